@@ -1,0 +1,1 @@
+"""Contextune completes what a person leaves out."""

@@ -1,0 +1,1 @@
+"""Metrics, statistics and the experiments that make the papers' tables."""

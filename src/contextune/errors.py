@@ -1,0 +1,32 @@
+"""What can go wrong, as one small tree. Every message says what to do next."""
+
+
+class ContextuneError(Exception):
+    """The root of every error this library raises on purpose."""
+
+
+class InvalidRequestError(ContextuneError):
+    """A request that cannot be answered as it stands: no text, no date, an impossible place."""
+
+
+class InvalidDataError(ContextuneError):
+    """A file or value that is not what it should be; the message names file, field and reason."""
+
+
+class UnknownUserError(ContextuneError):
+    """A user the store has never heard of."""
+
+
+class StoreError(ContextuneError):
+    """A store that cannot be opened, read or written."""
+
+
+class EmbedderError(ContextuneError):
+    """An embedding model that cannot be loaded, reached or understood."""
+
+
+class MissingExtraError(ContextuneError):
+    """An optional dependency that is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional dependency; install it with: pip install 'contextune[{extra}]'")

@@ -1,0 +1,1 @@
+"""Where a user's items, uses and vectors live."""

@@ -1,0 +1,71 @@
+"""What a store must do. Every call names the user; none can reach beyond that user's data."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.types import Item, Use, User
+
+Vector = NDArray[np.float32]
+
+
+class Store(Protocol):
+    """Where users, items, uses and vectors live.
+
+    Each writing call is one transaction: all of it happens, or none of it.
+    Calls about a user the store does not know raise `UnknownUserError`.
+    """
+
+    def put_user(self, user: User) -> None:
+        """Add the user, or replace what is known of them; their items and uses stay."""
+        ...
+
+    def user(self, user: str) -> User:
+        """What is known of the user."""
+        ...
+
+    def users(self) -> list[str]:
+        """The ids of all users, sorted."""
+        ...
+
+    def put_items(self, user: str, items: Iterable[Item]) -> int:
+        """Add items, or replace those of the same id; how many there were."""
+        ...
+
+    def items(self, user: str, ids: Sequence[str] | None = None) -> list[Item]:
+        """The user's items, sorted by id; or those asked for that exist, in the order asked for."""
+        ...
+
+    def delete_items(self, user: str, ids: Iterable[str]) -> int:
+        """Delete items with their uses and vectors; how many items there were."""
+        ...
+
+    def put_uses(self, user: str, uses: Iterable[Use]) -> int:
+        """Record uses; one that is there already (same item, time and place) is not counted twice."""
+        ...
+
+    def uses(self, user: str, *, item: str | None = None) -> list[Use]:
+        """The user's uses in order of time; of one item, or of all."""
+        ...
+
+    def revision(self, user: str) -> int:
+        """A number that grows with every change to the user's data, in whatever process it was made."""
+        ...
+
+    def vectors(self, user: str, model: str, digests: Sequence[bytes]) -> dict[bytes, Vector]:
+        """Vectors kept for these text digests under this model; those not kept are left out."""
+        ...
+
+    def put_vectors(self, user: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
+        """Keep vectors. This does not count as a change to the user's data."""
+        ...
+
+    def forget(self, user: str) -> None:
+        """Erase the user so that no trace of them is left in the store's files."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the files."""
+        ...

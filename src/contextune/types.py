@@ -1,0 +1,240 @@
+"""The values that travel through Contextune: frozen, comparable, free of behaviour that needs another room.
+
+Times. A naive `datetime` is the user's own wall clock; a zoned one is an instant.
+Both are kept as given. Wherever two times meet, `local_time` puts an instant on the
+user's wall clock first: in `User.zone` where the user has one, else in the zone of
+the machine. So "tonight" means the user's night, whatever mix of times the data holds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+from zoneinfo import ZoneInfo
+
+from contextune.apps import App, app_for
+from contextune.errors import InvalidDataError, InvalidRequestError
+
+Coordinates = tuple[float, float]
+"""Latitude and longitude, in degrees."""
+
+
+def _nothing() -> Mapping[str, Any]:
+    return {}
+
+
+def check_coordinates(place: Sequence[float]) -> Coordinates:
+    """A latitude and a longitude that exist on Earth, or an error."""
+    if len(place) != 2:
+        raise InvalidRequestError(f"{place!r} is no coordinate: give latitude and longitude, such as (41.15, -8.63)")
+    latitude, longitude = float(place[0]), float(place[1])
+    if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
+        raise InvalidRequestError(
+            f"({latitude}, {longitude}) is no coordinate: latitude lies in -90…90, longitude in -180…180"
+        )
+    return latitude, longitude
+
+
+def local_time(time: datetime, zone: tzinfo | None) -> datetime:
+    """`time` on the user's wall clock, naive. `zone` None stands for the machine's own zone."""
+    return time if time.tzinfo is None else time.astimezone(zone).replace(tzinfo=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing a user's applications hold: a mail, an event, a note, a song played, a call.
+
+    `fields` are the application's own, untouched; `contextune.apps` says how to read them.
+    """
+
+    id: str
+    app: str
+    fields: Mapping[str, Any] = field(hash=False)
+
+    def __post_init__(self) -> None:
+        if not self.id or not self.app:
+            raise InvalidDataError(f"an item needs an id and an app, not id={self.id!r}, app={self.app!r}")
+
+    @property
+    def schema(self) -> App:
+        """How this item's application names its fields."""
+        return app_for(self.app, self.fields)
+
+    @property
+    def title(self) -> str:
+        """What a person would call it."""
+        return _text(self.fields.get(self.schema.title, ""))
+
+    @property
+    def text(self) -> str:
+        """The item in words, for search: the application, then its text fields, labelled."""
+        parts = [self.app]
+        for name, label in self.schema.text.items():
+            if value := _text(self.fields.get(name)):
+                parts.append(f"{label}: {value}" if label else value)
+        return " — ".join(parts)
+
+    @property
+    def times(self) -> Mapping[str, datetime]:
+        """Its times by role (made, start, end, due), as given: naive or zoned."""
+        found = {role: self.fields.get(name) for role, name in self.schema.times.items()}
+        return {role: _time(self, value) for role, value in found.items() if value}
+
+    @property
+    def made(self) -> datetime | None:
+        """When it came to be, or None where that is not known, as for planned events."""
+        value = self.fields.get(self.schema.made) if self.schema.made else None
+        return _time(self, value) if value else None
+
+    @property
+    def place(self) -> str | None:
+        """The name of the place where it happens or was made."""
+        return self.fields.get("place")
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Names, addresses and numbers of the people in it."""
+        found: list[str] = []
+        for name in self.schema.people:
+            value = self.fields.get(name)
+            if isinstance(value, str):
+                found.append(value)
+            elif isinstance(value, Sequence):
+                found.extend(map(str, cast("Sequence[object]", value)))
+        return tuple(person for person in found if person)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(str, cast("Sequence[object]", value)))
+    return str(value)
+
+
+def _time(item: Item, value: object) -> datetime:
+    try:
+        return value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    except ValueError:
+        raise InvalidDataError(
+            f"item {item.id!r} of {item.app}: {value!r} is no time; write it as 2024-05-16T19:00"
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One time the user opened, played or otherwise turned to an item."""
+
+    item: str
+    time: datetime
+    place: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """Somebody the user knows. `more` keeps whatever else the address book says."""
+
+    name: str
+    email: str | None = None
+    phone: str | None = None
+    relation: str | None = None
+    more: Mapping[str, Any] = field(default_factory=_nothing, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Whose data it is: profile, named places, contacts, and the zone of their wall clock."""
+
+    id: str
+    profile: Mapping[str, Any] = field(default_factory=_nothing, hash=False)
+    places: Mapping[str, Coordinates] = field(default_factory=_nothing, hash=False)
+    contacts: tuple[Contact, ...] = ()
+    zone: ZoneInfo | None = None
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            raise InvalidDataError("a user needs an id that is not empty")
+
+
+class Turn(NamedTuple):
+    """One line of the talk before a request."""
+
+    speaker: str
+    text: str
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user says, and the moment they say it in. `place` is a name the user knows, or coordinates."""
+
+    text: str
+    user: str
+    time: datetime = field(default_factory=_now)
+    place: str | Coordinates | None = None
+    history: tuple[Turn, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise InvalidRequestError("the request has no text: pass what the user said")
+        if not self.user:
+            raise InvalidRequestError("the request has no user: pass the id of the user whose data to search")
+        if not isinstance(self.time, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers may not type-check
+            raise InvalidRequestError(
+                f"{self.time!r} is not a date with a time: pass a datetime, such as datetime(2024, 5, 16, 17, 40)"
+            )
+        if isinstance(self.place, str):
+            if not self.place:
+                raise InvalidRequestError("an empty place says nothing: leave it out, or name a place")
+        elif self.place is not None:
+            object.__setattr__(self, "place", check_coordinates(self.place))
+        object.__setattr__(self, "history", tuple(Turn(*turn) for turn in self.history))
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something an assistant can call. `parameters` is a JSON Schema object."""
+
+    name: str
+    description: str
+    app: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=_nothing, hash=False)
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise InvalidDataError("a tool needs a name that is not empty")
+
+
+Thing = TypeVar("Thing", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(Generic[Thing]):
+    """One thing found: how strongly, and why in words."""
+
+    thing: Thing
+    score: float
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The call to make."""
+
+    api: str
+    args: Mapping[str, Any] = field(default_factory=_nothing, hash=False)
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """All that Contextune has to say to one request. `seconds` holds the time each stage took."""
+
+    request: Request
+    context: tuple[Hit[Item], ...] = ()
+    tools: tuple[Hit[Tool], ...] = ()
+    plan: Plan | None = None
+    seconds: Mapping[str, float] = field(default_factory=_nothing, hash=False)
