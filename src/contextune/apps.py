@@ -6,16 +6,19 @@ field names most formats share, so that any item can be stored, found and shown.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
 class App:
     """How to read the items of one application."""
 
+    noun: str
+    """What a person calls such an item; its text begins with it."""
     title: str
     """The field that names the item."""
     text: Mapping[str, str]
-    """Fields that are searched as text, in reading order, each with the label it is shown under ("": none)."""
+    """Fields that are searched as text, in reading order, each with the label it is shown under, if any."""
     made: str | None
     """When the item came to be; a request of an earlier time must not see it."""
     times: Mapping[str, str]
@@ -26,6 +29,7 @@ class App:
 
 APPS: Mapping[str, App] = {
     "Mail": App(
+        noun="email",
         title="subject",
         text={"subject": "", "content": "", "author": "from", "recipients": "to", "folder": "folder"},
         made="date",
@@ -33,6 +37,7 @@ APPS: Mapping[str, App] = {
         people=("author", "recipients"),
     ),
     "Calendar": App(
+        noun="calendar event",
         title="event_name",
         text={
             "event_name": "",
@@ -47,8 +52,11 @@ APPS: Mapping[str, App] = {
         times={"start": "start_time", "end": "end_time"},
         people=("organizer", "participants"),
     ),
-    "Google": App(title="query", text={"query": ""}, made="date", times={"made": "date"}, people=()),
+    "Google": App(
+        noun="web search", title="query", text={"query": ""}, made="date", times={"made": "date"}, people=()
+    ),
     "Notes": App(
+        noun="note",
         title="title",
         text={"title": "", "content": "", "folder": "folder"},
         made="modified",
@@ -56,6 +64,7 @@ APPS: Mapping[str, App] = {
         people=(),
     ),
     "Music": App(
+        noun="song played",
         title="song_name",
         text={"song_name": "", "artist": "by", "album_title": "album", "playlist": "playlist"},
         made="played_time",
@@ -63,6 +72,7 @@ APPS: Mapping[str, App] = {
         people=("artist",),
     ),
     "Reminders": App(
+        noun="reminder",
         title="title",
         text={"title": "", "list": "list", "status": "status"},
         made="created",
@@ -70,6 +80,7 @@ APPS: Mapping[str, App] = {
         people=(),
     ),
     "PhoneCall": App(
+        noun="phone call",
         title="contact",
         text={"contact": "", "direction": "", "number": "number"},
         made="date",
@@ -82,21 +93,38 @@ _TITLES = ("title", "name", "subject", "query", "event_name")
 _MADE = ("date", "created", "modified", "time", "timestamp")
 _TIMES = {"start": ("start_time", "start"), "end": ("end_time", "end"), "due": ("due",)}
 _PEOPLE = ("author", "recipients", "sender", "organizer", "participants", "contact")
-_UNSPOKEN = frozenset({"place", *_MADE, *(name for names in _TIMES.values() for name in names)})
+_DATED = frozenset({*_MADE, *(name for names in _TIMES.values() for name in names)})
 
 
 def app_for(name: str, fields: Mapping[str, object]) -> App:
     """The table's row for an application or, where it has none, a row read off the item's own fields."""
     if name in APPS:
         return APPS[name]
-    made = next((f for f in _MADE if f in fields), None)
-    times = {role: next(f for f in names if f in fields) for role, names in _TIMES.items() if fields.keys() & set(names)}
-    title = next((f for f in _TITLES if f in fields), next(iter(fields), ""))
-    spoken = [f for f in fields if f not in _UNSPOKEN and f != title]
+    # what is called a time need not be one: a recipe's may be "20 min"
+    dated = {f for f in _DATED & fields.keys() if _is_time(fields[f])}
+    made = next((f for f in _MADE if f in dated), None)
+    times = {
+        role: found
+        for role, names in _TIMES.items()
+        if (found := next((f for f in names if f in dated), None))
+    }
+    spoken = [f for f in fields if f != "place" and f not in dated]
+    title = next((f for f in _TITLES if f in fields), next(iter(spoken), ""))
     return App(
+        noun=name,
         title=title,
-        text={title: "", **{f: f.replace("_", " ") for f in spoken}},
+        text={title: "", **{f: f.replace("_", " ") for f in spoken if f != title}},
         made=made,
         times={"made": made, **times} if made else times,
         people=tuple(f for f in _PEOPLE if f in fields),
     )
+
+
+def _is_time(value: object) -> bool:
+    if not isinstance(value, str):
+        return isinstance(value, datetime)
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True

@@ -29,4 +29,6 @@ class MissingExtraError(ContextuneError):
     """An optional dependency that is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional dependency; install it with: pip install 'contextune[{extra}]'")
+        super().__init__(
+            f"{what} needs an optional dependency; install it with: pip install 'contextune[{extra}]'"
+        )

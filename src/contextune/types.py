@@ -6,7 +6,9 @@ user's wall clock first: in `User.zone` where the user has one, else in the zone
 the machine. So "tonight" means the user's night, whatever mix of times the data holds.
 """
 
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -17,6 +19,9 @@ from contextune.errors import InvalidDataError, InvalidRequestError
 
 Coordinates = tuple[float, float]
 """Latitude and longitude, in degrees."""
+COMMUTE, ANYWHERE = "commute", "anywhere"
+NAMELESS = (COMMUTE, ANYWHERE)
+"""Places every user has though they have no coordinates: between two places, and nowhere in particular."""
 
 
 def _nothing() -> Mapping[str, Any]:
@@ -25,9 +30,12 @@ def _nothing() -> Mapping[str, Any]:
 
 def check_coordinates(place: Sequence[float]) -> Coordinates:
     """A latitude and a longitude that exist on Earth, or an error."""
-    if len(place) != 2:
-        raise InvalidRequestError(f"{place!r} is no coordinate: give latitude and longitude, such as (41.15, -8.63)")
-    latitude, longitude = float(place[0]), float(place[1])
+    try:
+        latitude, longitude = map(float, place)
+    except (TypeError, ValueError):
+        raise InvalidRequestError(
+            f"{place!r} is no coordinate: give latitude and longitude, such as (41.15, -8.63)"
+        ) from None
     if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
         raise InvalidRequestError(
             f"({latitude}, {longitude}) is no coordinate: latitude lies in -90…90, longitude in -180…180"
@@ -37,7 +45,32 @@ def check_coordinates(place: Sequence[float]) -> Coordinates:
 
 def local_time(time: datetime, zone: tzinfo | None) -> datetime:
     """`time` on the user's wall clock, naive. `zone` None stands for the machine's own zone."""
-    return time if time.tzinfo is None else time.astimezone(zone).replace(tzinfo=None)
+    if time.tzinfo is not None:
+        with suppress(OverflowError):  # 0001-01-01T00:00Z stands for "never": a few hours do not matter
+            time = time.astimezone(zone)
+    return time.replace(tzinfo=None)
+
+
+def parse_time(text: str) -> datetime:
+    """A date with a time, as in 2024-05-16T17:40 or 2024-05-16T17:40+01:00."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        time = None
+    # without the hour being asked for, 2024-05-16+01:00, a date with a zone, would pass as one in the night
+    if time is None or not re.search(r"[Tt ]\d\d:", text):
+        raise InvalidRequestError(f"{text!r} is not a date with a time: write it as 2024-05-16T17:40")
+    return time
+
+
+def parse_place(text: str) -> str | Coordinates:
+    """A place as somebody types it: the name of one, or latitude and longitude with a comma between."""
+    numbers = text.split(",")
+    try:
+        coordinates = [float(number) for number in numbers]
+    except ValueError:
+        return text
+    return check_coordinates(coordinates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +100,10 @@ class Item:
 
     @property
     def text(self) -> str:
-        """The item in words, for search: the application, then its text fields, labelled."""
-        parts = [self.app]
-        for name, label in self.schema.text.items():
+        """The item in words, for search: what kind of thing it is, then its text fields, labelled."""
+        schema = self.schema
+        parts = [schema.noun]
+        for name, label in schema.text.items():
             if value := _text(self.fields.get(name)):
                 parts.append(f"{label}: {value}" if label else value)
         return " — ".join(parts)
@@ -163,6 +197,14 @@ class Turn(NamedTuple):
     text: str
 
 
+def _turn(given: object) -> Turn:
+    match given:
+        case (str(speaker), str(text)):
+            return Turn(speaker, text)
+        case _:
+            raise InvalidRequestError(f'{given!r} is no turn: give speaker and text, as in ("user", "Hello")')
+
+
 def _now() -> datetime:
     return datetime.now().astimezone()
 
@@ -182,16 +224,14 @@ class Request:
             raise InvalidRequestError("the request has no text: pass what the user said")
         if not self.user:
             raise InvalidRequestError("the request has no user: pass the id of the user whose data to search")
-        if not isinstance(self.time, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers may not type-check
-            raise InvalidRequestError(
-                f"{self.time!r} is not a date with a time: pass a datetime, such as datetime(2024, 5, 16, 17, 40)"
-            )
+        if not isinstance(self.time, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]  # not all callers type-check
+            raise InvalidRequestError(f"{self.time!r} is not a date with a time: pass a datetime")
         if isinstance(self.place, str):
             if not self.place:
                 raise InvalidRequestError("an empty place says nothing: leave it out, or name a place")
         elif self.place is not None:
             object.__setattr__(self, "place", check_coordinates(self.place))
-        object.__setattr__(self, "history", tuple(Turn(*turn) for turn in self.history))
+        object.__setattr__(self, "history", tuple(map(_turn, self.history)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """What a store must do. Every call names the user; none can reach beyond that user's data."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from hashlib import blake2b
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,20 @@ from numpy.typing import NDArray
 from contextune.types import Item, Use, User
 
 Vector = NDArray[np.float32]
+
+
+def text_digest(text: str) -> bytes:
+    """What the vectors of a text are kept under, so that equal texts share them and no text is kept twice."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class Revision(NamedTuple):
+    """How far a user's data has changed; uses by themselves, since they change all the time."""
+
+    items: int
+    """Grows with the user, their items, and what is deleted."""
+    uses: int
+    """Grows with every use recorded."""
 
 
 class Store(Protocol):
@@ -50,8 +65,8 @@ class Store(Protocol):
         """The user's uses in order of time; of one item, or of all."""
         ...
 
-    def revision(self, user: str) -> int:
-        """A number that grows with every change to the user's data, in whatever process it was made."""
+    def revision(self, user: str) -> Revision:
+        """Numbers that grow with every change to the user's data, in whatever process it was made."""
         ...
 
     def vectors(self, user: str, model: str, digests: Sequence[bytes]) -> dict[bytes, Vector]:

@@ -1,0 +1,84 @@
+"""The tables, as numbered steps: the schema of any version is the first so many steps, done in order.
+
+A step that was released is never edited; a change to the tables is a new step at the end.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+
+APPLICATION_ID = 0x4354554E
+"""Written into the file's header ("CTUN"), so that no other program's database is taken for a store."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        # One row. A counter of the whole store, so that a user who comes back after `forget`
+        # goes on from numbers that nobody has seen yet.
+        "CREATE TABLE counter (revision INTEGER NOT NULL)",
+        "INSERT INTO counter VALUES (0)",
+        """CREATE TABLE users (
+            key INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            profile TEXT NOT NULL,
+            places TEXT NOT NULL,
+            contacts TEXT NOT NULL,
+            zone TEXT,
+            revision INTEGER NOT NULL DEFAULT 0,
+            uses_revision INTEGER NOT NULL DEFAULT 0
+        )""",
+        # Without rowid: one user's items lie side by side in the file, in the order they are read.
+        """CREATE TABLE items (
+            user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+            id TEXT NOT NULL,
+            app TEXT NOT NULL,
+            fields TEXT NOT NULL,
+            PRIMARY KEY (user, id)
+        ) WITHOUT ROWID""",
+        # `time` is the time as given; `moment` is the same in UTC, or as given where it has no zone,
+        # so that one instant written in two zones is one use. `place` has no type and holds x'' for
+        # "no place": a key without rowid cannot hold NULL, and '' is a place somebody may have written.
+        """CREATE TABLE uses (
+            user INTEGER NOT NULL,
+            item TEXT NOT NULL,
+            moment TEXT NOT NULL,
+            place NOT NULL,
+            time TEXT NOT NULL,
+            PRIMARY KEY (user, item, moment, place),
+            FOREIGN KEY (user, item) REFERENCES items ON DELETE CASCADE
+        ) WITHOUT ROWID""",
+        # With rowid: a vector is too long for a page of a table without. The digest comes before
+        # the model because a deleted text is looked up under all models.
+        """CREATE TABLE vectors (
+            user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+            digest BLOB NOT NULL,
+            model TEXT NOT NULL,
+            vector BLOB NOT NULL,
+            UNIQUE (user, digest, model)
+        )""",
+        # Digests of users whose rows are deleted while their bytes may still be in the file.
+        "CREATE TABLE forgotten (digest BLOB PRIMARY KEY) WITHOUT ROWID",
+    ),
+)
+
+
+def version(connection: sqlite3.Connection) -> int:
+    """How many steps this file has been through."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(connection: sqlite3.Connection, steps: Sequence[Sequence[str]] | None = None) -> None:
+    """Bring the file to the newest version, each step in a transaction of its own."""
+    steps = MIGRATIONS if steps is None else steps
+    while version(connection) < len(steps):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            done = version(connection)  # asked again under the lock: another process may have been faster
+            if done < len(steps):
+                for statement in steps[done]:
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {done + 1}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
