@@ -1,0 +1,74 @@
+"""The default embedder: a sentence encoder in the package, run by onnxruntime. No torch, no download."""
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import onnxruntime
+from tokenizers import Tokenizer
+
+from contextune.embed.base import Matrix, whole_texts
+from contextune.errors import EmbedderError
+
+_BATCH = 32
+_runtime = cast("Any", onnxruntime)  # it comes without types
+
+
+class OnnxEmbedder:
+    """Runs an encoder that `contextune.train.export` wrote to a folder; by default the one in the package."""
+
+    def __init__(self, folder: Path | None = None, *, threads: int = 0) -> None:
+        """`threads` 0 leaves the number to onnxruntime, which takes one a core."""
+        folder = folder or Path(str(files("contextune") / "assets" / "embedder"))
+        try:
+            about = cast("dict[str, Any]", json.loads((folder / "embedder.json").read_text(encoding="utf-8")))
+            self._tokenizer = cast("Any", Tokenizer.from_file(str(folder / "tokenizer.json")))
+            options = _runtime.SessionOptions()
+            options.intra_op_num_threads = threads
+            self._session = _runtime.InferenceSession(
+                folder / "model.onnx", options, providers=["CPUExecutionProvider"]
+            )
+            self._tokenizer.no_padding()
+            self._tokenizer.enable_truncation(int(about["max_tokens"]))
+            self._width = int(about["dimensions"])
+            # the checksum keeps vectors of a model exported anew from mixing with the old ones
+            self._name = f"{about['name']}@{about['sha256']['model.onnx'][:8]}"
+        except Exception as error:  # each library raises kinds of its own for a missing or broken file
+            raise EmbedderError(
+                f"no usable embedder in {str(folder)!r}: {error}; "
+                "export one with python -m contextune.train.export"
+            ) from error
+
+    @property
+    def name(self) -> str:
+        """The model and the first digits of its checksum."""
+        return self._name
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """One unit row a text. Texts of like length share a batch, so that little is spent on padding."""
+        out = np.empty((len(texts), self._width), np.float32)
+        encodings = self._tokenizer.encode_batch(whole_texts(texts))
+        tokens: list[list[int]] = [encoding.ids for encoding in encodings]
+        order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
+        for start in range(0, len(order), _BATCH):
+            batch = order[start : start + _BATCH]
+            out[batch] = self._run([tokens[i] for i in batch])
+        return out
+
+    def _run(self, tokens: list[list[int]]) -> Matrix:
+        ids = np.zeros((len(tokens), len(tokens[-1])), np.int64)  # sorted by length: the last is the longest
+        mask = np.zeros_like(ids)
+        for row, sequence in enumerate(tokens):
+            ids[row, : len(sequence)] = sequence
+            mask[row, : len(sequence)] = 1
+        return self._session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0]
+
+
+@cache
+def default_embedder() -> OnnxEmbedder:
+    """The package's own embedder, loaded once a process."""
+    return OnnxEmbedder()
