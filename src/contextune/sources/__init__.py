@@ -1,0 +1,37 @@
+"""Files people have → items. One module a format."""
+
+from contextune.sources.bundled import asset, bundled_pairs, bundled_personas
+from contextune.sources.load import load_persona
+from contextune.sources.pairs import Pair, PairItem, read_pairs
+from contextune.sources.persona import (
+    Gold,
+    Habit,
+    Persona,
+    Query,
+    parse_persona,
+    persona_files,
+    persona_json,
+    read_persona,
+    read_personas,
+)
+from contextune.sources.usage import uses
+
+__all__ = [
+    "Gold",
+    "Habit",
+    "Pair",
+    "PairItem",
+    "Persona",
+    "Query",
+    "asset",
+    "bundled_pairs",
+    "bundled_personas",
+    "load_persona",
+    "parse_persona",
+    "persona_files",
+    "persona_json",
+    "read_pairs",
+    "read_persona",
+    "read_personas",
+    "uses",
+]

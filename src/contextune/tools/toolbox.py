@@ -1,0 +1,77 @@
+"""Toolboxes in the form of *Context Tuning*'s appendix A.3: APIs by application, in YAML."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from contextune.errors import InvalidDataError
+from contextune.sources import asset
+from contextune.types import Tool
+
+_SCHEMAS: dict[str, dict[str, Any]] = {
+    "string": {"type": "string"},
+    "integer": {"type": "integer"},
+    "datetime": {"type": "string", "format": "date-time"},
+    "date": {"type": "string", "format": "date"},
+    "list": {"type": "array", "items": {"type": "string"}},
+}
+
+
+class _Part(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+
+class _Argument(_Part):
+    type: Literal["string", "integer", "datetime", "date", "list"] = "string"
+    description: str = ""
+    required: bool = False
+    free_text: bool = False
+
+    def schema_object(self) -> dict[str, Any]:
+        """The argument as JSON Schema; `x-free-text` marks a value the assistant words itself."""
+        schema = {**_SCHEMAS[self.type], "description": self.description}
+        return {**schema, "x-free-text": True} if self.free_text else schema
+
+
+class _Api(_Part):
+    api: str = Field(min_length=1)
+    description: str
+    arguments: dict[str, _Argument]
+
+
+class _App(_Part):
+    app: str = Field(min_length=1)
+    apis: list[_Api]
+
+
+def read_toolbox(file: Path) -> list[Tool]:
+    """The tools of a toolbox file; a malformed one is refused with file, field and reason."""
+    try:
+        apps = TypeAdapter(list[_App]).validate_python(yaml.safe_load(file.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise InvalidDataError(f"{file}: {where}: {fault['msg']}") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InvalidDataError(f"{file}: is no readable YAML: {error}") from None
+    return list(_tools(apps))
+
+
+def bundled_toolbox() -> list[Tool]:
+    """The 59 APIs in the package."""
+    return read_toolbox(asset("toolbox.yaml"))
+
+
+def _tools(apps: list[_App]) -> Iterator[Tool]:
+    for app in apps:
+        for api in app.apis:
+            parameters = {
+                "type": "object",
+                "properties": {name: argument.schema_object() for name, argument in api.arguments.items()},
+                "required": [name for name, argument in api.arguments.items() if argument.required],
+                "additionalProperties": False,
+            }
+            yield Tool(api.api, api.description, app=app.app, parameters=parameters)
