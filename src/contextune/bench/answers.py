@@ -1,0 +1,68 @@
+"""Answers the queries of persona files into files, for somebody else to judge.
+
+The gold fields are dropped before a persona is parsed, so the answers are the same
+whether or not the files hold them.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from contextune.context import DEFAULT
+from contextune.errors import InvalidDataError
+from contextune.pipeline import Tuner
+from contextune.sources import Persona, Query, load_persona, persona_files, read_persona
+from contextune.store import SQLiteStore
+
+
+def answer_files(
+    folder: Path,
+    out: Path,
+    *,
+    method: str = DEFAULT,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[str]:
+    """Write `out/<persona id>.json` for every persona file; why the malformed ones were refused."""
+    files = persona_files(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    refused: list[str] = []
+    written: dict[str, Path] = {}
+    for number, file in enumerate(files, 1):
+        try:
+            persona = read_persona(file, gold=False)
+            if (other := written.setdefault(persona.id, file)) != file:
+                raise InvalidDataError(f"{file}: its id {persona.id!r} is taken by {other}")
+        except InvalidDataError as error:
+            refused.append(str(error))
+        else:
+            answers = answer_persona(persona, method=method)
+            (out / f"{persona.id}.json").write_text(
+                json.dumps(answers, ensure_ascii=False, indent=1), encoding="utf-8"
+            )
+        if progress:
+            progress(number, len(files))
+    return refused
+
+
+def answer_persona(persona: Persona, *, method: str = DEFAULT) -> dict[str, Any]:
+    """What Contextune says to each of the persona's queries, by query id.
+
+    The ranking holds all items: those that a query's time hides from it come last.
+    """
+    with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "persona.db") as store:
+        load_persona(store, persona)
+        tuner = Tuner(store, method=method)
+        return {query.id: _answer(tuner, persona, query) for query in persona.queries}
+
+
+def _answer(tuner: Tuner, persona: Persona, query: Query) -> dict[str, Any]:
+    reply = tuner.answer(persona.request(query), k=None)
+    ranked = [hit.thing.id for hit in reply.context]
+    hidden = sorted({item.id for item in persona.items} - set(ranked))
+    return {
+        "ranking": ranked + hidden,
+        "tools": [hit.thing.name for hit in reply.tools],
+        "plan": {"api": reply.plan.api, "args": dict(reply.plan.args)} if reply.plan else None,
+    }

@@ -1,0 +1,103 @@
+"""The table of *Context Tuning for RAG*: ways to find context, on every query of every persona."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from contextune.bench.metrics import Qrels, Run
+from contextune.bench.results import Table, evaluate
+from contextune.errors import InvalidDataError
+from contextune.pipeline import Tuner
+from contextune.sources import Persona, Query, load_persona
+from contextune.store import SQLiteStore
+
+METRICS = ("recall@3", "recall@5", "recall@10", "ndcg@3", "ndcg@5", "ndcg@10", "mrr")
+TITLES = {"bm25": "BM25T", "semantic": "Semantic search", "hybrid": "Hybrid (BM25T + semantic, RRF)"}
+"""How the rows are called, in the order of the paper; hybrid is not in the paper."""
+
+_PAPER = {
+    "BM25T": (11.35, 13.47, 14.92, 56.45, 52.33, 50.91),
+    "Semantic search": (23.74, 25.38, 26.99, 65.44, 64.31, 64.02),
+    "CoT augmentation": (71.77, 85.61, 94.41, 93.67, 91.78, 88.40),
+    "Fine-tuned semantic search": (73.48, 88.52, 95.13, 93.81, 94.07, 94.23),
+    "Fine-tuned with CoT": (73.55, 88.53, 95.17, 93.92, 94.11, 94.22),
+    "LambdaMART-RRF": (81.27, 92.65, 98.77, 96.39, 97.11, 98.24),
+}
+PAPER = {
+    row: {name: value / 100 for name, value in zip(METRICS, values, strict=False)}
+    for row, values in _PAPER.items()
+}
+"""The figures the paper printed, on its own data and with its own, larger models."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """What the queries of some personas are judged by; a query's name is persona/query."""
+
+    qrels: Qrels
+    groups: Mapping[str, str]
+    kinds: Mapping[str, str]
+
+    @classmethod
+    def of(cls, personas: Sequence[Persona]) -> "Judgements":
+        """The gold of all queries; one without is refused, since it would silently count as nothing."""
+        queries = {
+            _name(persona, query): (persona, query) for persona in personas for query in persona.queries
+        }
+        for name, (_, query) in queries.items():
+            if not query.gold.relevant:
+                raise InvalidDataError(
+                    f"query {name} has no `relevant`: a benchmark needs to know what is right"
+                )
+        return cls(
+            qrels={name: query.gold.relevant or {} for name, (_, query) in queries.items()},
+            groups={name: persona.id for name, (persona, _) in queries.items()},
+            kinds={name: query.gold.kind or "unknown" for name, (_, query) in queries.items()},
+        )
+
+
+def run_methods(
+    personas: Sequence[Persona], methods: Sequence[str], *, progress: Progress | None = None
+) -> dict[str, Run]:
+    """What each method ranks for every query, each persona's items being a user of their own."""
+    runs: dict[str, dict[str, list[str]]] = {method: {} for method in methods}
+    with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "bench.db") as store:
+        tuners = {method: Tuner(store, method=method) for method in methods}
+        for number, persona in enumerate(personas, 1):
+            load_persona(store, persona)
+            for method, tuner in tuners.items():
+                for query in persona.queries:
+                    found = tuner.context(persona.request(query), k=None)
+                    runs[method][_name(persona, query)] = [hit.thing.id for hit in found]
+            if progress:
+                progress(number, len(personas))
+    return {**runs}
+
+
+def context_table(
+    personas: Sequence[Persona],
+    methods: Sequence[str],
+    *,
+    metrics: Sequence[str] = METRICS,
+    progress: Progress | None = None,
+) -> Table:
+    """Every method as a row, tested against the last, beside the figures of the paper."""
+    gold = Judgements.of(personas)
+    runs = run_methods(personas, methods, progress=progress)
+    rows = {TITLES.get(method, method): run for method, run in runs.items()}
+    return evaluate(
+        rows,
+        gold.qrels,
+        metrics,
+        groups=gold.groups,
+        kinds=gold.kinds,
+        baseline=list(rows)[-1],
+        reference={row: {m: v for m, v in figures.items() if m in metrics} for row, figures in PAPER.items()},
+    )
+
+
+def _name(persona: Persona, query: Query) -> str:
+    return f"{persona.id}/{query.id}"

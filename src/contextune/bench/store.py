@@ -1,0 +1,66 @@
+"""How fast the embedded store is: a bulk load, reading it back, single writes."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from time import perf_counter
+
+from contextune.store import SQLiteStore
+from contextune.types import Item, User
+
+_WORDS = (
+    "dinner",
+    "invoice",
+    "flight",
+    "Lisboa",
+    "notes",
+    "budget",
+    "Ana",
+    "meeting",
+    "draft",
+    "hotel",
+    "São",
+)
+_SINGLE_PUTS = 200
+
+
+def _items(count: int, seed: int = 7) -> Iterator[Item]:
+    """Mails and notes in the order they might arrive, which is not the order of their ids."""
+    random = Random(seed)  # noqa: S311  # no secrets here
+
+    def words(count: int) -> str:
+        return " ".join(random.choices(_WORDS, k=count))
+
+    for number in range(count):
+        name = f"{random.getrandbits(64):016x}"
+        date = f"2024-{number % 12 + 1:02}-{number % 28 + 1:02}T{number % 24:02}:{number % 60:02}"
+        if number % 2:
+            people = [f"{word}@example.org" for word in random.choices(_WORDS, k=2)]
+            fields = {"subject": words(5), "content": words(30), "author": people[0], "recipients": people}
+            yield Item(name, "Mail", {**fields, "folder": "Inbox", "date": date})
+        else:
+            yield Item(
+                name, "Notes", {"title": words(4), "content": words(20), "folder": "Home", "modified": date}
+            )
+
+
+def measure(items: int = 100_000) -> dict[str, float]:
+    """Items per second of one bulk load, of reading all of them back, and of puts of one item each."""
+    everything = list(_items(items))
+    single = list(_items(_SINGLE_PUTS, seed=8))
+    with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "store.db") as store:
+        store.put_user(User("bench"))
+        start = perf_counter()
+        store.put_items("bench", everything)
+        loaded = perf_counter()
+        found = store.items("bench")
+        read = perf_counter()
+        for item in single:
+            store.put_items("bench", [item])
+        done = perf_counter()
+    return {
+        "load": len(everything) / (loaded - start),
+        "read": len(found) / (read - loaded),
+        "single_put": len(single) / (done - read),
+    }
