@@ -1,0 +1,44 @@
+"""The command `contextune`: parses, calls, prints."""
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from contextune.cli import bench, data, requests, show
+from contextune.errors import ContextuneError
+
+app = typer.Typer(
+    name="contextune",
+    help="Completes what a person leaves out: context, tools and the call to make, on your own machine.",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,  # a traceback must not print what somebody said
+)
+requests.add_to(app)
+data.add_to(app)
+app.add_typer(bench.app, name="bench")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(version("contextune"))
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What every command shares."""
+
+
+def main() -> None:
+    """Run the command line; a known error is one line and exit status 2, never a traceback."""
+    try:
+        app()
+    except ContextuneError as error:
+        show.error(str(error))
+        sys.exit(2)

@@ -1,0 +1,51 @@
+"""Commands that put data in and take it out."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from contextune.cli import show
+from contextune.pipeline import Tuner
+from contextune.sources import load_persona, read_personas
+
+load = typer.Typer(help="Put data into a store.", no_args_is_help=True)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Hang this module's commands on the program."""
+    app.add_typer(load, name="load")
+    app.command()(forget)
+
+
+@load.command("personas")
+def load_personas(
+    folder: Annotated[Path, typer.Argument(help="Folder of persona files (*.json).")],
+    store: show.StorePath = None,
+    embed: Annotated[bool, typer.Option(help="Embed the items now, not at the first request.")] = True,
+) -> None:
+    """Load every persona of a folder; loading one again changes nothing."""
+    personas = list(read_personas(folder))  # all are checked before the first is stored
+    with show.open_store(store) as opened, show.progress("Loading", len(personas)) as update:
+        tuner = Tuner(opened) if embed else None
+        for number, persona in enumerate(personas, 1):
+            load_persona(opened, persona)
+            if tuner:
+                tuner.prepare(persona.id)
+            update(number, len(personas))
+    items = sum(len(persona.items) for persona in personas)
+    show.out.print(f"{len(personas)} personas with {items} items are in the store.")
+
+
+def forget(
+    user: Annotated[str, typer.Argument(help="The user to erase.")],
+    store: show.StorePath = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Erase a user: items, uses, vectors, down to the bytes in the file."""
+    with show.open_store(store) as opened:
+        opened.user(user)
+        if not yes:
+            typer.confirm(f"Erase everything of {user!r}? This cannot be undone.", abort=True)
+        opened.forget(user)
+    show.out.print(f"Nothing of {user!r} is left.", markup=False)

@@ -1,0 +1,92 @@
+"""Commands that answer requests."""
+
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from contextune.bench.answers import answer_files
+from contextune.cli import show
+from contextune.context import DEFAULT, METHODS
+from contextune.pipeline import Tuner
+from contextune.sources import asset, load_persona, read_persona
+from contextune.store import SQLiteStore
+from contextune.types import Request, parse_place, parse_time
+
+Method = Annotated[str, typer.Option(help=f"How to rank: {', '.join(METHODS)}.")]
+
+_DEMO = (("a08", "q6"), ("b05", "q4"), ("a11", "q3"), ("b06", "q4"), ("a01", "q6"))
+"""Requests that leave out what they are about; words alone do not find the last one."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Hang this module's commands on the program."""
+    for command in (search, answer, demo):
+        app.command()(command)
+
+
+def search(
+    text: Annotated[str, typer.Argument(help="What the user says.")],
+    user: Annotated[str, typer.Option(help="Whose data to search.")],
+    time: Annotated[
+        str | None, typer.Option(help="When it is said, as 2024-05-16T17:40; default: now.")
+    ] = None,
+    place: Annotated[
+        str | None, typer.Option(help="Where: a place of the user's, or LATITUDE,LONGITUDE.")
+    ] = None,
+    method: Method = DEFAULT,
+    k: Annotated[int, typer.Option("-k", help="How many items to show.")] = 10,
+    store: show.StorePath = None,
+) -> None:
+    """Print the items that a request hangs on, best first."""
+    request = Request(
+        text,
+        user=user,
+        time=parse_time(time) if time else datetime.now().astimezone(),
+        place=parse_place(place) if place else None,
+    )
+    with show.open_store(store) as opened, show.progress("Embedding") as update:
+        found = Tuner(opened, method=method, progress=update).context(request, k)
+    show.hits(found, title=f"“{text}”")
+
+
+def answer(
+    folder: Annotated[Path, typer.Argument(help="Folder of persona files (*.json).")],
+    out: Annotated[Path, typer.Option(help="Folder to write <persona id>.json to.")],
+    method: Method = DEFAULT,
+) -> None:
+    """Answer every query of every persona, reading nothing that the queries are judged by."""
+    with show.progress("Answering") as update:
+        refused = answer_files(folder, out, method=method, progress=update)
+    for reason in refused:
+        show.error(reason)
+    if refused:
+        raise typer.Exit(2)
+
+
+def demo() -> None:
+    """Show the main job on a few requests of the bundled personas."""
+    show.out.print(
+        "Somebody says half of what they mean. These are the items of their own data it hangs on,\n"
+        "found on this machine; [green]✓[/] marks what the request was written about.\n"
+    )
+    with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "demo.db") as store:
+        tuner = Tuner(store)
+        for person, number in _DEMO:
+            persona = read_persona(asset(f"personas/{person}.json"))
+            load_persona(store, persona)
+            tuner.prepare(persona.id)
+            query = next(query for query in persona.queries if query.id == number)
+            reply = tuner.answer(persona.request(query), k=5)
+            about = persona.user.profile
+            show.out.print(
+                f"{about['name']}, {about['profession']}, {about['city']} · "
+                f"{query.time:%A %d %B, %H:%M} · {query.place.replace('_', ' ')} · "
+                f"{len(persona.items)} items · {reply.seconds['context'] * 1000:.0f} ms",
+                style="dim",
+                markup=False,
+            )
+            show.hits(reply.context, title=f"“{query.text}”", marked=frozenset(query.gold.relevant or ()))
+            show.out.print()

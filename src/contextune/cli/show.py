@@ -1,0 +1,77 @@
+"""What the commands print: tables and progress bars."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import platformdirs
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from contextune.store import SQLiteStore
+from contextune.types import Hit, Item
+
+out = Console()
+err = Console(stderr=True)
+
+StorePath = Annotated[
+    Path | None,
+    typer.Option(
+        "--store", envvar="CONTEXTUNE_STORE", help="The store's file; default: in your data folder."
+    ),
+]
+
+
+def open_store(path: Path | None) -> SQLiteStore:
+    """The store at `path`, or the user's own."""
+    if path is None:
+        folder = platformdirs.user_data_path("contextune", appauthor=False, ensure_exists=True)
+        path = folder / "contextune.db"
+    return SQLiteStore(path)
+
+
+def error(message: str) -> None:
+    """One line on standard error."""
+    err.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def progress(title: str, total: int | None = None) -> Generator[Callable[[int, int], None]]:
+    """A bar on standard error; what it yields takes how much is done, of how much."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task(title, total=total)
+
+        def update(done: int, of: int) -> None:
+            bar.update(task, completed=done, total=of)
+
+        yield update
+
+
+def hits(found: Sequence[Hit[Item]], *, title: str, marked: frozenset[str] = frozenset()) -> None:
+    """Ranked items as a table; ids in `marked` get a tick."""
+    table = Table(title=escape(title), title_justify="left", title_style="bold", header_style="dim")
+    table.add_column("", justify="right")
+    table.add_column("score", justify="right")
+    table.add_column("from")
+    table.add_column("item", ratio=1)
+    table.add_column("when", no_wrap=True)
+    table.add_column("why")
+    for rank, hit in enumerate(found, 1):
+        item = hit.thing
+        tick = "[green]✓[/]" if item.id in marked else ""
+        why = escape("; ".join(hit.reasons))
+        table.add_row(
+            f"{tick} {rank}", f"{hit.score:.3f}", escape(item.app), escape(item.title), _when(item), why
+        )
+    out.print(table)
+
+
+def _when(item: Item) -> str:
+    times = item.times
+    time = times.get("start") or times.get("due") or times.get("made")
+    return time.strftime("%a %d %b %H:%M") if time else ""

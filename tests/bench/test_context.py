@@ -1,0 +1,49 @@
+"""The benchmark of context on all bundled personas: floors that show that nothing is broken."""
+
+from dataclasses import replace
+
+import pytest
+
+from contextune.bench.context import PAPER, Judgements, context_table
+from contextune.bench.results import Table
+from contextune.errors import InvalidDataError
+from contextune.sources import Gold, bundled_personas
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    return context_table(bundled_personas(), ["bm25", "semantic", "hybrid"])
+
+
+@pytest.mark.parametrize(
+    ("row", "metric", "floor"),
+    [
+        ("BM25T", "recall@3", 0.14),
+        ("Semantic search", "recall@3", 0.32),
+        ("Semantic search", "recall@10", 0.62),
+    ],
+)
+def test_the_floors_hold(table: Table, row: str, metric: str, floor: float) -> None:
+    assert table.cell(row, metric).interval.mean >= floor
+
+
+def test_meaning_beats_words_as_in_the_paper(table: Table) -> None:
+    words, meaning = (table.cell(row, "recall@3") for row in ("BM25T", "Semantic search"))
+    assert words.interval.high < meaning.interval.low
+    assert words.n == meaning.n == 770
+
+
+def test_every_kind_is_there(table: Table) -> None:
+    assert set(table.kinds) == {"semantic", "temporal", "place", "habit", "recency", "person", "cross"}
+
+
+def test_the_papers_figures_are_fractions() -> None:
+    assert PAPER["LambdaMART-RRF"]["recall@3"] == pytest.approx(0.8127)
+    assert all(0 < value < 1 for row in PAPER.values() for value in row.values())
+
+
+def test_a_query_without_gold_is_refused() -> None:
+    persona = bundled_personas()[0]
+    bare = replace(persona, queries=(replace(persona.queries[0], gold=Gold()),))
+    with pytest.raises(InvalidDataError, match="a01/q1"):
+        Judgements.of([bare])

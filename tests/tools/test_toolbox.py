@@ -1,0 +1,58 @@
+"""The toolbox of the paper's appendix."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from contextune.errors import InvalidDataError
+from contextune.sources import bundled_pairs, bundled_personas
+from contextune.tools import bundled_toolbox, read_toolbox
+
+
+def test_the_bundled_toolbox_has_the_papers_counts() -> None:
+    counts = Counter(tool.app for tool in bundled_toolbox())
+    assert counts == {
+        "Music": 11, "Google": 10, "Notes": 9, "Mail": 8, "PhoneCall": 8, "Calendar": 7, "Reminders": 6
+    }  # fmt: skip
+
+
+def test_arguments_become_json_schema() -> None:
+    tool = next(tool for tool in bundled_toolbox() if tool.name == "create_event")
+    properties = tool.parameters["properties"]
+    assert properties["start_time"]["format"] == "date-time"
+    assert properties["participants"]["type"] == "array"
+    assert properties["event_name"]["x-free-text"] is True
+    assert tool.parameters["required"] == ["event_name", "start_time"]
+
+
+def test_every_gold_call_fits_the_toolbox() -> None:
+    tools = {tool.name: tool.parameters["properties"] for tool in bundled_toolbox()}
+    for persona in bundled_personas():
+        for query in persona.queries:
+            assert query.gold.api in tools
+            assert set(query.gold.tools or ()) <= tools.keys()
+            assert set(query.gold.args or {}) <= set(tools[query.gold.api])
+    for pair in bundled_pairs():
+        assert set(pair.args) <= set(tools[pair.api]), pair.id
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("- app: Mail", "0.apis: Field required"),
+        ("- app: Mail\n  apis: [{api: '', description: d, arguments: {}}]", "0.apis.0.api"),
+        (
+            "- app: Mail\n  apis: [{api: a, description: d, arguments: {x: {type: float}}}]",
+            "arguments.x.type",
+        ),
+        ("[", "no readable YAML"),
+        ("just words", "valid list"),
+    ],
+)
+def test_a_malformed_toolbox_is_refused(tmp_path: Path, text: str, reason: str) -> None:
+    file = tmp_path / "box.yaml"
+    file.write_text(text)
+    with pytest.raises(InvalidDataError, match=r"box\.yaml") as refused:
+        read_toolbox(file)
+    assert reason in str(refused.value)
