@@ -145,7 +145,13 @@ def test_answers_rank_every_item_and_see_no_gold(tmp_path: Path) -> None:
 def test_answers_put_what_is_not_there_yet_last(tmp_path: Path) -> None:
     data = persona("a01")
     query = data["queries"][0]
-    late = {"id": "late", "app": "Google", "query": query["query"], "date": "2099-01-01T00:00", "use": []}
+    late: dict[str, Any] = {
+        "id": "late",
+        "app": "Google",
+        "query": query["query"],
+        "date": "2099-01-01T00:00",
+        "use": [],
+    }
     data["items"].append(late)
     replies = answers(write(tmp_path / "personas", data), tmp_path / "out")["a01"]
     assert all(reply["ranking"][-1] == "late" for reply in replies.values())

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contextune.errors import StoreError
+from contextune.errors import InvalidDataError, StoreError
 from contextune.store import SQLiteStore
 from contextune.types import Item, Use, User
 
@@ -139,3 +139,10 @@ def test_the_revision_of_a_user_who_comes_back_is_new(ana: SQLiteStore) -> None:
     ana.forget("ana")
     ana.put_user(User("ana"))
     assert ana.revision("ana") > before
+
+
+def test_an_item_whose_time_cannot_be_read_is_refused(ana: SQLiteStore) -> None:
+    before = ana.items("ana")
+    with pytest.raises(InvalidDataError, match="item 'm1' of Mail: 'soon' is no time"):
+        ana.put_items("ana", [note("9"), Item("m1", "Mail", {"subject": "kiln", "date": "soon"})])
+    assert ana.items("ana") == before

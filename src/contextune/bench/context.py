@@ -14,7 +14,7 @@ from contextune.store import SQLiteStore
 
 METRICS = ("recall@3", "recall@5", "recall@10", "ndcg@3", "ndcg@5", "ndcg@10", "mrr")
 TITLES = {"bm25": "BM25T", "semantic": "Semantic search", "hybrid": "Hybrid, RRF"}
-"""How the rows are called, in the order of the paper; hybrid, both of the others fused, is not in the paper."""
+"""How the rows are called, in the order of the paper; hybrid, both others fused, is not in it."""
 
 _PAPER = {
     "BM25T": (11.35, 13.47, 14.92, 56.45, 52.33, 50.91),

@@ -3,9 +3,9 @@
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
 from itertools import accumulate
 from threading import Lock
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,19 @@ from contextune.types import Item, User, local_time
 
 Progress = Callable[[int, int], None]
 _USERS = 64
+Value = TypeVar("Value")
+
+
+class _made_once(Generic[Value]):  # noqa: N801  # read as a decorator
+    """`functools.cached_property` less its lock, for which in Python 3.11 all users wait on one embedding."""
+
+    def __init__(self, make: "Callable[[UserIndex], Value]") -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __get__(self, index: "UserIndex", owner: type["UserIndex"]) -> Value:
+        value = vars(index)[self._make.__name__] = self._make(index)
+        return value
 
 
 class UserIndex:
@@ -40,29 +53,29 @@ class UserIndex:
         if before:
             self._take_over(before)
 
-    @cached_property
+    @_made_once
     def texts(self) -> list[str]:
         """Every item in words."""
         return [item.text for item in self.items]
 
-    @cached_property
+    @_made_once
     def tokens(self) -> list[list[str]]:
         """The words of every item."""
         return [words(text) for text in self.texts]
 
-    @cached_property
+    @_made_once
     def vectors(self) -> Matrix:
         """A row an item."""
         return self._embed(self.texts)
 
-    @cached_property
+    @_made_once
     def apps(self) -> Mapping[str, slice]:
         """Where each application's items lie: the stores that are searched each by itself."""
         counts = Counter(item.app for item in self.items)
         ends = accumulate(counts.values())
         return {app: slice(end - n, end) for (app, n), end in zip(counts.items(), ends, strict=True)}
 
-    @cached_property
+    @_made_once
     def lexical(self) -> Mapping[str, LexicalIndex]:
         """An index of words for each application."""
         return {app: LexicalIndex(self.tokens[part]) for app, part in self.apps.items()}
@@ -74,7 +87,7 @@ class UserIndex:
 
     def _take_over(self, before: "UserIndex") -> None:
         """Fill in, out of `before`, whatever it had made: only what changed is worked out anew."""
-        made = vars(before)
+        made, mine = vars(before), vars(self)
         old = {item.id: position for position, item in enumerate(before.items)}
         same = [
             position
@@ -83,12 +96,12 @@ class UserIndex:
             for item in self.items
         ]
         if "texts" in made:
-            self.texts = [
+            mine["texts"] = [
                 item.text if position is None else before.texts[position]
                 for item, position in zip(self.items, same, strict=True)
             ]
         if "tokens" in made:
-            self.tokens = [
+            mine["tokens"] = [
                 words(text) if position is None else before.tokens[position]
                 for text, position in zip(self.texts, same, strict=True)
             ]
@@ -98,7 +111,7 @@ class UserIndex:
             vectors = before.vectors[rows]
             if len(fresh):
                 vectors[fresh] = self._embed([self.texts[int(position)] for position in fresh])
-            self.vectors = vectors
+            mine["vectors"] = vectors
 
 
 class Indexes:

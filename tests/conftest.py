@@ -1,0 +1,42 @@
+"""What tests of several rooms share: a store in a file, and an embedder whose likeness is words in common."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from contextune.embed import Embedder, Matrix
+from contextune.embed.base import unit_rows
+from contextune.search import words
+from contextune.store import SQLiteStore
+
+settings.register_profile("contextune", deadline=None)
+settings.load_profile("contextune")
+
+
+class WordEmbedder:
+    """A bag of hashed words: quick, the same everywhere, and exact enough to reason about."""
+
+    name = "hashed words"
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        rows = np.zeros((len(texts), 512), np.float32)
+        rows[:, 0] = 1e-3  # so that a text without words has a direction too
+        for row, text in zip(rows, texts, strict=True):
+            for word in words(text):
+                row[1 + crc32(word.encode()) % 511] += 1
+        return unit_rows(rows, texts=len(texts), source=self.name)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLiteStore]:
+    with SQLiteStore(tmp_path / "store.db") as store:
+        yield store
+
+
+@pytest.fixture
+def word_embedder() -> Embedder:
+    return WordEmbedder()

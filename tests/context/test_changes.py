@@ -1,0 +1,196 @@
+"""Data that changes shows at the next request; what has not changed is not worked out again."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+import pytest
+
+from contextune.context import METHODS, ContextRetriever
+from contextune.context.index import Indexes
+from contextune.embed import Embedder, Matrix
+from contextune.errors import UnknownUserError
+from contextune.store import SQLiteStore
+from contextune.types import Item, Request, Use, User
+
+NOON = datetime(2024, 5, 16, 12)
+REQUEST = Request("kiln slots", "ines", NOON)
+
+each_method = pytest.mark.parametrize("method", METHODS)
+
+
+class Counting:
+    """An embedder that writes down what it was asked."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.name = embedder.name
+        self.asked: Counter[str] = Counter()
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        self.asked.update(texts)
+        return self._embedder.embed(texts)
+
+
+def note(name: str, text: str) -> Item:
+    return Item(name, "Notes", {"title": text})
+
+
+def ids(retriever: ContextRetriever, request: Request = REQUEST) -> list[str]:
+    return [hit.thing.id for hit in retriever.rank(request)]
+
+
+@pytest.fixture
+def filled(store: SQLiteStore) -> SQLiteStore:
+    store.put_user(User("ines"))
+    store.put_items("ines", [note("1", "kiln slots"), note("2", "kiln"), note("3", "rowing")])
+    return store
+
+
+@each_method
+def test_what_another_store_on_the_same_file_writes(
+    method: str, filled: SQLiteStore, word_embedder: Embedder
+) -> None:
+    retriever = ContextRetriever(filled, word_embedder, method=method)
+    assert ids(retriever) == ["1", "2", "3"]
+    with SQLiteStore(filled.path) as other:
+        other.put_items("ines", [note("0", "kiln slots are free"), note("1", "nothing here")])
+        assert ids(retriever) == ["0", "2", "1", "3"]
+        other.delete_items("ines", ["0", "3"])
+    assert ids(retriever) == ["2", "1"]
+
+
+@each_method
+def test_what_is_brought_up_to_date_equals_what_is_made_anew(
+    method: str, filled: SQLiteStore, word_embedder: Embedder
+) -> None:
+    retriever = ContextRetriever(filled, word_embedder, method=method)
+    changes = [
+        lambda: filled.put_items("ines", [note("0", "talc"), Item("9", "Journal", {"title": "kiln"})]),
+        lambda: filled.put_items("ines", [note("2", "the kiln has slots"), note("3", "rowing")]),
+        lambda: filled.delete_items("ines", ["1", "9"]),
+        lambda: filled.delete_items("ines", ["0", "2", "3"]),
+        lambda: filled.put_items("ines", [note("5", "kiln")]),
+    ]
+    for change in changes:
+        retriever.rank(REQUEST)
+        change()
+        assert retriever.rank(REQUEST) == ContextRetriever(filled, word_embedder, method=method).rank(REQUEST)
+
+
+def test_a_deleted_user_is_unknown_at_once(filled: SQLiteStore, word_embedder: Embedder) -> None:
+    retriever = ContextRetriever(filled, word_embedder)
+    assert ids(retriever)
+    filled.forget("ines")
+    with pytest.raises(UnknownUserError, match="'ines'"):
+        retriever.rank(REQUEST)
+    filled.put_user(User("ines"))
+    filled.put_items("ines", [note("7", "another life")])
+    assert ids(retriever) == ["7"]
+
+
+@each_method
+def test_no_user_sees_another_s_items(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
+    for user in ("ines", "rui"):
+        store.put_user(User(user))
+        store.put_items(user, [note("1", f"kiln slots of {user}"), note(f"of {user}", "kiln slots")])
+    retriever = ContextRetriever(store, word_embedder, method=method)
+    for user in ("ines", "rui", "ines"):
+        hits = retriever.rank(Request("kiln slots of ines and rui", user, NOON))
+        assert {hit.thing.title for hit in hits} == {f"kiln slots of {user}", "kiln slots"}
+        assert {hit.thing.id for hit in hits} == {"1", f"of {user}"}
+
+
+@each_method
+def test_the_scores_of_one_user_do_not_hang_on_another(
+    method: str, filled: SQLiteStore, word_embedder: Embedder
+) -> None:
+    before = ContextRetriever(filled, word_embedder, method=method).rank(REQUEST)
+    filled.put_user(User("rui"))
+    filled.put_items("rui", [note(str(number), "kiln slots") for number in range(9)])
+    assert ContextRetriever(filled, word_embedder, method=method).rank(REQUEST) == before
+
+
+def test_nothing_is_embedded_twice(filled: SQLiteStore, word_embedder: Embedder) -> None:
+    counting = Counting(word_embedder)
+    first = ContextRetriever(filled, counting)
+    for _ in range(3):
+        first.rank(REQUEST)
+    texts = {item.text for item in filled.items("ines")}
+    assert counting.asked == dict.fromkeys([*texts, "kiln slots"], 1)
+
+    filled.put_uses("ines", [Use("1", NOON)])
+    filled.put_user(User("ines", {"age": 35}))
+    filled.put_items("ines", [note("1", "kiln slots"), note("4", "talc")])
+    first.rank(REQUEST)
+    assert counting.asked == dict.fromkeys([*texts, "kiln slots", note("4", "talc").text], 1)
+
+    # another tuner, another process, another day: only the request is new to it
+    counting.asked.clear()
+    with SQLiteStore(filled.path) as other:
+        ContextRetriever(other, counting).rank(REQUEST)
+    assert counting.asked == {"kiln slots": 1}
+
+
+def test_bm25_asks_no_embedder(filled: SQLiteStore, word_embedder: Embedder) -> None:
+    counting = Counting(word_embedder)
+    ContextRetriever(filled, counting, method="bm25").rank(REQUEST)
+    assert not counting.asked
+
+
+def test_equal_texts_are_embedded_once(store: SQLiteStore, word_embedder: Embedder) -> None:
+    store.put_user(User("ines"))
+    store.put_items("ines", [note(str(number), "kiln") for number in range(5)])
+    counting = Counting(word_embedder)
+    ContextRetriever(store, counting).prepare("ines")
+    assert counting.asked == {note("1", "kiln").text: 1}
+
+
+def test_another_model_has_vectors_of_its_own(filled: SQLiteStore, word_embedder: Embedder) -> None:
+    ContextRetriever(filled, word_embedder).prepare("ines")
+    counting = Counting(word_embedder)
+    counting.name = "another model"
+    ContextRetriever(filled, counting).prepare("ines")
+    assert len(counting.asked) == 3
+
+
+def test_an_index_is_kept_until_the_items_change(filled: SQLiteStore, word_embedder: Embedder) -> None:
+    indexes = Indexes(filled, word_embedder)
+    index = indexes.of("ines")
+    assert indexes.of("ines") is index
+    ContextRetriever(filled, word_embedder).prepare("ines")  # vectors are no change
+    assert indexes.of("ines") is index
+    filled.put_items("ines", [note("4", "talc")])
+    assert [item.id for item in indexes.of("ines").items] == ["1", "2", "3", "4"]
+    assert [item.id for item in index.items] == ["1", "2", "3"]  # a request under way keeps what it has
+
+
+def test_the_users_seen_last_are_kept(store: SQLiteStore, word_embedder: Embedder) -> None:
+    users = [f"user {number:03}" for number in range(70)]
+    for user in users:
+        store.put_user(User(user))
+        store.put_items(user, [note(user, "kiln")])
+    indexes = Indexes(store, word_embedder)
+    regular, guest = indexes.of(users[0]), indexes.of(users[1])
+    for user in users[2:]:
+        assert [item.id for item in indexes.of(user).items] == [user]
+        assert indexes.of(users[0]) is regular
+    again = indexes.of(users[1])
+    assert again is not guest
+    assert again.items == guest.items
+
+
+def test_progress_is_told(filled: SQLiteStore, word_embedder: Embedder) -> None:
+    told: list[tuple[int, int]] = []
+    retriever = ContextRetriever(
+        filled, word_embedder, progress=lambda done, total: told.append((done, total))
+    )
+    retriever.prepare("ines")
+    assert told[-1] == (3, 3)
+    assert told == sorted(told)
+    told.clear()
+    retriever.rank(REQUEST)
+    assert told == []
+    filled.put_items("ines", [note("4", "talc")])
+    retriever.rank(REQUEST)
+    assert told == [(1, 1)]

@@ -1,0 +1,181 @@
+"""What every way to rank keeps to, over one bundled persona and over items small enough to check by hand."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from contextune.context import DEFAULT, METHODS, ContextRetriever
+from contextune.embed import Embedder
+from contextune.errors import InvalidRequestError
+from contextune.search import LexicalIndex, words
+from contextune.sources import Persona, asset, load_persona, read_persona
+from contextune.store import SQLiteStore
+from contextune.types import Hit, Item, Request, User
+
+NOON = datetime(2024, 5, 16, 12)
+
+each_method = pytest.mark.parametrize("method", METHODS)
+
+
+@pytest.fixture
+def persona(store: SQLiteStore) -> Persona:
+    persona = read_persona(asset("personas") / "a01.json")
+    load_persona(store, persona)
+    return persona
+
+
+def note(name: str, text: str, app: str = "Notes") -> Item:
+    return Item(name, app, {"title": text})
+
+
+def put(store: SQLiteStore, *items: Item) -> None:
+    store.put_user(User("ines"))
+    store.put_items("ines", items)
+
+
+def ids(hits: Sequence[Hit[Item]]) -> list[str]:
+    return [hit.thing.id for hit in hits]
+
+
+def test_the_default_is_one_of_them() -> None:
+    assert DEFAULT in METHODS
+
+
+@each_method
+def test_all_that_may_be_seen_is_there_once(
+    method: str, store: SQLiteStore, persona: Persona, word_embedder: Embedder
+) -> None:
+    retriever = ContextRetriever(store, word_embedder, method=method)
+    for query in persona.queries:
+        hits = retriever.rank(persona.request(query))
+        seen = [item.id for item in persona.items if item.made is None or item.made <= query.time]
+        assert Counter(ids(hits)) == Counter(seen)
+        assert all(first.score >= second.score for first, second in pairwise(hits))
+
+
+@each_method
+def test_the_best_few_are_the_head_of_all(
+    method: str, store: SQLiteStore, persona: Persona, word_embedder: Embedder
+) -> None:
+    retriever = ContextRetriever(store, word_embedder, method=method)
+    request = persona.request(persona.queries[0])
+    everything = retriever.rank(request)
+    for k in (1, 2, 7, len(everything), len(everything) + 50):
+        assert retriever.rank(request, k) == everything[:k]
+
+
+@each_method
+def test_hits_carry_the_stored_items(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
+    items = [note("1", "celadon glaze"), note("2", "rowing club")]
+    put(store, *items)
+    hits = ContextRetriever(store, word_embedder, method=method).rank(Request("glaze", "ines", NOON))
+    assert [hit.thing for hit in hits] == items
+    assert hits[0].score > hits[1].score
+
+
+@each_method
+def test_an_unlike_spelling_of_the_same_words(
+    method: str, store: SQLiteStore, word_embedder: Embedder
+) -> None:
+    put(store, note("1", "rowing"), note("2", "the STRASSE"), note("3", "pottery"))
+    hits = ContextRetriever(store, word_embedder, method=method).rank(Request("Straße?", "ines", NOON))
+    assert ids(hits)[0] == "2"
+
+
+def test_bm25_keeps_each_application_in_its_own_order(
+    store: SQLiteStore, persona: Persona, word_embedder: Embedder
+) -> None:
+    retriever = ContextRetriever(store, word_embedder, method="bm25")
+    for query in persona.queries:
+        apps: defaultdict[str, list[Item]] = defaultdict(list)
+        for item in sorted(persona.items, key=lambda item: item.id):
+            if item.made is None or item.made <= query.time:
+                apps[item.app].append(item)
+        joined = retriever.rank(persona.request(query))
+        for app, items in apps.items():
+            scores = LexicalIndex([words(item.text) for item in items]).scores(words(query.text))
+            alone = [items[int(place)].id for place in np.argsort(-scores, kind="stable")]
+            assert [hit.thing.id for hit in joined if hit.thing.app == app] == alone
+
+
+def test_bm25_takes_from_each_application_in_turn(store: SQLiteStore, word_embedder: Embedder) -> None:
+    put(
+        store,
+        note("a1", "kiln", "Notes"),
+        note("a2", "nothing", "Notes"),
+        note("b1", "kiln firing slots", "Reminders"),
+        note("b2", "kiln", "Reminders"),
+        note("b3", "nothing", "Reminders"),
+        note("c1", "nothing", "Journal"),
+    )
+    hits = ContextRetriever(store, word_embedder, method="bm25").rank(
+        Request("kiln firing slots", "ines", NOON)
+    )
+    # the application with the better match leads; after the last of one, the others go on
+    assert ids(hits) == ["b1", "a1", "c1", "b2", "a2", "b3"]
+    assert hits[0].score == hits[1].score == hits[2].score > hits[3].score == hits[4].score > hits[5].score
+
+
+def test_semantic_compares_across_applications(store: SQLiteStore, word_embedder: Embedder) -> None:
+    put(
+        store,
+        Item("m1", "Music", {"song_name": "rain rain"}),
+        note("n1", "kiln slots"),
+        note("n2", "kiln"),
+    )
+    retriever = ContextRetriever(store, word_embedder, method="semantic")
+    hits = retriever.rank(Request("kiln slots", "ines", NOON))
+    assert ids(hits) == ["n1", "n2", "m1"]
+    texts = ["kiln slots", *(hit.thing.text for hit in hits)]
+    query, *rows = word_embedder.embed(texts)
+    assert [hit.score for hit in hits] == pytest.approx([float(row @ query) for row in rows], abs=1e-6)
+
+
+def test_reasons_name_the_words_shared(store: SQLiteStore, word_embedder: Embedder) -> None:
+    put(store, note("1", "Marta's kiln slots"), note("2", "rowing"))
+    request = Request("Slots for the KILN of Marta? Kiln!", "ines", NOON)
+    best, other = ContextRetriever(store, word_embedder, method="bm25").rank(request)
+    assert best.reasons == ("shares the words: slots, kiln, marta",)
+    assert other.reasons == ()
+
+    best, other = ContextRetriever(store, word_embedder, method="semantic").rank(request)
+    assert best.reasons == (f"likeness of meaning {best.score:.2f}",)
+    assert other.reasons == (f"likeness of meaning {other.score:.2f}",)
+
+    best, other = ContextRetriever(store, word_embedder, method="hybrid").rank(request)
+    assert [reason.rpartition(" ")[0] for reason in best.reasons] == [
+        "shares the words: slots, kiln,",
+        "likeness of meaning",
+    ]
+    assert len(other.reasons) == 1
+
+
+@each_method
+def test_ties_are_broken_by_id(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
+    items = [note(f"{number:02}", "same words") for number in range(30)]
+    put(store, *reversed(items))
+    retriever = ContextRetriever(store, word_embedder, method=method)
+    for text in ("same words", "other"):
+        assert ids(retriever.rank(Request(text, "ines", NOON))) == [item.id for item in items]
+        assert ids(retriever.rank(Request(text, "ines", NOON), 7)) == [item.id for item in items[:7]]
+
+
+def test_hybrid_rewards_agreement(store: SQLiteStore, word_embedder: Embedder) -> None:
+    put(
+        store,
+        note("1", "rowing"),
+        note("2", "kiln slots"),
+        note("3", "kiln and much else in many more words"),
+    )
+    hits = ContextRetriever(store, word_embedder, method="hybrid").rank(Request("kiln slots", "ines", NOON))
+    assert ids(hits) == ["2", "3", "1"]
+    assert hits[0].score == pytest.approx(2 / 61)
+
+
+def test_an_unknown_method_is_refused(store: SQLiteStore, word_embedder: Embedder) -> None:
+    with pytest.raises(InvalidRequestError, match="no method 'magic': choose one of bm25, semantic, hybrid"):
+        ContextRetriever(store, word_embedder, method="magic")

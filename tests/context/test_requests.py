@@ -1,0 +1,84 @@
+"""Requests that cannot be answered, and those that can though little is known."""
+
+from datetime import datetime
+
+import pytest
+
+from contextune.context import METHODS, ContextRetriever
+from contextune.embed import Embedder
+from contextune.errors import InvalidRequestError, UnknownUserError
+from contextune.store import SQLiteStore
+from contextune.types import Coordinates, Item, Request, User
+
+NOON = datetime(2024, 5, 16, 12)
+
+each_method = pytest.mark.parametrize("method", METHODS)
+
+
+@pytest.fixture
+def retriever(store: SQLiteStore, word_embedder: Embedder) -> ContextRetriever:
+    store.put_user(User("ines", places={"home": (41.15, -8.63), "studio": (41.14, -8.61)}))
+    store.put_items("ines", [Item("1", "Notes", {"title": "kiln"})])
+    return ContextRetriever(store, word_embedder)
+
+
+def test_an_unknown_user(retriever: ContextRetriever) -> None:
+    with pytest.raises(UnknownUserError, match="'rui'"):
+        retriever.rank(Request("kiln", "rui", NOON))
+    with pytest.raises(UnknownUserError, match="'rui'"):
+        retriever.prepare("rui")
+
+
+def test_an_unknown_place_names_the_known_ones(retriever: ContextRetriever) -> None:
+    with pytest.raises(
+        InvalidRequestError, match="'ines' has no place 'moon': name one of anywhere, commute, home, studio"
+    ):
+        retriever.rank(Request("kiln", "ines", NOON, place="moon"))
+
+
+@pytest.mark.parametrize("place", [None, "home", "studio", "commute", "anywhere", (0.0, 0.0), (-90.0, 180.0)])
+def test_places_that_may_be_named(retriever: ContextRetriever, place: str | Coordinates | None) -> None:
+    assert len(retriever.rank(Request("kiln", "ines", NOON, place=place))) == 1
+
+
+def test_a_place_added_later_is_known(store: SQLiteStore, retriever: ContextRetriever) -> None:
+    request = Request("kiln", "ines", NOON, place="moon")
+    with pytest.raises(InvalidRequestError):
+        retriever.rank(request)
+    store.put_user(User("ines", places={"moon": (0.0, 0.0)}))
+    assert len(retriever.rank(request)) == 1
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_fewer_than_one(retriever: ContextRetriever, k: int) -> None:
+    with pytest.raises(InvalidRequestError, match=f"k={k}: ask for at least one"):
+        retriever.rank(Request("kiln", "ines", NOON), k)
+
+
+@each_method
+@pytest.mark.parametrize("k", [None, 1, 10])
+def test_a_user_without_items(
+    method: str, k: int | None, store: SQLiteStore, word_embedder: Embedder
+) -> None:
+    store.put_user(User("rui"))
+    retriever = ContextRetriever(store, word_embedder, method=method)
+    retriever.prepare("rui")
+    assert retriever.rank(Request("kiln", "rui", NOON), k) == []
+
+
+@each_method
+def test_nothing_visible_yet(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
+    store.put_user(User("rui"))
+    store.put_items("rui", [Item("m1", "Mail", {"subject": "kiln", "date": "2024-05-17"})])
+    retriever = ContextRetriever(store, word_embedder, method=method)
+    assert retriever.rank(Request("kiln", "rui", NOON)) == []
+    assert len(retriever.rank(Request("kiln", "rui", datetime(2024, 5, 17)))) == 1
+
+
+@each_method
+@pytest.mark.parametrize("text", ["?!", "🎉", "zzz", "x" * 10_000, "kiln " * 3_000, "\x00", "مرحبا"])
+def test_strange_words(method: str, text: str, store: SQLiteStore, word_embedder: Embedder) -> None:
+    store.put_user(User("rui"))
+    store.put_items("rui", [Item("1", "Notes", {"title": "kiln"}), Item("2", "Recipes", {})])
+    hits = ContextRetriever(store, word_embedder, method=method).rank(Request(text, "rui", NOON))
+    assert {hit.thing.id for hit in hits} == {"1", "2"}
