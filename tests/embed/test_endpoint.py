@@ -1,0 +1,255 @@
+"""Embeddings over HTTP: from a server that behaves, and from servers that do not."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+from typing import Any, Self
+
+import numpy as np
+import pytest
+
+from contextune.embed import EndpointEmbedder
+from contextune.errors import EmbedderError, MissingExtraError
+
+Reply = tuple[int, Any]
+SECRET = "the diagnosis of Dr. Okonkwo"
+
+
+def vector(text: str) -> list[float]:
+    """Not of unit length, and different for every text."""
+    return [3.0 + len(text), float(sum(map(ord, text)) % 101), 7.0]
+
+
+def entry(index: int, embedding: Any) -> dict[str, Any]:
+    return {"object": "embedding", "index": index, "embedding": embedding}
+
+
+def listed(data: list[dict[str, Any]]) -> Reply:
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return 200, {"object": "list", "data": data, "model": "tiny", "usage": usage}
+
+
+def good(texts: list[str]) -> Reply:
+    return listed([entry(index, vector(text)) for index, text in enumerate(texts)])
+
+
+class Server(ThreadingHTTPServer):
+    """Speaks OpenAI's `/v1/embeddings`; `answer` may be replaced by the answer of a worse server."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answer: Callable[[list[str]], Reply] = good
+        self.asked: list[dict[str, Any]] = []
+        self.released = Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def __enter__(self) -> Self:
+        Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.released.set()
+        self.shutdown()
+        self.server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append({**body, "path": self.path, "key": self.headers["Authorization"]})
+        status, reply = self.server.answer(body["input"])
+        content = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
+        self.send_response(status)
+        html = content.startswith(b"<")
+        self.send_header("Content-Type", "text/html" if html else "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("retry-after-ms", "1")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class names it
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture
+def embedder(server: Server) -> EndpointEmbedder:
+    return EndpointEmbedder("tiny", base_url=server.url, api_key="key", retries=0)
+
+
+def unit(texts: list[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    rows = np.array([vector(text) for text in texts], np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def test_what_is_asked_and_what_comes_back(server: Server, embedder: EndpointEmbedder) -> None:
+    rows = embedder.embed(["tea", "mælk"])
+    assert rows.dtype == np.float32
+    assert np.allclose(rows, unit(["tea", "mælk"]))
+    (asked,) = server.asked
+    assert asked["path"] == "/v1/embeddings"
+    assert asked["key"] == "Bearer key"
+    assert asked["model"] == "tiny"
+    assert asked["input"] == ["tea", "mælk"]
+
+
+def test_many_texts_go_in_batches(server: Server, embedder: EndpointEmbedder) -> None:
+    texts = [f"text {number}" for number in range(300)]
+    assert np.allclose(embedder.embed(texts), unit(texts))
+    assert [len(asked["input"]) for asked in server.asked] == [128, 128, 44]
+
+
+def test_no_texts(server: Server, embedder: EndpointEmbedder) -> None:
+    assert len(embedder.embed([])) == 0
+    assert server.asked == []
+
+
+def test_half_a_character(server: Server, embedder: EndpointEmbedder) -> None:
+    assert len(embedder.embed(["caf\udce9", "\ud83d\ude00"])) == 2
+    assert server.asked[0]["input"] == ["caf\ufffd", "😀"]
+
+
+def test_the_server_may_shuffle(server: Server, embedder: EndpointEmbedder) -> None:
+    def shuffled(texts: list[str]) -> Reply:
+        status, reply = good(texts)
+        reply["data"] = reply["data"][1::2] + reply["data"][::2]
+        return status, reply
+
+    server.answer = shuffled
+    texts = [f"text {number}" for number in range(150)]
+    assert np.allclose(embedder.embed(texts), unit(texts))
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_tries_again(server: Server, status: int) -> None:
+    server.answer = lambda texts: (status, {}) if len(server.asked) < 3 else good(texts)
+    embedder = EndpointEmbedder("tiny", base_url=server.url, api_key="key", retries=2)
+    assert np.allclose(embedder.embed(["tea"]), unit(["tea"]))
+    assert len(server.asked) == 3
+
+
+def test_gives_up(server: Server) -> None:
+    server.answer = lambda _: (500, {})
+    embedder = EndpointEmbedder("tiny", base_url=server.url, api_key="key", retries=1)
+    with pytest.raises(EmbedderError, match="HTTP 500"):
+        embedder.embed(["tea"])
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+def test_refused(server: Server, embedder: EndpointEmbedder, status: int) -> None:
+    server.answer = lambda texts: (status, {"error": {"message": f"not this: {texts}"}})
+    with pytest.raises(EmbedderError, match=f"HTTP {status}; check the address, the key, the model 'tiny'"):
+        embedder.embed(["tea"])
+    assert len(server.asked) == 1
+
+
+TWO = [entry(0, [1.0, 0.0]), entry(1, [0.0, 1.0])]
+BAD: dict[str, Reply] = {
+    "echo": (400, {"error": {"message": f"cannot embed {SECRET!r}"}}),
+    "plain echo": (400, SECRET.encode()),
+    "too few": listed(TWO[:1]),
+    "too many": listed([*TWO, entry(2, [1.0, 1.0])]),
+    "none": listed([]),
+    "numbered twice": listed([TWO[0], TWO[0]]),
+    "numbered from one": listed([entry(1, [1.0, 0.0]), entry(2, [0.0, 1.0])]),
+    "not numbered": listed([{"embedding": [1.0, 0.0]}, {"embedding": [0.0, 1.0]}]),
+    "not a number": listed([TWO[0], entry(1, [float("nan"), 1.0])]),
+    "null": listed([TWO[0], entry(1, [None, 1.0])]),
+    "infinite": listed([TWO[0], entry(1, [float("inf"), 1.0])]),
+    "zero": listed([TWO[0], entry(1, [0.0, 0.0])]),
+    "empty vectors": listed([entry(0, []), entry(1, [])]),
+    "different lengths": listed([TWO[0], entry(1, [0.0, 1.0, 2.0])]),
+    "words": listed([TWO[0], entry(1, [SECRET, "b"])]),
+    "base64": listed([entry(0, "AACAPwAAAEA="), entry(1, "AACAPwAAAEA=")]),
+    "no vector": listed([TWO[0], {"index": 1}]),
+    "something else": (200, {"echo": SECRET}),
+    "a list": (200, [SECRET]),
+    "nothing": (200, None),
+    "broken": (200, b'{"data": [' + SECRET.encode()),
+    "a web page": (200, b"<html>" + SECRET.encode()),
+}
+
+
+@pytest.mark.parametrize("reply", BAD.values(), ids=BAD.keys())
+def test_a_bad_reply(server: Server, embedder: EndpointEmbedder, reply: Reply) -> None:
+    server.answer = lambda _: reply
+    with pytest.raises(EmbedderError) as caught:
+        embedder.embed([SECRET, "tea"])
+    assert server.url in str(caught.value)
+    assert SECRET not in str(caught.value)
+    assert caught.value.__cause__ is None  # a traceback would show its words
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_timeout(server: Server) -> None:
+    def slow(texts: list[str]) -> Reply:
+        server.released.wait(10)
+        return good(texts)
+
+    server.answer = slow
+    embedder = EndpointEmbedder("tiny", base_url=server.url, api_key="key", retries=0, timeout=0.1)
+    with pytest.raises(EmbedderError, match="timed out; check the address"):
+        embedder.embed(["tea"])
+    server.released.set()
+
+
+def test_nobody_there() -> None:
+    with Server() as gone:
+        url = gone.url
+    embedder = EndpointEmbedder("tiny", base_url=url, api_key="key", retries=0)
+    with pytest.raises(EmbedderError, match="did not embed: Connection error; check the address"):
+        embedder.embed(["tea"])
+
+
+def test_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(EmbedderError, match=r"not configured.*OPENAI_API_KEY"):
+        EndpointEmbedder("tiny")
+
+
+def test_no_address() -> None:
+    with pytest.raises(EmbedderError, match="not configured"):
+        EndpointEmbedder("tiny", base_url="http://[::1/v1", api_key="key")
+
+
+def test_configured_by_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "other")
+    assert np.allclose(EndpointEmbedder("tiny", retries=0).embed(["tea"]), unit(["tea"]))
+    assert server.asked[0]["key"] == "Bearer other"
+
+
+def test_name() -> None:
+    names = {
+        EndpointEmbedder(model, base_url=url, api_key="key").name
+        for model in ("small", "large")
+        for url in ("http://one/v1", "http://other/v1")
+    }
+    assert len(names) == 4
+
+
+def test_the_name_holds_no_password() -> None:
+    embedder = EndpointEmbedder("tiny", base_url="http://ana:hunter2@localhost/v1", api_key="key")
+    assert embedder.name == "http://localhost/v1/#tiny"
+
+
+def test_without_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingExtraError, match=r"contextune\[llm\]"):
+        EndpointEmbedder("tiny", api_key="key")
