@@ -13,7 +13,7 @@ from contextune.bench import store as store_bench
 from contextune.bench.report import to_rich, write
 from contextune.cli import show
 from contextune.context import METHODS
-from contextune.errors import ContextuneError, MissingExtraError
+from contextune.errors import ContextuneError
 from contextune.sources import Persona, bundled_personas, read_personas
 
 app = typer.Typer(help="Measure quality and speed.", no_args_is_help=True)
@@ -58,12 +58,8 @@ def speed(
 @app.command()
 def embedder() -> None:
     """Time the embedder against sentence-transformers, in one run (needs both, and the untuned weights)."""
-    try:
-        from contextune.train.export import wheel_weights
-    except ModuleNotFoundError:
-        raise MissingExtraError("the benchmark of the embedder", "train,sentence-transformers") from None
     with show.err.status("Timing both embedders"):
-        speed = embedder_bench.measure(wheel_weights())
+        speed = embedder_bench.measure()
     _figures(
         "Embedder against sentence-transformers",
         {

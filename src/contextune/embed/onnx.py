@@ -49,7 +49,7 @@ class OnnxEmbedder:
         return self._name
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """One unit row a text. Small batches of like length: larger ones only pad more, and fill no core better."""
+        """One unit row a text, in small batches of like length: larger ones pad more and are no faster."""
         out = np.empty((len(texts), self._width), np.float32)
         encodings = self._tokenizer.encode_batch(whole_texts(texts))
         tokens: list[list[int]] = [encoding.ids for encoding in encodings]
