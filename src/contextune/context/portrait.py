@@ -1,0 +1,83 @@
+"""An item in words together with what its user's data says around it.
+
+Its text alone does not tell that a song is what somebody drives to, or that an address is
+their sister's. A portrait says so: when and where it belongs, who the people in it are to the
+user, and how it is used. An embedder tuned on portraits finds by meaning what otherwise only
+signals would.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from contextune.types import ANYWHERE, Item, Use, User, local_time
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_VERBS = {"Music": "played", "PhoneCall": "called"}
+_PLACES = 3
+_MOST = 0.6
+"""The share of uses from which on a day or a part of the day is called usual."""
+
+
+def portrait(item: Item, user: User, uses: Sequence[Use]) -> str:
+    """The item's text, its time and place, its people's relations, its usage; `uses` are the item's own."""
+    times = item.times
+    time = times.get("start") or times.get("due") or times.get("made")
+    parts = [item.text]
+    if time:
+        moment = local_time(time, user.zone)
+        parts.append(f"{_DAYS[moment.weekday()]} {part_of_day(moment)}")
+    if item.place:
+        parts.append(f"at: {_spoken(item.place)}")
+    parts += _relations(item, user)
+    parts += _habits(item, user, uses)
+    return " — ".join(parts)
+
+
+def part_of_day(time: datetime) -> str:
+    """Morning, afternoon, evening or night."""
+    for name, start, end in (("morning", 5, 12), ("afternoon", 12, 17), ("evening", 17, 22)):
+        if start <= time.hour < end:
+            return name
+    return "night"
+
+
+def _spoken(place: str) -> str:
+    return place.replace("_", " ")
+
+
+def _relations(item: Item, user: User) -> list[str]:
+    people = {person.casefold() for person in item.people}
+    return [
+        f"{contact.name.split()[0]}: {contact.relation}"
+        for contact in user.contacts
+        if contact.relation
+        and people & {name.casefold() for name in (contact.name, contact.email, contact.phone) if name}
+    ]
+
+
+def _habits(item: Item, user: User, uses: Sequence[Use]) -> list[str]:
+    """One phrase for each place it is used at, the most frequent first."""
+    places = Counter(use.place for use in uses)
+    phrases: list[str] = []
+    for place, count in sorted(places.items(), key=lambda entry: (-entry[1], entry[0] or ""))[:_PLACES]:
+        times = [local_time(use.time, user.zone) for use in uses if use.place == place]
+        words = [f"{_VERBS.get(item.app, 'opened')} {count} times", _usual(times)]
+        if place and place != ANYWHERE:
+            words.append(_spoken(place))
+        phrases.append(", ".join(filter(None, words)))
+    return phrases
+
+
+def _usual(times: Sequence[datetime]) -> str:
+    """Such as "weekday morning", "Sunday", "evening"; nothing where there is no pattern."""
+    days = Counter(time.weekday() for time in times)
+    part, often = Counter(map(part_of_day, times)).most_common(1)[0]
+    day = ""
+    if len(times) > 1 and len(days) == 1:
+        day = _DAYS[next(iter(days))]
+    elif len(times) > 2 and all(day < 5 for day in days):
+        day = "weekday"
+    elif len(times) > 1 and all(day >= 5 for day in days):
+        day = "weekend"
+    return " ".join(filter(None, [day, part if often >= _MOST * len(times) else ""]))

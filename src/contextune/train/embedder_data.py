@@ -1,0 +1,121 @@
+"""What the embedder learns from, as one JSON file that can travel to a machine with a GPU.
+
+Every persona is given a fold; an embedder that is judged on a fold, or feeds a model that
+is, has not seen the personas of that fold. Pairs and tools belong to no persona.
+
+    python -m contextune.train.embedder_data DATA.json
+"""
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from contextune.apps import APPS
+from contextune.context.portrait import portrait
+from contextune.sources import Pair, PairItem, Persona, bundled_pairs, bundled_personas, uses
+from contextune.tools import bundled_toolbox
+from contextune.types import Tool
+
+FOLDS = 5
+PARTS = ("items", "queries", "augmented", "kinds", "apps")
+"""What is kept of a fold: items, requests, requests with CoT, and what the heads say of a request."""
+KINDS = ("semantic", "temporal", "place", "habit", "recency", "person", "cross")
+
+
+def folds(personas: Sequence[Persona], count: int = FOLDS) -> dict[str, int]:
+    """The fold of each persona, by its place in the sorted list: each author's are spread over all."""
+    return {name: number % count for number, name in enumerate(sorted(persona.id for persona in personas))}
+
+
+def training_set() -> dict[str, Any]:
+    """All of it, from the bundled data."""
+    personas = bundled_personas()
+    fold = folds(personas)
+    return {
+        "apps": list(APPS),
+        "kinds": list(KINDS),
+        "tools": [{"name": tool.name, "text": tool_text(tool)} for tool in bundled_toolbox()],
+        "personas": [{"id": p.id, "fold": fold[p.id], **_persona(p)} for p in personas],
+        "pairs": [_pair(pair) for pair in bundled_pairs()],
+    }
+
+
+def portraits(persona: Persona) -> list[str]:
+    """Every item in words, with what the persona's habits, places and contacts say of it."""
+    used = uses(persona)
+    return [
+        portrait(item, persona.user, [use for use in used if use.item == item.id]) for item in persona.items
+    ]
+
+
+def digest(personas: Sequence[Persona]) -> str:
+    """A checksum of every text of the personas that is embedded."""
+    found = sha256()
+    for persona in personas:
+        texts = [*portraits(persona), *(f"{query.text} {query.gold.cot}" for query in persona.queries)]
+        found.update("\n".join([persona.id, *texts]).encode())
+    return found.hexdigest()
+
+
+def tool_text(tool: Tool) -> str:
+    """A tool in words, for search."""
+    return f"{tool.app} — {tool.name.replace('_', ' ')} — {tool.description}"
+
+
+def _persona(persona: Persona) -> dict[str, Any]:
+    position = {item.id: number for number, item in enumerate(persona.items)}
+    return {
+        "items": portraits(persona),
+        "queries": [
+            {
+                "id": query.id,
+                "text": query.text,
+                "cot": query.gold.cot,
+                "kind": query.gold.kind,
+                "api": query.gold.api,
+                "relevant": {
+                    str(position[name]): grade for name, grade in (query.gold.relevant or {}).items()
+                },
+                "apps": sorted({persona.items[position[name]].app for name in query.gold.relevant or {}}),
+                "visible": [
+                    number
+                    for number, item in enumerate(persona.items)
+                    if item.made is None or item.made <= query.time
+                ],
+            }
+            for query in persona.queries
+        ],
+    }
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    return {
+        "query": pair.query,
+        "cot": pair.cot,
+        "kind": pair.kind,
+        "api": pair.api,
+        "tool_query": pair.tool_query,
+        "items": [_item_text(item) for item in pair.items],
+        "distractor": _item_text(pair.distractor),
+        "apps": sorted({item.app for item in pair.items}),
+    }
+
+
+def _item_text(item: PairItem) -> str:
+    """The text with the application's noun in front, as the text of a stored item has it."""
+    return (
+        item.text.replace(item.app, APPS[item.app].noun, 1) if item.text.startswith(item.app) else item.text
+    )
+
+
+def main(out: Annotated[Path, typer.Argument(help="The file to write.")]) -> None:
+    """Write the training set."""
+    out.write_text(json.dumps(training_set(), ensure_ascii=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(main)
