@@ -2,9 +2,10 @@
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from contextune.bench.folds import FoldVectors
 from contextune.bench.metrics import Qrels, Run
 from contextune.bench.results import Table, evaluate
 from contextune.errors import InvalidDataError
@@ -13,8 +14,15 @@ from contextune.sources import Persona, Query, load_persona
 from contextune.store import SQLiteStore
 
 METRICS = ("recall@3", "recall@5", "recall@10", "ndcg@3", "ndcg@5", "ndcg@10", "mrr")
-TITLES = {"bm25": "BM25T", "semantic": "Semantic search", "hybrid": "Hybrid, RRF"}
-"""How the rows are called, in the order of the paper; hybrid, both others fused, is not in it."""
+COT = "cot"
+"""Semantic search with the CoT of the data, in the part of a language model's, behind the request."""
+TITLES = {
+    "bm25": "BM25T",
+    "semantic": "Semantic search",
+    "hybrid": "Hybrid, RRF",
+    COT: "CoT augmentation",
+}
+"""How the rows are called; hybrid, words and meaning fused, is not in the paper."""
 
 _PAPER = {
     "BM25T": (11.35, 13.47, 14.92, 56.45, 52.33, 50.91),
@@ -65,12 +73,15 @@ def run_methods(
     """What each method ranks for every query, each persona's items being a user of their own."""
     runs: dict[str, dict[str, list[str]]] = {method: {} for method in methods}
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "bench.db") as store:
-        tuners = {method: Tuner(store, method=method) for method in methods}
+        tuners = {m: Tuner(store, method="semantic" if m == COT else m) for m in methods}
         for number, persona in enumerate(personas, 1):
             load_persona(store, persona)
             for method, tuner in tuners.items():
                 for query in persona.queries:
-                    found = tuner.context(persona.request(query), k=None)
+                    request = persona.request(query)
+                    if method == COT:
+                        request = replace(request, text=f"{query.text} {query.gold.cot}")
+                    found = tuner.context(request, k=None)
                     runs[method][_name(persona, query)] = [hit.thing.id for hit in found]
             if progress:
                 progress(number, len(personas))
@@ -82,12 +93,19 @@ def context_table(
     methods: Sequence[str],
     *,
     metrics: Sequence[str] = METRICS,
+    folds: FoldVectors | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    """Every method as a row, tested against the last, beside the figures of the paper."""
+    """Every method as a row, tested against the last, beside the figures of the paper.
+
+    With `folds`, the rows of the tuned embedder, each persona by one that has not seen it.
+    """
     gold = Judgements.of(personas)
     runs = run_methods(personas, methods, progress=progress)
     rows = {TITLES.get(method, method): run for method, run in runs.items()}
+    if folds:
+        rows["Fine-tuned semantic search"] = folds.ranked(cot=False)
+        rows["Fine-tuned with CoT"] = folds.ranked(cot=True)
     return evaluate(
         rows,
         gold.qrels,

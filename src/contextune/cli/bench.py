@@ -10,6 +10,7 @@ from contextune.bench import context as context_bench
 from contextune.bench import embedder as embedder_bench
 from contextune.bench import latency as latency_bench
 from contextune.bench import store as store_bench
+from contextune.bench.folds import bundled_folds
 from contextune.bench.report import to_rich, write
 from contextune.cli import show
 from contextune.context import METHODS
@@ -26,11 +27,15 @@ Out = Annotated[Path | None, typer.Option(help="Folder for JSON, CSV and TREC fi
 @app.command()
 def context(personas: Personas = None, method: Methods = None, out: Out = None) -> None:
     """Print the paper's table of context retrieval, overall and by kind of query."""
-    methods = method or list(METHODS)
-    if unknown := set(methods) - METHODS.keys():
-        raise ContextuneError(f"there is no method {min(unknown)!r}: choose among {', '.join(METHODS)}")
+    known = [*METHODS, context_bench.COT]
+    methods = method or known
+    if unknown := set(methods) - set(known):
+        raise ContextuneError(f"there is no method {min(unknown)!r}: choose among {', '.join(known)}")
+    people = _personas(personas)
+    # the tuned embedders were trained for the bundled personas, fold by fold
+    folds = bundled_folds(people) if personas is None and method is None else None
     with show.progress("Personas") as update:
-        table = context_bench.context_table(_personas(personas), methods, progress=update)
+        table = context_bench.context_table(people, methods, folds=folds, progress=update)
     for part in to_rich(table):
         show.out.print(part)
     if out:
