@@ -10,7 +10,7 @@ from contextune.bench.metrics import Qrels, Run
 from contextune.bench.results import Table, evaluate
 from contextune.errors import InvalidDataError
 from contextune.pipeline import Tuner
-from contextune.sources import Persona, Query, load_persona
+from contextune.sources import Persona, load_persona
 from contextune.store import SQLiteStore
 
 METRICS = ("recall@3", "recall@5", "recall@10", "ndcg@3", "ndcg@5", "ndcg@10", "mrr")
@@ -52,9 +52,7 @@ class Judgements:
     @classmethod
     def of(cls, personas: Sequence[Persona]) -> "Judgements":
         """The gold of all queries; one without is refused, since it would silently count as nothing."""
-        queries = {
-            _name(persona, query): (persona, query) for persona in personas for query in persona.queries
-        }
+        queries = {persona.name(query): (persona, query) for persona in personas for query in persona.queries}
         for name, (_, query) in queries.items():
             if not query.gold.relevant:
                 raise InvalidDataError(
@@ -82,7 +80,7 @@ def run_methods(
                     if method == COT:
                         request = replace(request, text=f"{query.text} {query.gold.cot}")
                     found = tuner.context(request, k=None)
-                    runs[method][_name(persona, query)] = [hit.thing.id for hit in found]
+                    runs[method][persona.name(query)] = [hit.thing.id for hit in found]
             if progress:
                 progress(number, len(personas))
     return {**runs}
@@ -115,7 +113,3 @@ def context_table(
         baseline=list(rows)[-1],
         reference={row: {m: v for m, v in figures.items() if m in metrics} for row, figures in PAPER.items()},
     )
-
-
-def _name(persona: Persona, query: Query) -> str:
-    return f"{persona.id}/{query.id}"

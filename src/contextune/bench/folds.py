@@ -53,11 +53,9 @@ class FoldVectors:
         run: dict[str, list[str]] = {}
         for persona, parts in self:
             for query, vector in zip(persona.queries, parts["augmented" if cot else "queries"], strict=True):
-                seen = [
-                    n for n, item in enumerate(persona.items) if item.made is None or item.made <= query.time
-                ]
+                seen = persona.visible(query)
                 order = np.argsort(-(parts["items"][seen] @ vector), kind="stable")
-                run[f"{persona.id}/{query.id}"] = [persona.items[seen[int(n)]].id for n in order]
+                run[persona.name(query)] = [persona.items[seen[int(n)]].id for n in order]
         return run
 
 

@@ -68,6 +68,15 @@ class Persona:
         """The query as it reaches an assistant."""
         return Request(query.text, user=self.id, time=query.time, place=query.place)
 
+    def name(self, query: Query) -> str:
+        """What a query is called among those of many personas."""
+        return f"{self.id}/{query.id}"
+
+    def visible(self, query: Query) -> list[int]:
+        """The positions of the items that had been made by the query's time."""
+        made = [item.made for item in self.items]
+        return [number for number, time in enumerate(made) if time is None or time <= query.time]
+
 
 _CONTACT = ("email", "phone", "relation")
 _GOLD = ("kind", "relevant", "cot", "api", "args", "tools")

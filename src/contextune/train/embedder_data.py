@@ -81,11 +81,7 @@ def _persona(persona: Persona) -> dict[str, Any]:
                     str(position[name]): grade for name, grade in (query.gold.relevant or {}).items()
                 },
                 "apps": sorted({persona.items[position[name]].app for name in query.gold.relevant or {}}),
-                "visible": [
-                    number
-                    for number, item in enumerate(persona.items)
-                    if item.made is None or item.made <= query.time
-                ],
+                "visible": persona.visible(query),
             }
             for query in persona.queries
         ],
