@@ -3,10 +3,9 @@
 from time import perf_counter
 
 from contextune.context import DEFAULT, ContextRetriever
-from contextune.context.index import Progress
 from contextune.embed import Embedder, default_embedder
 from contextune.store import Store
-from contextune.types import Answer, Hit, Item, Request
+from contextune.types import Answer, Hit, Item, Progress, Request
 
 
 class Tuner:

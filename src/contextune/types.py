@@ -7,7 +7,7 @@ the machine. So "tonight" means the user's night, whatever mix of times the data
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
@@ -17,6 +17,8 @@ from zoneinfo import ZoneInfo
 from contextune.apps import App, app_for
 from contextune.errors import InvalidDataError, InvalidRequestError
 
+Progress = Callable[[int, int], None]
+"""Is told how much of a long job is done, of how much."""
 Coordinates = tuple[float, float]
 """Latitude and longitude, in degrees."""
 COMMUTE, ANYWHERE = "commute", "anywhere"
@@ -119,6 +121,12 @@ class Item:
         """When it came to be, or None where that is not known, as for planned events."""
         value = self.fields.get(self.schema.made) if self.schema.made else None
         return _time(self, value) if value else None
+
+    @property
+    def time(self) -> datetime | None:
+        """The time a person would name it by: when it starts, else when it is due, else when it was made."""
+        times = self.times
+        return times.get("start") or times.get("due") or times.get("made")
 
     @property
     def place(self) -> str | None:

@@ -6,7 +6,6 @@ whether or not the files hold them.
 
 import json
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from contextune.errors import InvalidDataError
 from contextune.pipeline import Tuner
 from contextune.sources import Persona, Query, load_persona, persona_files, read_persona
 from contextune.store import SQLiteStore
+from contextune.types import Progress
 
 
 def answer_files(
@@ -22,7 +22,7 @@ def answer_files(
     out: Path,
     *,
     method: str = DEFAULT,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[str]:
     """Write `out/<persona id>.json` for every persona file; why the malformed ones were refused."""
     files = persona_files(folder)

@@ -1,7 +1,7 @@
 """The table of *Context Tuning for RAG*: ways to find context, on every query of every persona."""
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from contextune.errors import InvalidDataError
 from contextune.pipeline import Tuner
 from contextune.sources import Persona, load_persona
 from contextune.store import SQLiteStore
+from contextune.types import Progress
 
 METRICS = ("recall@3", "recall@5", "recall@10", "ndcg@3", "ndcg@5", "ndcg@10", "mrr")
 COT = "cot"
@@ -37,8 +38,6 @@ PAPER = {
     for row, values in _PAPER.items()
 }
 """The figures the paper printed, on its own data and with its own, larger models."""
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ class Judgements:
 
 def run_methods(
     personas: Sequence[Persona], methods: Sequence[str], *, progress: Progress | None = None
-) -> dict[str, Run]:
+) -> Mapping[str, Run]:
     """What each method ranks for every query, each persona's items being a user of their own."""
     runs: dict[str, dict[str, list[str]]] = {method: {} for method in methods}
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "bench.db") as store:
@@ -83,7 +82,7 @@ def run_methods(
                     runs[method][persona.name(query)] = [hit.thing.id for hit in found]
             if progress:
                 progress(number, len(personas))
-    return {**runs}
+    return runs
 
 
 def context_table(

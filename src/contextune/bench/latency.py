@@ -9,12 +9,11 @@ from time import perf_counter
 
 import numpy as np
 
-from contextune.bench.context import Progress
 from contextune.embed import default_embedder
 from contextune.pipeline import Tuner
 from contextune.sources import Persona, load_persona
 from contextune.store import SQLiteStore, Store, text_digest
-from contextune.types import Item, Request, User
+from contextune.types import Item, Progress, Request, User
 
 _EMBEDDED = 1000
 """How many of the items of a large store are embedded; the rest are their copies."""

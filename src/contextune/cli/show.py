@@ -1,6 +1,6 @@
 """What the commands print: tables and progress bars."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from contextune import types
 from contextune.store import SQLiteStore
 from contextune.types import Hit, Item
 
@@ -40,7 +41,7 @@ def error(message: str) -> None:
 
 
 @contextmanager
-def progress(title: str, total: int | None = None) -> Generator[Callable[[int, int], None]]:
+def progress(title: str, total: int | None = None) -> Generator[types.Progress]:
     """A bar on standard error; what it yields takes how much is done, of how much."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True) as bar:
@@ -72,6 +73,4 @@ def hits(found: Sequence[Hit[Item]], *, title: str, marked: frozenset[str] = fro
 
 
 def _when(item: Item) -> str:
-    times = item.times
-    time = times.get("start") or times.get("due") or times.get("made")
-    return time.strftime("%a %d %b %H:%M") if time else ""
+    return item.time.strftime("%a %d %b %H:%M") if item.time else ""

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from contextune.embed import Embedder, Matrix, embed_items
 from contextune.search import LexicalIndex, words
 from contextune.store import Store
-from contextune.types import Item, User, local_time
+from contextune.types import Item, Progress, User, local_time
 
-Progress = Callable[[int, int], None]
 _USERS = 64
 Value = TypeVar("Value")
 

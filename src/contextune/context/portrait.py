@@ -21,11 +21,9 @@ _MOST = 0.6
 
 def portrait(item: Item, user: User, uses: Sequence[Use]) -> str:
     """The item's text, its time and place, its people's relations, its usage; `uses` are the item's own."""
-    times = item.times
-    time = times.get("start") or times.get("due") or times.get("made")
     parts = [item.text]
-    if time:
-        moment = local_time(time, user.zone)
+    if item.time:
+        moment = local_time(item.time, user.zone)
         parts.append(f"{_DAYS[moment.weekday()]} {part_of_day(moment)}")
     if item.place:
         parts.append(f"at: {_spoken(item.place)}")

@@ -1,11 +1,11 @@
 """Finds the items of a user's own data that a request hangs on."""
 
-from contextune.context.index import Indexes, Progress, UserIndex
+from contextune.context.index import Indexes, UserIndex
 from contextune.context.methods import DEFAULT, METHODS, Search
 from contextune.embed import Embedder, RememberingEmbedder
 from contextune.errors import InvalidRequestError
 from contextune.store import Store
-from contextune.types import NAMELESS, Hit, Item, Request, User
+from contextune.types import NAMELESS, Hit, Item, Progress, Request, User
 
 
 class ContextRetriever:

@@ -6,13 +6,14 @@ in the process only: what somebody says is not written down for being said.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from threading import Lock
 
 import numpy as np
 
 from contextune.embed.base import Embedder, Matrix
 from contextune.store import Store, text_digest
+from contextune.types import Progress
 
 _CHUNK = 256
 
@@ -23,7 +24,7 @@ def embed_items(
     embedder: Embedder,
     store: Store,
     user: str,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Matrix:
     """A row a text, out of the store where it is there, embedded and kept where it is not.
 

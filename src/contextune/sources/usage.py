@@ -7,8 +7,9 @@ so that no query can see a use of its own future.
 
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from contextune.sources.persona import Habit, Persona
 from contextune.types import Item, Use
@@ -22,7 +23,7 @@ _HOURS = {
     "evening": range(17, 22),
     "night": (22, 23, 0, 1),
 }
-_STARTS_AT = {"Mail": "date", "Reminders": "created"}  # cannot be opened before they are there
+_ARRIVING = frozenset({"Mail", "Reminders"})  # cannot be opened before they are there
 
 
 def uses(persona: Persona) -> list[Use]:
@@ -46,7 +47,7 @@ def _seeded(*names: object) -> random.Random:
 
 def _expand(item: Item, habit: Habit, end: datetime, draw: random.Random) -> Iterator[Use]:
     slots = _slots(habit.when, end)
-    if item.app in _STARTS_AT and item.made:
+    if item.app in _ARRIVING and item.made:
         made = item.made.replace(tzinfo=None)
         rest = [made] if made < end and _fits(habit.when, made) else []
         # a summary may claim more than the item's short life allows; then its word counts, not the date
@@ -63,11 +64,13 @@ def _expand(item: Item, habit: Habit, end: datetime, draw: random.Random) -> Ite
         yield Use(item.id, start + timedelta(seconds=int(draw.random() * room)), habit.where)
 
 
-def _slots(when: str, end: datetime) -> list[datetime]:
+@lru_cache(maxsize=64)  # a persona's habits share a few
+def _slots(when: str, end: datetime) -> Sequence[datetime]:
     """The beginnings of all hours of the fortnight before `end` that `when` speaks of."""
     first = (end - timedelta(days=DAYS)).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     hours = int((end - first) / timedelta(hours=1)) + 1
-    return [slot for n in range(hours) if (slot := first + timedelta(hours=n)) < end and _fits(when, slot)]
+    all_slots = (first + timedelta(hours=n) for n in range(hours))
+    return tuple(slot for slot in all_slots if slot < end and _fits(when, slot))
 
 
 def _fits(when: str, slot: datetime) -> bool:
