@@ -25,6 +25,14 @@ class EmbedderError(ContextuneError):
     """An embedding model that cannot be loaded, reached or understood."""
 
 
+class RankerError(ContextuneError):
+    """A ranking model that cannot be read or does not fit, or that has nothing to learn from."""
+
+
+class LanguageModelError(ContextuneError):
+    """A language model that cannot be reached, or whose answer is of no use."""
+
+
 class MissingExtraError(ContextuneError):
     """An optional dependency that is not installed."""
 

@@ -1,0 +1,106 @@
+"""What a language model thought of requests, remembered: in memory, and on disk only where a folder is given.
+
+A thought says what somebody asked for, so it is theirs: it is filed under the user, given to nobody
+else, and can be erased. On disk the request itself is kept as a digest only.
+"""
+
+import logging
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar
+
+from contextune.errors import StoreError
+
+FILE = "thoughts.db"
+_ON_DISK = 10_000
+_log = logging.getLogger(__name__)
+Value = TypeVar("Value")
+
+
+class Thoughts:
+    """The latest `size` thoughts, by user and digest; where there is a `folder`, the latest 10,000 in it."""
+
+    def __init__(self, *, size: int = 512, folder: Path | None = None) -> None:
+        self._size = size
+        self._kept: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._lock = Lock()
+        self._file = folder / FILE if folder else None
+        if self._file:
+            self._prepare(self._file)
+
+    def get(self, user: str, digest: str) -> str | None:
+        """The thought, if it is remembered."""
+        with self._lock:
+            thought = self._kept.get((user, digest))
+        if thought is None and self._file:
+            query = "SELECT thought FROM thoughts WHERE user = ? AND digest = ?"
+            row = _or_none(self._file, lambda disk: disk.execute(query, (user, digest)).fetchone())
+            thought = str(row[0]) if row else None
+        if thought is not None:
+            self._keep(user, digest, thought)
+        return thought
+
+    def put(self, user: str, digest: str, thought: str) -> None:
+        """Remember it; a disk that fails is logged, and the thought is remembered in memory."""
+        self._keep(user, digest, thought)
+
+        def write(disk: sqlite3.Connection) -> None:
+            disk.execute("INSERT OR REPLACE INTO thoughts VALUES (?, ?, ?)", (user, digest, thought))
+            disk.execute(
+                "DELETE FROM thoughts WHERE rowid <= (SELECT max(rowid) FROM thoughts) - ?", (_ON_DISK,)
+            )
+
+        if self._file:
+            _or_none(self._file, write)
+
+    def forget(self, user: str | None = None) -> None:
+        """Erase what was thought for a user, or for everybody; a disk that fails is an error here."""
+        with self._lock:
+            for key in [key for key in self._kept if user in (None, key[0])]:
+                del self._kept[key]
+        if self._file:
+            try:
+                with closing(_open(self._file)) as disk:
+                    disk.execute("DELETE FROM thoughts WHERE ? IN ('', user)", (user or "",))
+                    disk.execute("VACUUM")
+            except sqlite3.Error as error:
+                raise StoreError(f"{str(self._file)!r}: {error}: delete the file by hand") from None
+
+    def _keep(self, user: str, digest: str, thought: str) -> None:
+        with self._lock:
+            self._kept[user, digest] = thought
+            self._kept.move_to_end((user, digest))
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+
+    def _prepare(self, file: Path) -> None:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch(mode=0o600)
+            with closing(_open(file)) as disk:
+                disk.execute(
+                    "CREATE TABLE IF NOT EXISTS thoughts"
+                    " (user TEXT, digest TEXT, thought TEXT NOT NULL, PRIMARY KEY (user, digest))"
+                )
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"{str(file)!r}: {error}: name a folder that thoughts can be kept in") from None
+
+
+def _or_none(file: Path, ask: Callable[[sqlite3.Connection], Value]) -> Value | None:
+    """What the disk says; thinking again is better than failing, so a broken disk says nothing."""
+    try:
+        with closing(_open(file)) as disk:
+            return ask(disk)
+    except sqlite3.Error as error:
+        _log.warning("%s: %s; going on without it", file, type(error).__name__)
+        return None
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(file, timeout=5, isolation_level=None)
+    connection.execute("PRAGMA secure_delete = ON")
+    return connection
