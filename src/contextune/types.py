@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast, overload
 from zoneinfo import ZoneInfo
 
 from contextune.apps import App, app_for
@@ -243,6 +243,21 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Feedback:
+    """What became of a request: the ids of the items it did hang on, and of those it did not."""
+
+    request: Request
+    used: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.used and not self.rejected:
+            raise InvalidRequestError("feedback names no item: say which were used, or which were wrong")
+        if both := set(self.used) & set(self.rejected):
+            raise InvalidRequestError(f"item {min(both)!r} cannot be both used and rejected")
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """Something an assistant can call. `parameters` is a JSON Schema object."""
 
@@ -259,13 +274,52 @@ class Tool:
 Thing = TypeVar("Thing", covariant=True)
 
 
+class Reasons(Sequence[str]):
+    """Why something was found, worked out when first looked at: finding is quicker than explaining."""
+
+    __slots__ = ("_explain", "_said")
+
+    def __init__(self, explain: Callable[[], Sequence[str]]) -> None:
+        self._explain: Callable[[], Sequence[str]] | None = explain
+        self._said: tuple[str, ...] = ()
+
+    def _all(self) -> tuple[str, ...]:
+        if self._explain is not None:
+            self._said, self._explain = tuple(self._explain()), None
+        return self._said
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        """One of them, or some."""
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to whatever says the same."""
+        return isinstance(other, Sequence) and self._all() == tuple(cast("Sequence[object]", other))
+
+    def __hash__(self) -> int:
+        """Of what they say."""
+        return hash(self._all())
+
+    def __repr__(self) -> str:
+        """As a tuple of words."""
+        return repr(self._all())
+
+
 @dataclass(frozen=True, slots=True)
 class Hit(Generic[Thing]):
     """One thing found: how strongly, and why in words."""
 
     thing: Thing
     score: float
-    reasons: tuple[str, ...] = ()
+    reasons: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

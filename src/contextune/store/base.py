@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.types import Item, Use, User
+from contextune.types import Feedback, Item, Use, User
 
 Vector = NDArray[np.float32]
 
@@ -75,6 +75,24 @@ class Store(Protocol):
 
     def put_vectors(self, user: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Keep vectors. This does not count as a change to the user's data."""
+        ...
+
+    def portraits(
+        self, user: str, model: str, items: Sequence[str] | None = None
+    ) -> dict[str, tuple[bytes, Vector]]:
+        """By item, of all or those asked for: the digest of its portrait, and the vector under this model."""
+        ...
+
+    def put_portraits(self, user: str, model: str, portraits: Mapping[str, tuple[bytes, Vector]]) -> None:
+        """Keep vectors by item, in place of earlier ones; those of items that are gone are left out."""
+        ...
+
+    def put_feedback(self, user: str, feedback: Feedback) -> None:
+        """Keep what became of a request."""
+        ...
+
+    def feedback(self, user: str) -> list[Feedback]:
+        """What became of the user's requests, in the order it was told."""
         ...
 
     def forget(self, user: str) -> None:

@@ -57,6 +57,27 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # Digests of users whose rows are deleted while their bytes may still be in the file.
         "CREATE TABLE forgotten (digest BLOB PRIMARY KEY) WITHOUT ROWID",
     ),
+    (
+        # An item's vector together with what is known around it; one for each model, replaced when
+        # that changes, and gone with the item.
+        """CREATE TABLE portraits (
+            user INTEGER NOT NULL,
+            item TEXT NOT NULL,
+            model TEXT NOT NULL,
+            digest BLOB NOT NULL,
+            vector BLOB NOT NULL,
+            UNIQUE (user, item, model),
+            FOREIGN KEY (user, item) REFERENCES items ON DELETE CASCADE
+        )""",
+        """CREATE TABLE feedback (
+            key INTEGER PRIMARY KEY,
+            user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+            request TEXT NOT NULL,
+            used TEXT NOT NULL,
+            rejected TEXT NOT NULL
+        )""",
+        "CREATE INDEX feedback_of_user ON feedback (user, key)",
+    ),
 )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from contextune.errors import InvalidDataError, StoreError
 from contextune.store.base import Vector
-from contextune.types import Contact, Item, Use, User
+from contextune.types import Contact, Feedback, Item, Request, Turn, Use, User
 
 _NO_PLACE = b""
 _SCALARS = (str, int, float)
@@ -167,6 +167,44 @@ def uses_from(rows: Sequence[tuple[str, str, str | bytes]]) -> list[Use]:
         ]
     except ValueError as error:
         raise StoreError("uses in the store cannot be read: load the user's data again") from error
+
+
+def feedback_row(key: int, feedback: Feedback) -> tuple[int, str, str, str]:
+    """User key, request, items used, items rejected."""
+    request = feedback.request
+    said = {
+        "text": request.text,
+        "time": request.time.isoformat(),
+        "place": request.place
+        if request.place is None or isinstance(request.place, str)
+        else [*request.place],
+        "history": [[turn.speaker, turn.text] for turn in request.history],
+    }
+    return (
+        key,
+        _encode_escaped(said),
+        _encode_escaped([*feedback.used]),
+        _encode_escaped([*feedback.rejected]),
+    )
+
+
+def feedback_from(user: str, row: tuple[str, str, str]) -> Feedback:
+    """The feedback of request, items used, items rejected."""
+    try:
+        said, used, rejected = map(json.loads, row)
+        place = tuple(said["place"]) if isinstance(said["place"], list) else said["place"]
+        request = Request(
+            said["text"],
+            user,
+            datetime.fromisoformat(said["time"]),
+            place,
+            tuple(Turn(*turn) for turn in said["history"]),
+        )
+        return Feedback(request, tuple(used), tuple(rejected))
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            "feedback in the store cannot be read: forget the user, load the data again"
+        ) from error
 
 
 def vector_blob(vector: Vector) -> bytes:

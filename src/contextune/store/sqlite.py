@@ -13,6 +13,8 @@ from contextune.store.base import Revision, Vector, text_digest
 from contextune.store.connections import Connections
 from contextune.store.rows import (
     checked,
+    feedback_from,
+    feedback_row,
     item_row,
     items_from,
     use_row,
@@ -23,7 +25,7 @@ from contextune.store.rows import (
     vector_from,
     zone_from,
 )
-from contextune.types import Item, Use, User, local_time
+from contextune.types import Feedback, Item, Use, User, local_time
 
 # An unchanged item is not written again, so that loading the same data twice is no change.
 _PUT_ITEM = """
@@ -43,6 +45,10 @@ _PUT_USE = """
 _PUT_VECTOR = """
     INSERT INTO vectors (user, model, digest, vector) VALUES (?, ?, ?, ?)
     ON CONFLICT (user, digest, model) DO UPDATE SET vector = excluded.vector"""
+_PUT_PORTRAIT = """
+    INSERT INTO portraits (user, item, model, digest, vector)
+    SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM items WHERE user = ? AND id = ?)
+    ON CONFLICT (user, item, model) DO UPDATE SET digest = excluded.digest, vector = excluded.vector"""
 
 
 class SQLiteStore:
@@ -200,6 +206,45 @@ class SQLiteStore:
             rows = ((key, model, digest, vector_blob(vector)) for digest, vector in vectors.items())
             connection.executemany(_PUT_VECTOR, rows)
 
+    def portraits(
+        self, user: str, model: str, items: Sequence[str] | None = None
+    ) -> dict[str, tuple[bytes, Vector]]:
+        """By item, of all or those asked for: the digest of its portrait, and the vector under this model."""
+        query = "SELECT item, digest, vector FROM portraits WHERE user = ? AND model = ?"
+        with self._reading() as connection:
+            values = _key(connection, user), checked(model, "the model")
+            if items is None:
+                rows = connection.execute(query, values).fetchall()
+            else:
+                rows = _select_in(connection, query + " AND item IN ({})", values, items)
+        return {item: (digest, vector_from(blob)) for item, digest, blob in rows}
+
+    def put_portraits(self, user: str, model: str, portraits: Mapping[str, tuple[bytes, Vector]]) -> None:
+        """Keep vectors by item, in place of earlier ones; those of items that are gone are left out."""
+        checked(model, "the model")
+        with self._writing() as connection:
+            key = _key(connection, user)
+            rows = (
+                (key, item, model, digest, vector_blob(vector), key, item)
+                for item, (digest, vector) in portraits.items()
+            )
+            connection.executemany(_PUT_PORTRAIT, rows)
+
+    def put_feedback(self, user: str, feedback: Feedback) -> None:
+        """Keep what became of a request."""
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT INTO feedback (user, request, used, rejected) VALUES (?, ?, ?, ?)",
+                feedback_row(_key(connection, user), feedback),
+            )
+
+    def feedback(self, user: str) -> list[Feedback]:
+        """What became of the user's requests, in the order it was told."""
+        query = "SELECT request, used, rejected FROM feedback WHERE user = ? ORDER BY key"
+        with self._reading() as connection:
+            rows = connection.execute(query, (_key(connection, user),)).fetchall()
+        return [feedback_from(user, row) for row in rows]
+
     def forget(self, user: str) -> None:
         """Erase the user so that no trace of them is left in the store's files.
 
@@ -293,7 +338,10 @@ def _count_change(
 
 
 def _has_vectors(connection: sqlite3.Connection, key: int) -> bool:
-    return bool(connection.execute("SELECT 1 FROM vectors WHERE user = ? LIMIT 1", (key,)).fetchall())
+    query = "SELECT EXISTS (SELECT 1 FROM {} WHERE user = ?)"
+    return any(
+        connection.execute(query.format(table), (key,)).fetchone()[0] for table in ("vectors", "portraits")
+    )
 
 
 def _drop_vectors(connection: sqlite3.Connection, key: int, item: str, keep: str | None = None) -> None:
@@ -303,6 +351,7 @@ def _drop_vectors(connection: sqlite3.Connection, key: int, item: str, keep: str
         if old.text != keep:
             digest = text_digest(old.text)
             connection.execute("DELETE FROM vectors WHERE user = ? AND digest = ?", (key, digest))
+            connection.execute("DELETE FROM portraits WHERE user = ? AND item = ?", (key, item))
 
 
 def _select_in(
