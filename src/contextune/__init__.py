@@ -4,34 +4,42 @@ tuner = Tuner(store=SQLiteStore("me.db"))
 tuner.context(Request("Did she ever get back to me?", user="ines"))
 """
 
+from contextune.context import ContextRanker, Packed, pack
 from contextune.embed import Embedder, EndpointEmbedder, OnnxEmbedder, SentenceTransformersEmbedder
 from contextune.errors import (
     ContextuneError,
     EmbedderError,
     InvalidDataError,
     InvalidRequestError,
+    LanguageModelError,
     MissingExtraError,
+    RankerError,
     StoreError,
     UnknownUserError,
 )
 from contextune.pipeline import Tuner
 from contextune.store import SQLiteStore, Store
-from contextune.types import Answer, Contact, Hit, Item, Plan, Request, Tool, Turn, Use, User
+from contextune.types import Answer, Contact, Feedback, Hit, Item, Plan, Request, Tool, Turn, Use, User
 
 __all__ = [
     "Answer",
     "Contact",
+    "ContextRanker",
     "ContextuneError",
     "Embedder",
     "EmbedderError",
     "EndpointEmbedder",
+    "Feedback",
     "Hit",
     "InvalidDataError",
     "InvalidRequestError",
     "Item",
+    "LanguageModelError",
     "MissingExtraError",
     "OnnxEmbedder",
+    "Packed",
     "Plan",
+    "RankerError",
     "Request",
     "SQLiteStore",
     "SentenceTransformersEmbedder",
@@ -43,4 +51,5 @@ __all__ = [
     "UnknownUserError",
     "Use",
     "User",
+    "pack",
 ]

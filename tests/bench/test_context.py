@@ -4,15 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from contextune.bench.context import PAPER, Judgements, context_table
+from contextune.bench.context import PAPER, Judgements, context_table, untuned_rows
 from contextune.bench.results import Table
+from contextune.bench.untuned import untuned_embedder
 from contextune.errors import InvalidDataError
 from contextune.sources import Gold, bundled_personas
 
 
 @pytest.fixture(scope="module")
 def table() -> Table:
-    return context_table(bundled_personas(), ["bm25", "semantic", "hybrid"])
+    personas = bundled_personas()
+    return context_table(personas, untuned_rows(personas, untuned_embedder()))
 
 
 @pytest.mark.parametrize(

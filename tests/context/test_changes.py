@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -47,7 +47,7 @@ def filled(store: SQLiteStore) -> SQLiteStore:
     return store
 
 
-@each_method
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "learned"])
 def test_what_another_store_on_the_same_file_writes(
     method: str, filled: SQLiteStore, word_embedder: Embedder
 ) -> None:
@@ -111,9 +111,18 @@ def test_the_scores_of_one_user_do_not_hang_on_another(
     assert ContextRetriever(filled, word_embedder, method=method).rank(REQUEST) == before
 
 
+def test_what_another_store_writes_is_there(filled: SQLiteStore, word_embedder: Embedder) -> None:
+    retriever = ContextRetriever(filled, word_embedder)
+    assert sorted(ids(retriever)) == ["1", "2", "3"]
+    with SQLiteStore(filled.path) as other:
+        other.put_items("ines", [note("0", "kiln slots are free")])
+        other.delete_items("ines", ["3"])
+        assert sorted(ids(retriever)) == ["0", "1", "2"]
+
+
 def test_nothing_is_embedded_twice(filled: SQLiteStore, word_embedder: Embedder) -> None:
     counting = Counting(word_embedder)
-    first = ContextRetriever(filled, counting)
+    first = ContextRetriever(filled, counting, method="semantic")
     for _ in range(3):
         first.rank(REQUEST)
     texts = {item.text for item in filled.items("ines")}
@@ -128,8 +137,45 @@ def test_nothing_is_embedded_twice(filled: SQLiteStore, word_embedder: Embedder)
     # another tuner, another process, another day: only the request is new to it
     counting.asked.clear()
     with SQLiteStore(filled.path) as other:
-        ContextRetriever(other, counting).rank(REQUEST)
+        ContextRetriever(other, counting, method="semantic").rank(REQUEST)
     assert counting.asked == {"kiln slots": 1}
+
+
+def test_a_portrait_is_embedded_again_only_when_it_says_something_new(
+    filled: SQLiteStore, word_embedder: Embedder
+) -> None:
+    counting = Counting(word_embedder)
+    retriever = ContextRetriever(filled, counting)
+    for _ in range(3):
+        retriever.rank(REQUEST)
+    assert sum(counting.asked.values()) == 5  # three items, the request, and what is around it
+    counting.asked.clear()
+
+    def asked_after(*uses: Use) -> list[str]:
+        filled.put_uses("ines", uses)
+        retriever.rank(REQUEST)
+        asked = list(counting.asked)
+        counting.asked.clear()
+        return asked
+
+    morning = NOON.replace(hour=8)
+    assert asked_after(Use("1", morning, "home")) == ["note — kiln slots — opened once, morning, home"]
+    twice, thrice, often = (morning - timedelta(days=7 * weeks) for weeks in (1, 2, 3))
+    assert len(asked_after(Use("1", twice, "home"))) == 1
+    assert asked_after(Use("1", thrice, "home")) == []  # "a few times" holds for two and for three
+    assert len(asked_after(Use("1", often, "home"))) == 1
+
+    with SQLiteStore(filled.path) as other:  # in another process all of it is there
+        ContextRetriever(other, counting).rank(REQUEST)
+    assert sum(counting.asked.values()) == 2
+
+
+def test_no_portrait_outlives_its_item(filled: SQLiteStore, word_embedder: Embedder) -> None:
+    ContextRetriever(filled, word_embedder).prepare("ines")
+    assert set(filled.portraits("ines", word_embedder.name)) == {"1", "2", "3"}
+    filled.delete_items("ines", ["1"])
+    filled.put_items("ines", [note("2", "other words")])
+    assert set(filled.portraits("ines", word_embedder.name)) == {"3"}
 
 
 def test_bm25_asks_no_embedder(filled: SQLiteStore, word_embedder: Embedder) -> None:
@@ -142,27 +188,30 @@ def test_equal_texts_are_embedded_once(store: SQLiteStore, word_embedder: Embedd
     store.put_user(User("ines"))
     store.put_items("ines", [note(str(number), "kiln") for number in range(5)])
     counting = Counting(word_embedder)
-    ContextRetriever(store, counting).prepare("ines")
-    assert counting.asked == {note("1", "kiln").text: 1}
+    ContextRetriever(store, counting).rank(REQUEST)
+    assert counting.asked[note("1", "kiln").text] == 1
 
 
 def test_another_model_has_vectors_of_its_own(filled: SQLiteStore, word_embedder: Embedder) -> None:
     ContextRetriever(filled, word_embedder).prepare("ines")
     counting = Counting(word_embedder)
     counting.name = "another model"
-    ContextRetriever(filled, counting).prepare("ines")
-    assert len(counting.asked) == 3
+    ContextRetriever(filled, counting).rank(REQUEST)
+    assert {item.text for item in filled.items("ines")} <= counting.asked.keys()
 
 
 def test_an_index_is_kept_until_the_items_change(filled: SQLiteStore, word_embedder: Embedder) -> None:
     indexes = Indexes(filled, word_embedder)
-    index = indexes.of("ines")
-    assert indexes.of("ines") is index
+    known = indexes.of("ines")
+    assert indexes.of("ines") is known
     ContextRetriever(filled, word_embedder).prepare("ines")  # vectors are no change
-    assert indexes.of("ines") is index
+    assert indexes.of("ines") is known
+    filled.put_uses("ines", [Use("1", NOON)])
+    assert indexes.of("ines").index is known.index
+    assert indexes.of("ines").gallery is not known.gallery
     filled.put_items("ines", [note("4", "talc")])
-    assert [item.id for item in indexes.of("ines").items] == ["1", "2", "3", "4"]
-    assert [item.id for item in index.items] == ["1", "2", "3"]  # a request under way keeps what it has
+    assert [item.id for item in indexes.of("ines").index.items] == ["1", "2", "3", "4"]
+    assert [item.id for item in known.index.items] == ["1", "2", "3"]  # a request under way keeps what it has
 
 
 def test_the_users_seen_last_are_kept(store: SQLiteStore, word_embedder: Embedder) -> None:
@@ -173,11 +222,11 @@ def test_the_users_seen_last_are_kept(store: SQLiteStore, word_embedder: Embedde
     indexes = Indexes(store, word_embedder)
     regular, guest = indexes.of(users[0]), indexes.of(users[1])
     for user in users[2:]:
-        assert [item.id for item in indexes.of(user).items] == [user]
+        assert [item.id for item in indexes.of(user).index.items] == [user]
         assert indexes.of(users[0]) is regular
     again = indexes.of(users[1])
     assert again is not guest
-    assert again.items == guest.items
+    assert again.index.items == guest.index.items
 
 
 def test_progress_is_told(filled: SQLiteStore, word_embedder: Embedder) -> None:

@@ -5,23 +5,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from contextune.bench.folds import FoldVectors
 from contextune.bench.metrics import Qrels, Run
 from contextune.bench.results import Table, evaluate
+from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
 from contextune.pipeline import Tuner
 from contextune.sources import Persona, load_persona
 from contextune.store import SQLiteStore
+from contextune.train.fold_vectors import FoldVectors
+from contextune.train.ranker import Unseen
 from contextune.types import Progress
 
 METRICS = ("recall@3", "recall@5", "recall@10", "ndcg@3", "ndcg@5", "ndcg@10", "mrr")
 COT = "cot"
 """Semantic search with the CoT of the data, in the part of a language model's, behind the request."""
+RANKER = "LambdaMART-RRF"
 TITLES = {
     "bm25": "BM25T",
     "semantic": "Semantic search",
     "hybrid": "Hybrid, RRF",
     COT: "CoT augmentation",
+    "situated": "Semantic search, situated",
+    "learned": RANKER,
 }
 """How the rows are called; hybrid, words and meaning fused, is not in the paper."""
 
@@ -65,12 +70,16 @@ class Judgements:
 
 
 def run_methods(
-    personas: Sequence[Persona], methods: Sequence[str], *, progress: Progress | None = None
+    personas: Sequence[Persona],
+    methods: Sequence[str],
+    *,
+    embedder: Embedder | None = None,
+    progress: Progress | None = None,
 ) -> Mapping[str, Run]:
     """What each method ranks for every query, each persona's items being a user of their own."""
     runs: dict[str, dict[str, list[str]]] = {method: {} for method in methods}
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "bench.db") as store:
-        tuners = {m: Tuner(store, method="semantic" if m == COT else m) for m in methods}
+        tuners = {m: Tuner(store, embedder=embedder, method="semantic" if m == COT else m) for m in methods}
         for number, persona in enumerate(personas, 1):
             load_persona(store, persona)
             for method, tuner in tuners.items():
@@ -86,23 +95,10 @@ def run_methods(
 
 
 def context_table(
-    personas: Sequence[Persona],
-    methods: Sequence[str],
-    *,
-    metrics: Sequence[str] = METRICS,
-    folds: FoldVectors | None = None,
-    progress: Progress | None = None,
+    personas: Sequence[Persona], rows: Mapping[str, Run], *, metrics: Sequence[str] = METRICS
 ) -> Table:
-    """Every method as a row, tested against the last, beside the figures of the paper.
-
-    With `folds`, the rows of the tuned embedder, each persona by one that has not seen it.
-    """
+    """Every row tested against the last, beside the figures of the paper."""
     gold = Judgements.of(personas)
-    runs = run_methods(personas, methods, progress=progress)
-    rows = {TITLES.get(method, method): run for method, run in runs.items()}
-    if folds:
-        rows["Fine-tuned semantic search"] = folds.ranked(cot=False)
-        rows["Fine-tuned with CoT"] = folds.ranked(cot=True)
     return evaluate(
         rows,
         gold.qrels,
@@ -112,3 +108,23 @@ def context_table(
         baseline=list(rows)[-1],
         reference={row: {m: v for m, v in figures.items() if m in metrics} for row, figures in PAPER.items()},
     )
+
+
+def untuned_rows(
+    personas: Sequence[Persona], embedder: Embedder, *, progress: Progress | None = None
+) -> Mapping[str, Run]:
+    """What needs no training, and CoT in front of it, with an embedder that was not tuned."""
+    methods = ("bm25", "semantic", "hybrid", COT)
+    runs = run_methods(personas, methods, embedder=embedder, progress=progress)
+    return {TITLES[method]: run for method, run in runs.items()}
+
+
+def tuned_rows(folds: FoldVectors, unseen: Sequence[Unseen]) -> Mapping[str, Run]:
+    """The rows of the tuned embedder and of the ranker, each persona by models that have not seen it."""
+    return {
+        "Fine-tuned semantic search": folds.ranked(cot=False),
+        "Fine-tuned with CoT": folds.ranked(cot=True),
+        "LambdaMART, one pass": {one.example.name: one.ranked("first") for one in unseen},
+        "LambdaMART, second hop": {one.example.name: one.ranked("second") for one in unseen},
+        RANKER: {one.example.name: one.ranked() for one in unseen},
+    }

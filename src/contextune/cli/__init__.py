@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from contextune.cli import bench, data, requests, show
+from contextune.cli import bench, data, requests, show, train
 from contextune.errors import ContextuneError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
 requests.add_to(app)
 data.add_to(app)
 app.add_typer(bench.app, name="bench")
+app.add_typer(train.app, name="train")
 
 
 def _version(wanted: bool) -> None:

@@ -6,41 +6,121 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from contextune.bench import ablations as ablations_bench
+from contextune.bench import budget as budget_bench
 from contextune.bench import context as context_bench
 from contextune.bench import embedder as embedder_bench
+from contextune.bench import haystack as haystack_bench
+from contextune.bench import history as history_bench
 from contextune.bench import latency as latency_bench
 from contextune.bench import store as store_bench
-from contextune.bench.folds import bundled_folds
+from contextune.bench.metrics import Run
 from contextune.bench.report import to_rich, write
+from contextune.bench.results import Table as ResultTable
+from contextune.bench.untuned import untuned_embedder
 from contextune.cli import show
-from contextune.context import METHODS
+from contextune.context import DEFAULT, METHODS
 from contextune.errors import ContextuneError
 from contextune.sources import Persona, bundled_personas, read_personas
+from contextune.train.examples import from_folds
+from contextune.train.fold_vectors import bundled_folds
+from contextune.train.ranker import Measured, cross_validate
 
 app = typer.Typer(help="Measure quality and speed.", no_args_is_help=True)
 
 Personas = Annotated[Path | None, typer.Option(help="Folder of persona files; default: the bundled ones.")]
 Methods = Annotated[list[str] | None, typer.Option("--method", help="A method to measure; may be repeated.")]
+Data = Annotated[Path, typer.Option(help="Folder that holds ikat and mudoco; they are not in the package.")]
 Out = Annotated[Path | None, typer.Option(help="Folder for JSON, CSV and TREC files.")]
+
+_RECALL = ("recall@3", "recall@5", "recall@10")
 
 
 @app.command()
-def context(personas: Personas = None, method: Methods = None, out: Out = None) -> None:
-    """Print the paper's table of context retrieval, overall and by kind of query."""
+def context(
+    personas: Personas = None,
+    method: Methods = None,
+    out: Out = None,
+    ablations: Annotated[bool, typer.Option(help="Also what each part of the ranker is worth.")] = False,
+    haystack: Annotated[
+        list[int] | None, typer.Option(help="Also each persona among so many items; may be repeated.")
+    ] = None,
+) -> None:
+    """Print the paper's table of context retrieval, overall and by kind of query.
+
+    On the bundled personas, trained models are measured on personas they have not seen. On a
+    folder of others, or with --method, the methods run as they are shipped.
+    """
+    if personas is None and method is None:
+        _whole_table(out, with_ablations=ablations, haystacks=haystack or [])
+        return
+    if ablations or haystack:
+        raise ContextuneError("--ablations and --haystack are measured on the bundled personas, all methods")
     known = [*METHODS, context_bench.COT]
     methods = method or known
     if unknown := set(methods) - set(known):
         raise ContextuneError(f"there is no method {min(unknown)!r}: choose among {', '.join(known)}")
     people = _personas(personas)
-    # the tuned embedders were trained for the bundled personas, fold by fold
-    folds = bundled_folds(people) if personas is None and method is None else None
     with show.progress("Personas") as update:
-        table = context_bench.context_table(people, methods, folds=folds, progress=update)
+        runs = context_bench.run_methods(people, methods, progress=update)
+    rows = {context_bench.TITLES[name]: run for name, run in runs.items()}
+    _print_table(context_bench.context_table(people, rows), out)
+
+
+def _whole_table(out: Path | None, *, with_ablations: bool, haystacks: list[int]) -> None:
+    folds = bundled_folds()
+    rows: dict[str, Run] = {}
+    try:
+        with show.progress("Untuned methods") as update:
+            rows |= context_bench.untuned_rows(folds.personas, untuned_embedder(), progress=update)
+    except ContextuneError as error:
+        show.error(f"the untuned rows are left out: {error}")
+    with show.progress("Signals") as update:
+        data = Measured.of(from_folds(folds), progress=update)
+    with show.progress("Cross-validation") as update:
+        unseen = cross_validate(data, progress=update)
+    rows |= context_bench.tuned_rows(folds, unseen)
+    _print_table(context_bench.context_table(folds.personas, rows), out)
+    if with_ablations:
+        with show.progress("Ablations") as update:
+            parts = ablations_bench.ablations(data, unseen, progress=update)
+        table = context_bench.context_table(folds.personas, parts, metrics=_RECALL)
+        _print_table(table, out / "ablations" if out else None)
+    for size in haystacks:
+        with show.progress(f"Among {size:,} items") as update:
+            found = haystack_bench.haystack_rows(folds, data, size, progress=update)
+        show.out.rule(f"{size:,} items a persona", align="left")
+        table = context_bench.context_table(folds.personas, found, metrics=_RECALL)
+        _print_table(table, out / f"haystack-{size}" if out else None)
+
+
+def _print_table(table: ResultTable, out: Path | None) -> None:
     for part in to_rich(table):
         show.out.print(part)
     if out:
         write(table, out)
         show.out.print(f"Written to {out}.", markup=False)
+
+
+@app.command()
+def budget(
+    personas: Personas = None,
+    method: Annotated[str, typer.Option(help="How items are ranked.")] = DEFAULT,
+) -> None:
+    """Print how many of the facts a call needs are kept within a budget of tokens."""
+    with show.progress("Personas") as update:
+        table = budget_bench.budget_table(_personas(personas), progress=update, name=method)
+    show.out.print(budget_bench.to_rich(table))
+
+
+@app.command()
+def history(data: Data, out: Out = None) -> None:
+    """Measure what the talk before a request is worth, on iKAT and MuDoCo."""
+    with show.progress("Texts") as update:
+        tables = history_bench.history_tables(data, progress=update)
+    for name, table in tables.items():
+        show.out.rule(name, align="left")
+        _print_table(table, out / name if out else None)
 
 
 @app.command()

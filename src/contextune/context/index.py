@@ -2,6 +2,7 @@
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
 from threading import Lock
@@ -10,9 +11,11 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.embed import Embedder, Matrix, embed_items
+from contextune.context.gallery import EmbedPortraits, Gallery
+from contextune.embed import Embedder, Matrix, embed_items, embed_portraits
 from contextune.search import LexicalIndex, words
-from contextune.store import Store
+from contextune.signals import Facts
+from contextune.store import Revision, Store
 from contextune.types import Item, Progress, User, local_time
 
 _USERS = 64
@@ -68,6 +71,11 @@ class UserIndex:
         return self._embed(self.texts)
 
     @_made_once
+    def facts(self) -> Facts:
+        """What signals read: times, places and people as columns."""
+        return Facts(self.user, self.items, self.tokens)
+
+    @_made_once
     def apps(self) -> Mapping[str, slice]:
         """Where each application's items lie: the stores that are searched each by itself."""
         counts = Counter(item.app for item in self.items)
@@ -78,6 +86,13 @@ class UserIndex:
     def lexical(self) -> Mapping[str, LexicalIndex]:
         """An index of words for each application."""
         return {app: LexicalIndex(self.tokens[part]) for app, part in self.apps.items()}
+
+    def lexical_scores(self, query: Sequence[str], visible: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """BM25T of every item, each application a collection of its own, over the visible ones."""
+        scores = np.zeros(len(self.items))
+        for app, part in self.apps.items():
+            scores[part] = self.lexical[app].scores(query, visible=visible[part])
+        return scores
 
     def visible(self, time: datetime) -> NDArray[np.bool_]:
         """Which items a request of this time may see: those made by then, and those that say not when."""
@@ -113,34 +128,62 @@ class UserIndex:
             mine["vectors"] = vectors
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """All that is known of a user: the items, ready for search, and how they are used."""
+
+    revision: Revision
+    index: UserIndex
+    gallery: Gallery
+
+
 class Indexes:
-    """The indexes of the users seen last, each brought up to date once its user's items have changed."""
+    """What is known of the users seen last, brought up to date once their items or uses have changed."""
 
     def __init__(self, store: Store, embedder: Embedder, *, progress: Progress | None = None) -> None:
         self._store = store
         self._embedder = embedder
         self._progress = progress
-        self._kept: OrderedDict[str, tuple[int, UserIndex]] = OrderedDict()
+        self._kept: OrderedDict[str, Known] = OrderedDict()
         self._lock = Lock()
 
-    def of(self, user: str) -> UserIndex:
-        """The user's index as of now."""
-        revision = self._store.revision(user).items
+    def of(self, user: str) -> Known:
+        """What is known of the user as of now."""
+        revision = self._store.revision(user)
         with self._lock:
             kept = self._kept.get(user)
-        if kept is None or kept[0] != revision:
-            kept = revision, self._build(user, kept[1] if kept else None)
+        if kept is None or kept.revision != revision:
+            kept = self._renewed(user, revision, kept)
         with self._lock:
             self._kept[user] = kept
             self._kept.move_to_end(user)
             while len(self._kept) > _USERS:
                 self._kept.popitem(last=False)
-        return kept[1]
+        return kept
 
-    def _build(self, user: str, before: UserIndex | None) -> UserIndex:
-        def embed(texts: Sequence[str]) -> Matrix:
-            return embed_items(
-                texts, embedder=self._embedder, store=self._store, user=user, progress=self._progress
+    def _renewed(self, user: str, revision: Revision, before: Known | None) -> Known:
+        """Items that did not change, and portraits that would say the same, are taken over from before."""
+        index = before.index if before else None
+        if before is None or index is None or before.revision.items != revision.items:
+            index = UserIndex(
+                self._store.user(user), self._store.items(user), self._embed(user), before=index
             )
+        gallery = Gallery(
+            index.user,
+            index.items,
+            self._store.uses(user),
+            self._embed_portraits(user),
+            self._embedder.embed,
+            before=before.gallery if before else None,
+        )
+        return Known(revision, index, gallery)
 
-        return UserIndex(self._store.user(user), self._store.items(user), embed, before=before)
+    def _embed(self, user: str) -> Callable[[Sequence[str]], Matrix]:
+        return lambda texts: embed_items(
+            texts, embedder=self._embedder, store=self._store, user=user, progress=self._progress
+        )
+
+    def _embed_portraits(self, user: str) -> EmbedPortraits:
+        return lambda texts: embed_portraits(
+            texts, embedder=self._embedder, store=self._store, user=user, progress=self._progress
+        )

@@ -1,15 +1,17 @@
 """Ways to rank a user's items. Each application is searched by itself, then the lists are joined."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.index import UserIndex
+from contextune.context.index import Known, UserIndex
+from contextune.context.look import Asked, look
+from contextune.context.ranker import ContextRanker
 from contextune.embed import Embedder
 from contextune.search import reciprocal_rank_fusion, similarities, top, words
-from contextune.types import Request
+from contextune.types import Request, local_time
 
 _DEPTH = 200
 """How deep a list goes into fusion at least, however few items are wanted in the end."""
@@ -17,21 +19,27 @@ _DEPTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One request against one user's index: what may be seen of it, and how many items are wanted."""
+    """One request against what is known of its user: what it may see, and how many items are wanted."""
 
     request: Request
-    index: UserIndex
+    known: Known
     visible: NDArray[np.bool_]
     embedder: Embedder
+    ranker: ContextRanker
     depth: int
+
+    @property
+    def index(self) -> UserIndex:
+        """The user's items."""
+        return self.known.index
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Positions of items, best first, with their scores, and why an item is where it is."""
+    """Positions of items, best first, with their scores, and why some of them are where they are."""
 
     found: Sequence[tuple[int, float]]
-    reasons: Callable[[int], tuple[str, ...]]
+    reasons: Callable[[Sequence[int]], Sequence[tuple[str, ...]]]
 
 
 Method = Callable[[Search], Ranking]
@@ -53,7 +61,7 @@ def bm25(search: Search) -> Ranking:
         shared = index.lexical[app].matched(query, position - index.apps[app].start)
         return (f"shares the words: {', '.join(shared)}",) if shared else ()
 
-    return Ranking(reciprocal_rank_fusion([positions for _, positions in lists]), reasons)
+    return Ranking(reciprocal_rank_fusion([positions for _, positions in lists]), _each(reasons))
 
 
 def semantic(search: Search) -> Ranking:
@@ -64,19 +72,66 @@ def semantic(search: Search) -> Ranking:
     for part in index.apps.values():
         scores[part] = similarities(query, index.vectors[part])
     best = top(scores, search.depth, visible=search.visible)
-    return Ranking(
-        [(int(position), float(scores[position])) for position in best],
-        lambda position: (f"likeness of meaning {scores[position]:.2f}",),
-    )
+    return _by_score(scores, best)
 
 
 def hybrid(search: Search) -> Ranking:
     """Both of the above, joined by reciprocal rank fusion: what one would plug in today."""
-    deep = Search(search.request, search.index, search.visible, search.embedder, max(search.depth, _DEPTH))
+    deep = replace(search, depth=max(search.depth, _DEPTH))
     parts = [method(deep) for method in (bm25, semantic)]
     fused = reciprocal_rank_fusion([[position for position, _ in part.found] for part in parts])
-    return Ranking(fused, lambda position: tuple(why for part in parts for why in part.reasons(position)))
+    return Ranking(
+        fused,
+        lambda positions: [(*a, *b) for a, b in zip(*(p.reasons(positions) for p in parts), strict=True)],
+    )
 
 
-METHODS: Mapping[str, Method] = {"bm25": bm25, "semantic": semantic, "hybrid": hybrid}
-DEFAULT = "semantic"
+def situated(search: Search) -> Ranking:
+    """Likeness of meaning, the request with its time and place, the items with all that is around them."""
+    user, request = search.index.user, search.request
+    asked = Asked.of(request, user, search.embedder)
+    scores = similarities(asked.meant, search.known.gallery.vectors(local_time(request.time, user.zone)))
+    return _by_score(scores, top(scores, search.depth, visible=search.visible))
+
+
+def learned(search: Search) -> Ranking:
+    """LambdaMART over all signals, then reciprocal rank fusion."""
+    if not search.visible.any():
+        return Ranking([], lambda _: [])
+    scene = look(search.request, search.known, search.embedder, search.ranker, search.depth)
+    ranked = search.ranker.rank(scene)
+    number = {int(scene.rows[n]): int(n) for n in ranked.order}
+    found = [(position, float(ranked.fused[n])) for position, n in number.items()]
+    if search.depth > len(found):  # more of a large store is wanted than was looked at closely
+        rest = search.visible.copy()
+        rest[scene.rows] = False
+        found += [(position, 0.0) for position, _ in situated(replace(search, visible=rest)).found]
+
+    def reasons(positions: Sequence[int]) -> Sequence[tuple[str, ...]]:
+        looked = np.array([number[position] for position in positions if position in number], np.intp)
+        return [*ranked.reasons(looked), *[()] * (len(positions) - len(looked))]
+
+    return Ranking(found, reasons)
+
+
+def _by_score(scores: NDArray[np.float32], best: NDArray[np.intp]) -> Ranking:
+    return Ranking(
+        [(int(position), float(scores[position])) for position in best],
+        _each(lambda position: (f"likeness of meaning {scores[position]:.2f}",)),
+    )
+
+
+def _each(
+    reasons: Callable[[int], tuple[str, ...]],
+) -> Callable[[Sequence[int]], Sequence[tuple[str, ...]]]:
+    return lambda positions: [reasons(position) for position in positions]
+
+
+METHODS: Mapping[str, Method] = {
+    "bm25": bm25,
+    "semantic": semantic,
+    "hybrid": hybrid,
+    "situated": situated,
+    "learned": learned,
+}
+DEFAULT = "learned"

@@ -1,16 +1,17 @@
-"""An item in words together with what its user's data says around it.
+"""An item in words together with what is known around it, and what is around a request.
 
-Its text alone does not tell that a song is what somebody drives to, or that an address is
-their sister's. A portrait says so: when and where it belongs, who the people in it are to the
-user, and how it is used. An embedder tuned on portraits finds by meaning what otherwise only
-signals would.
+An item's text alone does not tell that a song is what somebody drives to, or that an address
+is their sister's. Its portrait says so: when and where it belongs, who the people in it are to
+the user, and how it is used. What is around a request is put the same way: the day, the part
+of the day and the place. The vector of a request is the sum of what is said and of this, which
+are few and remembered. An embedder tuned on both finds by meaning what otherwise only signals would.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from contextune.types import ANYWHERE, Item, Use, User, local_time
+from contextune.types import ANYWHERE, NAMELESS, Item, Use, User, local_time
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _VERBS = {"Music": "played", "PhoneCall": "called"}
@@ -19,12 +20,24 @@ _MOST = 0.6
 """The share of uses from which on a day or a part of the day is called usual."""
 
 
+def situation(time: datetime, place: str | None) -> str:
+    """When and where a request is made; `time` is on the user's wall clock."""
+    return f"{_moment(time)} — at: {_spoken(place)}" if place else _moment(time)
+
+
+def situations(user: User) -> list[str]:
+    """All that can be around a request of the user's."""
+    places = (None, *user.places, *NAMELESS)
+    hours = (8, 14, 19, 23)
+    week = (datetime(2024, 1, 1 + day, hour) for day in range(7) for hour in hours)  # a wall clock
+    return [situation(time, place) for time in week for place in places]
+
+
 def portrait(item: Item, user: User, uses: Sequence[Use]) -> str:
     """The item's text, its time and place, its people's relations, its usage; `uses` are the item's own."""
     parts = [item.text]
     if item.time:
-        moment = local_time(item.time, user.zone)
-        parts.append(f"{_DAYS[moment.weekday()]} {part_of_day(moment)}")
+        parts.append(_moment(local_time(item.time, user.zone)))
     if item.place:
         parts.append(f"at: {_spoken(item.place)}")
     parts += _relations(item, user)
@@ -38,6 +51,10 @@ def part_of_day(time: datetime) -> str:
         if start <= time.hour < end:
             return name
     return "night"
+
+
+def _moment(time: datetime) -> str:
+    return f"{_DAYS[time.weekday()]} {part_of_day(time)}"
 
 
 def _spoken(place: str) -> str:
@@ -60,11 +77,19 @@ def _habits(item: Item, user: User, uses: Sequence[Use]) -> list[str]:
     phrases: list[str] = []
     for place, count in sorted(places.items(), key=lambda entry: (-entry[1], entry[0] or ""))[:_PLACES]:
         times = [local_time(use.time, user.zone) for use in uses if use.place == place]
-        words = [f"{_VERBS.get(item.app, 'opened')} {count} times", _usual(times)]
+        words = [f"{_VERBS.get(item.app, 'opened')} {_often(count)}", _usual(times)]
         if place and place != ANYWHERE:
             words.append(_spoken(place))
         phrases.append(", ".join(filter(None, words)))
     return phrases
+
+
+def _often(count: int) -> str:
+    """In steps, so that one more use seldom makes another text, which would have to be embedded anew."""
+    for most, words in ((1, "once"), (3, "a few times"), (7, "several times")):
+        if count <= most:
+            return words
+    return "often"
 
 
 def _usual(times: Sequence[datetime]) -> str:

@@ -1,11 +1,15 @@
 """Finds the items of a user's own data that a request hangs on."""
 
-from contextune.context.index import Indexes, UserIndex
-from contextune.context.methods import DEFAULT, METHODS, Search
+from functools import cache
+
+from contextune.context.index import Indexes, Known
+from contextune.context.methods import DEFAULT, METHODS, Search, learned, situated
+from contextune.context.portrait import situations
+from contextune.context.ranker import ContextRanker, default_ranker
 from contextune.embed import Embedder, RememberingEmbedder
 from contextune.errors import InvalidRequestError
 from contextune.store import Store
-from contextune.types import NAMELESS, Hit, Item, Progress, Request, User
+from contextune.types import NAMELESS, Hit, Item, Progress, Reasons, Request, User
 
 
 class ContextRetriever:
@@ -17,34 +21,48 @@ class ContextRetriever:
         embedder: Embedder,
         *,
         method: str = DEFAULT,
+        ranker: ContextRanker | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """`progress` is told how many new items are embedded, of how many."""
+        """`ranker` is by default the one in the package; `progress` hears how many new items are embedded."""
         if method not in METHODS:
             raise InvalidRequestError(f"there is no method {method!r}: choose one of {', '.join(METHODS)}")
         self._method = METHODS[method]
         self._embedder = RememberingEmbedder(embedder)
+        self._ranker = ranker or default_ranker()
         self._indexes = Indexes(store, embedder, progress=progress)
 
     def prepare(self, user: str) -> None:
         """Make everything ready that the user's first request would otherwise wait for."""
-        index = self._indexes.of(user)
-        _ = index.lexical, index.vectors
+        known = self._indexes.of(user)
+        if known.index.items:
+            self._search(Request("ready?", user), known, 1)
+            if self._method in (learned, situated):
+                self._embedder.embed(situations(known.index.user))
 
     def rank(self, request: Request, k: int | None = None) -> list[Hit[Item]]:
         """The best `k` of the items the request may see, best first; all of them if `k` is None."""
         if k is not None and k < 1:
             raise InvalidRequestError(f"k={k!r}: ask for at least one item")
-        index = self._indexes.of(request.user)
-        _check_place(request, index.user)
-        if not index.items:
+        known = self._indexes.of(request.user)
+        _check_place(request, known.index.user)
+        if not known.index.items:
             return []
-        return self._rank(request, index, k)
+        return self._search(request, known, k)
 
-    def _rank(self, request: Request, index: UserIndex, k: int | None) -> list[Hit[Item]]:
-        depth = min(k or len(index.items), len(index.items))
-        ranking = self._method(Search(request, index, index.visible(request.time), self._embedder, depth))
-        return [Hit(index.items[i], score, ranking.reasons(i)) for i, score in ranking.found[:depth]]
+    def _search(self, request: Request, known: Known, k: int | None) -> list[Hit[Item]]:
+        items = known.index.items
+        depth = min(k or len(items), len(items))
+        visible = known.index.visible(request.time)
+        search = Search(request, known, visible, self._embedder, self._ranker, depth)
+        ranking = self._method(search)
+        found = ranking.found[:depth]
+        positions = [position for position, _ in found]
+        explained = cache(lambda: ranking.reasons(positions))  # once for all hits, at the first look at any
+        return [
+            Hit(items[position], score, Reasons(lambda n=n: explained()[n]))
+            for n, (position, score) in enumerate(found)
+        ]
 
 
 def _check_place(request: Request, user: User) -> None:

@@ -1,7 +1,7 @@
 """Text → vectors."""
 
 from contextune.embed.base import Embedder, Matrix
-from contextune.embed.cache import RememberingEmbedder, embed_items
+from contextune.embed.cache import RememberingEmbedder, embed_items, embed_portraits
 from contextune.embed.endpoint import EndpointEmbedder
 from contextune.embed.onnx import OnnxEmbedder, default_embedder
 from contextune.embed.sentence_transformers import SentenceTransformersEmbedder
@@ -15,4 +15,5 @@ __all__ = [
     "SentenceTransformersEmbedder",
     "default_embedder",
     "embed_items",
+    "embed_portraits",
 ]

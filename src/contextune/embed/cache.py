@@ -1,12 +1,12 @@
 """So that nothing is embedded twice.
 
 Vectors of items are kept in the user's part of the store, under the model and a digest
-of the text, and go when the item or the user goes. Vectors of requests are remembered
-in the process only: what somebody says is not written down for being said.
+of the text, those of portraits under the item, and go when the item or the user goes. Vectors
+of requests are remembered in the process only: what somebody says is not written down for being said.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 
 import numpy as np
@@ -16,6 +16,8 @@ from contextune.store import Store, text_digest
 from contextune.types import Progress
 
 _CHUNK = 256
+_FEW = 200
+"""Of more items than this all vectors are read at once."""
 
 
 def embed_items(
@@ -44,10 +46,38 @@ def embed_items(
     return np.stack([kept[d] for d in digests]) if digests else np.empty((0, 0), np.float32)
 
 
+def embed_portraits(
+    texts: Mapping[str, str],
+    *,
+    embedder: Embedder,
+    store: Store,
+    user: str,
+    progress: Progress | None = None,
+) -> dict[str, Matrix]:
+    """By item a vector of its portrait, out of the store where it is there and still says the same."""
+    asked = None if len(texts) > _FEW else list(texts)
+    kept = store.portraits(user, embedder.name, asked)
+    digests = {item: text_digest(text) for item, text in texts.items()}
+    rows = {
+        item: kept[item][1] for item, digest in digests.items() if item in kept and kept[item][0] == digest
+    }
+    pending = [item for item in texts if item not in rows]
+    for start in range(0, len(pending), _CHUNK):
+        chunk = pending[start : start + _CHUNK]
+        said = list(dict.fromkeys(texts[item] for item in chunk))
+        vectors = dict(zip(said, embedder.embed(said), strict=True))
+        fresh = {item: vectors[texts[item]] for item in chunk}
+        store.put_portraits(user, embedder.name, {item: (digests[item], row) for item, row in fresh.items()})
+        rows.update(fresh)
+        if progress:
+            progress(start + len(chunk), len(pending))
+    return rows
+
+
 class RememberingEmbedder:
     """An embedder that remembers its latest texts, since one request is embedded by every stage it passes."""
 
-    def __init__(self, embedder: Embedder, *, size: int = 512) -> None:
+    def __init__(self, embedder: Embedder, *, size: int = 4096) -> None:
         self._embedder = embedder
         self._size = size
         self._seen: OrderedDict[str, Matrix] = OrderedDict()

@@ -1,6 +1,6 @@
 """Files people have → items. One module a format."""
 
-from contextune.sources.bundled import asset, bundled_pairs, bundled_personas
+from contextune.sources.bundled import asset, bundled_pairs, bundled_personas, training_personas
 from contextune.sources.load import load_persona
 from contextune.sources.pairs import Pair, PairItem, read_pairs
 from contextune.sources.persona import (
@@ -33,5 +33,6 @@ __all__ = [
     "read_pairs",
     "read_persona",
     "read_personas",
+    "training_personas",
     "uses",
 ]

@@ -17,6 +17,11 @@ def bundled_personas() -> list[Persona]:
     return list(read_personas(asset("personas")))
 
 
+def training_personas() -> list[Persona]:
+    """More personas in the package, by other hands: to learn from, never to measure on."""
+    return list(read_personas(asset("training")))
+
+
 def bundled_pairs() -> list[Pair]:
     """The training pairs in the package."""
     return list(read_pairs(asset("pairs.jsonl")))

@@ -29,6 +29,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812  # as everybody calls it
 
 Data = dict[str, Any]
+_CHUNK = 192
+"""Texts that go through the encoder together."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,8 @@ class Recipe:
     """Everything that decides what comes out."""
 
     epochs: float = 6
-    pairs: int = 64
-    """Pairs a step."""
+    pairs: int = 40
+    """Pairs a step; of personas' requests so many that both come round equally often."""
     rate: float = 8e-5
     head_rate: float = 1e-2
     warmup: float = 0.1
@@ -49,6 +51,8 @@ class Recipe:
     head_weight: float = 0.2
     augmented: float = 0.35
     """How often a request comes with its CoT, or as its CoT alone."""
+    unplaced: float = 0.25
+    """How often a request comes without the time and place it was made at, as it may when in use."""
     alike: float = 0.9
     """A negative this like the positive, by the untuned encoder, may be right and is left out."""
     average_from: float = 0.6
@@ -56,7 +60,7 @@ class Recipe:
     soup: int = 1
     """How many runs of different seeds are averaged into one."""
     seed: int = 0
-    max_tokens: int = 96
+    max_tokens: int = 128
 
 
 class Encoder(nn.Module):
@@ -76,13 +80,23 @@ class Encoder(nn.Module):
     def forward(self, texts: Sequence[str]) -> Tensor:
         """A unit row a text."""
         device = self.kind.weight.device
-        batch = self.tokenizer(
-            list(texts), padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt"
-        ).to(device)
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            hidden = self.bert(**batch).last_hidden_state
-        mask = batch["attention_mask"].unsqueeze(-1)
-        return F.normalize((hidden.float() * mask).sum(1), dim=-1)
+        order = sorted(range(len(texts)), key=lambda n: len(texts[n]))  # like with like: less padding
+        rows: list[Tensor] = []
+        for start in range(0, len(order), _CHUNK):
+            batch = self.tokenizer(
+                [texts[n] for n in order[start : start + _CHUNK]],
+                padding=True,
+                truncation=True,
+                max_length=self.max_tokens,
+                return_tensors="pt",
+            ).to(device)
+            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+                hidden = self.bert(**batch).last_hidden_state
+            mask = batch["attention_mask"].unsqueeze(-1)
+            rows.append(F.normalize((hidden.float() * mask).sum(1), dim=-1))
+        place = torch.empty(len(order), dtype=torch.long)
+        place[torch.tensor(order)] = torch.arange(len(order))
+        return torch.cat(rows)[place.to(device)]
 
     @torch.no_grad()
     def embed(self, texts: Sequence[str], batch: int = 256) -> Tensor:
@@ -197,6 +211,7 @@ def _loss(
         return slice(len(texts) - len(more), len(texts))
 
     spoken = put([_spoken(query, query["text"], recipe) for _, query in asked])
+    around = put([query["situation"] for _, query in asked])
     plain = put([query["text"] for _, query in asked])
     owners = {persona["id"]: persona for persona, _ in asked}
     owned = {name: put(persona["items"]) for name, persona in owners.items()}
@@ -213,7 +228,9 @@ def _loss(
     # a persona's request against the items of all personas of the step, its own invisible ones left out
     first = next(iter(owned.values())).start
     last = list(owned.values())[-1].stop
-    scores = rows[spoken] @ rows[first:last].T / recipe.temperature
+    placed = torch.tensor([random.random() >= recipe.unplaced for _ in asked], device=device)  # noqa: S311
+    meant = F.normalize(rows[spoken] + placed[:, None] * rows[around], dim=-1)
+    scores = meant @ rows[first:last].T / recipe.temperature
     target = torch.zeros_like(scores)
     for row, (persona, query) in enumerate(asked):
         start = owned[persona["id"]].start - first
@@ -248,22 +265,28 @@ def _loss(
     every = [*(query for _, query in asked), *pairs]
     kind = torch.tensor([data["kinds"].index(entry["kind"]) for entry in every], device=device)
     app = torch.tensor([[name in entry["apps"] for name in data["apps"]] for entry in every], device=device)
-    heads = F.cross_entropy(encoder.kind(requests), kind)
-    heads = heads + F.binary_cross_entropy_with_logits(encoder.app(requests), app.float()) * 3
+    whole = torch.cat([F.normalize(rows[plain] + rows[around], dim=-1), rows[bare]])
+    heads = F.cross_entropy(encoder.kind(whole), kind)
+    heads = heads + F.binary_cross_entropy_with_logits(encoder.app(whole), app.float()) * 3
     return loss + recipe.head_weight * heads
 
 
 @torch.no_grad()
 def vectors(encoder: Encoder, data: Data, fold: int | None) -> dict[str, np.ndarray]:
-    """Of the personas of a fold, or of all: items, requests, requests with CoT, and what the heads say."""
+    """Of the personas of a fold, or of all: items, requests, with and without what is around them, heads."""
     personas = [persona for persona in data["personas"] if fold is None or persona["fold"] == fold]
     queries = [query for persona in personas for query in persona["queries"]]
-    rows = encoder.embed([query["text"] for query in queries])
+    around = encoder.embed([query["situation"] for query in queries])
+    bare = encoder.embed([query["text"] for query in queries])
+    thought = encoder.embed([f"{query['text']} {query['cot']}" for query in queries])
+    rows = F.normalize(bare + around, dim=-1)
     on_device = rows.to(encoder.kind.weight.device)
     return {
         "items": encoder.embed([text for persona in personas for text in persona["items"]]).numpy(),
         "queries": rows.numpy(),
-        "augmented": encoder.embed([f"{query['text']} {query['cot']}" for query in queries]).numpy(),
+        "bare": bare.numpy(),
+        "around": around.numpy(),
+        "augmented": F.normalize(thought + around, dim=-1).numpy(),
         "kinds": encoder.kind(on_device).softmax(1).cpu().numpy(),
         "apps": encoder.app(on_device).sigmoid().cpu().numpy(),
         "tools": encoder.embed([tool["text"] for tool in data["tools"]]).numpy(),
@@ -279,18 +302,23 @@ def judge(data: Data, fold: int, found: dict[str, np.ndarray]) -> dict[str, floa
     for persona in personas:
         items = found["items"][item : item + len(persona["items"])]
         item += len(items)
+        if not persona["judged"]:
+            query_number += len(persona["queries"])
+            continue
         for query in persona["queries"]:
             hidden = np.ones(len(items), bool)
             hidden[query["visible"]] = False
-            for name in ("queries", "augmented"):
+            for name in ("queries", "bare", "augmented"):
                 scores = np.where(hidden, -9, items @ found[name][query_number])
                 order = np.argsort(-scores)
                 for k in (3, 5, 10):
                     hits = sum(int(n) in order[:k] for n in query["relevant"])
                     values.setdefault(f"{name}@{k}", []).append(hits / len(query["relevant"]))
-            order = np.argsort(-(found["tools"] @ found["queries"][query_number]))
-            for k in (1, 3, 5):
-                values.setdefault(f"tools@{k}", []).append(float(names.index(query["api"]) in order[:k]))
+            for name in ("queries", "bare"):
+                order = np.argsort(-(found["tools"] @ found[name][query_number]))
+                for k in (1, 3, 5):
+                    right = float(names.index(query["api"]) in order[:k])
+                    values.setdefault(f"tools by {name}@{k}", []).append(right)
             right = data["kinds"].index(query["kind"])
             values.setdefault("kind", []).append(float(found["kinds"][query_number].argmax() == right))
             best = data["apps"][int(found["apps"][query_number].argmax())]

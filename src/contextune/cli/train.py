@@ -1,0 +1,89 @@
+"""Commands that learn."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from contextune.cli import show
+from contextune.context.ranker import ContextRanker, default_ranker
+from contextune.embed import Embedder, EndpointEmbedder, SentenceTransformersEmbedder, default_embedder
+from contextune.errors import ContextuneError
+from contextune.signals.reading import Reader
+from contextune.sources import asset, bundled_personas, training_personas
+from contextune.train import feedback as fed_back
+from contextune.train import ranker as recipe
+from contextune.train.examples import Example, from_embedder, from_folds
+from contextune.train.fold_vectors import bundled_folds
+
+app = typer.Typer(help="Learn from data.", no_args_is_help=True)
+
+
+@app.command()
+def ranker(
+    out: Annotated[Path, typer.Option(help="Folder to write the ranker to.")],
+    sentence_transformers: Annotated[
+        str | None,
+        typer.Option(help="Train for this sentence-transformers model instead of the one shipped."),
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(help="Train for a model behind this OpenAI-compatible URL; needs --model.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The endpoint's model.")] = None,
+    from_store: Annotated[
+        Path | None,
+        typer.Option(help="Go on from the ranker in the package with the feedback in this store."),
+    ] = None,
+    user: Annotated[
+        list[str] | None, typer.Option(help="With --from-store: this user only; may be repeated.")
+    ] = None,
+) -> None:
+    """Train the ranker of context on the personas in the package, or go on with a store's feedback."""
+    embedder = _embedder(sentence_transformers, endpoint, model)
+    made = _continued(from_store, user, embedder) if from_store else _trained(embedder)
+    made.save(out)
+    show.out.print(
+        f"Written to {out}: Tuner(store, ranker=ContextRanker.load(Path({str(out)!r})))", markup=False
+    )
+
+
+def _trained(embedder: Embedder | None) -> ContextRanker:
+    examples: list[Example]
+    with show.progress("Reading personas") as update:
+        if embedder is None:
+            examples = from_folds(bundled_folds(), progress=update)
+            reader = Reader.load(asset("ranker") / "reader.npz")
+        else:
+            personas = [*bundled_personas(), *training_personas()]
+            examples, reader = from_embedder(personas, embedder, progress=update)
+    with show.progress("Signals") as update:
+        data = recipe.Measured.of(examples, progress=update)
+    about = {
+        "embedder": (embedder or default_embedder()).name,
+        "personas": len({example.group for example in examples}),
+        "requests": len(examples),
+    }
+    with show.progress("Training") as update:
+        return recipe.train(data, reader, about, progress=update)
+
+
+def _continued(path: Path, users: list[str] | None, embedder: Embedder | None) -> ContextRanker:
+    if not path.exists():
+        raise ContextuneError(f"there is no store at {str(path)!r}")
+    before = default_ranker()
+    with show.open_store(path) as store, show.progress("Reading feedback") as update:
+        examples = fed_back.from_store(
+            store, embedder or default_embedder(), before, users=users, progress=update
+        )
+    with show.progress("Training") as update:
+        return fed_back.go_on(before, examples, progress=update)
+
+
+def _embedder(sentence_transformers: str | None, endpoint: str | None, model: str | None) -> Embedder | None:
+    if sentence_transformers and endpoint:
+        raise ContextuneError("give --sentence-transformers or --endpoint, not both")
+    if endpoint:
+        if not model:
+            raise ContextuneError("--endpoint needs --model: the name of the model to ask it for")
+        return EndpointEmbedder(model, base_url=endpoint)
+    return SentenceTransformersEmbedder(sentence_transformers) if sentence_transformers else None

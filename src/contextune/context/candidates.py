@@ -1,0 +1,47 @@
+"""Which items are worth a closer look: all of a small store, the best of each list of a large one."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.search import top
+from contextune.signals import Facts, Likeness, Uses
+
+ENOUGH = 300
+"""Up to this many items all are looked at."""
+_ALIKE, _WORDS, _NEAR, _NEW, _USED = 120, 40, 50, 30, 40
+
+
+def candidates(
+    visible: NDArray[np.bool_],
+    likeness: Likeness,
+    facts: Facts,
+    uses: Uses,
+    *,
+    now: float,
+    here: int,
+    depth: int,
+) -> NDArray[np.int64]:
+    """Positions of items in order: most like the request, nearest in time, newest, most used here and now.
+
+    At least `depth`, if that many are visible, but no more than `ENOUGH` for depth's sake.
+    """
+    seen = np.flatnonzero(visible)
+    if len(seen) <= ENOUGH:
+        return seen
+    hour = now % 24
+    apart = np.abs(uses.hour - hour)
+    weight = np.where(uses.place == here, 1.0, 0.3) * np.exp(-np.minimum(apart, 24 - apart) / 3)
+    used = np.bincount(uses.item, weight, len(visible)).astype(np.float64)
+    lists = (
+        top(likeness.situated, max(_ALIKE, min(depth, ENOUGH)), visible=visible),
+        top(likeness.bare, _ALIKE, visible=visible),
+        top(likeness.lexical, _WORDS, visible=visible & (likeness.lexical > 0)),
+        top(_filled(-np.abs(facts.time - now)), _NEAR, visible=visible),
+        top(_filled(facts.times["made"]), _NEW, visible=visible),
+        top(used, _USED, visible=visible & (used > 0)),
+    )
+    return np.unique(np.concatenate(lists)).astype(np.int64)
+
+
+def _filled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.nan_to_num(values, nan=-np.inf, neginf=-np.inf)

@@ -1,0 +1,101 @@
+"""From a request and what is known of its user to the scene that signals are read off."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from contextune.context.candidates import candidates
+from contextune.context.history import vector_in_context
+from contextune.context.index import Known, UserIndex
+from contextune.context.portrait import situation
+from contextune.context.ranker import ContextRanker
+from contextune.embed import Embedder, Matrix
+from contextune.search import words
+from contextune.signals import Likeness, Reading, Scene, Uses
+from contextune.signals.facts import NOWHERE, hours
+from contextune.signals.place import kilometres
+from contextune.types import Request, User, local_time
+
+_HERE = 0.3
+"""Within so many kilometres of a place, somebody is there."""
+_UNREAD = Reading({}, {}, {})
+
+
+def named_place(request: Request, user: User) -> str | None:
+    """The place by name: as given, or the user's nearest to the coordinates, if that is near enough."""
+    if request.place is None or isinstance(request.place, str):
+        return request.place
+    here = request.place
+    away = {name: kilometres(here, there) for name, there in user.places.items()}
+    nearest = min(away, key=away.__getitem__, default=None)
+    return nearest if nearest is not None and away[nearest] <= _HERE else None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as vectors: what is said, and what is around it."""
+
+    bare: Matrix
+    around: Matrix
+
+    @classmethod
+    def of(cls, request: Request, user: User, embedder: Embedder) -> "Asked":
+        """By an embedder that remembers, so that what is around, which is seldom new, costs nothing."""
+        around = situation(local_time(request.time, user.zone), named_place(request, user))
+        return cls(vector_in_context(request, embedder), embedder.embed([around])[0])
+
+    @property
+    def meant(self) -> Matrix:
+        """Both together."""
+        both = self.bare + self.around
+        return both / np.float32(np.linalg.norm(both) + 1e-9)
+
+
+def look(request: Request, known: Known, embedder: Embedder, ranker: ContextRanker, depth: int) -> Scene:
+    """Everything that signals may look at, for the candidates worth it."""
+    user = known.index.user
+    asked = Asked.of(request, user, embedder)
+    return scene_of(
+        request,
+        known.index,
+        known.gallery.columns(known.index.facts),
+        vectors=known.gallery.vectors(local_time(request.time, user.zone)),
+        asked=asked,
+        reading=ranker.reader.read(asked.meant, asked.bare) if ranker.reads(embedder.name) else _UNREAD,
+        depth=depth,
+    )
+
+
+def scene_of(
+    request: Request,
+    index: UserIndex,
+    uses: Uses,
+    *,
+    vectors: Matrix,
+    asked: Asked,
+    reading: Reading,
+    depth: int,
+) -> Scene:
+    """The scene, given the vectors of the items, a row each, and of the request."""
+    now, place = local_time(request.time, index.user.zone), named_place(request, index.user)
+    visible, facts, moment = index.visible(request.time), index.facts, hours(now)
+    likeness = Likeness(
+        (vectors @ asked.meant).astype(np.float64),
+        (vectors @ asked.bare).astype(np.float64),
+        (vectors @ asked.around).astype(np.float64),
+        index.lexical_scores(words(request.text), visible),
+    )
+    before = uses.before(moment)
+    here = facts.place_code.get(place, NOWHERE) if place else NOWHERE
+    rows = candidates(visible, likeness, facts, before, now=moment, here=here, depth=depth)
+    return Scene(
+        text=request.text,
+        now=now,
+        place=place,
+        facts=facts,
+        uses=before,
+        rows=rows,
+        likeness=likeness.of(rows),
+        vectors=vectors[rows],
+        reading=reading,
+    )

@@ -1,0 +1,170 @@
+"""What is known of a user's items and uses, as columns: worked out once, read by every request."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.apps import App
+from contextune.search import words
+from contextune.types import NAMELESS, Contact, Item, Use, User, local_time
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+NOBODY = -1
+NOWHERE = -1
+_EPOCH = datetime(1970, 1, 1)  # wall clocks have no zone
+_REPLY = re.compile(r"^\s*((re|fwd?|aw|sv|wg)\s*:\s*)+", re.IGNORECASE)
+_ROLES = ("made", "start", "end", "due")
+_PEOPLE = 8
+"""How many contacts of an item are looked at: a mail to a whole choir says nothing about each of them."""
+_COMMON_NAME = 3
+
+
+def hours(time: datetime) -> float:
+    """A wall clock as hours, so that differences are hours."""
+    return (time - _EPOCH) / timedelta(hours=1)
+
+
+class Facts:
+    """A user's items by position: times, places, people and words as columns."""
+
+    def __init__(self, user: User, items: Sequence[Item], tokens: Sequence[Sequence[str]]) -> None:
+        self.user = user
+        self.items = items
+        self.tokens = tokens
+        self.word_sets = [
+            frozenset(found) - _labels(item.schema) for item, found in zip(items, tokens, strict=True)
+        ]
+        """The words of each item, but for those that all items of its application have."""
+        self.lengths = np.array([len(found) for found in tokens], np.float64)
+        self.title_words = [frozenset(words(item.title)) for item in items]
+        self.threads = [_REPLY.sub("", item.title).casefold() for item in items]
+        """Titles less their Re: and Fwd:."""
+        self.apps = sorted({item.app for item in items})
+        code = {app: number for number, app in enumerate(self.apps)}
+        self.app: Numbers = np.array([code[item.app] for item in items], np.int64)
+        self._set_times()
+        self.places = list(dict.fromkeys([*user.places, *NAMELESS, *(i.place for i in items if i.place)]))
+        self.place_code = {place: number for number, place in enumerate(self.places)}
+        self.place: Numbers = np.array(
+            [self.place_code[item.place] if item.place else NOWHERE for item in items], np.int64
+        )
+        nan = (np.nan, np.nan)
+        self.coordinates: Floats = np.array([user.places.get(p, nan) for p in self.places]).reshape(-1, 2)
+        self.people = People(user.contacts, items, self.word_sets)
+        self.position = {item.id: number for number, item in enumerate(items)}
+
+    def _set_times(self) -> None:
+        zone = self.user.zone
+        moments = [{role: local_time(t, zone) for role, t in item.times.items()} for item in self.items]
+        self.times: Mapping[str, Floats] = {
+            role: np.array([hours(found[role]) if role in found else np.nan for found in moments])
+            for role in _ROLES
+        }
+        named = [found.get("start") or found.get("due") or found.get("made") for found in moments]
+        self.time: Floats = np.array([hours(time) if time else np.nan for time in named])
+        """The time a person would name the item by."""
+
+
+class People:
+    """Which contacts each item involves, and what words stand for them."""
+
+    def __init__(
+        self, contacts: Sequence[Contact], items: Sequence[Item], word_sets: Sequence[frozenset[str]]
+    ) -> None:
+        self.contacts = contacts
+        names = [words(contact.name) for contact in contacts]
+        self.by_name = _where({w for w in name if len(w) >= _COMMON_NAME} for name in names)
+        self.by_relation = _where(frozenset(words(contact.relation or "")) for contact in contacts)
+        known: dict[str, int] = {}
+        for number, contact in enumerate(contacts):
+            for key in (contact.name, contact.email, contact.phone):
+                if key:
+                    known.setdefault(key.casefold(), number)
+        first = {name[0]: number for number, name in reversed(list(enumerate(names))) if name}
+        involved = [
+            list(dict.fromkeys(known[p.casefold()] for p in item.people if p.casefold() in known))
+            for item in items
+        ]
+        self.involved = _padded(involved)
+        """Contacts that wrote, are written to, take part, call."""
+        self.mentioned = _padded([sorted(first[w] for w in found & first.keys()) for found in word_sets])
+        """Contacts whose first name stands in the item's words."""
+        self.everybody = [
+            frozenset(found[found >= 0].tolist()) for found in np.hstack([self.involved, self.mentioned])
+        ]
+        """Contacts of either sort."""
+        self.count = np.array([len(item.people) for item in items], np.float64)
+
+    def best(self, scores: Floats, table: Numbers, nothing: float) -> Floats:
+        """For each item the highest of its contacts' scores, or `nothing`."""
+        with_nobody = np.append(scores, nothing)
+        return with_nobody[table].max(1) if table.shape[1] else np.full(len(table), nothing)
+
+
+@lru_cache(maxsize=64)
+def _label_words(noun: str, labels: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(words(" ".join((noun, *labels))))
+
+
+def _labels(schema: App) -> frozenset[str]:
+    return _label_words(schema.noun, tuple(schema.text.values()))
+
+
+def _where(keys: Iterable[Iterable[str]]) -> dict[str, list[int]]:
+    """Word → the numbers of the entries that hold it."""
+    found: dict[str, list[int]] = {}
+    for number, entry in enumerate(keys):
+        for word in entry:
+            found.setdefault(word, []).append(number)
+    return found
+
+
+def _padded(rows: Sequence[Sequence[int]]) -> Numbers:
+    width = min(_PEOPLE, max(map(len, rows), default=0))
+    table = np.full((len(rows), width), NOBODY, np.int64)
+    for number, row in enumerate(rows):
+        table[number, : min(width, len(row))] = row[:width]
+    return table
+
+
+@dataclass(frozen=True)
+class Uses:
+    """A user's uses as columns, in order of time."""
+
+    item: Numbers
+    time: Floats
+    hour: Numbers
+    weekday: Numbers
+    place: Numbers
+
+    @classmethod
+    def of(cls, facts: Facts, uses: Sequence[Use]) -> "Uses":
+        """The uses of items that there are."""
+        zone = facts.user.zone
+        kept = [
+            (facts.position[use.item], local_time(use.time, zone), use.place)
+            for use in uses
+            if use.item in facts.position
+        ]
+        kept.sort(key=lambda entry: entry[1])
+        places = [facts.place_code.get(place or "", NOWHERE) for _, _, place in kept]
+        return cls(
+            np.array([item for item, _, _ in kept], np.int64),
+            np.array([hours(time) for _, time, _ in kept], np.float64),
+            np.array([time.hour for _, time, _ in kept], np.int64),
+            np.array([time.weekday() for _, time, _ in kept], np.int64),
+            np.array(places, np.int64),
+        )
+
+    def before(self, time: float) -> "Uses":
+        """Those before a moment: a request sees no later ones."""
+        end = int(np.searchsorted(self.time, time, side="left"))
+        return Uses(self.item[:end], self.time[:end], self.hour[:end], self.weekday[:end], self.place[:end])

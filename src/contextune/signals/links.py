@@ -1,0 +1,119 @@
+"""Links: the second hop. What ties an item to the candidates that are strong already.
+
+Who is in the mail that the request is about, what else is on that day, which search was made
+over that broken part: an item may have nothing to do with the words of the request and yet
+be what it hangs on, by way of another. Strong is, in a first pass, what is like the
+request; in a second, what the first pass put on top.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from contextune.signals.scene import Columns, Floats, Numbers, Scene
+
+ANCHORS = 6
+_TELLING = 3
+"""A tie by words no longer than this is not worth telling."""
+_NEAR = 3.0
+"""Hours apart at which a tie in time is down to a third."""
+_TIES = {
+    "meaning": "likeness of meaning to",
+    "words": "rare words shared with",
+    "person": "a contact shared with",
+    "time": "nearness in time to",
+    "day": "the same day as",
+    "place": "the same place as",
+    "app": "the same application as",
+    "thread": "the same title, but for Re: and Fwd:, as",
+}
+
+FEATURES = {
+    **{
+        f"links.{tie}{suffix}": f"{about} {whom}"
+        for tie, about in _TIES.items()
+        for suffix, whom in (
+            (" to top", "the strongest candidate"),
+            (" to second", "the second strongest"),
+            ("", "the strong candidates, by their strength"),
+        )
+    },
+    "links.meaning rank": "how many candidates are more like the strongest one",
+    "links.words rank": "how many candidates share more rare words with the strongest one",
+    "links.strength": "how strong the candidate itself is, before links",
+    "links.strength rank": "how many candidates are stronger, before links",
+    "links.strength behind best": "distance to the strongest candidate, before links",
+    "links.lead": "distance between the strongest candidate and the second",
+}
+
+
+def measure(scene: Scene, strength: Floats) -> Columns:
+    """The features of this family, for candidates of a given strength."""
+    anchors = np.argsort(-strength, kind="stable")[:ANCHORS]
+    share = np.exp(strength[anchors] - strength[anchors[0]])
+    share = share / share.sum()
+    itself = anchors[None] == np.arange(len(scene.rows))[:, None]
+    columns: dict[str, Floats] = {}
+    for tie, values in _tied(scene, anchors).items():
+        others = np.where(itself, 0, values)
+        columns[f"links.{tie} to top"] = others[:, 0]
+        columns[f"links.{tie} to second"] = others[:, 1] if len(anchors) > 1 else np.zeros(len(others))
+        columns[f"links.{tie}"] = others @ share
+    lead = strength[anchors[0]] - strength[anchors[1]] if len(anchors) > 1 else 0.0
+    return {
+        **columns,
+        "links.meaning rank": scene.rank(columns["links.meaning to top"]),
+        "links.words rank": scene.rank(columns["links.words to top"]),
+        "links.strength": strength,
+        "links.strength rank": scene.rank(strength),
+        "links.strength behind best": strength - strength.max(),
+        "links.lead": np.full(len(strength), lead),
+    }
+
+
+def why(scene: Scene, number: int, strength: Floats) -> str | None:
+    """What ties it to the strongest candidate, in words."""
+    top = int(np.argmax(strength))
+    if top == number:
+        return None
+    facts, (one, other) = scene.facts, (int(scene.rows[number]), int(scene.rows[top]))
+    title = scene.items[top].title
+    if facts.threads[one] and facts.threads[one] == facts.threads[other]:
+        return f"of one thread with “{title}”"
+    shared = sorted(scene.rare_sets[number] & scene.rare_sets[top], key=lambda word: (-len(word), word))
+    if shared and len(shared[0]) > _TELLING:
+        words = [word for word in shared[:3] if len(word) > _TELLING]
+        return f"tied to “{title}” by the words: {', '.join(words)}"
+    if facts.people.everybody[one] & facts.people.everybody[other]:
+        return f"has the same people as “{title}”"
+    return f"near in time to “{title}”" if abs(facts.time[one] - facts.time[other]) < _NEAR / 2 else None
+
+
+def _tied(scene: Scene, anchors: Numbers) -> Mapping[str, Floats]:
+    """How each candidate (rows) is tied to each anchor (columns)."""
+    facts, rows = scene.facts, scene.rows
+    time, place = facts.time[rows], facts.place[rows]
+    day = np.floor(time / 24)
+    apart = np.abs(time[:, None] - time[anchors][None])
+    contacts = [facts.people.everybody[row] for row in map(int, rows)]
+    threads = [facts.threads[row] for row in map(int, rows)]
+    rare, sets = scene.rare_words, scene.rare_sets
+    return {
+        "meaning": (scene.vectors @ scene.vectors[anchors].T).astype(np.float64),
+        "words": _table(sets, anchors, lambda a, b: sum(map(rare.__getitem__, a & b))),
+        "person": _table(contacts, anchors, lambda a, b: not a.isdisjoint(b)),
+        "time": np.nan_to_num(np.exp(-apart / _NEAR)),
+        "day": (day[:, None] == day[anchors][None]).astype(np.float64),
+        "place": ((place[:, None] == place[anchors][None]) & (place[:, None] >= 0)).astype(np.float64),
+        "app": scene.same_app[:, anchors].astype(np.float64),
+        "thread": _table(threads, anchors, lambda a, b: bool(a) and a == b),
+    }
+
+
+Value = TypeVar("Value")
+
+
+def _table(values: Sequence[Value], anchors: Numbers, tie: Callable[[Value, Value], float]) -> Floats:
+    chosen = [values[anchor] for anchor in map(int, anchors)]
+    return np.array([[tie(value, other) for other in chosen] for value in values], np.float64)

@@ -1,0 +1,166 @@
+"""The learned ranking as it ships: reasons, use, feedback, changing habits, large stores, other embedders."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contextune import Tuner
+from contextune.context.candidates import ENOUGH
+from contextune.context.index import Indexes
+from contextune.context.look import look, named_place
+from contextune.context.ranker import ContextRanker, default_ranker
+from contextune.embed import Embedder, default_embedder
+from contextune.errors import InvalidRequestError, RankerError
+from contextune.sources import Persona, asset, load_persona, read_persona
+from contextune.store import SQLiteStore
+from contextune.types import Item, Request, Use, User
+
+MORNING = datetime(2024, 5, 20, 7, 15)
+HOME = (41.152, -8.629)
+
+
+def song(name: str, title: str) -> Item:
+    fields = {"song_name": title, "artist": "Ana Moura", "played_time": "2024-04-01T07:00"}
+    return Item(name, "Music", fields)
+
+
+def runs(days: range, item: str, start: datetime = MORNING) -> list[Use]:
+    return [Use(item, start - timedelta(days=day), "commute") for day in days]
+
+
+@pytest.fixture
+def songs(store: SQLiteStore) -> SQLiteStore:
+    store.put_user(User("ines", places={"home": HOME}))
+    store.put_items("ines", [song("old", "Fado loucura"), song("new", "Desfado"), song("other", "Leva-me")])
+    return store
+
+
+@pytest.fixture(scope="module")
+def persona() -> Persona:
+    return read_persona(asset("personas/c05.json"))
+
+
+@pytest.fixture(scope="module")
+def loaded(persona: Persona, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SQLiteStore]:
+    with SQLiteStore(tmp_path_factory.mktemp("learned") / "s.db") as store:
+        load_persona(store, persona)
+        yield store
+
+
+def test_the_ranker_in_the_package_was_made_for_the_embedder_in_the_package() -> None:
+    assert default_ranker().reads(default_embedder().name), "contextune train ranker --out …/assets/ranker"
+
+
+def test_a_persona_of_the_package_is_answered(loaded: SQLiteStore, persona: Persona) -> None:
+    tuner = Tuner(loaded)
+    found = [
+        {hit.thing.id for hit in tuner.context(persona.request(query), 3)}
+        & (query.gold.relevant or {}).keys()
+        for query in persona.queries
+    ]
+    assert sum(map(bool, found)) >= len(persona.queries) - 1
+
+
+def test_why_in_words(songs: SQLiteStore) -> None:
+    tuner = Tuner(songs)
+    tuner.record("ines", *runs(range(1, 8), "old"))
+    best = tuner.context(Request("Put on what I always ride in to.", "ines", MORNING, "commute"), 1)[0]
+    assert best.thing.id == "old"
+    assert any(
+        why.startswith("played 7 times") and why.endswith("at commute; you are there now")
+        for why in best.reasons
+    ), best.reasons
+
+
+def test_the_ranking_follows_a_habit_that_changes(songs: SQLiteStore) -> None:
+    """Somebody who rode in to one song for weeks takes to another: within so many plays it leads."""
+    tuner = Tuner(songs)
+    tuner.record("ines", *runs(range(2, 12), "old"))
+    request = Request("Put on what I always ride in to.", "ines", MORNING, "commute")
+    assert tuner.context(request, 1)[0].thing.id == "old"
+    followed = None
+    for day in range(1, 15):
+        now = MORNING + timedelta(days=day)
+        asked = replace(request, time=now)
+        if tuner.context(asked, 1)[0].thing.id == "new":
+            followed = day
+            break
+        tuner.feedback(asked, used=["new"], rejected=["old"])
+    assert followed is not None
+    assert followed <= 12
+
+
+def test_feedback_is_kept_and_counts_as_use(songs: SQLiteStore) -> None:
+    tuner = Tuner(songs)
+    request = Request("Louder!", "ines", MORNING, HOME)
+    tuner.feedback(request, used=["new"], rejected=["old"])
+    (kept,) = songs.feedback("ines")
+    assert (kept.request, kept.used, kept.rejected) == (request, ("new",), ("old",))
+    assert songs.uses("ines") == [Use("new", MORNING, "home")]
+
+
+@pytest.mark.parametrize(
+    ("used", "rejected", "reason"),
+    [([], [], "names no item"), (["old"], ["old"], "both"), (["gone"], [], "no item 'gone'")],
+)
+def test_feedback_that_says_nothing_usable(
+    songs: SQLiteStore, used: list[str], rejected: list[str], reason: str
+) -> None:
+    with pytest.raises(InvalidRequestError, match=reason):
+        Tuner(songs).feedback(Request("Louder!", "ines", MORNING), used, rejected)
+    assert songs.feedback("ines") == []
+    assert songs.uses("ines") == []
+
+
+def test_coordinates_near_a_place_stand_for_it() -> None:
+    user = User("ines", places={"home": HOME, "work": (41.160, -8.600)})
+    assert named_place(Request("x", "ines", MORNING, (41.1521, -8.6291)), user) == "home"
+    assert named_place(Request("x", "ines", MORNING, (41.2, -8.6)), user) is None
+    assert named_place(Request("x", "ines", MORNING, HOME), User("ines")) is None
+
+
+def test_all_of_a_large_store_can_be_had(store: SQLiteStore, word_embedder: Embedder) -> None:
+    store.put_user(User("ines"))
+    count = ENOUGH + 50
+    store.put_items("ines", [Item(f"{n:04}", "Notes", {"title": f"note {n}"}) for n in range(count)])
+    hits = Tuner(store, embedder=word_embedder).context(Request("note 7", "ines", MORNING), k=None)
+    assert sorted(hit.thing.id for hit in hits) == [f"{n:04}" for n in range(count)]
+    assert "0007" in [hit.thing.id for hit in hits[:5]]
+
+
+def test_another_embedder_is_not_read_with_this_ones_heads(
+    loaded: SQLiteStore, word_embedder: Embedder
+) -> None:
+    known = Indexes(loaded, word_embedder).of("c05")
+    request = Request("What did they leave?", "c05", datetime(2023, 11, 14, 8, 3), "home")
+    scene = look(request, known, word_embedder, default_ranker(), 10)
+    assert scene.reading.apps == {}
+    assert Tuner(loaded, embedder=word_embedder).context(request, 3)
+
+
+def test_a_ranker_comes_back_from_its_folder(tmp_path: Path, loaded: SQLiteStore, persona: Persona) -> None:
+    default_ranker().save(tmp_path / "r")
+    again = ContextRanker.load(tmp_path / "r")
+    request = persona.request(persona.queries[0])
+    assert Tuner(loaded, ranker=again).context(request) == Tuner(loaded).context(request)
+
+
+def test_a_folder_without_a_ranker(tmp_path: Path) -> None:
+    with pytest.raises(RankerError, match="contextune train ranker"):
+        ContextRanker.load(tmp_path)
+
+
+def test_looking_back_sees_no_later_use(songs: SQLiteStore) -> None:
+    """A request of the past gets the answer it would have got then."""
+    tuner = Tuner(songs)
+    tuner.record("ines", *runs(range(1, 6), "old"))
+    request = Request("Put on what I always ride in to.", "ines", MORNING, "commute")
+    before = tuner.context(request)
+    tuner.record("ines", *[Use("new", MORNING + timedelta(days=day), "commute") for day in range(1, 30)])
+    after = tuner.context(request)
+    assert [hit.thing.id for hit in after] == [hit.thing.id for hit in before]
+    np.testing.assert_allclose([h.score for h in after], [h.score for h in before], atol=1e-6)
