@@ -66,7 +66,7 @@ def test_search_prints_the_best_items(store: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if "Mail" in line]
     assert "1" in lines[0]
-    assert "the request sounds like" in done.stdout
+    assert "close in meaning" in lines[0]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_bench_writes_the_table(tmp_path: Path) -> None:
 def test_the_demo_finds_what_was_meant() -> None:
     done = run("demo")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("“") == 5
+    assert sum(line.startswith("“") for line in done.stdout.splitlines()) == 5
     assert "✓" in done.stdout
 
 

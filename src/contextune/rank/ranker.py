@@ -5,20 +5,21 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 
 from contextune.errors import RankerError
 from contextune.types import Progress
 
+if TYPE_CHECKING:
+    import lightgbm
+
 Matrix = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
 _FORMAT = 1
-_library = cast("Any", lightgbm)  # its types are partly unknown
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,10 @@ class Ranker:
     """Boosters of different seeds, as LightGBM writes them."""
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What it was made from: the card."""
-    _boosters: tuple[lightgbm.Booster, ...] = field(init=False, repr=False)
+    _boosters: "tuple[lightgbm.Booster, ...]" = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        boosters = tuple(lightgbm.Booster(model_str=model) for model in self.models)
+        boosters = tuple(_library().Booster(model_str=model) for model in self.models)
         for booster in boosters:
             if booster.num_feature() != len(self.names):
                 raise RankerError(
@@ -115,7 +116,7 @@ class Ranker:
         for seed in range(chosen.seeds):
             done = seed * chosen.rounds
             told = [_tell(progress, done, chosen.seeds * chosen.rounds)] if progress else []
-            booster: lightgbm.Booster = _library.train(
+            booster: lightgbm.Booster = _library().train(
                 chosen.parameters(seed),
                 _dataset(groups, names),
                 chosen.rounds,
@@ -125,7 +126,7 @@ class Ranker:
             models.append(booster.model_to_string())
         return cls(tuple(names), tuple(models), {"settings": asdict(chosen), **(about or {})})
 
-    def continued(self, seed: int) -> lightgbm.Booster:
+    def continued(self, seed: int) -> "lightgbm.Booster":
         """The booster that one of this seed goes on from."""
         return self._boosters[seed % len(self._boosters)]
 
@@ -172,9 +173,16 @@ class Ranker:
         return cls(features, models, content.get("about", {}))
 
 
-def _dataset(groups: Sequence[Group], names: Sequence[str]) -> lightgbm.Dataset:
+def _library() -> Any:
+    """LightGBM, imported when first needed: it brings along whatever else is installed that it could use."""
+    import lightgbm
+
+    return lightgbm
+
+
+def _dataset(groups: Sequence[Group], names: Sequence[str]) -> "lightgbm.Dataset":
     starts = [group.start for group in groups]
-    return lightgbm.Dataset(
+    return _library().Dataset(
         np.vstack([group.matrix for group in groups]),
         np.concatenate([group.grades for group in groups]),
         group=np.array([len(group.grades) for group in groups]),

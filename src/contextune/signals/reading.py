@@ -110,6 +110,6 @@ def _fitted(rows: NDArray[np.float64], labels: NDArray[np.float64], *, exclusive
         return float(value + _RIDGE / 2 * np.sum(weights**2)), slope.ravel()
 
     found: Any = _optimize.minimize(
-        loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}
+        loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 80}
     )
     return (scale * found.x.reshape(shape)).astype(np.float32)

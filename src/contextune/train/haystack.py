@@ -1,6 +1,7 @@
 """Personas among many more items than they have: those of other personas, of other times."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -20,14 +21,13 @@ _WEEKS = (-26, -2)
 """How far others' items are moved, in whole weeks: weekday and hour, and so the portrait, stay."""
 
 
-def haystack(vectors: FoldVectors, size: int, *, progress: Progress | None = None) -> list[Example]:
+def haystack(vectors: FoldVectors, size: int, *, progress: Progress | None = None) -> Iterator[Example]:
     """The requests measured on, each persona with so many items.
 
     Others are taken from the persona's own fold, since their vectors come from the same embedder.
     """
     parts = {persona.id: (persona, found) for persona, found in vectors}
     tool_apps = [tool.app for tool in bundled_toolbox()]
-    examples: list[Example] = []
     for number, (persona, own) in enumerate(islice(vectors, len(vectors.personas)), 1):
         fold = vectors.fold[persona.id]
         others = [parts[name] for name, its in vectors.fold.items() if its == fold and name != persona.id]
@@ -36,10 +36,9 @@ def haystack(vectors: FoldVectors, size: int, *, progress: Progress | None = Non
         for n, query in enumerate(persona.queries):
             asked = Asked(own["bare"][n], own["around"][n])
             read = reading(own["kinds"][n], own["apps"][n], own["tools"] @ asked.bare, tool_apps)
-            examples.append(stage.example(query, asked, read, fold))
+            yield stage.example(query, asked, read, fold)
         if progress:
             progress(number, len(vectors.personas))
-    return examples
 
 
 def _padded(
