@@ -9,6 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
+from contextune.context.portrait import portrait
 from contextune.embed import default_embedder
 from contextune.pipeline import Tuner
 from contextune.sources import Persona, load_persona
@@ -78,7 +79,8 @@ def _crowd(store: Store, personas: Sequence[Persona], size: int) -> str:
     turned a little, so that the benchmark does not wait for thousands of embeddings.
     """
     user = f"crowd-{size}"
-    store.put_user(User(user))
+    crowd = User(user)
+    store.put_user(crowd)
     embedder, noise = default_embedder(), np.random.default_rng(0)
     originals = [item for persona in personas for item in persona.items][:_EMBEDDED]
     vectors = embedder.embed([item.text for item in originals])
@@ -89,6 +91,10 @@ def _crowd(store: Store, personas: Sequence[Persona], size: int) -> str:
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     digests = [text_digest(item.text) for item in items]
     store.put_vectors(user, embedder.name, dict(zip(digests, rows, strict=True)))
+    portraits = {
+        item.id: (text_digest(portrait(item, crowd, [])), row) for item, row in zip(items, rows, strict=True)
+    }
+    store.put_portraits(user, embedder.name, portraits)
     return user
 
 

@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 from contextune.search import top
 from contextune.signals import Facts, Likeness, Uses
 
-ENOUGH = 300
+ENOUGH = 200
 """Up to this many items all are looked at."""
-_ALIKE, _WORDS, _NEAR, _NEW, _USED = 120, 40, 50, 30, 40
+_ALIKE, _WORDS, _NEAR, _NEW, _USED = 50, 20, 20, 10, 20
 
 
 def candidates(
