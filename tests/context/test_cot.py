@@ -5,19 +5,17 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
-from typing import Any, Self
+from typing import Any
 
 import pytest
+from tests.openai_server import OpenAIServer, Reply
 
 from contextune.context.cot import OPTIONS, ChainOfThought
 from contextune.context.thoughts import FILE
 from contextune.errors import LanguageModelError, MissingExtraError, StoreError
 from contextune.types import Request, Turn
 
-Reply = tuple[int, Any]
 SECRET = "the diagnosis of Dr. Okonkwo"
 THOUGHT = "Look in Calendar for an appointment at a clinic."
 REQUEST = Request(
@@ -35,49 +33,14 @@ def said(content: Any, finish: str = "stop") -> Reply:
     return 200, {"id": "1", "object": "chat.completion", "created": 1, "model": "tiny", "choices": [choice]}
 
 
-class Server(ThreadingHTTPServer):
+class Server(OpenAIServer):
     """Speaks OpenAI's `/v1/chat/completions`; `answer` may be replaced by that of a worse server."""
 
-    daemon_threads = True
+    answer: Callable[[], Reply] = staticmethod(lambda: said(THOUGHT))
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.answer: Callable[[], Reply] = lambda: said(THOUGHT)
-        self.asked: list[dict[str, Any]] = []
-        self.released = Event()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-    def __enter__(self) -> Self:
-        Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.released.set()
-        self.shutdown()
-        self.server_close()
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append({**body, "path": self.path, "key": self.headers["Authorization"]})
-        status, reply = self.server.answer()
-        content = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-        self.send_response(status)
-        html = content.startswith(b"<")
-        self.send_header("Content-Type", "text/html" if html else "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("retry-after-ms", "1")
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class names it
-        """Say nothing."""
+    def reply(self, body: dict[str, Any]) -> Reply:
+        del body
+        return self.answer()
 
 
 @pytest.fixture

@@ -1,19 +1,16 @@
 """Embeddings over HTTP: from a server that behaves, and from servers that do not."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.openai_server import OpenAIServer, Reply
 
 from contextune.embed import EndpointEmbedder
 from contextune.errors import EmbedderError, MissingExtraError
 
-Reply = tuple[int, Any]
 SECRET = "the diagnosis of Dr. Okonkwo"
 
 
@@ -35,49 +32,13 @@ def good(texts: list[str]) -> Reply:
     return listed([entry(index, vector(text)) for index, text in enumerate(texts)])
 
 
-class Server(ThreadingHTTPServer):
+class Server(OpenAIServer):
     """Speaks OpenAI's `/v1/embeddings`; `answer` may be replaced by the answer of a worse server."""
 
-    daemon_threads = True
+    answer: Callable[[list[str]], Reply] = staticmethod(good)
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.answer: Callable[[list[str]], Reply] = good
-        self.asked: list[dict[str, Any]] = []
-        self.released = Event()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-    def __enter__(self) -> Self:
-        Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.released.set()
-        self.shutdown()
-        self.server_close()
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append({**body, "path": self.path, "key": self.headers["Authorization"]})
-        status, reply = self.server.answer(body["input"])
-        content = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-        self.send_response(status)
-        html = content.startswith(b"<")
-        self.send_header("Content-Type", "text/html" if html else "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("retry-after-ms", "1")
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class names it
-        """Say nothing."""
+    def reply(self, body: dict[str, Any]) -> Reply:
+        return self.answer(body["input"])
 
 
 @pytest.fixture
