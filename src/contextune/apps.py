@@ -25,6 +25,8 @@ class App:
     """Every time field, by its role: made, start, end, due."""
     people: tuple[str, ...]
     """Fields that hold names, addresses or numbers of people."""
+    verb: str = "opened"
+    """What somebody has done who used such an item."""
 
 
 APPS: Mapping[str, App] = {
@@ -70,6 +72,7 @@ APPS: Mapping[str, App] = {
         made="played_time",
         times={"made": "played_time"},
         people=("artist",),
+        verb="played",
     ),
     "Reminders": App(
         noun="reminder",
@@ -86,6 +89,7 @@ APPS: Mapping[str, App] = {
         made="date",
         times={"made": "date"},
         people=("contact", "number"),
+        verb="called",
     ),
 }
 

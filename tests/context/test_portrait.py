@@ -5,7 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contextune.context.portrait import part_of_day, portrait, situation, situations
+from contextune.context.portrait import portrait, situation, situations
+from contextune.signals.facts import part_of_day
 from contextune.types import Contact, Item, Use, User
 
 USER = User("ines", contacts=(Contact("Rui Duarte", email="rui@example.com", relation="brother"),))

@@ -17,9 +17,10 @@ from typing import Any, cast
 
 from contextune.apps import APPS
 from contextune.context.fence import fenced, inert
-from contextune.context.portrait import part_of_day
 from contextune.context.thoughts import Thoughts
-from contextune.errors import LanguageModelError, MissingExtraError
+from contextune.endpoint import open_endpoint
+from contextune.errors import LanguageModelError
+from contextune.signals.facts import part_of_day
 from contextune.types import Request
 
 OPTIONS: Mapping[str, Any] = MappingProxyType({"temperature": 0, "max_tokens": 160})
@@ -63,18 +64,9 @@ class ChainOfThought:
 
         `timeout` is in seconds, for each try; `size` is how many answers are remembered in memory.
         """
-        try:
-            import openai
-        except ModuleNotFoundError:
-            raise MissingExtraError("a chat endpoint", "llm") from None
-        self._errors = openai.OpenAIError
-        try:
-            self._client = openai.OpenAI(
-                base_url=base_url, api_key=api_key, timeout=timeout, max_retries=retries
-            )
-        except Exception as error:  # a malformed address is not among the client's own errors
-            raise LanguageModelError(f"the chat endpoint is not configured: {error}") from error
-        self._server = str(self._client.base_url.copy_with(userinfo=b""))
+        self._client, self._server, self._errors = open_endpoint(
+            "chat", LanguageModelError, base_url=base_url, api_key=api_key, timeout=timeout, retries=retries
+        )
         self._model = model
         self._options = dict(options)
         self._thoughts = Thoughts(size=size, folder=folder)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,13 @@ from contextune.types import Item, Use, User, local_time
 
 EmbedPortraits = Callable[[Mapping[str, str]], Mapping[str, Matrix]]
 """Item → text, to item → vector."""
+
+
+class _Made(NamedTuple):
+    texts: Sequence[str]
+    vectors: Matrix
+    latest: datetime | None
+    """When anything was last used."""
 
 
 class Gallery:
@@ -35,13 +43,22 @@ class Gallery:
         self._uses: dict[str, list[Use]] = {}
         for use in uses:
             self._uses.setdefault(use.item, []).append(use)
-        self._latest = max((local_time(use.time, user.zone) for use in uses), default=None)
         self._all = uses
         self._columns: Uses | None = None
-        self._texts = self._described(before)
-        self._vectors: Matrix | None = None
-        self._before = before
+        self._made: _Made | None = None
+        # of one that nobody looked at, what it would have taken over: so they make no chain
+        self._before = before if before is None or before.made else before.taken_over
         self._lock = Lock()
+
+    @property
+    def made(self) -> "_Made | None":
+        """The portraits, if anybody has looked at them."""
+        return self._made
+
+    @property
+    def taken_over(self) -> "Gallery | None":
+        """The gallery that this one will take portraits over from."""
+        return self._before
 
     def columns(self, facts: Facts) -> Uses:
         """The uses as columns, worked out when first asked for."""
@@ -52,19 +69,26 @@ class Gallery:
     def vectors(self, now: datetime) -> Matrix:
         """A row an item, as its portrait was at a moment of the user's wall clock."""
         with self._lock:
-            if self._vectors is None:
-                self._vectors = self._embedded()
+            if self._made is None:
+                self._made = self._make()
                 self._before = None
-        if self._latest is None or self._latest < now:
-            return self._vectors
-        return self._as_of(now, self._vectors)
+            made = self._made
+        if made.latest is None or made.latest < now:
+            return made.vectors
+        return self._as_of(now, made)
 
-    def _described(self, before: "Gallery | None") -> list[str]:
+    def _make(self) -> "_Made":
+        latest = max((local_time(use.time, self.user.zone) for use in self._all), default=None)
+        texts = self._described()
+        return _Made(texts, self._embedded(texts), latest)
+
+    def _described(self) -> list[str]:
         known: dict[str, tuple[Item, list[Use], str]] = {}
-        if before and before.user == self.user:
+        before = self._before
+        if before and before.made and before.user == self.user:
             known = {
                 item.id: (item, before.uses_of(item.id), text)
-                for item, text in zip(before.items, before.texts, strict=True)
+                for item, text in zip(before.items, before.made.texts, strict=True)
             }
         texts: list[str] = []
         for item in self.items:
@@ -74,35 +98,30 @@ class Gallery:
             texts.append(old[2] if same and old else portrait(item, self.user, uses))
         return texts
 
-    @property
-    def texts(self) -> Sequence[str]:
-        """Every item's portrait."""
-        return self._texts
-
     def uses_of(self, item: str) -> list[Use]:
         """The item's uses."""
         return self._uses.get(item, [])
 
-    def _embedded(self) -> Matrix:
+    def _embedded(self, texts: Sequence[str]) -> Matrix:
         known: dict[str, Matrix] = {}
-        if self._before is not None and self._before._vectors is not None:
-            known = dict(zip(self._before.texts, self._before._vectors, strict=True))
-        named = {item.id: text for item, text in zip(self.items, self._texts, strict=True)}
+        if self._before and self._before.made:
+            known = dict(zip(self._before.made.texts, self._before.made.vectors, strict=True))
+        named = {item.id: text for item, text in zip(self.items, texts, strict=True)}
         fresh = self._embed({name: text for name, text in named.items() if text not in known})
         rows = [known[text] if text in known else fresh[name] for name, text in named.items()]
         return np.stack(rows) if rows else np.empty((0, 0), np.float32)
 
-    def _as_of(self, now: datetime, vectors: Matrix) -> Matrix:
+    def _as_of(self, now: datetime, made: "_Made") -> Matrix:
         """As they were before the later uses; of use to look back, so worked out each time and not kept."""
         zone = self.user.zone
         then: dict[int, str] = {}
         for number, item in enumerate(self.items):
             uses = self.uses_of(item.id)
             seen = [use for use in uses if local_time(use.time, zone) < now]
-            if len(seen) < len(uses) and (text := portrait(item, self.user, seen)) != self._texts[number]:
+            if len(seen) < len(uses) and (text := portrait(item, self.user, seen)) != made.texts[number]:
                 then[number] = text
         if not then:
-            return vectors
-        past = vectors.copy()
+            return made.vectors
+        past = made.vectors.copy()
         past[list(then)] = self._embed_past(list(then.values()))
         return past

@@ -25,7 +25,7 @@ class Search:
     known: Known
     visible: NDArray[np.bool_]
     embedder: Embedder
-    ranker: ContextRanker
+    ranker: Callable[[], ContextRanker]
     depth: int
 
     @property
@@ -98,8 +98,9 @@ def learned(search: Search) -> Ranking:
     """LambdaMART over all signals, then reciprocal rank fusion."""
     if not search.visible.any():
         return Ranking([], lambda _: [])
-    scene = look(search.request, search.known, search.embedder, search.ranker, search.depth)
-    ranked = search.ranker.rank(scene)
+    ranker = search.ranker()
+    scene = look(search.request, search.known, search.embedder, ranker, search.depth)
+    ranked = ranker.rank(scene)
     number = {int(scene.rows[n]): int(n) for n in ranked.order}
     found = [(position, float(ranked.fused[n])) for position, n in number.items()]
     if search.depth > len(found):  # more of a large store is wanted than was looked at closely

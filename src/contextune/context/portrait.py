@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
+from contextune.signals.facts import part_of_day
 from contextune.types import ANYWHERE, NAMELESS, Item, Use, User, local_time
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_VERBS = {"Music": "played", "PhoneCall": "called"}
 _PLACES = 3
 _MOST = 0.6
 """The share of uses from which on a day or a part of the day is called usual."""
@@ -45,14 +45,6 @@ def portrait(item: Item, user: User, uses: Sequence[Use]) -> str:
     return " — ".join(parts)
 
 
-def part_of_day(time: datetime) -> str:
-    """Morning, afternoon, evening or night."""
-    for name, start, end in (("morning", 5, 12), ("afternoon", 12, 17), ("evening", 17, 22)):
-        if start <= time.hour < end:
-            return name
-    return "night"
-
-
 def _moment(time: datetime) -> str:
     return f"{_DAYS[time.weekday()]} {part_of_day(time)}"
 
@@ -77,7 +69,7 @@ def _habits(item: Item, user: User, uses: Sequence[Use]) -> list[str]:
     phrases: list[str] = []
     for place, count in sorted(places.items(), key=lambda entry: (-entry[1], entry[0] or ""))[:_PLACES]:
         times = [local_time(use.time, user.zone) for use in uses if use.place == place]
-        words = [f"{_VERBS.get(item.app, 'opened')} {_often(count)}", _usual(times)]
+        words = [f"{item.schema.verb} {_often(count)}", _usual(times)]
         if place and place != ANYWHERE:
             words.append(_spoken(place))
         phrases.append(", ".join(filter(None, words)))

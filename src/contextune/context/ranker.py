@@ -96,13 +96,15 @@ class Ranked:
         if not len(numbers):
             return []
         # against what is typical of the best: what all of them have says nothing about any
-        families = self._weights(numbers) - self._weights(self.order[:_TYPICAL]).mean(0)
+        best = self.order[:_TYPICAL]
+        looked = np.union1d(numbers, best)
+        weights_of = dict(zip(looked.tolist(), self._weights(looked), strict=True))
+        typical = np.mean([weights_of[number] for number in best.tolist()], axis=0)
         found: list[tuple[str, ...]] = []
-        for number, weights in zip(numbers.tolist(), families, strict=True):
+        for number in numbers.tolist():
             words: list[str] = []
-            heaviest = sorted(
-                zip(weights.tolist(), FAMILIES.values(), strict=True), key=lambda pair: -pair[0]
-            )
+            above = weights_of[number] - typical
+            heaviest = sorted(zip(above.tolist(), FAMILIES.values(), strict=True), key=lambda pair: -pair[0])
             for weight, family in heaviest:
                 if words and (weight <= 0 or len(words) == _REASONS):
                     break

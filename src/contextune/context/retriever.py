@@ -29,7 +29,8 @@ class ContextRetriever:
             raise InvalidRequestError(f"there is no method {method!r}: choose one of {', '.join(METHODS)}")
         self._method = METHODS[method]
         self._embedder = RememberingEmbedder(embedder)
-        self._ranker = ranker or default_ranker()
+        # the one in the package is loaded by the first request that needs it
+        self._ranker = (lambda: ranker) if ranker else default_ranker
         self._indexes = Indexes(store, embedder, progress=progress)
 
     def prepare(self, user: str) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from contextune.embed.base import Matrix, unit_rows, whole_texts
-from contextune.errors import EmbedderError, MissingExtraError
+from contextune.endpoint import open_endpoint
+from contextune.errors import EmbedderError
 
 _BATCH = 128
 
@@ -23,20 +24,10 @@ class EndpointEmbedder:
         retries: int = 2,
     ) -> None:
         """`base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY."""
-        try:
-            import openai
-        except ModuleNotFoundError:
-            raise MissingExtraError("an embedding endpoint", "llm") from None
-        self._errors = openai.OpenAIError
-        try:
-            self._client = openai.OpenAI(
-                base_url=base_url, api_key=api_key, timeout=timeout, max_retries=retries
-            )
-        except Exception as error:  # a malformed address is not among the client's own errors
-            raise EmbedderError(f"the embedding endpoint is not configured: {error}") from error
+        self._client, self._server, self._errors = open_endpoint(
+            "embedding", EmbedderError, base_url=base_url, api_key=api_key, timeout=timeout, retries=retries
+        )
         self._model = model
-        # the name is filed with the vectors: no place for a password
-        self._server = str(self._client.base_url.copy_with(userinfo=b""))
 
     @property
     def name(self) -> str:

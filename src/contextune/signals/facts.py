@@ -14,7 +14,6 @@ from contextune.search import words
 from contextune.types import NAMELESS, Contact, Item, Use, User, local_time
 
 Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 
 NOBODY = -1
@@ -27,9 +26,22 @@ _PEOPLE = 8
 _COMMON_NAME = 3
 
 
+def moment(hours: float) -> datetime:
+    """The wall clock again."""
+    return _EPOCH + timedelta(hours=hours)
+
+
 def hours(time: datetime) -> float:
     """A wall clock as hours, so that differences are hours."""
     return (time - _EPOCH) / timedelta(hours=1)
+
+
+def part_of_day(time: datetime) -> str:
+    """Morning, afternoon, evening or night."""
+    for name, start, end in (("morning", 5, 12), ("afternoon", 12, 17), ("evening", 17, 22)):
+        if start <= time.hour < end:
+            return name
+    return "night"
 
 
 class Facts:
@@ -38,7 +50,6 @@ class Facts:
     def __init__(self, user: User, items: Sequence[Item], tokens: Sequence[Sequence[str]]) -> None:
         self.user = user
         self.items = items
-        self.tokens = tokens
         self.word_sets = [
             frozenset(found) - _labels(item.schema) for item, found in zip(items, tokens, strict=True)
         ]

@@ -51,12 +51,12 @@ def first_strength(scene: Scene) -> Floats:
     return (scene.likeness.situated + scene.likeness.bare) / (2 * _SHARPNESS)
 
 
-def features(scene: Scene, strength: Floats | None = None) -> Matrix:
+def features(scene: Scene) -> Matrix:
     """A row a candidate, a column a feature, in the order of `NAMES`."""
-    known = first_strength(scene) if strength is None else strength
+    strength = first_strength(scene)
     columns: dict[str, Floats] = {}
     for family in FAMILIES.values():
-        columns.update(family.measure(scene, known))
+        columns.update(family.measure(scene, strength))
     return np.stack([columns[name] for name in NAMES], axis=1).astype(np.float32)
 
 

@@ -1,21 +1,21 @@
 """Usage: how, when and where the user has turned to an item before now."""
 
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 
-from contextune.signals.facts import NOWHERE, Numbers
+from contextune.signals.facts import NOWHERE, Numbers, moment, part_of_day
 from contextune.signals.scene import Columns, Floats, Scene, spread_features, squeezed
 
 _WEEKEND = 5
 _AN_HOUR_OR_TWO = 4.5
 _ELSEWHERE, _OTHER_DAYS = 0.3, 0.5
 _MOST = 0.6
-_A_DAY = 24.0
+_OVERDUE = 24.0
+"""Gaps after which being due says no more."""
 _HALF_LIFE = 24.0 * 10
 """Hours after which a use counts half, so that a new habit takes the place of an old one."""
-_PARTS = ((5, 12, "mornings"), (12, 17, "afternoons"), (17, 22, "evenings"))
 
 FEATURES = {
     **spread_features("usage.count", "number of uses"),
@@ -78,10 +78,10 @@ def why(scene: Scene, number: int) -> str | None:
     if not mine.any():
         return None
     item = scene.items[number]
-    verb = {"Music": "played", "PhoneCall": "called"}.get(item.app, "opened")
+    verb = item.schema.verb
     count = int(mine.sum())
     words = [f"{verb} {count} times" if count > 1 else f"{verb} once"]
-    moments = [datetime(1970, 1, 1) + timedelta(hours=float(t)) for t in scene.uses.time[mine]]
+    moments = [moment(float(t)) for t in scene.uses.time[mine]]
     days, parts = _usual_days(moments), _usual_part(moments)
     if days:
         words.append(f"on {days} {parts}" if parts else f"on {days}s")
@@ -106,11 +106,8 @@ def _usual_days(moments: list[datetime]) -> str:
 
 
 def _usual_part(moments: list[datetime]) -> str:
-    names = Counter(
-        next((name for start, end, name in _PARTS if start <= m.hour < end), "nights") for m in moments
-    )
-    name, often = names.most_common(1)[0]
-    return name if often >= _MOST * len(moments) else ""
+    name, often = Counter(map(part_of_day, moments)).most_common(1)[0]
+    return f"{name}s" if often >= _MOST * len(moments) else ""
 
 
 def _part(hour: Numbers) -> Numbers:
@@ -137,7 +134,7 @@ def _rhythm(scene: Scene) -> Columns:
     return {
         "usage.last": squeezed(last - scene.hour),
         "usage.rhythm": rhythm,
-        "usage.due": np.minimum(overdue, _A_DAY),
+        "usage.due": np.minimum(overdue, _OVERDUE),
     }
 
 
