@@ -76,6 +76,8 @@ class LexicalIndex:
             raise ValueError(f"visible has shape {visible.shape}, but the index holds {len(self)} documents")
 
         asked = Counter(word for word in query if word in self._terms)
+        if not asked:
+            return np.zeros(len(self))
         times = np.fromiter(asked.values(), np.float64, len(asked))
         term, document, frequency = self._postings([self._terms[word] for word in asked])
         lengths = self._lengths

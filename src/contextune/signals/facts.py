@@ -56,8 +56,8 @@ class Facts:
         """The words of each item, but for those that all items of its application have."""
         self.lengths = np.array([len(found) for found in tokens], np.float64)
         self.title_words = [frozenset(words(item.title)) for item in items]
-        self.threads = [_REPLY.sub("", item.title).casefold() for item in items]
-        """Titles less their Re: and Fwd:."""
+        self.thread = _numbered([_REPLY.sub("", item.title).casefold() for item in items])
+        """Items of one title, less its Re: and Fwd:, have one number; those without a title -1."""
         self.apps = sorted({item.app for item in items})
         code = {app: number for number, app in enumerate(self.apps)}
         self.app: Numbers = np.array([code[item.app] for item in items], np.int64)
@@ -108,10 +108,10 @@ class People:
         """Contacts that wrote, are written to, take part, call."""
         self.mentioned = _padded([sorted(first[w] for w in found & first.keys()) for found in word_sets])
         """Contacts whose first name stands in the item's words."""
-        self.everybody = [
-            frozenset(found[found >= 0].tolist()) for found in np.hstack([self.involved, self.mentioned])
-        ]
-        """Contacts of either sort."""
+        self.table = np.zeros((len(items), len(contacts) + 1), np.float32)
+        """Which item (rows) has to do with which contact (columns), in either way."""
+        np.put_along_axis(self.table, np.hstack([self.involved, self.mentioned]), 1, axis=1)
+        self.table[:, NOBODY] = 0
         self.count = np.array([len(item.people) for item in items], np.float64)
 
     def best(self, scores: Floats, table: Numbers, nothing: float) -> Floats:
@@ -136,6 +136,12 @@ def _where(keys: Iterable[Iterable[str]]) -> dict[str, list[int]]:
         for word in entry:
             found.setdefault(word, []).append(number)
     return found
+
+
+def _numbered(texts: Sequence[str]) -> Numbers:
+    """Equal texts have one number; the empty text is -1."""
+    code: dict[str, int] = {"": -1}
+    return np.array([code.setdefault(text, len(code)) for text in texts], np.int64)
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Numbers:

@@ -6,8 +6,7 @@ be what it hangs on, by way of another. Strong is, in a first pass, what is like
 request; in a second, what the first pass put on top.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -79,13 +78,13 @@ def why(scene: Scene, number: int, strength: Floats) -> str | None:
         return None
     facts, (one, other) = scene.facts, (int(scene.rows[number]), int(scene.rows[top]))
     title = scene.items[top].title
-    if facts.threads[one] and facts.threads[one] == facts.threads[other]:
+    if facts.thread[one] >= 0 and facts.thread[one] == facts.thread[other]:
         return f"of one thread with “{title}”"
     shared = sorted(scene.rare_sets[number] & scene.rare_sets[top], key=lambda word: (-len(word), word))
     if shared and len(shared[0]) > _TELLING:
         words = [word for word in shared[:3] if len(word) > _TELLING]
         return f"tied to “{title}” by the words: {', '.join(words)}"
-    if facts.people.everybody[one] & facts.people.everybody[other]:
+    if facts.people.table[one] @ facts.people.table[other] > 0:
         return f"has the same people as “{title}”"
     return f"near in time to “{title}”" if abs(facts.time[one] - facts.time[other]) < _NEAR / 2 else None
 
@@ -96,24 +95,15 @@ def _tied(scene: Scene, anchors: Numbers) -> Mapping[str, Floats]:
     time, place = facts.time[rows], facts.place[rows]
     day = np.floor(time / 24)
     apart = np.abs(time[:, None] - time[anchors][None])
-    contacts = [facts.people.everybody[row] for row in map(int, rows)]
-    threads = [facts.threads[row] for row in map(int, rows)]
-    rare, sets = scene.rare_words, scene.rare_sets
+    contacts, thread = facts.people.table[rows], facts.thread[rows]
+    held, weight = scene.shared_words
     return {
         "meaning": (scene.vectors @ scene.vectors[anchors].T).astype(np.float64),
-        "words": _table(sets, anchors, lambda a, b: sum(map(rare.__getitem__, a & b))),
-        "person": _table(contacts, anchors, lambda a, b: not a.isdisjoint(b)),
+        "words": (held * weight) @ held[anchors].T,
+        "person": (contacts @ contacts[anchors].T > 0).astype(np.float64),
         "time": np.nan_to_num(np.exp(-apart / _NEAR)),
         "day": (day[:, None] == day[anchors][None]).astype(np.float64),
         "place": ((place[:, None] == place[anchors][None]) & (place[:, None] >= 0)).astype(np.float64),
         "app": scene.same_app[:, anchors].astype(np.float64),
-        "thread": _table(threads, anchors, lambda a, b: bool(a) and a == b),
+        "thread": ((thread[:, None] == thread[anchors][None]) & (thread[:, None] >= 0)).astype(np.float64),
     }
-
-
-Value = TypeVar("Value")
-
-
-def _table(values: Sequence[Value], anchors: Numbers, tie: Callable[[Value, Value], float]) -> Floats:
-    chosen = [values[anchor] for anchor in map(int, anchors)]
-    return np.array([[tie(value, other) for other in chosen] for value in values], np.float64)

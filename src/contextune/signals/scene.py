@@ -96,6 +96,15 @@ class Scene:
         return [found & self.rare_words.keys() for found in self.word_sets]
 
     @cached_property
+    def shared_words(self) -> tuple[Floats, Floats]:
+        """Which candidate (rows) holds which rare word (columns), and how much each word says."""
+        column = {word: number for number, word in enumerate(self.rare_words)}
+        held = np.zeros((len(self.rows), len(column)))
+        for number, found in enumerate(self.rare_sets):
+            held[number, [column[word] for word in found]] = 1
+        return held, np.array(list(self.rare_words.values()), np.float64)
+
+    @cached_property
     def hour(self) -> float:
         """The moment, in hours."""
         return hours(self.now)
@@ -143,15 +152,24 @@ class Scene:
         higher = filled[None] > filled[:, None]
         return (higher & self.same_app if within else higher).sum(1).astype(np.float64)
 
-    def spread(self, name: str, values: Floats) -> Columns:
-        """A value with its rank and its distance to the best, overall and within the application."""
-        best = np.where(self.same_app, values[None], -np.inf).max(1)
+    def spread(self, columns: Columns) -> Columns:
+        """Each value with its rank and its distance to the best, overall and within the application.
+
+        All columns at once: of few candidates, a call costs more than what it works out.
+        """
+        values = np.stack(list(columns.values()))
+        higher = values[:, None] > values[:, :, None]
+        parts = {
+            "": values,
+            " rank": higher.sum(2),
+            " rank in app": (higher & self.same_app).sum(2),
+            " behind best": values - values.max(1, keepdims=True),
+            " behind best in app": values - np.where(self.same_app, values[:, None], -np.inf).max(2),
+        }
         return {
-            name: values,
-            f"{name} rank": self.rank(values),
-            f"{name} rank in app": self.rank(values, within=True),
-            f"{name} behind best": values - values.max(),
-            f"{name} behind best in app": values - best,
+            f"{name}{suffix}": row
+            for suffix, rows in parts.items()
+            for name, row in zip(columns, rows, strict=True)
         }
 
 

@@ -24,12 +24,16 @@ def measure(scene: Scene) -> Columns:
     facts, said = scene.facts, frozenset(scene.words)
     like = scene.likeness
     return {
-        **scene.spread("text.meaning", like.situated),
+        **scene.spread(
+            {
+                "text.meaning": like.situated,
+                "text.said": like.bare,
+                "text.situation": like.around,
+                "text.words": like.lexical,
+            }
+        ),
         "text.meaning score": _standard(like.situated),
-        **scene.spread("text.said", like.bare),
         "text.said score": _standard(like.bare),
-        **scene.spread("text.situation", like.around),
-        **scene.spread("text.words", like.lexical),
         "text.title words": np.array(
             [len(facts.title_words[n] & said) for n in map(int, scene.rows)], np.float64
         ),

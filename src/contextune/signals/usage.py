@@ -54,14 +54,18 @@ def measure(scene: Scene) -> Columns:
     some = np.maximum(lately, 1e-9)
     at_here, at_part, at_weekday = (scene.count(fresh * which) for which in (here, part, weekday))
     return {
-        **scene.spread("usage.count", count),
-        **scene.spread("usage.here", at_here),
-        **scene.spread("usage.part", at_part),
-        **scene.spread("usage.days", scene.count(fresh * days)),
-        **scene.spread("usage.weekday", at_weekday),
-        **scene.spread("usage.here and part", scene.count(fresh * (here & part))),
-        **scene.spread("usage.habit", scene.count(fresh * habit)),
-        **scene.spread("usage.lately", lately),
+        **scene.spread(
+            {
+                "usage.count": count,
+                "usage.here": at_here,
+                "usage.part": at_part,
+                "usage.days": scene.count(fresh * days),
+                "usage.weekday": at_weekday,
+                "usage.here and part": scene.count(fresh * (here & part)),
+                "usage.habit": scene.count(fresh * habit),
+                "usage.lately": lately,
+            }
+        ),
         "usage.share here": at_here / some,
         "usage.share part": at_part / some,
         "usage.share weekday": at_weekday / some,
