@@ -1,6 +1,6 @@
-"""The way of a request, from top to bottom: utterance → context → (tools → plan) → answer."""
+"""The way of a request, from top to bottom: utterance → context → tools → (plan) → answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from time import perf_counter
 
 from contextune.context import DEFAULT, ContextRanker, ContextRetriever
@@ -8,7 +8,10 @@ from contextune.context.look import named_place
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidRequestError
 from contextune.store import Store
-from contextune.types import Answer, Feedback, Hit, Item, Progress, Request, Use
+from contextune.tools import Found, Only, ToolRetriever
+from contextune.tools.memory import past_of
+from contextune.tools.wish import Context
+from contextune.types import Answer, Feedback, Hit, Item, Progress, Request, Tool, Use
 
 
 class Tuner:
@@ -25,16 +28,21 @@ class Tuner:
         embedder: Embedder | None = None,
         method: str = DEFAULT,
         ranker: ContextRanker | None = None,
+        tools: Iterable[Tool] | ToolRetriever | None = None,
         progress: Progress | None = None,
     ) -> None:
         """`method` names a way to rank context; `ranker` stands in for the learned one in the package.
 
-        `progress` hears of items embedded for the first time.
+        `tools` is what can be called: a catalogue, or a retriever over one. `progress` hears of items
+        embedded for the first time.
         """
         self.store = store
-        self._retriever = ContextRetriever(
-            store, embedder or default_embedder(), method=method, ranker=ranker, progress=progress
-        )
+        chosen = embedder or default_embedder()
+        if tools is None or isinstance(tools, ToolRetriever):
+            self._tools = tools
+        else:
+            self._tools = ToolRetriever(tools, chosen)
+        self._retriever = ContextRetriever(store, chosen, method=method, ranker=ranker, progress=progress)
 
     def prepare(self, user: str) -> None:
         """Embed what is new and build the user's index now, not at their first request."""
@@ -44,15 +52,26 @@ class Tuner:
         """Tell of uses: the user played, opened or called something. The next request knows."""
         self.store.put_uses(user, uses)
 
-    def feedback(self, request: Request, used: Sequence[str] = (), rejected: Sequence[str] = ()) -> None:
-        """Tell which items, by id, a request did hang on, and which not.
+    def feedback(
+        self,
+        request: Request,
+        used: Sequence[str] = (),
+        rejected: Sequence[str] = (),
+        *,
+        tool: str | None = None,
+        ok: bool = True,
+    ) -> None:
+        """Tell which items, by id, a request did hang on, and which not; and how the tool called did.
 
-        It is kept to train on (`contextune train ranker --from-store`), and what was used counts as used.
+        It is kept to train on (`contextune train ranker --from-store`), what was used counts as used, and
+        the next request like this one knows which tool was right.
         """
+        if tool is not None and self._tools is not None:
+            tool = self._tools.catalog.tool(tool).id
         known = {item.id for item in self.store.items(request.user, [*used, *rejected])}
         if unknown := {*used, *rejected} - known:
             raise InvalidRequestError(f"user {request.user!r} has no item {min(unknown)!r}")
-        self.store.put_feedback(request.user, Feedback(request, tuple(used), tuple(rejected)))
+        self.store.put_feedback(request.user, Feedback(request, tuple(used), tuple(rejected), tool, ok))
         place = named_place(request, self.store.user(request.user))
         self.record(request.user, *(Use(item, request.time, place) for item in used))
 
@@ -60,8 +79,47 @@ class Tuner:
         """The items the request hangs on, best first: the best `k`, or with None all it may see."""
         return self._retriever.rank(request, k)
 
-    def answer(self, request: Request, k: int | None = 10) -> Answer:
-        """Everything there is to say to the request."""
+    def tools(
+        self,
+        request: Request,
+        k: int = 5,
+        *,
+        context: Sequence[Hit[Item]] | None = None,
+        always: Sequence[str] = (),
+        only: Only | None = None,
+    ) -> Found:
+        """The tools that can serve the request, best first, and how probable it is that any does.
+
+        `context` is found first where it is not given; pass an empty list to do without. `always` names
+        tools offered in any case.
+        """
+        if self._tools is None:
+            raise InvalidRequestError("there are no tools to choose from: pass Tuner(store, tools=…)")
+        hits = self.context(request, Context.MOST) if context is None else context[: Context.MOST]
+        around = self._retriever.around(request, [hit.thing.id for hit in hits])
+        user = self.store.user(request.user)
+        return self._tools.find(
+            request.text,
+            k,
+            context=Context.of([hit.thing for hit in hits], [hit.score for hit in hits], around.vectors)
+            if hits
+            else (),
+            past=past_of(
+                self.store, user.id, self._tools.index, self._tools.embedder, request.time, user.zone
+            ),
+            apps=around.apps,
+            always=always,
+            only=only,
+        )
+
+    def answer(self, request: Request, k: int | None = 10, *, tools: int = 5) -> Answer:
+        """Everything there is to say to the request: the best `k` items, and the best `tools` tools."""
         start = perf_counter()
         context = self.context(request, k)
-        return Answer(request, context=tuple(context), seconds={"context": perf_counter() - start})
+        seconds = {"context": perf_counter() - start}
+        if self._tools is None:
+            return Answer(request, context=tuple(context), seconds=seconds)
+        start = perf_counter()
+        found = self.tools(request, tools, context=context)
+        seconds["tools"] = perf_counter() - start
+        return Answer(request, tuple(context), found.hits, seconds=seconds, fits=found.fits)

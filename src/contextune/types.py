@@ -6,11 +6,13 @@ user's wall clock first: in `User.zone` where the user has one, else in the zone
 the machine. So "tonight" means the user's night, whatever mix of times the data holds.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from hashlib import blake2b
 from typing import Any, Generic, NamedTuple, TypeVar, cast, overload
 from zoneinfo import ZoneInfo
 
@@ -244,31 +246,69 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What became of a request: the ids of the items it did hang on, and of those it did not."""
+    """What became of a request: the items it did hang on, by id, those it did not, and the tool called.
+
+    `ok` says whether that tool, by id, was the right one.
+    """
 
     request: Request
     used: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
+    tool: str | None = None
+    ok: bool = True
 
     def __post_init__(self) -> None:
-        if not self.used and not self.rejected:
-            raise InvalidRequestError("feedback names no item: say which were used, or which were wrong")
+        if not self.used and not self.rejected and not self.tool:
+            raise InvalidRequestError("feedback names no item and no tool: say which was used, or wrong")
         if both := set(self.used) & set(self.rejected):
             raise InvalidRequestError(f"item {min(both)!r} cannot be both used and rejected")
 
 
 @dataclass(frozen=True, slots=True)
+class Annotations:
+    """What a tool says of its own effects, as MCP has it; None where it does not say.
+
+    These are the server's claims. They may narrow a choice, and never take the place of asking the user.
+    """
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
-    """Something an assistant can call. `parameters` is a JSON Schema object."""
+    """Something an assistant can call. `parameters` is a JSON Schema object.
+
+    `app` is the application or server it belongs to, `about` what that says of itself; `examples`
+    are requests it serves.
+    """
 
     name: str
     description: str
     app: str = ""
     parameters: Mapping[str, Any] = field(default_factory=_nothing, hash=False)
+    title: str = ""
+    about: str = ""
+    annotations: Annotations = Annotations()
+    examples: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name:
             raise InvalidDataError("a tool needs a name that is not empty")
+
+    @property
+    def id(self) -> str:
+        """What it is called within a catalogue: tools of one name on two servers are two tools."""
+        return f"{self.app}/{self.name}" if self.app else self.name
+
+    @property
+    def identity(self) -> str:
+        """A short mark that the same tool has on every server that offers it."""
+        content = [self.name, self.description, self.parameters]
+        text = json.dumps(content, sort_keys=True, ensure_ascii=False, default=str)
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 Thing = TypeVar("Thing", covariant=True)
@@ -340,3 +380,5 @@ class Answer:
     tools: tuple[Hit[Tool], ...] = ()
     plan: Plan | None = None
     seconds: Mapping[str, float] = field(default_factory=_nothing, hash=False)
+    fits: float | None = None
+    """How probable it is that any tool of the catalogue serves the request."""

@@ -30,6 +30,18 @@ def data() -> dict[str, Any]:
         for number, persona in enumerate(found["personas"][:3])
     ]
     found["pairs"] = found["pairs"][:8]
+    found["catalogs"] = [
+        {
+            "name": "few",
+            "weight": 1.0,
+            "tools": ["clock — set alarm", "maps — find way", "bank — pay", "weather — forecast"],
+            "queries": [
+                {"text": "wake me", "relevant": [0], "folds": [0], "kept": 0},
+                {"text": "get there dry", "relevant": [1, 3], "folds": [1], "kept": 1},
+                {"text": "settle up", "relevant": [2], "folds": [2], "kept": -1},
+            ],
+        }
+    ]
     return found
 
 
@@ -54,6 +66,7 @@ def test_a_fold_left_out_is_not_looked_at(data: dict[str, Any], weights: Path) -
     other = deepcopy(data)
     for query in other["personas"][1]["queries"]:
         query["text"], query["cot"], query["relevant"] = "call mum", "buy tea", {"0": 2}
+    other["catalogs"][0]["queries"][1].update(text="pay the taxi", relevant=[2])
     unseen, seen = (tuned(other, weights, fold)["tools"] for fold in (1, None))
     assert np.array_equal(unseen, tuned(data, weights, 1)["tools"])
     assert not np.array_equal(seen, tuned(data, weights, None)["tools"])

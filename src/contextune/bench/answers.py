@@ -6,6 +6,7 @@ whether or not the files hold them.
 
 import json
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ from contextune.errors import InvalidDataError
 from contextune.pipeline import Tuner
 from contextune.sources import Persona, Query, load_persona, persona_files, read_persona
 from contextune.store import SQLiteStore
+from contextune.tools import ToolRetriever, bundled_toolbox
 from contextune.types import Progress
+
+_TOOLS = 10
 
 
 def answer_files(
@@ -53,12 +57,18 @@ def answer_persona(persona: Persona, *, method: str = DEFAULT) -> dict[str, Any]
     """
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "persona.db") as store:
         load_persona(store, persona)
-        tuner = Tuner(store, method=method)
+        tuner = Tuner(store, method=method, tools=_toolbox())
         return {query.id: _answer(tuner, persona, query) for query in persona.queries}
 
 
+@cache
+def _toolbox() -> ToolRetriever:
+    """The APIs in the package, indexed once for all personas."""
+    return ToolRetriever(bundled_toolbox())
+
+
 def _answer(tuner: Tuner, persona: Persona, query: Query) -> dict[str, Any]:
-    reply = tuner.answer(persona.request(query), k=None)
+    reply = tuner.answer(persona.request(query), k=None, tools=_TOOLS)
     ranked = [hit.thing.id for hit in reply.context]
     hidden = sorted({item.id for item in persona.items} - set(ranked))
     return {

@@ -13,6 +13,8 @@ from contextune.signals.reading import Reader
 from contextune.sources import asset, bundled_personas, training_personas
 from contextune.train import feedback as fed_back
 from contextune.train import ranker as recipe
+from contextune.train import tool_examples
+from contextune.train import tools as tool_recipe
 from contextune.train.examples import Example, from_embedder, from_folds
 from contextune.train.fold_vectors import bundled_folds
 
@@ -45,6 +47,35 @@ def ranker(
     show.out.print(
         f"Written to {out}: Tuner(store, ranker=ContextRanker.load(Path({str(out)!r})))", markup=False
     )
+
+
+@app.command()
+def tools(
+    out: Annotated[Path, typer.Option(help="Folder to write the ranker to.")],
+    public: Annotated[
+        Path | None, typer.Option(help="Also learn from toolbench, toollens and metatool in this folder.")
+    ] = None,
+    vectors: Annotated[
+        Path | None, typer.Option(help="With --public: their vectors, from the embedders' training run.")
+    ] = None,
+) -> None:
+    """Train the ranker of tools, and what says that none fits."""
+    if (public is None) != (vectors is None):
+        raise ContextuneError("--public and --vectors go together: texts, and what embedders made of them")
+    embedder = default_embedder()
+    with show.progress("Context of personas") as update:
+        people = tool_examples.people_examples(bundled_folds(), progress=update)
+    others = tool_examples.public_examples(public, vectors) if public and vectors else []
+    about = {
+        "embedder": embedder.name,
+        "requests of personas": len(people),
+        "requests to public catalogues": len(others),
+    }
+    with show.progress("Training") as update:
+        made = tool_recipe.train(people, others, embedder, about, progress=update)
+    made.save(out)
+    loaded = f"ToolRanker.load(Path({str(out)!r}))"
+    show.out.print(f"Written to {out}: ToolRetriever(…, ranker={loaded})", markup=False)
 
 
 def _trained(embedder: Embedder | None) -> ContextRanker:

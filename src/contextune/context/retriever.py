@@ -1,15 +1,26 @@
 """Finds the items of a user's own data that a request hangs on."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from contextune.context.index import Indexes, Known
+from contextune.context.look import Asked
 from contextune.context.methods import DEFAULT, METHODS, Search, learned, situated
 from contextune.context.portrait import situations
 from contextune.context.ranker import ContextRanker, default_ranker
-from contextune.embed import Embedder, RememberingEmbedder
+from contextune.embed import Embedder, Matrix, RememberingEmbedder
 from contextune.errors import InvalidRequestError
 from contextune.store import Store
-from contextune.types import NAMELESS, Hit, Item, Progress, Reasons, Request, User
+from contextune.types import NAMELESS, Hit, Item, Progress, Reasons, Request, User, local_time
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The vectors of some items, a row each, and how probable it is that each application is meant."""
+
+    vectors: Matrix
+    apps: Mapping[str, float]
 
 
 class ContextRetriever:
@@ -50,6 +61,18 @@ class ContextRetriever:
         if not known.index.items:
             return []
         return self._search(request, known, k)
+
+    def around(self, request: Request, items: Sequence[str]) -> "Around":
+        """What search for tools wants to know of a request, and of the items it hangs on, by id."""
+        known = self._indexes.of(request.user)
+        asked = Asked.of(request, known.index.user, self._embedder)
+        ranker = self._ranker()
+        apps: Mapping[str, float] = {}
+        if ranker.reads(self._embedder.name):
+            apps = ranker.reader.read(asked.meant, asked.bare).apps
+        position = {item.id: number for number, item in enumerate(known.index.items)}
+        vectors = known.gallery.vectors(local_time(request.time, known.index.user.zone))
+        return Around(vectors[[position[item] for item in items]], apps)
 
     def _search(self, request: Request, known: Known, k: int | None) -> list[Hit[Item]]:
         items = known.index.items

@@ -1,6 +1,14 @@
 """Files people have → items. One module a format."""
 
-from contextune.sources.bundled import asset, bundled_pairs, bundled_personas, training_personas
+from contextune.sources.bundled import (
+    PlainRequest,
+    asset,
+    bundled_pairs,
+    bundled_personas,
+    plain_requests,
+    training_pairs,
+    training_personas,
+)
 from contextune.sources.load import load_persona
 from contextune.sources.pairs import Pair, PairItem, read_pairs
 from contextune.sources.persona import (
@@ -22,6 +30,7 @@ __all__ = [
     "Pair",
     "PairItem",
     "Persona",
+    "PlainRequest",
     "Query",
     "asset",
     "bundled_pairs",
@@ -30,9 +39,11 @@ __all__ = [
     "parse_persona",
     "persona_files",
     "persona_json",
+    "plain_requests",
     "read_pairs",
     "read_persona",
     "read_personas",
+    "training_pairs",
     "training_personas",
     "uses",
 ]

@@ -1,7 +1,9 @@
 """The data in the package: personas, training pairs and the toolbox. Every person in them is invented."""
 
+import json
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
 from contextune.sources.pairs import Pair, read_pairs
 from contextune.sources.persona import Persona, read_personas
@@ -25,3 +27,23 @@ def training_personas() -> list[Persona]:
 def bundled_pairs() -> list[Pair]:
     """The training pairs in the package."""
     return list(read_pairs(asset("pairs.jsonl")))
+
+
+def training_pairs() -> list[Pair]:
+    """More pairs in the package, by other hands."""
+    return list(read_pairs(asset("training/pairs.jsonl")))
+
+
+class PlainRequest(NamedTuple):
+    """A request, the bundled API that serves it if any does, and whether it leaves things out."""
+
+    text: str
+    api: str | None
+    implicit: bool
+
+
+def plain_requests() -> list[PlainRequest]:
+    """Requests that say all, that no tool serves, or both, to learn from when to say that nothing fits."""
+    lines = asset("training/plain.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    return [PlainRequest(row["query"], row["api"], row["context"]) for row in rows]

@@ -78,6 +78,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )""",
         "CREATE INDEX feedback_of_user ON feedback (user, key)",
     ),
+    (
+        "ALTER TABLE feedback ADD COLUMN tool TEXT",
+        "ALTER TABLE feedback ADD COLUMN ok INTEGER NOT NULL DEFAULT 1",
+    ),
 )
 
 

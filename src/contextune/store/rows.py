@@ -169,8 +169,8 @@ def uses_from(rows: Sequence[tuple[str, str, str | bytes]]) -> list[Use]:
         raise StoreError("uses in the store cannot be read: load the user's data again") from error
 
 
-def feedback_row(key: int, feedback: Feedback) -> tuple[int, str, str, str]:
-    """User key, request, items used, items rejected."""
+def feedback_row(key: int, feedback: Feedback) -> tuple[int, str, str, str, str | None, bool]:
+    """User key, request, items used, items rejected, tool called, whether that was right."""
     request = feedback.request
     said = {
         "text": request.text,
@@ -185,13 +185,16 @@ def feedback_row(key: int, feedback: Feedback) -> tuple[int, str, str, str]:
         _encode_escaped(said),
         _encode_escaped([*feedback.used]),
         _encode_escaped([*feedback.rejected]),
+        feedback.tool,
+        feedback.ok,
     )
 
 
-def feedback_from(user: str, row: tuple[str, str, str]) -> Feedback:
-    """The feedback of request, items used, items rejected."""
+def feedback_from(user: str, row: tuple[str, str, str, str | None, int]) -> Feedback:
+    """The feedback of request, items used, items rejected, tool called, whether that was right."""
+    *texts, tool, ok = row
     try:
-        said, used, rejected = map(json.loads, row)
+        said, used, rejected = map(json.loads, texts)
         place = tuple(said["place"]) if isinstance(said["place"], list) else said["place"]
         request = Request(
             said["text"],
@@ -200,7 +203,7 @@ def feedback_from(user: str, row: tuple[str, str, str]) -> Feedback:
             place,
             tuple(Turn(*turn) for turn in said["history"]),
         )
-        return Feedback(request, tuple(used), tuple(rejected))
+        return Feedback(request, tuple(used), tuple(rejected), tool, bool(ok))
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(
             "feedback in the store cannot be read: forget the user, load the data again"

@@ -234,13 +234,13 @@ class SQLiteStore:
         """Keep what became of a request."""
         with self._writing() as connection:
             connection.execute(
-                "INSERT INTO feedback (user, request, used, rejected) VALUES (?, ?, ?, ?)",
+                "INSERT INTO feedback (user, request, used, rejected, tool, ok) VALUES (?, ?, ?, ?, ?, ?)",
                 feedback_row(_key(connection, user), feedback),
             )
 
     def feedback(self, user: str) -> list[Feedback]:
         """What became of the user's requests, in the order it was told."""
-        query = "SELECT request, used, rejected FROM feedback WHERE user = ? ORDER BY key"
+        query = "SELECT request, used, rejected, tool, ok FROM feedback WHERE user = ? ORDER BY key"
         with self._reading() as connection:
             rows = connection.execute(query, (_key(connection, user),)).fetchall()
         return [feedback_from(user, row) for row in rows]

@@ -2,9 +2,10 @@
 
 One run trains an embedder for each fold, without that fold's personas, and one on
 everything, which ships. Contrastive learning on all that the data ties together:
-request → item, request with CoT → item, CoT → item, request → CoT, request → tool. A
-persona's request is set against all the items of that persona; a pair's against the
-other pairs' items and the near misses, less those too like the right one to be wrong.
+request → item, request with CoT → item, CoT → item, request → CoT, request → tool, request
+and item → tool. A persona's request is set against all the items of that persona; a pair's
+against the other pairs' items and the near misses, less those too like the right one to be
+wrong; a request to a public catalogue against the tools the untuned encoder takes for right.
 
 Two small heads are learnt along: which kind of thing a request leaves out and which
 applications it speaks of. They put into two numbers what a chain of thought would say.
@@ -18,37 +19,39 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # as everybody calls it
 
-Data = dict[str, Any]
-_CHUNK = 192
-"""Texts that go through the encoder together."""
+from contextune.train.encoder import Encoder
+from contextune.train.objectives import Data, Shelves, Step, Weights
 
 
 @dataclass(frozen=True)
 class Recipe:
     """Everything that decides what comes out."""
 
-    epochs: float = 6
+    epochs: float = 5.0
     pairs: int = 40
     """Pairs a step; of personas' requests so many that both come round equally often."""
-    rate: float = 8e-5
+    rate: float = 2.5e-4
     head_rate: float = 1e-2
     warmup: float = 0.1
     decay: float = 0.01
     temperature: float = 0.05
-    tool_weight: float = 0.5
+    tool_weight: float = 1.2
     cot_weight: float = 0.3
     pair_weight: float = 1.0
-    head_weight: float = 0.2
+    head_weight: float = 0.3
+    catalog_weight: float = 1.5
+    catalog_requests: int = 256
+    """Requests to a public catalogue a step, if there are any."""
     augmented: float = 0.35
     """How often a request comes with its CoT, or as its CoT alone."""
     unplaced: float = 0.25
@@ -62,52 +65,19 @@ class Recipe:
     seed: int = 0
     max_tokens: int = 128
 
-
-class Encoder(nn.Module):
-    """BERT, the mean over its tokens, unit length; and the heads."""
-
-    def __init__(self, weights: Path, kinds: int, apps: int, max_tokens: int) -> None:
-        super().__init__()
-        import transformers
-
-        library = cast("Any", transformers)
-        self.tokenizer = library.AutoTokenizer.from_pretrained(weights)
-        self.bert = library.AutoModel.from_pretrained(weights, dtype=torch.float32)
-        self.kind = nn.Linear(int(self.bert.config.hidden_size), kinds)
-        self.app = nn.Linear(int(self.bert.config.hidden_size), apps)
-        self.max_tokens = max_tokens
-
-    def forward(self, texts: Sequence[str]) -> Tensor:
-        """A unit row a text."""
-        device = self.kind.weight.device
-        order = sorted(range(len(texts)), key=lambda n: len(texts[n]))  # like with like: less padding
-        rows: list[Tensor] = []
-        for start in range(0, len(order), _CHUNK):
-            batch = self.tokenizer(
-                [texts[n] for n in order[start : start + _CHUNK]],
-                padding=True,
-                truncation=True,
-                max_length=self.max_tokens,
-                return_tensors="pt",
-            ).to(device)
-            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                hidden = self.bert(**batch).last_hidden_state
-            mask = batch["attention_mask"].unsqueeze(-1)
-            rows.append(F.normalize((hidden.float() * mask).sum(1), dim=-1))
-        place = torch.empty(len(order), dtype=torch.long)
-        place[torch.tensor(order)] = torch.arange(len(order))
-        return torch.cat(rows)[place.to(device)]
-
-    @torch.no_grad()
-    def embed(self, texts: Sequence[str], batch: int = 256) -> Tensor:
-        """As `forward`, for many texts and without learning."""
-        self.eval()
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        rows = torch.empty(len(texts), int(self.bert.config.hidden_size))
-        for start in range(0, len(order), batch):
-            part = order[start : start + batch]
-            rows[part] = self([texts[i] for i in part]).cpu()
-        return rows
+    def weights(self) -> Weights:
+        """What each thing taught counts."""
+        return Weights(
+            temperature=self.temperature,
+            tool=self.tool_weight,
+            cot=self.cot_weight,
+            pair=self.pair_weight,
+            head=self.head_weight,
+            catalog=self.catalog_weight,
+            augmented=self.augmented,
+            unplaced=self.unplaced,
+            alike=self.alike,
+        )
 
 
 def train(data: Data, weights: Path, recipe: Recipe, *, without: int | None, device: str) -> Encoder:
@@ -117,6 +87,9 @@ def train(data: Data, weights: Path, recipe: Recipe, *, without: int | None, dev
     encoder = Encoder(weights, len(data["kinds"]), len(data["apps"]), recipe.max_tokens).to(device)
     personas = [persona for persona in data["personas"] if persona["fold"] != without]
     alike = _alike(encoder, data)
+    shelves = Shelves(
+        encoder, data.get("catalogs", []), without=without, seed=recipe.seed, alike=recipe.alike
+    )
     heads = [*encoder.kind.parameters(), *encoder.app.parameters()]
     groups = [
         {"params": list(encoder.bert.parameters()), "lr": recipe.rate},
@@ -129,7 +102,8 @@ def train(data: Data, weights: Path, recipe: Recipe, *, without: int | None, dev
     batches = _batches(personas, data["pairs"], recipe)
     for step in range(steps):
         encoder.train()
-        loss = _loss(encoder, data, *next(batches), alike, recipe)
+        shelf = shelves.draw(recipe.catalog_requests) if shelves else None
+        loss = Step(encoder, recipe.weights()).loss(data, *next(batches), alike, shelf)
         optimizer.zero_grad()
         loss.backward()  # pyright: ignore[reportUnknownMemberType]
         torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
@@ -186,91 +160,6 @@ def _batches(
         yield taken, [rest.pop() for _ in range(recipe.pairs)]
 
 
-def _spoken(query: Data, text: str, recipe: Recipe) -> str:
-    """What stands for the request this time: itself, with its CoT, or the CoT alone."""
-    die = random.random()  # noqa: S311
-    if die < recipe.augmented * 0.7:
-        return f"{text} {query['cot']}"
-    return query["cot"] if die < recipe.augmented else text
-
-
-def _loss(
-    encoder: Encoder,
-    data: Data,
-    asked: list[Any],
-    pairs: list[Data],
-    alike: dict[str, Tensor],
-    recipe: Recipe,
-) -> Tensor:
-    """One pass over all the texts of a step, then every task on its part of the rows."""
-    device = encoder.kind.weight.device
-    texts: list[str] = []
-
-    def put(more: Sequence[str]) -> slice:
-        texts.extend(more)
-        return slice(len(texts) - len(more), len(texts))
-
-    spoken = put([_spoken(query, query["text"], recipe) for _, query in asked])
-    around = put([query["situation"] for _, query in asked])
-    plain = put([query["text"] for _, query in asked])
-    owners = {persona["id"]: persona for persona, _ in asked}
-    owned = {name: put(persona["items"]) for name, persona in owners.items()}
-    said = put([_spoken(pair, pair["query"], recipe) for pair in pairs])
-    bare = put([pair["query"] for pair in pairs])
-    chosen = [random.choice(pair["items"]) for pair in pairs]  # noqa: S311
-    near = [pair["distractor"] for pair in pairs]
-    candidates = put([*chosen, *near])
-    thoughts = put([pair["cot"] for pair in pairs])
-    tools = put([tool["text"] for tool in data["tools"]])
-    words = put([pair["tool_query"] for pair in pairs])
-    rows = encoder(texts)
-
-    # a persona's request against the items of all personas of the step, its own invisible ones left out
-    first = next(iter(owned.values())).start
-    last = list(owned.values())[-1].stop
-    placed = torch.tensor([random.random() >= recipe.unplaced for _ in asked], device=device)  # noqa: S311
-    meant = F.normalize(rows[spoken] + placed[:, None] * rows[around], dim=-1)
-    scores = meant @ rows[first:last].T / recipe.temperature
-    target = torch.zeros_like(scores)
-    for row, (persona, query) in enumerate(asked):
-        start = owned[persona["id"]].start - first
-        hidden = set(range(len(persona["items"]))) - set(query["visible"])
-        scores[row, [start + number for number in hidden]] = -1e4
-        for number, grade in query["relevant"].items():
-            target[row, start + int(number)] = grade
-    loss = -(target / target.sum(1, keepdim=True) * scores.log_softmax(1)).sum(1).mean()
-
-    # a pair's request against all items and near misses of the step
-    scores = rows[said] @ rows[candidates].T / recipe.temperature
-    base = torch.stack([alike[text] for text in (*chosen, *near)]).to(device)
-    doubtful = base[: len(pairs)] @ base.T > recipe.alike
-    right = torch.arange(len(pairs), device=device)
-    doubtful[right, right] = False
-    doubtful[right, right + len(pairs)] = False  # its own near miss is known to be wrong
-    loss = loss + recipe.pair_weight * F.cross_entropy(scores.masked_fill(doubtful, -1e4), right)
-
-    scores = rows[bare] @ rows[thoughts].T / recipe.temperature
-    both = F.cross_entropy(scores, right) + F.cross_entropy(scores.T, right)
-    loss = loss + recipe.cot_weight * both / 2
-
-    names = {tool["name"]: number for number, tool in enumerate(data["tools"])}
-    api = torch.tensor([names[query["api"]] for _, query in asked] + [names[pair["api"]] for pair in pairs])
-    requests = torch.cat([rows[plain], rows[bare]])
-    scores = requests @ rows[tools].T / recipe.temperature
-    described = rows[words] @ rows[tools].T / recipe.temperature
-    serving = F.cross_entropy(scores, api.to(device))
-    serving = serving + 0.5 * F.cross_entropy(described, api[len(asked) :].to(device))
-    loss = loss + recipe.tool_weight * serving
-
-    every = [*(query for _, query in asked), *pairs]
-    kind = torch.tensor([data["kinds"].index(entry["kind"]) for entry in every], device=device)
-    app = torch.tensor([[name in entry["apps"] for name in data["apps"]] for entry in every], device=device)
-    whole = torch.cat([F.normalize(rows[plain] + rows[around], dim=-1), rows[bare]])
-    heads = F.cross_entropy(encoder.kind(whole), kind)
-    heads = heads + F.binary_cross_entropy_with_logits(encoder.app(whole), app.float()) * 3
-    return loss + recipe.head_weight * heads
-
-
 @torch.no_grad()
 def vectors(encoder: Encoder, data: Data, fold: int | None) -> dict[str, np.ndarray]:
     """Of the personas of a fold, or of all: items, requests, with and without what is around them, heads."""
@@ -281,7 +170,13 @@ def vectors(encoder: Encoder, data: Data, fold: int | None) -> dict[str, np.ndar
     thought = encoder.embed([f"{query['text']} {query['cot']}" for query in queries])
     rows = F.normalize(bare + around, dim=-1)
     on_device = rows.to(encoder.kind.weight.device)
+    public: dict[str, np.ndarray] = {}
+    for catalog in data.get("catalogs", []):
+        kept = [query["text"] for query in catalog["queries"] if fold is None or query["kept"] == fold]
+        public[f"{catalog['name']} tools"] = encoder.embed(catalog["tools"]).numpy()
+        public[f"{catalog['name']} queries"] = encoder.embed(kept).numpy()
     return {
+        **public,
         "items": encoder.embed([text for persona in personas for text in persona["items"]]).numpy(),
         "queries": rows.numpy(),
         "bare": bare.numpy(),
@@ -324,6 +219,14 @@ def judge(data: Data, fold: int, found: dict[str, np.ndarray]) -> dict[str, floa
             best = data["apps"][int(found["apps"][query_number].argmax())]
             values.setdefault("app", []).append(float(best in query["apps"]))
             query_number += 1
+    for catalog in data.get("catalogs", []):
+        kept = [query for query in catalog["queries"] if query["kept"] == fold]
+        rows = found[f"{catalog['name']} queries"]
+        orders = np.argsort(-(rows @ found[f"{catalog['name']} tools"].T), axis=1)[:, :5].tolist()
+        values[f"{catalog['name']}@5"] = [
+            len(set(order) & set(query["relevant"])) / len(query["relevant"])
+            for order, query in zip(orders, kept, strict=True)
+        ]
     return {name: 100 * float(np.mean(value)) for name, value in values.items()}
 
 

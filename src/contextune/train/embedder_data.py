@@ -3,7 +3,10 @@
 Every persona is given a fold; an embedder that is judged on a fold, or feeds a model that
 is, has not seen the personas of that fold. Pairs and tools belong to no persona.
 
-    python -m contextune.train.embedder_data DATA.json
+Requests to public catalogues of tools are learnt from where a folder with them is named; of
+these, only parts made for training, and none that names a server kept for the test.
+
+    python -m contextune.train.embedder_data DATA.json [--public FOLDER]
 """
 
 import json
@@ -24,11 +27,13 @@ from contextune.sources import (
     Query,
     bundled_pairs,
     bundled_personas,
+    training_pairs,
     training_personas,
     uses,
 )
 from contextune.tools import bundled_toolbox
-from contextune.types import Tool
+from contextune.tools.text import tool_text
+from contextune.train.public_tools import training_catalogs
 
 FOLDS = 5
 PARTS = ("items", "bare", "around", "queries", "augmented", "kinds", "apps")
@@ -50,8 +55,8 @@ def all_folds() -> dict[str, int]:
     return {**folds(bundled_personas()), **folds(training_personas())}
 
 
-def training_set() -> dict[str, Any]:
-    """All of it, from the bundled data."""
+def training_set(public: Path | None = None) -> dict[str, Any]:
+    """All of it, from the bundled data and the public catalogues in a folder."""
     judged = {persona.id for persona in bundled_personas()}
     fold = all_folds()
     return {
@@ -61,7 +66,8 @@ def training_set() -> dict[str, Any]:
         "personas": [
             {"id": p.id, "fold": fold[p.id], "judged": p.id in judged, **_persona(p)} for p in all_personas()
         ],
-        "pairs": [_pair(pair) for pair in bundled_pairs()],
+        "pairs": [_pair(pair) for pair in (*bundled_pairs(), *training_pairs())],
+        "catalogs": training_catalogs(public, FOLDS) if public else [],
     }
 
 
@@ -86,11 +92,6 @@ def digest(personas: Sequence[Persona]) -> str:
         texts = [*portraits(persona), *asked]
         found.update("\n".join([persona.id, *texts]).encode())
     return found.hexdigest()
-
-
-def tool_text(tool: Tool) -> str:
-    """A tool in words, for search."""
-    return f"{tool.app} — {tool.name.replace('_', ' ')} — {tool.description}"
 
 
 def _persona(persona: Persona) -> dict[str, Any]:
@@ -136,9 +137,12 @@ def _item_text(item: PairItem) -> str:
     )
 
 
-def main(out: Annotated[Path, typer.Argument(help="The file to write.")]) -> None:
+def main(
+    out: Annotated[Path, typer.Argument(help="The file to write.")],
+    public: Annotated[Path | None, typer.Option(help="Folder of toolbench, toollens and metatool.")] = None,
+) -> None:
     """Write the training set."""
-    out.write_text(json.dumps(training_set(), ensure_ascii=False), encoding="utf-8")
+    out.write_text(json.dumps(training_set(public), ensure_ascii=False), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,10 @@ from contextune.context.look import Asked, scene_of
 from contextune.embed import Embedder, Matrix
 from contextune.signals import Reading, Scene, Uses
 from contextune.signals.reading import Reader, reading
-from contextune.sources import Pair, Persona, Query, bundled_pairs, uses
+from contextune.sources import Pair, Persona, Query, bundled_pairs, training_pairs, uses
 from contextune.tools import bundled_toolbox
-from contextune.train.embedder_data import around, folds, portraits, tool_text
+from contextune.tools.text import tool_text
+from contextune.train.embedder_data import around, folds, portraits
 from contextune.train.fold_vectors import FoldVectors
 from contextune.types import Progress, Use
 
@@ -113,7 +114,8 @@ def from_embedder(
     For embedders that were not trained on the personas. What the reader says of a request comes
     from one that has not seen the request's fold; the reader returned has seen everything.
     """
-    fold, pairs, tools = folds(personas), bundled_pairs(), bundled_toolbox()
+    fold, tools = folds(personas), bundled_toolbox()
+    pairs = [*bundled_pairs(), *training_pairs()]
     tool_vectors = embedder.embed([tool_text(tool) for tool in tools])
     tool_apps = [tool.app for tool in tools]
     asked = [(persona, query) for persona in personas for query in persona.queries]

@@ -14,11 +14,11 @@ from contextune.rank import Ranker, Settings
 from contextune.signals import NAMES
 from contextune.store import Store
 from contextune.train.examples import Example
-from contextune.train.ranker import SETTINGS, Measured
+from contextune.train.ranker import SECOND, Measured
 from contextune.types import Progress
 
 _USED = 2
-CONTINUED = replace(SETTINGS, rounds=60, smallest_leaf=5)
+CONTINUED = replace(SECOND, rounds=60, smallest_leaf=5)
 """A few more rounds on top of what was learnt before; leaves may be small, since feedback is little."""
 
 

@@ -14,7 +14,7 @@ import typer
 from contextune.embed import default_embedder
 from contextune.signals.reading import Reader
 from contextune.tools import bundled_toolbox
-from contextune.train.embedder_data import tool_text
+from contextune.tools.text import tool_text
 
 
 def reader(heads: Path) -> Reader:

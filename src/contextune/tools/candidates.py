@@ -1,0 +1,41 @@
+"""Which tools of a catalogue are worth a close look: whatever any plain signal puts near the top."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.search import top, words
+from contextune.tools.index import ToolIndex
+from contextune.tools.wish import Wish
+
+NEAR = 48
+"""How many are taken by likeness of meaning, and half as many by words."""
+_OF_APP = 12
+_FEW = 80
+"""A catalogue no larger than this is looked at whole."""
+
+
+def candidates(
+    index: ToolIndex, wish: Wish, visible: NDArray[np.bool_] | None = None, *, depth: int = NEAR
+) -> NDArray[np.intp]:
+    """Their places in the catalogue, in its order."""
+    if len(index.catalog) <= _FEW:
+        places = np.arange(len(index.catalog))
+        return places if visible is None else places[visible]
+    depth = max(depth, NEAR)
+    meaning = index.vectors @ wish.vector
+    lexical = index.fields["all"].scores(words(wish.text))
+    chosen = [
+        top(meaning, depth, visible=visible),
+        top(lexical, depth // 2, visible=visible),
+        np.array(index.named(wish.text), np.intp),
+    ]
+    if wish.context is not None and len(wish.context.items):
+        in_context = index.vectors @ wish.in_context
+        chosen.append(top(in_context, depth // 2, visible=visible))
+        apps = [number for number, app in enumerate(index.apps) if app in wish.context.apps]
+        own = np.isin(index.app, apps)
+        chosen.append(top(in_context, _OF_APP, visible=own if visible is None else own & visible))
+    if wish.past is not None:
+        chosen.append(np.unique(wish.past.tool[wish.past.ok]).astype(np.intp))
+    places = np.unique(np.concatenate(chosen))
+    return places if visible is None else places[visible[places]]

@@ -1,0 +1,124 @@
+"""What is worked out once for a catalogue: words by field, vectors, and names to recognise."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.embed import Embedder, Matrix
+from contextune.search import LexicalIndex, identifier_words, words
+from contextune.store import text_digest
+from contextune.tools.catalog import Catalog
+from contextune.tools.text import FIELDS, field_words, tool_text
+from contextune.types import Progress
+
+_BATCH = 256
+_LONGEST_NAME = 8
+"""Longer names are looked for by their first so many words."""
+
+
+class VectorShelf(Protocol):
+    """Where vectors of tools are kept from one run to the next."""
+
+    def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        """Those kept for these text digests under this model."""
+        ...
+
+    def put_vectors(self, model: str, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
+        """Keep vectors."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ToolIndex:
+    """A catalogue, ready to be searched."""
+
+    catalog: Catalog
+    vectors: Matrix
+    fields: Mapping[str, LexicalIndex]
+    """By field, and "all" for the fields together."""
+    names: Mapping[tuple[str, ...], tuple[int, ...]]
+    """The words of a name → the tools called so."""
+    name_words: Sequence[tuple[str, ...]]
+    """Of each tool, without those of its application."""
+    lengths: NDArray[np.float64]
+    """How many words describe each tool."""
+    apps: Sequence[str]
+    """Applications or servers, each once."""
+    app: NDArray[np.int64]
+    """Of each tool, by number."""
+    app_sizes: NDArray[np.float64]
+    """How many tools each application has."""
+
+    @classmethod
+    def build(
+        cls,
+        catalog: Catalog,
+        embedder: Embedder,
+        *,
+        shelf: VectorShelf | None = None,
+        progress: Progress | None = None,
+    ) -> "ToolIndex":
+        """Index a catalogue; with a shelf, only tools whose text is new are embedded."""
+        vectors = _embedded([tool_text(tool) for tool in catalog], embedder, shelf, progress)
+        return cls.of(catalog, vectors)
+
+    @classmethod
+    def of(cls, catalog: Catalog, vectors: Matrix) -> "ToolIndex":
+        """Index a catalogue whose vectors there are already, a row a tool."""
+        found = [field_words(tool) for tool in catalog]
+        lexical = {name: LexicalIndex([fields[name] for fields in found]) for name in FIELDS}
+        lexical["all"] = LexicalIndex(
+            [[word for name in FIELDS for word in fields[name]] for fields in found]
+        )
+        spelled = [tuple(identifier_words(tool.name)) for tool in catalog]
+        names: dict[tuple[str, ...], list[int]] = {}
+        for place, name in enumerate(spelled):
+            if name:
+                names.setdefault(name[:_LONGEST_NAME], []).append(place)
+        number = {app: n for n, app in enumerate(dict.fromkeys(tool.app for tool in catalog))}
+        app = np.array([number[tool.app] for tool in catalog], np.int64)
+        return cls(
+            catalog,
+            vectors,
+            lexical,
+            {name: tuple(places) for name, places in names.items()},
+            name_words=spelled,
+            lengths=np.array([len(fields["description"]) for fields in found], np.float64),
+            apps=list(number),
+            app=app,
+            app_sizes=np.bincount(app, minlength=len(number)).astype(np.float64),
+        )
+
+    def named(self, text: str) -> list[int]:
+        """The tools whose whole name stands in `text`, longest name first."""
+        asked = words(text)
+        spelled = identifier_words(text)
+        found: dict[int, int] = {}
+        for row in (asked, spelled) if asked != spelled else (asked,):
+            for start in range(len(row)):
+                for end in range(start + 1, min(start + _LONGEST_NAME, len(row)) + 1):
+                    for place in self.names.get(tuple(row[start:end]), ()):
+                        found[place] = max(end - start, found.get(place, 0))
+        return sorted(found, key=lambda place: (-found[place], place))
+
+
+def _embedded(
+    texts: Sequence[str], embedder: Embedder, shelf: VectorShelf | None, progress: Progress | None
+) -> Matrix:
+    digests = [text_digest(text) for text in texts]
+    kept = shelf.vectors(embedder.name, digests) if shelf else {}
+    new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in kept}
+    pending = sorted(new, key=lambda digest: len(new[digest]))  # like with like: less padding
+    for start in range(0, len(pending), _BATCH):
+        part = pending[start : start + _BATCH]
+        rows = embedder.embed([new[digest] for digest in part])
+        made = dict(zip(part, rows, strict=True))
+        kept |= made
+        if shelf:
+            shelf.put_vectors(embedder.name, made)
+        if progress:
+            progress(start + len(part), len(pending))
+    return np.stack([kept[digest] for digest in digests]) if texts else embedder.embed([])

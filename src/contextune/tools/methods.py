@@ -1,0 +1,101 @@
+"""Ways to rank the tools of a catalogue for one request."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.search import reciprocal_rank_fusion, similarities, top, words
+from contextune.tools.candidates import candidates
+from contextune.tools.features import measure
+from contextune.tools.index import ToolIndex
+from contextune.tools.ranker import ToolRanker
+from contextune.tools.wish import Wish
+
+_DEPTH = 100
+"""How deep a list goes into fusion at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One request against one catalogue: which tools it may see, and how many are wanted."""
+
+    index: ToolIndex
+    wish: Wish
+    visible: NDArray[np.bool_]
+    depth: int
+    ranker: Callable[[], ToolRanker]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Places of tools, best first, with their scores; why each is there; and whether any fits, if known."""
+
+    found: Sequence[tuple[int, float]]
+    reasons: Callable[[int], tuple[str, ...]]
+    fits: float | None = None
+
+
+Method = Callable[[Search], Ranking]
+
+
+def bm25(search: Search) -> Ranking:
+    """Words in common, by BM25T."""
+    query, lexical = words(search.wish.text), search.index.fields["all"]
+    scores = lexical.scores(query, visible=search.visible)
+
+    def reasons(place: int) -> tuple[str, ...]:
+        shared = lexical.matched(query, place)
+        return (f"shares the words: {', '.join(shared)}",) if shared else ()
+
+    return Ranking(_best(scores, search), reasons)
+
+
+def semantic(search: Search) -> Ranking:
+    """Likeness of meaning to the request, taken with the items it hangs on."""
+    scores = similarities(search.wish.in_context, search.index.vectors)
+    return Ranking(_best(scores, search), lambda place: (f"likeness of meaning {scores[place]:.2f}",))
+
+
+def hybrid(search: Search) -> Ranking:
+    """Both of the above, joined by reciprocal rank fusion: what one would plug in today."""
+    deep = replace(search, depth=max(search.depth, _DEPTH))
+    parts = [method(deep) for method in (bm25, semantic)]
+    fused = reciprocal_rank_fusion([[place for place, _ in part.found] for part in parts])
+    return Ranking(
+        fused[: search.depth], lambda place: tuple(said for part in parts for said in part.reasons(place))
+    )
+
+
+def learned(search: Search) -> Ranking:
+    """LambdaMART over the features of (request, tool)."""
+    index, wish = search.index, search.wish
+    places = candidates(index, wish, search.visible, depth=search.depth)
+    if not len(places):
+        return Ranking([], lambda _: (), 0.0)
+    ranker = search.ranker()
+    matrix = measure(index, wish, places)
+    scores = ranker.scores.score(matrix)
+    order = np.lexsort((places, -scores))  # of equal scores, the order of the catalogue
+    number = {int(places[n]): int(n) for n in order}
+    found = [(place, float(scores[n])) for place, n in number.items()]
+    if search.depth > len(found):  # more is wanted than was looked at closely
+        rest = search.visible.copy()
+        rest[places] = False
+        lowest = float(scores.min()) - 1
+        found += [(place, lowest) for place, _ in semantic(replace(search, visible=rest)).found]
+
+    def reasons(place: int) -> tuple[str, ...]:
+        return ranker.reasons(index, wish, places, matrix, number[place]) if place in number else ()
+
+    return Ranking(found[: search.depth], reasons, ranker.abstain.any_fits(matrix, scores))
+
+
+def _best(scores: NDArray[np.floating[Any]], search: Search) -> list[tuple[int, float]]:
+    return [(int(place), float(scores[place])) for place in top(scores, search.depth, visible=search.visible)]
+
+
+METHODS: Mapping[str, Method] = {"bm25": bm25, "semantic": semantic, "hybrid": hybrid, "learned": learned}
+DEFAULT = "learned"

@@ -1,0 +1,97 @@
+"""The learned ranking of tools: LambdaMART over `features.NAMES`, with what it says of each tool in words."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.errors import RankerError
+from contextune.rank import Ranker
+from contextune.tools.abstain import Abstain
+from contextune.tools.features import NAMES, Matrix
+from contextune.tools.index import ToolIndex
+from contextune.tools.wish import Floats, Wish
+
+_REASONS = 2
+_TYPICAL = 10
+
+
+@dataclass(frozen=True, eq=False)
+class ToolRanker:
+    """What is learnt of tools: how to score candidates, and when to say that none fits."""
+
+    scores: Ranker
+    abstain: Abstain
+    about: Mapping[str, Any]
+    """What it was made from, among it the name of the embedder."""
+
+    def save(self, folder: Path) -> None:
+        """Write it to a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.scores.save(folder / "tools.json.gz")
+        card = {"abstain": self.abstain.to_json(), "about": self.about}
+        (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> "ToolRanker":
+        """The ranker in a folder; refused with a reason where it does not fit this version's features."""
+        try:
+            card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+            abstain, about = Abstain.from_json(card["abstain"]), card["about"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise RankerError(
+                f"no usable ranker of tools in {str(folder)!r}: {error}; make one with contextune train tools"
+            ) from None
+        return cls(Ranker.load(folder / "tools.json.gz", NAMES), abstain, about)
+
+    def reasons(
+        self, index: ToolIndex, wish: Wish, places: NDArray[np.intp], matrix: Matrix, wanted: int
+    ) -> tuple[str, ...]:
+        """What put a candidate, by number, where it is."""
+        order = np.argsort(-self.scores.score(matrix))[:_TYPICAL]
+        parts = self.scores.contributions(matrix[[wanted, *map(int, order)]])
+        above: Floats = parts[0] - parts[1:].mean(0)
+        found: list[str] = []
+        for number in np.argsort(-above):
+            if above[number] <= 0 or len(found) == _REASONS:
+                break
+            said = _said(NAMES[int(number)], index, wish, int(places[wanted]), matrix[wanted])
+            if said and said not in found:
+                found.append(said)
+        return tuple(found)
+
+
+def _said(name: str, index: ToolIndex, wish: Wish, place: int, row: NDArray[np.float32]) -> str | None:
+    """A feature in words, where there is something to tell."""
+    value = float(row[NAMES.index(name)])
+    tool = index.catalog[place]
+    if name.startswith("meaning"):
+        return f"close in meaning to what was said ({float(row[0]):.2f})"
+    if name.startswith(("words", "name said", "said in name")):
+        shared = index.fields["all"].matched(wish.text.casefold().split(), place)
+        telling = [word for word in shared if len(word) > 3]
+        return f"shares the words: {', '.join(telling[:4])}" if telling else None
+    if name == "named" and value:
+        return "the request names it"
+    if name.startswith(("item app", "item", "in context")) and wish.context and wish.context.items:
+        first = wish.context.items[0]
+        if first.app == tool.app:
+            return f"the request hangs on “{first.title}”, of {first.app}"
+        return f"goes with “{first.title}”"
+    if name.startswith("past") and value > 0:
+        return "was right for requests like this before"
+    if name == "app likely":
+        return f"the request sounds like {tool.app}"
+    return None
+
+
+@cache
+def default_tool_ranker() -> ToolRanker:
+    """The ranker in the package, loaded once."""
+    return ToolRanker.load(Path(str(files("contextune") / "assets" / "tool_ranker")))

@@ -1,0 +1,85 @@
+"""Requests to public catalogues that a model may learn from, and who is left out of which fold.
+
+ToolBench's are kept apart by server, as a user's own catalogue is one that no model has seen;
+ToolLens's and MetaTool's by request, as their tests ask for tools that were seen in training.
+"""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from contextune.tools.text import tool_text
+from contextune.train.toolsets import ToolQuery, Toolset, read_toolset
+
+WEIGHTS = {"toolbench": 0.25, "toollens": 0.5, "metatool": 0.25}
+"""How often each is drawn from."""
+KEPT = 400
+"""Of each catalogue and fold, how many requests the ranker of tools may learn from."""
+
+
+def training_catalogs(folder: Path, folds: int) -> list[dict[str, Any]]:
+    """The catalogues in texts, their training requests with the folds that must not see them."""
+    return [_catalog(toolset, folds) for toolset in training_toolsets(folder)]
+
+
+def training_toolsets(folder: Path) -> list[Toolset]:
+    """Each catalogue with no requests but those made for training."""
+    bench = read_toolset(folder / "toolbench" / "filter", "toolbench")
+    found = [bench_training(folder, bench)]
+    for name in ("toollens", "metatool"):
+        toolset = read_toolset(folder / name)
+        found.append(Toolset(name, toolset.tools, tuple(toolset.split("train"))))
+    return found
+
+
+def bench_training(folder: Path, kept: Toolset) -> Toolset:
+    """ToolBench's training requests: the filter's, and those of the whole that touch nothing tested.
+
+    The catalogue is the filter's and the tools those requests need besides.
+    """
+    whole = read_toolset(folder / "toolbench")
+    tested = [query for query in kept.queries if query.split != "train"]
+    servers = {kept.tools[place].app for query in tested if query.split == "ood" for place in query.relevant}
+    said = {query.text for query in kept.queries}
+    tools = list(kept.tools)
+    place = {tool.id: number for number, tool in enumerate(tools)}
+    queries = kept.split("train")
+    for query in whole.queries:
+        wanted = [whole.tools[number] for number in query.relevant]
+        if query.split == "test" or query.text in said or {tool.app for tool in wanted} & servers:
+            continue
+        for tool in wanted:
+            if tool.id not in place:
+                place[tool.id] = len(tools)
+                tools.append(tool)
+        queries.append(ToolQuery(query.id, query.text, frozenset(place[t.id] for t in wanted), "train"))
+    return Toolset("toolbench", tuple(tools), tuple(queries))
+
+
+def folded(toolset: Toolset, folds: int) -> list[dict[str, Any]]:
+    """The requests in a mixed order, with the folds that must not see them, and the one that keeps them."""
+    by_server = toolset.name == "toolbench"
+    counts = [0] * folds
+    queries: list[dict[str, Any]] = []
+    for query in sorted(toolset.queries, key=lambda query: _number(query.text, 1 << 30)):
+        keys = sorted({toolset.tools[place].app for place in query.relevant}) if by_server else [query.text]
+        hidden = sorted({_number(key, folds) for key in keys})
+        kept = hidden[0] if counts[hidden[0]] < KEPT else -1
+        counts[hidden[0]] += kept >= 0
+        queries.append(
+            {"text": query.text, "relevant": sorted(query.relevant), "folds": hidden, "kept": kept}
+        )
+    return queries
+
+
+def _catalog(toolset: Toolset, folds: int) -> dict[str, Any]:
+    return {
+        "name": toolset.name,
+        "weight": WEIGHTS[toolset.name],
+        "tools": [tool_text(tool) for tool in toolset.tools],
+        "queries": folded(toolset, folds),
+    }
+
+
+def _number(text: str, below: int) -> int:
+    return int.from_bytes(sha256(text.encode()).digest()[:6]) % below
