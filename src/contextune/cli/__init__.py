@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from contextune.cli import bench, data, requests, show, train
+from contextune.cli import bench, data, evaluate, requests, show, tools, train
 from contextune.errors import ContextuneError
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ requests.add_to(app)
 data.add_to(app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(train.app, name="train")
+app.add_typer(tools.app, name="tools")
+app.add_typer(evaluate.app, name="eval")
 
 
 def _version(wanted: bool) -> None:

@@ -18,7 +18,7 @@ from contextune.bench.metrics import Run
 from contextune.bench.report import to_rich, write
 from contextune.bench.results import Table as ResultTable
 from contextune.bench.untuned import untuned_embedder
-from contextune.cli import show
+from contextune.cli import bench_tools, show
 from contextune.context import DEFAULT, METHODS
 from contextune.errors import ContextuneError
 from contextune.sources import Persona, bundled_personas, read_personas
@@ -27,6 +27,7 @@ from contextune.train.fold_vectors import bundled_folds
 from contextune.train.ranker import Measured, cross_validate
 
 app = typer.Typer(help="Measure quality and speed.", no_args_is_help=True)
+bench_tools.add_to(app)
 
 Personas = Annotated[Path | None, typer.Option(help="Folder of persona files; default: the bundled ones.")]
 Methods = Annotated[list[str] | None, typer.Option("--method", help="A method to measure; may be repeated.")]

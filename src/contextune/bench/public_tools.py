@@ -1,0 +1,61 @@
+"""Public benchmarks of tool retrieval: ToolBench's paper-like filter, ToolLens and MetaTool."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from contextune.bench.metrics import Run
+from contextune.bench.results import Table, evaluate
+from contextune.embed import Embedder
+from contextune.tools import ToolRetriever
+from contextune.train.toolsets import ToolQuery, Toolset, read_toolset
+from contextune.types import Progress
+
+METRICS = ("recall@3", "recall@5", "recall@11", "map", "mmrr@11", "ndcg@5", "comp@5")
+TESTS: Mapping[str, tuple[str, str]] = {
+    "ToolBench filter, in-domain": ("toolbench/filter", "id_test"),
+    "ToolBench filter, out-of-domain": ("toolbench/filter", "ood"),
+    "ToolLens": ("toollens", "test"),
+    "MetaTool": ("metatool", "test"),
+}
+"""What is measured: the folder of a toolset and the part of its requests that nothing was trained on."""
+_DEPTH = 100
+
+
+def public_tables(
+    folder: Path, untuned: Embedder | None, *, progress: Progress | None = None
+) -> dict[str, Table]:
+    """By benchmark: words, meaning by the untuned and the tuned embedder, and the learned ranking."""
+    toolsets = {
+        name: read_toolset(folder / name) for name in dict.fromkeys(name for name, _ in TESTS.values())
+    }
+    rows: dict[str, Mapping[str, ToolRetriever]] = {}
+    for done, (name, toolset) in enumerate(toolsets.items(), 1):
+        rows[name] = _retrievers(toolset, untuned)
+        if progress:
+            progress(done, len(toolsets) + len(TESTS))
+    found: dict[str, Table] = {}
+    for done, (title, (name, split)) in enumerate(TESTS.items(), 1):
+        queries = toolsets[name].split(split)
+        runs = {row: run(retriever, queries) for row, retriever in rows[name].items()}
+        found[title] = evaluate(runs, _judged(toolsets[name], queries), METRICS, baseline=list(runs)[-1])
+        if progress:
+            progress(len(toolsets) + done, len(toolsets) + len(TESTS))
+    return found
+
+
+def run(retriever: ToolRetriever, queries: Sequence[ToolQuery]) -> Run:
+    """What a retriever ranks for every request."""
+    return {query.id: [hit.thing.id for hit in retriever.search(query.text, _DEPTH)] for query in queries}
+
+
+def _retrievers(toolset: Toolset, untuned: Embedder | None) -> Mapping[str, ToolRetriever]:
+    rows = {"BM25T": ToolRetriever(toolset.tools, method="bm25")}
+    if untuned is not None:
+        rows["Semantic search, untuned"] = ToolRetriever(toolset.tools, untuned, method="semantic")
+    for title, method in (("tuned embedder", "semantic"), ("hybrid, RRF", "hybrid"), ("learned", "learned")):
+        rows[title] = ToolRetriever(toolset.tools, method=method)
+    return rows
+
+
+def _judged(toolset: Toolset, queries: Sequence[ToolQuery]) -> dict[str, dict[str, int]]:
+    return {query.id: {toolset.tools[place].id: 1 for place in query.relevant} for query in queries}

@@ -1,0 +1,91 @@
+"""What a benchmark's files give: a toolset, and the requests that were left out of it."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
+
+from contextune.errors import InvalidDataError
+from contextune.train.toolsets import ToolQuery, Toolset
+from contextune.types import Tool
+
+UNKNOWN = "a tool it needs is unknown"
+UNNAMED = "no tool is named for it"
+TEXTLESS = "it has no text"
+TESTED = "the test part asks it too"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A request that was left out, and why; `detail` names what was in the way."""
+
+    id: str
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A benchmark as read: its toolset, and the requests that are not in it."""
+
+    toolset: Toolset
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many requests were left out for each reason."""
+        return dict(Counter(one.reason for one in self.skipped))
+
+
+class Gathering:
+    """Tools and requests as they are read; each tool is taken once under its key."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._tools: list[Tool] = []
+        self._ids: set[str] = set()
+        self._places: dict[Hashable, int] = {}
+        self._queries: dict[str, ToolQuery] = {}
+        self._skipped: list[Skipped] = []
+
+    def put(self, key: Hashable, tool: Callable[[], Tool]) -> int:
+        """The place of the tool with this key; it is only made when the key is new."""
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = len(self._tools)
+            self._tools.append(self._distinct(tool()))
+        return place
+
+    def place(self, key: Hashable) -> int | None:
+        """Where the tool with this key is, if there is one."""
+        return self._places.get(key)
+
+    def ask(self, name: str, text: str, tools: Iterable[int], split: str, where: str) -> None:
+        """Take a request in; one without words is left out."""
+        if name in self._queries:
+            raise InvalidDataError(f"{where}: another request has the id {name!r} too: give each its own")
+        if text.strip():
+            self._queries[name] = ToolQuery(name, text, frozenset(tools), split)
+        else:
+            self.skip(name, TEXTLESS)
+
+    def asked(self, name: str) -> bool:
+        """Whether a request of this id was taken in."""
+        return name in self._queries
+
+    def skip(self, name: str, reason: str, detail: str = "") -> None:
+        """Leave a request out."""
+        self._skipped.append(Skipped(name, reason, detail))
+
+    def published(self) -> Published:
+        """All there is."""
+        toolset = Toolset(self._name, tuple(self._tools), tuple(self._queries.values()))
+        return Published(toolset, tuple(self._skipped))
+
+    def _distinct(self, tool: Tool) -> Tool:
+        """Servers of one name may have tools of one name: each after the first gets a number."""
+        named, count = tool, 1
+        while named.id in self._ids:
+            count += 1
+            named = replace(tool, name=f"{tool.name} {count}")
+        self._ids.add(named.id)
+        return named

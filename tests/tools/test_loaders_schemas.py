@@ -1,0 +1,258 @@
+"""Tools as OpenAI, Anthropic and MCP write them; broken ones are refused by name and the rest are taken."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies
+
+from contextune.errors import InvalidDataError
+from contextune.tools.loaders import load_schemas, load_tools, tool_json
+from contextune.types import Annotations
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "description": "Where."}},
+    "required": ["city"],
+}
+CHAT = {"type": "function", "function": {"name": "weather", "description": "Forecast.", "parameters": SCHEMA}}
+RESPONSES = {
+    "type": "function",
+    "name": "weather",
+    "description": "Forecast.",
+    "parameters": SCHEMA,
+    "strict": True,
+}
+ANTHROPIC = {"name": "weather", "description": "Forecast.", "input_schema": SCHEMA}
+MCP = {"name": "weather", "description": "Forecast.", "inputSchema": SCHEMA}
+
+
+@pytest.mark.parametrize(
+    "form", [CHAT, RESPONSES, ANTHROPIC, MCP], ids=["chat", "responses", "anthropic", "mcp"]
+)
+def test_every_form_gives_the_same_tool(form: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "tools.json"
+    for wrapped in (
+        [form],
+        {"tools": [form]},
+        form,
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": [form]}},
+    ):
+        file.write_text(json.dumps(wrapped))
+        loaded = load_tools(file, app="sky")
+        assert loaded == load_schemas([form], "sky")
+        (tool,) = loaded.tools
+        assert (tool.id, tool.description, tool.parameters) == ("sky/weather", "Forecast.", SCHEMA)
+
+
+def test_what_mcp_says_besides() -> None:
+    hints = {
+        "title": "from the hints",
+        "readOnlyHint": True,
+        "destructiveHint": False,
+        "openWorldHint": "yes",
+    }
+    first, second = load_schemas(
+        [{**MCP, "title": "Weather", "annotations": hints}, {**MCP, "name": "b", "annotations": hints}]
+    ).tools
+    assert first.title == "Weather"
+    assert second.title == "from the hints"
+    assert first.annotations == Annotations(read_only=True, destructive=False)
+
+
+def test_a_namespace_is_an_app() -> None:
+    group = {"type": "namespace", "name": "crm", "description": "Customers.", "tools": [RESPONSES]}
+    (tool,) = load_schemas([group], "other").tools
+    assert (tool.id, tool.about) == ("crm/weather", "Customers.")
+
+
+def test_a_tool_that_takes_nothing() -> None:
+    tools = load_schemas(
+        [
+            {"type": "function", "name": "a"},
+            {"type": "function", "name": "b", "parameters": None},
+            {"name": "c", "input_schema": {}},
+        ]
+    ).tools
+    assert [(tool.parameters["type"], tool.description) for tool in tools] == [("object", "")] * 3
+
+
+def takes(schema: Any) -> dict[str, Any]:
+    return {"name": "x", "inputSchema": schema}
+
+
+BROKEN: dict[str, tuple[Any, str]] = {
+    "schema is a list": (takes([]), "a list, not a JSON Schema object"),
+    "schema is null": (takes(None), "null, not a JSON Schema object"),
+    "not an object": (takes({"type": "string"}), "is 'string', not 'object'"),
+    "type is a list": (takes({"type": ["object"]}), "not 'object'"),
+    "properties": (takes({"type": "object", "properties": []}), "a list, not a mapping"),
+    "a property": (takes({"properties": {"a": "text"}}), "no valid JSON Schema: properties.a"),
+    "a type": (takes({"properties": {"a": {"type": "txt"}}}), "properties.a.type: 'txt'"),
+    "required": (takes({"required": "a"}), "no valid JSON Schema: required"),
+    "required twice": (takes({"required": ["a", "a"]}), "non-unique"),
+    "a bound": (takes({"properties": {"a": {"minLength": -1}}}), "minLength"),
+    "an odd dialect": (takes({"$schema": 3, "enum": 4}), "JSON Schema"),
+    "no schema": ({"name": "x"}, "has no schema"),
+    "not JSON": (takes({"default": {1, 2}}), "cannot be written as JSON"),
+    "not a number": (takes({"default": float("nan")}), "cannot be written as JSON"),
+    "no name": ({"input_schema": SCHEMA}, "has no name"),
+    "empty name": ({"name": " ", "input_schema": SCHEMA}, "has no name"),
+    "name is a number": ({"name": 7, "input_schema": SCHEMA}, "has no name"),
+    "half a character": ({"name": "a\ud800", "input_schema": SCHEMA}, "control character"),
+    "a command to the terminal": ({"name": "a\x1b[2J", "input_schema": SCHEMA}, "control character"),
+    "description": ({"name": "x", "description": ["a"], "input_schema": SCHEMA}, "no text but a list"),
+    "of the provider": ({"type": "web_search_20250305", "name": "x"}, "no schema of its own"),
+    "no mapping": ("x", "is a text, not the schema of a tool"),
+}
+
+
+@pytest.mark.parametrize(("broken", "reason"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_broken_one_is_refused_and_the_rest_are_taken(broken: Any, reason: str) -> None:
+    loaded = load_schemas([{**MCP, "name": "before"}, broken, {**MCP, "name": "after"}], "sky")
+    assert [tool.name for tool in loaded.tools] == ["before", "after"]
+    (refused,) = loaded.refused
+    assert reason in refused.reason
+    name = "" if isinstance(broken, str) else broken.get("name")
+    assert refused.name == (f"sky/{name}" if isinstance(name, str) and name.strip() else "sky/#2")
+
+
+@settings(max_examples=50)
+@given(
+    strategies.recursive(
+        strategies.none()
+        | strategies.booleans()
+        | strategies.floats()
+        | strategies.text()
+        | strategies.sampled_from(["object", "function", "namespace", "string", "#/properties/a"]),
+        lambda inner: (
+            strategies.lists(inner)
+            | strategies.dictionaries(
+                strategies.text()
+                | strategies.sampled_from(
+                    [
+                        "name",
+                        "type",
+                        "function",
+                        "parameters",
+                        "inputSchema",
+                        "properties",
+                        "required",
+                        "tools",
+                        "$ref",
+                        "$schema",
+                        "$id",
+                        "items",
+                        "enum",
+                        "annotations",
+                        "description",
+                        "app",
+                    ]
+                ),
+                inner,
+            )
+        ),
+    )
+)
+def test_whatever_is_listed_is_taken_or_refused(value: Any) -> None:
+    loaded = load_schemas([value, MCP, value])
+    assert "weather" in [tool.name for tool in loaded.tools]
+    for tool in loaded.tools:
+        assert json.loads(json.dumps(tool_json(tool)))["name"] == tool.name
+
+
+def test_what_is_nested_without_end() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5000):
+        deep = {"properties": {"a": deep}}
+    circle: dict[str, Any] = {"type": "object"}
+    circle["properties"] = {"a": circle}
+    for schema in (deep, circle):
+        (refused,) = load_schemas([{"name": "x", "parameters": schema}]).refused
+        assert "levels deep" in refused.reason
+
+
+def test_a_name_twice() -> None:
+    loaded = load_schemas([MCP, {**MCP, "description": "Another."}])
+    assert [tool.description for tool in loaded.tools] == ["Forecast."]
+    assert loaded.refused[0].name == "weather"
+    assert "more than once" in loaded.refused[0].reason
+
+
+def test_a_schema_of_an_older_dialect_is_checked_by_its_own_rules() -> None:
+    older = {
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "type": "object",
+        "minimum": 1,
+        "exclusiveMinimum": True,
+    }
+    assert len(load_schemas([{"name": "x", "parameters": older}]).tools) == 1
+    del older["$schema"]
+    assert len(load_schemas([{"name": "x", "parameters": older}]).refused) == 1
+
+
+def test_the_schema_stays_as_it_is() -> None:
+    schema = {
+        **SCHEMA,
+        "$defs": {"a": {"type": "integer"}},
+        "x-free-text": True,
+        "additionalProperties": False,
+    }
+    schema["properties"] = {
+        "b": {"$ref": "#/$defs/a"},
+        "c": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    }
+    (tool,) = load_schemas([{"name": "x", "parameters": schema}]).tools
+    assert tool.parameters == schema
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "no readable JSON"),
+        ('{"a": NaN}', "no readable JSON"),
+        ("[" * 100_000, "no readable JSON"),
+        ("a: [", "no readable YAML: line"),
+        ("a: &a [*a]", "alias within itself"),
+        ("words", "holds a text"),
+        ("", "holds null"),
+        ('{"swagger": "2.0"}', "convert it to OpenAPI 3"),
+        ('{"tools": {"a": 1}}', "not a list of tools"),
+        ('{"else": 1}', "no toolbox, mcp.json"),
+    ],
+)
+def test_a_file_that_is_nothing_we_know(tmp_path: Path, content: str, reason: str) -> None:
+    file = tmp_path / "odd.json"
+    file.write_text(content)
+    with pytest.raises(InvalidDataError, match=r"odd\.json") as refused:
+        load_tools(file)
+    assert reason in str(refused.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InvalidDataError, match="No such file"):
+        load_tools(tmp_path / "none.json")
+    with pytest.raises(InvalidDataError, match="is a folder"):
+        load_tools(tmp_path)
+    (tmp_path / "image.json").write_bytes(b"\x89PNG\xff")
+    with pytest.raises(InvalidDataError, match="no text in UTF-8"):
+        load_tools(tmp_path / "image.json")
+
+
+def test_aliases_that_would_fill_the_memory(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
+    file = tmp_path / "bomb.yaml"
+    file.write_text("\n".join(lines))
+    with pytest.raises(InvalidDataError, match="aliases"):
+        load_tools(file)
+
+
+def test_the_toolbox_form(tmp_path: Path) -> None:
+    file = tmp_path / "box.yaml"
+    api = "{api: send, description: Sends., arguments: {to: {required: true}}}"
+    file.write_text(f"- app: Mail\n  apis: [{api}, {api}]")
+    loaded = load_tools(file)
+    assert [tool.id for tool in loaded.tools] == ["Mail/send"]
+    assert [refused.name for refused in loaded.refused] == ["Mail/send"]
