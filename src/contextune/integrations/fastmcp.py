@@ -1,0 +1,62 @@
+"""FastMCP: a server whose clients see `search_tools` and `call_tool`, and search by Contextune."""
+
+from collections.abc import Sequence
+
+from contextune.embed import Embedder
+from contextune.errors import MissingExtraError
+from contextune.integrations._finder import Finder, Naming, plain_name
+from contextune.integrations._hints import annotations
+from contextune.tools import ToolRetriever
+from contextune.types import Tool
+
+try:
+    from anyio import to_thread
+    from fastmcp.server.transforms.search import BM25SearchTransform, SearchResultSerializer
+    from fastmcp.tools import Tool as ServerTool
+except ModuleNotFoundError as error:
+    raise MissingExtraError("the FastMCP hook", "fastmcp") from error
+
+
+def as_tool(tool: ServerTool) -> Tool:
+    """A tool of a FastMCP server, for a catalogue."""
+    hints = tool.annotations.model_dump(by_alias=True) if tool.annotations else None
+    return Tool(
+        tool.name,
+        tool.description or "",
+        parameters=tool.parameters,
+        title=tool.title or "",
+        annotations=annotations(hints),
+    )
+
+
+# FastMCP's own transform offers the two tools and keeps to what a client may see; the search is ours
+class ContextuneSearchTransform(BM25SearchTransform):
+    """For `server.add_transform(…)`: tools are found by Contextune, among those that the client may see."""
+
+    def __init__(
+        self,
+        retriever: ToolRetriever | None = None,
+        *,
+        max_results: int = 5,
+        always_visible: list[str] | None = None,
+        search_tool_name: str = "search_tools",
+        call_tool_name: str = "call_tool",
+        search_result_serializer: SearchResultSerializer | None = None,
+        naming: Naming = plain_name,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Without a retriever the server's tools are indexed; `naming` says what it calls a retriever's."""
+        super().__init__(
+            max_results=max_results,
+            always_visible=always_visible,
+            search_tool_name=search_tool_name,
+            call_tool_name=call_tool_name,
+            search_result_serializer=search_result_serializer,
+        )
+        self._finder = Finder(retriever, naming=naming, embedder=embedder)
+
+    async def _search(self, tools: Sequence[ServerTool], query: str) -> Sequence[ServerTool]:
+        offered = [as_tool(tool) for tool in tools]
+        names = await to_thread.run_sync(self._finder.names, offered, [query], self._max_results)
+        by_name = {tool.name: tool for tool in tools}
+        return [by_name[name] for name in names]

@@ -1,0 +1,87 @@
+"""LangChain: tools and context items as documents."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from contextune.errors import MissingExtraError
+from contextune.pipeline import Tuner
+from contextune.tools import ToolRetriever
+from contextune.tools.text import tool_text
+from contextune.types import Coordinates, Hit, Item, Request, Tool, Turn
+
+try:
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.tools import BaseTool
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+except ModuleNotFoundError as error:
+    raise MissingExtraError("the LangChain hook", "langchain") from error
+
+
+def as_tool(tool: BaseTool) -> Tool:
+    """One of LangChain's tools, for a catalogue."""
+    function = convert_to_openai_tool(tool)["function"]
+    return Tool(tool.name, tool.description, parameters=function.get("parameters") or {})
+
+
+class ToolDocuments(BaseRetriever):
+    """Documents of the tools that can serve a request, best first; the id of one is that of its tool."""
+
+    tools: ToolRetriever
+    k: int = 10
+
+    def _get_relevant_documents(self, query: str, *, run_manager: object) -> list[Document]:  # noqa: ARG002
+        if not query.strip():
+            return []
+        return [_tool_document(hit) for hit in self.tools.search(query, self.k)]
+
+
+class ContextDocuments(BaseRetriever):
+    """Documents of a user's own items that a request hangs on, best first.
+
+    `user`, `time`, `place` and `history` may be given with each request, as in
+    `documents.invoke("Did she write?", user="ines", place="home")`; the time is now unless it is given.
+    """
+
+    tuner: Tuner
+    user: str = ""
+    k: int = 10
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: object,  # noqa: ARG002
+        user: str = "",
+        time: datetime | None = None,
+        place: str | Coordinates | None = None,
+        history: Sequence[Turn] = (),
+    ) -> list[Document]:
+        if not query.strip():
+            return []
+        moment: dict[str, Any] = {"time": time} if time else {}
+        request = Request(query, user or self.user, place=place, history=tuple(history), **moment)
+        return [_item_document(hit) for hit in self.tuner.context(request, self.k)]
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: object, **moment: Any
+    ) -> list[Document]:
+        # LangChain's own would lose what is given with the request
+        return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=run_manager, **moment)
+
+
+def _tool_document(hit: Hit[Tool]) -> Document:
+    tool = hit.thing
+    return Document(
+        tool_text(tool), id=tool.id, metadata={"name": tool.name, "app": tool.app, "score": hit.score}
+    )
+
+
+def _item_document(hit: Hit[Item]) -> Document:
+    item = hit.thing
+    metadata = {"app": item.app, "title": item.title, "score": hit.score}
+    if item.time:
+        metadata["time"] = item.time.isoformat()
+    return Document(item.text, id=item.id, metadata=metadata)

@@ -1,0 +1,44 @@
+"""Without a framework its hook says what to install, and all else works."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from contextune.errors import MissingExtraError
+
+HOOKS = {
+    "fastmcp": ("fastmcp", "fastmcp"),
+    "langchain": ("langchain_core", "langchain"),
+    "langchain_agents": ("langchain", "langchain"),
+    "langgraph": ("langgraph_bigtool", "langgraph"),
+    "llama_index": ("llama_index", "llama-index"),
+    "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
+}
+
+
+@pytest.mark.parametrize(("hook", "library", "extra"), [(hook, *wants) for hook, wants in HOOKS.items()])
+def test_a_missing_library(monkeypatch: pytest.MonkeyPatch, hook: str, library: str, extra: str) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == library]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.delitem(sys.modules, f"contextune.integrations.{hook}", raising=False)
+    with pytest.raises(MissingExtraError, match=rf"contextune\[{extra}\]"):
+        importlib.import_module(f"contextune.integrations.{hook}")
+
+
+def test_the_rest_needs_none_of_them() -> None:
+    libraries = ["anthropic", "openai", *(library for library, _ in HOOKS.values())]
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({libraries!r}))
+from contextune.integrations import ToolsForTurn
+from contextune.integrations.anthropic import deferred_tools
+from contextune.integrations.openai import search_tools
+from contextune.types import Tool
+assert [tool["name"] for tool in deferred_tools([Tool("look", "")])] == ["search_tools", "look"]
+assert search_tools([Tool("look", "")])[0]["type"] == "tool_search"
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
