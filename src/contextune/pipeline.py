@@ -42,6 +42,8 @@ class Tuner:
             self._tools = tools
         else:
             self._tools = ToolRetriever(tools, chosen)
+        # vectors of another embedder cannot be compared with those of the items
+        self._shared = self._tools is not None and self._tools.embedder.name == chosen.name
         self._retriever = ContextRetriever(store, chosen, method=method, ranker=ranker, progress=progress)
 
     def prepare(self, user: str) -> None:
@@ -102,8 +104,8 @@ class Tuner:
             request.text,
             k,
             context=Context.of([hit.thing for hit in hits], [hit.score for hit in hits], around.vectors)
-            if hits
-            else (),
+            if hits and self._shared
+            else hits,
             past=past_of(
                 self.store, user.id, self._tools.index, self._tools.embedder, request.time, user.zone
             ),

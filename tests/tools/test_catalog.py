@@ -8,7 +8,8 @@ from contextune.errors import InvalidDataError
 from contextune.tools import Catalog
 from contextune.types import Annotations, Tool
 
-SCHEMA = {"type": "object", "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}}}
+ARGUMENTS = {"query": {"type": "string"}, "limit": {"type": "integer"}}
+SCHEMA = {"type": "object", "properties": ARGUMENTS}
 HERE = Tool("search", "Searches the files.", app="drive", parameters=SCHEMA)
 THERE = replace(HERE, app="archive")
 OTHER = Tool("search", "Searches the mailbox.", app="mail")
@@ -38,7 +39,7 @@ def test_the_same_tool_on_two_servers_stays_two_and_they_know_each_other() -> No
 
 
 def test_a_twin_says_the_same_of_itself_whoever_offers_it() -> None:
-    turned = {"properties": dict(reversed(SCHEMA["properties"].items())), "type": "object"}  # type: ignore[union-attr]
+    turned = {"properties": dict(reversed(ARGUMENTS.items())), "type": "object"}
     same = [
         THERE,
         replace(HERE, app=""),
@@ -55,7 +56,7 @@ def test_a_twin_says_the_same_of_itself_whoever_offers_it() -> None:
 
 
 def test_two_different_tools_under_one_id_are_refused() -> None:
-    with pytest.raises(InvalidDataError, match="'drive/search'.*different names"):
+    with pytest.raises(InvalidDataError, match=r"'drive/search'.*different names"):
         Catalog([HERE, SEND, replace(HERE, description="Searches the drive.")])
     with pytest.raises(InvalidDataError, match="'now'"):
         Catalog([FREE, replace(FREE, title="Now")])

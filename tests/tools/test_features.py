@@ -91,7 +91,7 @@ def test_numbers_are_finite_or_nothing_is_said(
         vector(text),
         context(*items) if items else None,
         past(*rows) if rows else None,
-        {app: 0.1 for app in TOOLBOX.apps} if apps else {},
+        dict.fromkeys(TOOLBOX.apps, 0.1) if apps else {},
     )
     matrix = measure(TOOLBOX, wish, EVERY)
     silent: set[str] = set()
@@ -231,6 +231,14 @@ def test_of_a_large_catalogue_whatever_a_signal_speaks_for() -> None:
     assert (index.app[found] == list(index.apps).index("Mail")).sum() >= 12
     deep = candidates(index, Wish(text, vector(text)), depth=300)
     assert len(deep) >= 300
+
+
+def test_a_tool_that_is_named_is_a_candidate_though_others_seem_nearer() -> None:
+    near = [Tool(f"other_{n}", "Do it now.") for n in range(300)]
+    named = Tool("do_it_now", "Waters plants that stand far from any window. " * 5)
+    index = ToolIndex.build(Catalog([*near, named]), EMBEDDER)
+    assert 300 in candidates(index, Wish("do it now", vector("do it now")))
+    assert 300 not in candidates(index, Wish("it do now", vector("it do now")))
 
 
 def test_what_may_not_be_found_is_no_candidate() -> None:

@@ -111,7 +111,9 @@ def test_each_tool_has_its_own_row(word_embedder: Embedder) -> None:
 
 
 def test_applications_are_numbered_in_their_order(word_embedder: Embedder) -> None:
-    index = ToolIndex.build(Catalog([SEARCH, SEND, TWIN, READ, Tool("now", "Tells the time.")]), word_embedder)
+    index = ToolIndex.build(
+        Catalog([SEARCH, SEND, TWIN, READ, Tool("now", "Tells the time.")]), word_embedder
+    )
     assert list(index.apps) == ["Web", "Mail", "Other", ""]
     assert index.app.tolist() == [0, 1, 2, 1, 3]
     assert index.app_sizes.tolist() == [1, 2, 1, 1]
@@ -150,11 +152,11 @@ def test_another_model_has_its_own_vectors(word_embedder: Embedder) -> None:
 
 def test_the_retriever_takes_a_shelf(word_embedder: Embedder) -> None:
     shelf, embedder = DictShelf(), Counting(word_embedder)
-    for _ in range(2):
-        retriever = ToolRetriever(ALL, embedder, method="hybrid", shelf=shelf)
+    ToolRetriever(ALL, embedder, method="hybrid", shelf=shelf)
+    retriever = ToolRetriever(ALL, embedder, method="hybrid", shelf=shelf)
     assert len(embedder.texts) == len(ALL)
-    retriever.search("send it")  # pyright: ignore[reportPossiblyUnboundVariable]
-    retriever.search("send it")  # pyright: ignore[reportPossiblyUnboundVariable]
+    retriever.search("send it")
+    retriever.search("send it")
     assert embedder.texts[len(ALL) :] == ["send it"]
 
 

@@ -69,9 +69,8 @@ def test_the_words_of_each_field() -> None:
     found = field_words(tool)
     assert tuple(found) == FIELDS
     assert found["name"] == ["my", "calendar", "create", "event", "new", "event"]
-    assert found["description"] == (
-        "puts an event on the calendar keeps appointments lunch with ana on friday".split()
-    )
+    described = "puts an event on the calendar keeps appointments lunch with ana on friday"
+    assert found["description"] == described.split()
     assert found["parameters"] == ["start", "time", "when", "it", "begins", "place"]
 
 

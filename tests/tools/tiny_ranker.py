@@ -1,4 +1,4 @@
-"""A ranker of tools that follows the features it is told to, made in a moment; and the retriever as it ships."""
+"""A ranker of tools that follows the features it is told to, and the retriever as it ships."""
 
 from functools import cache
 
@@ -22,7 +22,8 @@ def tiny_ranker(*follows: str, embedder: str = "hashed words") -> ToolRanker:
     groups: list[Group] = []
     for _ in range(80):
         matrix = np.zeros((10, len(NAMES)), np.float32)
-        matrix[:, columns] = draw.uniform(-1, 1, (10, len(columns)))
+        # of all sizes, so that small differences count as well as large ones
+        matrix[:, columns] = draw.uniform(-1, 1, (10, len(columns))) * draw.uniform(0.1, 1)
         grades = np.zeros(10, np.int64)
         grades[matrix.sum(1).argmax()] = 1
         groups.append(Group(matrix, grades))

@@ -3,10 +3,14 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from contextune.bench.metrics import Run
 from contextune.bench.results import Table, evaluate
-from contextune.embed import Embedder
+from contextune.embed import Embedder, RememberingEmbedder, default_embedder
 from contextune.tools import ToolRetriever
+from contextune.tools.index import VectorShelf
 from contextune.train.toolsets import ToolQuery, Toolset, read_toolset
 from contextune.types import Progress
 
@@ -44,17 +48,41 @@ def public_tables(
 
 
 def run(retriever: ToolRetriever, queries: Sequence[ToolQuery]) -> Run:
-    """What a retriever ranks for every request."""
+    """What a retriever ranks for every request; all are embedded first, since in batches that is quicker."""
+    retriever.embedder.embed([query.text for query in queries])
     return {query.id: [hit.thing.id for hit in retriever.search(query.text, _DEPTH)] for query in queries}
 
 
 def _retrievers(toolset: Toolset, untuned: Embedder | None) -> Mapping[str, ToolRetriever]:
-    rows = {"BM25T": ToolRetriever(toolset.tools, method="bm25")}
-    if untuned is not None:
-        rows["Semantic search, untuned"] = ToolRetriever(toolset.tools, untuned, method="semantic")
-    for title, method in (("tuned embedder", "semantic"), ("hybrid, RRF", "hybrid"), ("learned", "learned")):
-        rows[title] = ToolRetriever(toolset.tools, method=method)
-    return rows
+    kept, embedder = _Kept(), RememberingEmbedder(default_embedder())
+    tuned = {
+        title: ToolRetriever(toolset.tools, embedder, method=method, shelf=kept)
+        for title, method in (
+            ("BM25T", "bm25"),
+            ("tuned embedder", "semantic"),
+            ("hybrid, RRF", "hybrid"),
+            ("learned", "learned"),
+        )
+    }
+    if untuned is None:
+        return tuned
+    plain = ToolRetriever(toolset.tools, untuned, method="semantic")
+    return {"BM25T": tuned.pop("BM25T"), "Semantic search, untuned": plain, **tuned}
+
+
+class _Kept(VectorShelf):
+    """Vectors in memory, so that the tools are embedded once for all rows."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, bytes], NDArray[np.float32]] = {}
+
+    def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        """Those made before."""
+        return {digest: self._rows[model, digest] for digest in digests if (model, digest) in self._rows}
+
+    def put_vectors(self, model: str, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
+        """Keep them."""
+        self._rows |= {(model, digest): vector for digest, vector in vectors.items()}
 
 
 def _judged(toolset: Toolset, queries: Sequence[ToolQuery]) -> dict[str, dict[str, int]]:

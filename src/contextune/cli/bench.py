@@ -10,9 +10,11 @@ from contextune.bench import ablations as ablations_bench
 from contextune.bench import budget as budget_bench
 from contextune.bench import context as context_bench
 from contextune.bench import embedder as embedder_bench
+from contextune.bench import habits as habits_bench
 from contextune.bench import haystack as haystack_bench
 from contextune.bench import history as history_bench
 from contextune.bench import latency as latency_bench
+from contextune.bench import plots
 from contextune.bench import store as store_bench
 from contextune.bench.metrics import Run
 from contextune.bench.report import to_rich, write
@@ -122,6 +124,32 @@ def history(data: Data, out: Out = None) -> None:
     for name, table in tables.items():
         show.out.rule(name, align="left")
         _print_table(table, out / name if out else None)
+
+
+@app.command()
+def habits(
+    personas: Personas = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Folder to draw the figure into (needs matplotlib).")
+    ] = None,
+) -> None:
+    """Measure how soon the ranking follows a simulated user whose habit changes."""
+    with show.progress("Users") as update:
+        ranks = habits_bench.ranks_after(_personas(personas), progress=update)
+    above, first = habits_bench.leading(ranks)
+    table = Table("mornings told", "new song above the old", "new song first")
+    for number, shares in enumerate(zip(above, first, strict=True)):
+        table.add_row(str(number), *(f"{100 * share:.0f} %" for share in shares))
+    show.out.print(table)
+    if plot:
+        plots.curves(
+            {"new song above the old": above, "new song first": first},
+            range(len(above)),
+            plot / "habits.svg",
+            title="Following a habit that changes",
+            across="mornings told",
+            up="share of users",
+        )
 
 
 @app.command()

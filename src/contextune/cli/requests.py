@@ -13,6 +13,7 @@ from contextune.context import DEFAULT, METHODS
 from contextune.pipeline import Tuner
 from contextune.sources import asset, load_persona, read_persona
 from contextune.store import SQLiteStore
+from contextune.tools import bundled_toolbox
 from contextune.types import Request, parse_place, parse_time
 
 Method = Annotated[str, typer.Option(help=f"How to rank: {', '.join(METHODS)}.")]
@@ -69,11 +70,11 @@ def answer(
 def demo() -> None:
     """Show the main job on a few requests of the bundled personas."""
     show.out.print(
-        "Somebody says half of what they mean. These are the items of their own data it hangs on,\n"
-        "found on this machine; [green]✓[/] marks what the request was written about.\n"
+        "Somebody says half of what they mean. These are the items of their own data it hangs on, and\n"
+        "the tools that could serve it, found on this machine; [green]✓[/] marks what is right.\n"
     )
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "demo.db") as store:
-        tuner = Tuner(store)
+        tuner = Tuner(store, tools=bundled_toolbox())
         for person, number in _DEMO:
             persona = read_persona(asset(f"personas/{person}.json"))
             load_persona(store, persona)
@@ -84,9 +85,10 @@ def demo() -> None:
             show.out.print(
                 f"{about['name']}, {about['profession']}, {about['city']} · "
                 f"{query.time:%A %d %B, %H:%M} · {query.place.replace('_', ' ')} · "
-                f"{len(persona.items)} items · {reply.seconds['context'] * 1000:.0f} ms",
+                f"{len(persona.items)} items · {sum(reply.seconds.values()) * 1000:.0f} ms",
                 style="dim",
                 markup=False,
             )
             show.hits(reply.context, title=f"“{query.text}”", marked=frozenset(query.gold.relevant or ()))
+            show.tools(reply.tools, right=query.gold.api)
             show.out.print()

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from contextune import types
 from contextune.store import SQLiteStore
-from contextune.types import Hit, Item
+from contextune.types import Hit, Item, Tool
 
 out = Console()
 err = Console(stderr=True)
@@ -70,6 +70,12 @@ def hits(found: Sequence[Hit[Item]], *, title: str, marked: frozenset[str] = fro
             f"{tick} {rank}", f"{hit.score:.3f}", escape(item.app), escape(item.title), _when(item), why
         )
     out.print(table)
+
+
+def tools(found: Sequence[Hit[Tool]], *, right: str | None = None) -> None:
+    """The best tools in one line; the right one gets a tick."""
+    names = [f"{'[green]✓[/] ' if hit.thing.name == right else ''}{escape(hit.thing.name)}" for hit in found]
+    out.print(f"tools: {', '.join(names)}")
 
 
 def _when(item: Item) -> str:

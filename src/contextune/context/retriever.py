@@ -71,6 +71,8 @@ class ContextRetriever:
         if ranker.reads(self._embedder.name):
             apps = ranker.reader.read(asked.meant, asked.bare).apps
         position = {item.id: number for number, item in enumerate(known.index.items)}
+        if unknown := [item for item in items if item not in position]:
+            raise InvalidRequestError(f"user {request.user!r} has no item {unknown[0]!r}")
         vectors = known.gallery.vectors(local_time(request.time, known.index.user.zone))
         return Around(vectors[[position[item] for item in items]], apps)
 

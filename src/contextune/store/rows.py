@@ -185,7 +185,7 @@ def feedback_row(key: int, feedback: Feedback) -> tuple[int, str, str, str, str 
         _encode_escaped(said),
         _encode_escaped([*feedback.used]),
         _encode_escaped([*feedback.rejected]),
-        feedback.tool,
+        feedback.tool and checked(feedback.tool, "the tool"),
         feedback.ok,
     )
 

@@ -13,6 +13,8 @@ from contextune.tools.wish import Floats, Past, Wish
 Matrix = NDArray[np.float32]
 Places = NDArray[np.intp]
 _MONTH = 30.0
+_NEVER = 36_500.0
+"""Days ago that stand for never."""
 _NEAR = 0.6
 """Requests of this likeness and more are taken for the same wish in other words."""
 
@@ -177,7 +179,7 @@ def _past(scene: _Scene) -> dict[str, Floats]:
         "past often": np.log1p(often),
         "past share": often / max(1e-9, float(fresh[past.ok].sum())),
         "past success": success,
-        "past days": -np.log1p(-right.highest(-past.age, nothing=-np.inf)),
+        "past days": -np.log1p(-right.highest(-past.age, nothing=-_NEVER)),
     }
 
 

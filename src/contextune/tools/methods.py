@@ -62,17 +62,17 @@ def semantic(search: Search) -> Ranking:
 def hybrid(search: Search) -> Ranking:
     """Both of the above, joined by reciprocal rank fusion: what one would plug in today."""
     deep = replace(search, depth=max(search.depth, _DEPTH))
-    parts = [method(deep) for method in (bm25, semantic)]
-    fused = reciprocal_rank_fusion([[place for place, _ in part.found] for part in parts])
-    return Ranking(
-        fused[: search.depth], lambda place: tuple(said for part in parts for said in part.reasons(place))
-    )
+    lexical, meant = bm25(deep), semantic(deep)
+    # what shares no word stands in no order but the catalogue's, which says nothing of the request
+    shared = [place for place, score in lexical.found if score > 0]
+    fused = reciprocal_rank_fusion([shared, [place for place, _ in meant.found]])
+    return Ranking(fused[: search.depth], lambda place: (*lexical.reasons(place), *meant.reasons(place)))
 
 
 def learned(search: Search) -> Ranking:
     """LambdaMART over the features of (request, tool)."""
     index, wish = search.index, search.wish
-    places = candidates(index, wish, search.visible, depth=search.depth)
+    places = candidates(index, wish, search.visible, depth=min(search.depth, _DEPTH))
     if not len(places):
         return Ranking([], lambda _: (), 0.0)
     ranker = search.ranker()

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from contextune.errors import InvalidRequestError
 from contextune.types import Tool
 
 
@@ -13,6 +14,10 @@ class Only:
     servers: Collection[str] | None = None
     read_only: bool | None = None
     destructive: bool | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.servers, str):  # a text is a collection of its letters, and "" is in every text
+            raise InvalidRequestError(f"servers={self.servers!r} is one text: give a list of names")
 
     def __call__(self, tool: Tool) -> bool:
         """Whether this tool may be found."""

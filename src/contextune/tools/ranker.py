@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from contextune.errors import RankerError
 from contextune.rank import Ranker
+from contextune.search import words
 from contextune.tools.abstain import Abstain
 from contextune.tools.features import NAMES, Matrix
 from contextune.tools.index import ToolIndex
@@ -74,7 +75,7 @@ def _said(name: str, index: ToolIndex, wish: Wish, place: int, row: NDArray[np.f
     if name.startswith("meaning"):
         return f"close in meaning to what was said ({float(row[0]):.2f})"
     if name.startswith(("words", "name said", "said in name")):
-        shared = index.fields["all"].matched(wish.text.casefold().split(), place)
+        shared = index.fields["all"].matched(words(wish.text), place)
         telling = [word for word in shared if len(word) > 3]
         return f"shares the words: {', '.join(telling[:4])}" if telling else None
     if name == "named" and value:
@@ -84,9 +85,9 @@ def _said(name: str, index: ToolIndex, wish: Wish, place: int, row: NDArray[np.f
         if first.app == tool.app:
             return f"the request hangs on “{first.title}”, of {first.app}"
         return f"goes with “{first.title}”"
-    if name.startswith("past") and value > 0:
+    if name.startswith("past") and name != "past wrong" and row[NAMES.index("past")] > 0:
         return "was right for requests like this before"
-    if name == "app likely":
+    if name == "app likely" and value > 0:  # NaN where nothing is known of applications
         return f"the request sounds like {tool.app}"
     return None
 

@@ -94,7 +94,7 @@ class ToolRetriever:
             raise InvalidRequestError("there is no text to find tools for: pass what the user said")
         if k < 1:
             raise InvalidRequestError(f"k={k!r}: ask for at least one tool")
-        offered = [self.catalog.tool(name) for name in always]
+        offered = list({tool.id: tool for tool in map(self.catalog.tool, always)}.values())
         visible = np.ones(len(self.catalog), bool)
         if only:
             visible = np.fromiter(map(only, self.catalog), bool, len(self.catalog))
@@ -141,7 +141,8 @@ def _with_named(catalog: Catalog, order: list[int], named: list[int], k: int) ->
     rest = [place for place in order if place not in telling]
     head = [*telling, *rest][:k]
     plain = [place for place in named if place not in telling]
-    missing = [place for place in plain if place not in head][: min(_PLAIN_NAMES, k - len(telling[:k]))]
+    room = max(0, min(_PLAIN_NAMES, k - 1 - len(telling)))  # the best hit keeps its place
+    missing = [place for place in plain if place not in head][:room]
     if missing and not any(place in head for place in plain):
         head = [*head[: k - len(missing)], *missing]
     return [*head, *(place for place in rest if place not in head)]

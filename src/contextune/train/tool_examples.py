@@ -4,6 +4,7 @@ Every vector is by an embedder that has not seen the request: of a persona by th
 fold; of a public training request by the embedder that was trained without it, or its servers.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -151,7 +152,7 @@ def from_public(toolsets: Sequence[Toolset], vectors: PublicVectors, *, seed: in
 
 def _past(queries: list[dict[str, Any]], rows: Matrix, but: int, draw: np.random.Generator) -> Past:
     """Some earlier requests, a few or many: with tools that were right, now and then with a wrong one."""
-    count = int(np.exp(draw.uniform(0, np.log(len(queries) / 2))))
+    count = int(math.exp(draw.uniform(0, math.log(len(queries) / 2))))
     drawn = cast("list[int]", draw.choice(len(queries), count, replace=False).tolist())
     chosen = [n for n in drawn if n != but]
     uses = list(_uses(queries, chosen, draw))

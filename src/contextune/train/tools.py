@@ -6,29 +6,35 @@ with the whole application or server taken away, and from authored requests that
 bundled toolbox serves. All scores it learns from are by rankers that have not seen the request.
 """
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune.context import ContextRetriever
 from contextune.embed import Embedder, Matrix
 from contextune.rank import Group, Logistic, Ranker, Settings
-from contextune.sources import plain_requests
+from contextune.sources import bundled_personas, load_persona, plain_requests
+from contextune.store import SQLiteStore
 from contextune.tools import Catalog, bundled_toolbox
 from contextune.tools.abstain import INPUTS, Abstain, context_inputs, inputs
 from contextune.tools.features import NAMES
 from contextune.tools.index import ToolIndex
 from contextune.tools.ranker import ToolRanker
-from contextune.tools.wish import Wish
-from contextune.train.tool_examples import ToolExample, without_context
+from contextune.tools.wish import Context, Wish
+from contextune.train.embedder_data import FOLDS
+from contextune.train.tool_examples import RIGHT, ToolExample, without_context
 from contextune.types import Progress
 
 Floats = NDArray[np.float64]
 SETTINGS = Settings(rounds=200, seeds=1, rate=0.05, leaves=12)
 _TWIN = 0.6
 """A tool this like one that was taken away may serve in its stead, and is taken away too."""
+_HOSTS = 12
 _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 
@@ -128,18 +134,39 @@ class Doubts:
 
 
 def _plain(embedder: Embedder) -> list[Shown]:
+    """The authored requests, alone and with whatever context somebody's data has for them."""
     toolbox = Catalog(bundled_toolbox())
     index = ToolIndex.build(toolbox, embedder)
     place = {tool.name: number for number, tool in enumerate(toolbox)}
     requests = plain_requests()
     vectors = embedder.embed([request.text for request in requests])
+    wishes = [Wish(request.text, vector) for request, vector in zip(requests, vectors, strict=True)]
     found: list[Shown] = []
-    for number, (request, vector) in enumerate(zip(requests, vectors, strict=True)):
-        grades = {place[request.api]: 3} if request.api else {}
-        wish = Wish(request.text, vector)
-        found.append(
-            Shown.of(ToolExample(f"plain-{number}", "plain", number % 5, "plain", index, wish, grades))
-        )
+    for number, wish in enumerate([*wishes, *_placed(wishes, embedder)]):
+        request = requests[number % len(requests)]
+        grades = {place[request.api]: RIGHT} if request.api else {}
+        fold = number % len(requests) % FOLDS
+        found.append(Shown.of(ToolExample(f"plain-{number}", "plain", fold, "plain", index, wish, grades)))
+    return found
+
+
+def _placed(wishes: Sequence[Wish], embedder: Embedder) -> list[Wish]:
+    """The same requests among the data of some personas, whose it is not."""
+    found: list[Wish] = []
+    personas = bundled_personas()[:_HOSTS]
+    with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "hosts.db") as store:
+        for persona in personas:
+            load_persona(store, persona)
+        retriever = ContextRetriever(store, embedder)
+        for number, wish in enumerate(wishes):
+            host = personas[number % len(personas)]
+            query = host.queries[number % len(host.queries)]
+            request = replace(host.request(query), text=wish.text)
+            hits = retriever.rank(request, Context.MOST)
+            around = retriever.around(request, [hit.thing.id for hit in hits])
+            scores = [hit.score for hit in hits]
+            context = Context.of([hit.thing for hit in hits], scores, around.vectors)
+            found.append(replace(wish, context=context, apps=around.apps))
     return found
 
 
