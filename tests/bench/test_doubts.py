@@ -128,9 +128,9 @@ def test_all_of_it_on_a_few_examples(
     assert [row.source for row in found.rows] == names
     cases = {row.source: row.cases for row in found.rows}
     assert cases["personas"] == 4 * len(people)  # with context and without, with tools and without
-    assert cases["plain"] == len(PLAIN)
+    assert cases["plain"] == 2 * len(PLAIN)  # alone, and among somebody's data
     assert cases["all"] == sum(cases.values()) - cases["all"] == sum(part.cases for part in found.bins)
-    yes = 2 * len(people) + len(public) + sum(request.api is not None for request in PLAIN)
+    yes = 2 * len(people) + len(public) + 2 * sum(request.api is not None for request in PLAIN)
     assert sum(part.cases * part.true for part in found.bins) == pytest.approx(yes)
     assert [part.said for part in found.bins] == sorted(part.said for part in found.bins)
     assert len({int(part.said * 10) for part in found.bins}) == len(found.bins)

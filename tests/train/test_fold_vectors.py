@@ -1,6 +1,7 @@
 """The rows of the tuned embedder, out of the vectors in the package."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from contextune.bench.context import Judgements
 from contextune.bench.metrics import Judged, metric
 from contextune.errors import InvalidDataError
 from contextune.sources import asset, bundled_personas, training_personas
+from contextune.train.embedder_data import FOLDS
 from contextune.train.fold_vectors import FoldVectors, bundled_folds
+from contextune.train.folds import gather_public
 
 PERSONAS, MORE = bundled_personas(), training_personas()
 
@@ -58,3 +61,13 @@ def test_no_fold_holds_two_sorts_only(folds: FoldVectors) -> None:
     for personas in (folds.personas, folds.more):
         assert {folds.fold[persona.id] for persona in personas} == set(range(5))
     assert not {p.id for p in folds.personas} & {p.id for p in folds.more}
+
+
+def test_vectors_of_public_catalogues_are_gathered_by_fold(tmp_path: Path) -> None:
+    rows = np.eye(3, dtype=np.float16)
+    for fold in range(FOLDS):
+        arrays: dict[str, Any] = {"tools": rows, "few tools": rows * (fold + 1), "few queries": rows[:1]}
+        np.savez(tmp_path / f"vectors-{fold}.npz", **arrays)
+    found = gather_public(tmp_path)
+    assert set(found) == {f"{fold}/few {part}" for fold in range(FOLDS) for part in ("tools", "queries")}
+    assert found["2/few tools"].tolist() == (127 * np.eye(3, dtype=int)).tolist()

@@ -334,12 +334,23 @@ def test_doubts_come_in_twos(
     for name in set(doubts.source) - {"plain"}:
         assert doubts.fits[source == name].sum() == (~doubts.fits[source == name]).sum()
     assert (source == "personas").sum() == 2 * len(people)
-    plain = doubts.fits[source == "plain"]
-    assert plain.tolist() == [request.api is not None for request in PLAIN]
-    assert doubts.rows.shape == (2 * len(examples) + len(PLAIN), len(INPUTS))
+    assert doubts.fits[source == "plain"].tolist() == 2 * [request.api is not None for request in PLAIN]
+    assert doubts.rows.shape == (2 * len(examples) + 2 * len(PLAIN), len(INPUTS))
     assert len(doubts.fits) == len(doubts.fold) == len(doubts.source) == len(doubts.rows)
     ours = [one.example.fold for one in examples for _ in range(2)]
-    assert doubts.fold.tolist() == ours + [number % FOLDS for number in range(len(PLAIN))]
+    assert doubts.fold.tolist() == ours + 2 * [number % FOLDS for number in range(len(PLAIN))]
+
+
+def test_authored_requests_come_alone_and_with_somebodys_context(
+    public: list[ToolExample], word_embedder: Embedder
+) -> None:
+    examples = shown(public[::6])
+    doubts = Doubts.of(examples, by_fold(examples), word_embedder)
+    plain = doubts.rows[np.array(doubts.source) == "plain"]
+    with_context = plain[:, INPUTS.index("has context")]
+    assert with_context.tolist() == [0] * len(PLAIN) + [1] * len(PLAIN)
+    alone, placed = np.split(plain[:, INPUTS.index("length")], 2)
+    np.testing.assert_array_equal(alone, placed)  # the same requests in the same order
 
 
 def test_a_doubt_is_judged_by_what_has_not_seen_it() -> None:

@@ -39,8 +39,11 @@ def public_tables(
             progress(done, len(toolsets) + len(TESTS))
     found: dict[str, Table] = {}
     for done, (title, (name, split)) in enumerate(TESTS.items(), 1):
-        queries = toolsets[name].split(split)
-        runs = {row: run(retriever, queries) for row, retriever in rows[name].items()}
+        queries, keys = toolsets[name].split(split), _keys(toolsets[name])
+        runs = {
+            row: {asked: [keys[tool] for tool in ranked] for asked, ranked in run(retriever, queries).items()}
+            for row, retriever in rows[name].items()
+        }
         found[title] = evaluate(runs, _judged(toolsets[name], queries), METRICS, baseline=list(runs)[-1])
         if progress:
             progress(len(toolsets) + done, len(toolsets) + len(TESTS))
@@ -85,5 +88,10 @@ class _Kept(VectorShelf):
         self._rows |= {(model, digest): vector for digest, vector in vectors.items()}
 
 
+def _keys(toolset: Toolset) -> dict[str, str]:
+    """What the data calls each tool: names may hold blanks, which TREC files cannot."""
+    return {tool.id: key for tool, key in zip(toolset.tools, toolset.ids, strict=True)}
+
+
 def _judged(toolset: Toolset, queries: Sequence[ToolQuery]) -> dict[str, dict[str, int]]:
-    return {query.id: {toolset.tools[place].id: 1 for place in query.relevant} for query in queries}
+    return {query.id: {toolset.ids[place]: 1 for place in query.relevant} for query in queries}

@@ -86,9 +86,10 @@ def scale(
 def _examples(public: Path | None, vectors: Path | None) -> tuple[list[ToolExample], list[ToolExample]]:
     if (public is None) != (vectors is None):
         raise ContextuneError("--public and --vectors go together: texts, and what embedders made of them")
+    # read first: a folder that is not there is told before minutes of work
+    others = public_examples(public, vectors) if public and vectors else []
     with show.progress("Context of personas") as update:
-        people = people_examples(bundled_folds(), progress=update)
-    return people, public_examples(public, vectors) if public and vectors else []
+        return people_examples(bundled_folds(), progress=update), others
 
 
 def _untuned() -> Embedder | None:

@@ -63,9 +63,10 @@ def tools(
     if (public is None) != (vectors is None):
         raise ContextuneError("--public and --vectors go together: texts, and what embedders made of them")
     embedder = default_embedder()
+    # read first: a folder that is not there is told before minutes of work
+    others = tool_examples.public_examples(public, vectors) if public and vectors else []
     with show.progress("Context of personas") as update:
         people = tool_examples.people_examples(bundled_folds(), progress=update)
-    others = tool_examples.public_examples(public, vectors) if public and vectors else []
     about = {
         "embedder": embedder.name,
         "requests of personas": len(people),

@@ -64,6 +64,8 @@ NAMES: tuple[str, ...] = tuple(FEATURES)
 
 def measure(index: ToolIndex, wish: Wish, places: Places) -> Matrix:
     """A row a candidate, a column a feature, in the order of `NAMES`; NaN where there is nothing to say."""
+    if not len(places):
+        return np.empty((0, len(NAMES)), np.float32)
     scene = _Scene(index, wish, places)
     columns = {**_said(scene), **_app(scene), **_context(scene), **_past(scene)}
     return np.stack([columns[name] for name in NAMES], axis=1).astype(np.float32)

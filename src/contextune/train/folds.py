@@ -1,8 +1,9 @@
 """Puts the vectors of the fold embedders together into the one file that ships.
 
-    python -m contextune.train.folds RUN src/contextune/assets/folds.npz
+    python -m contextune.train.folds RUN src/contextune/assets/folds.npz [--public PUBLIC.npz]
 
-`RUN` is the folder that `contextune.train.embedder` wrote to. Each persona's vectors come
+`RUN` is the folder that `contextune.train.embedder` wrote to. Vectors of public catalogues go to
+a file of their own, which `contextune train tools` takes and which does not ship. Each persona's vectors come
 from the embedder that has not seen that persona, so that whatever is measured on them, or
 learnt from them, is measured and learnt as on somebody new.
 """
@@ -36,11 +37,25 @@ def gather(run: Path) -> dict[str, np.ndarray]:
     return found
 
 
+def gather_public(run: Path) -> dict[str, np.ndarray]:
+    """The vectors of public catalogues and of requests to them, as `FOLD/TOOLSET tools` and `… queries`."""
+    found: dict[str, np.ndarray] = {}
+    for fold in range(FOLDS):
+        with np.load(run / f"vectors-{fold}.npz") as file:
+            names = [name for name in file.files if name.endswith((" tools", " queries"))]
+            found |= {f"{fold}/{name}": int8(file[name].astype(np.float32), axis=1)[0] for name in names}
+    return found
+
+
 def main(
     run: Annotated[Path, typer.Argument(help="Where the embedders were trained.")],
     out: Annotated[Path, typer.Argument(help="The file to write.")],
+    public: Annotated[Path | None, typer.Option(help="Where to write vectors of public catalogues.")] = None,
 ) -> None:
     """Write the vectors of all folds to one file."""
+    if public:
+        others: dict[str, Any] = gather_public(run)
+        np.savez(public, **others)
     arrays: dict[str, Any] = {"digest": np.array(digest(all_personas()))}
     for part, rows in gather(run).items():
         if part in ("kinds", "apps"):

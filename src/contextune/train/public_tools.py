@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from contextune.tools.text import tool_text
-from contextune.train.toolsets import ToolQuery, Toolset, read_toolset
+from contextune.train.toolsets import ToolQuery, Toolset, distinct, read_toolset
+from contextune.types import Tool
 
 WEIGHTS = {"toolbench": 0.25, "toollens": 0.5, "metatool": 0.25}
 """How often each is drawn from."""
@@ -39,21 +40,35 @@ def bench_training(folder: Path, kept: Toolset) -> Toolset:
     """
     whole = read_toolset(folder / "toolbench")
     tested = [query for query in kept.queries if query.split != "train"]
-    servers = {kept.tools[place].app for query in tested if query.split == "ood" for place in query.relevant}
+    servers = {
+        server
+        for query in tested
+        if query.split == "ood"
+        for place in query.relevant
+        for server in _servers(kept.tools[place])
+    }
     said = {query.text for query in kept.queries}
-    tools = list(kept.tools)
-    place = {tool.id: number for number, tool in enumerate(tools)}
+    tools, ids = list(kept.tools), list(kept.ids)
+    place = {key: number for number, key in enumerate(ids)}
     queries = kept.split("train")
     for query in whole.queries:
-        wanted = [whole.tools[number] for number in query.relevant]
-        if query.split == "test" or query.text in said or {tool.app for tool in wanted} & servers:
+        if query.split == "test" or query.text in said:
             continue
-        for tool in wanted:
-            if tool.id not in place:
-                place[tool.id] = len(tools)
-                tools.append(tool)
-        queries.append(ToolQuery(query.id, query.text, frozenset(place[t.id] for t in wanted), "train"))
-    return Toolset("toolbench", tuple(tools), tuple(queries))
+        if any(_servers(whole.tools[number]) & servers for number in query.relevant):
+            continue
+        for number in query.relevant:
+            if whole.ids[number] not in place:
+                place[whole.ids[number]] = len(tools)
+                tools.append(whole.tools[number])
+                ids.append(whole.ids[number])
+        relevant = frozenset(place[whole.ids[number]] for number in query.relevant)
+        queries.append(ToolQuery(query.id, query.text, relevant, "train"))
+    return Toolset("toolbench", tuple(distinct(tools)), tuple(queries), tuple(ids))
+
+
+def _servers(tool: Tool) -> set[str]:
+    """What its server may go by: one with a tool of its own name is known by that name too."""
+    return {tool.app, tool.app or tool.name}
 
 
 def folded(toolset: Toolset, folds: int) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from contextune.embed import Matrix
 from contextune.errors import InvalidDataError
 from contextune.rank import Group
+from contextune.signals import links_again
 from contextune.tools import Catalog, bundled_toolbox
 from contextune.tools.candidates import candidates
 from contextune.tools.features import measure
@@ -25,7 +27,7 @@ from contextune.train.embedder_data import FOLDS
 from contextune.train.examples import Example, from_folds
 from contextune.train.fold_vectors import FoldVectors
 from contextune.train.public_tools import folded, training_toolsets
-from contextune.train.ranker import SECOND, Measured, unseen_scores
+from contextune.train.ranker import SECOND, Measured, fit, unseen_scores
 from contextune.train.toolsets import Toolset
 from contextune.types import Progress
 
@@ -99,9 +101,20 @@ def from_personas(
 def people_examples(folds: FoldVectors, *, progress: Progress | None = None) -> list[ToolExample]:
     """As `from_personas`, with all that is needed for it worked out."""
     examples = from_folds(folds)
-    data = Measured.of(examples, progress=progress)
-    first = unseen_scores(data)
-    return from_personas(folds, examples, unseen_scores(data.linked(first), SECOND))
+    return from_personas(folds, examples, _found(Measured.of(examples, progress=progress)))
+
+
+def _found(data: Measured) -> list[Floats]:
+    """Scores of both passes, made anew for each fold: not even the links learnt from have seen it."""
+    found: list[Floats] = [np.empty(0)] * len(data.examples)
+    for fold in sorted({example.fold for example in data.examples}):
+        rest = data.part(lambda example, fold=fold: example.fold != fold)
+        first, second = fit(rest), fit(rest.linked(unseen_scores(rest)), SECOND)
+        for n, example in enumerate(data.examples):
+            if example.fold == fold:
+                matrix = data.matrices[n]
+                found[n] = second.score(links_again(example.scene, matrix, first.score(matrix)))
+    return found
 
 
 def public_examples(folder: Path, vectors: Path) -> list[ToolExample]:
@@ -126,8 +139,19 @@ class PublicVectors:
         try:
             with np.load(file, allow_pickle=False) as found:
                 return cls({name: _unit(found[name]) for name in found.files})
-        except (OSError, ValueError) as error:
+        except (OSError, EOFError, TypeError, ValueError, BadZipFile) as error:
             raise InvalidDataError(f"{file}: is no file of public vectors: {error}") from None
+
+    def part(self, name: str, count: int) -> Matrix:
+        """The rows of a name; refused unless there are as many as the data asks for."""
+        rows = self.rows.get(name)
+        if rows is None or len(rows) != count:
+            found = "there are none" if rows is None else f"there are {len(rows):,}"
+            raise InvalidDataError(
+                f"of the vectors {name!r} {count:,} are needed and {found}: they are of other data; "
+                "train the embedders again"
+            )
+        return rows
 
 
 def from_public(toolsets: Sequence[Toolset], vectors: PublicVectors, *, seed: int = 0) -> list[ToolExample]:
@@ -138,9 +162,10 @@ def from_public(toolsets: Sequence[Toolset], vectors: PublicVectors, *, seed: in
         plain = ToolIndex.of(Catalog(toolset.tools), np.zeros((len(toolset.tools), 1), np.float32))
         kept = folded(toolset, FOLDS)
         for fold in range(FOLDS):
-            index = replace(plain, vectors=vectors.rows[f"{fold}/{toolset.name} tools"])
-            rows = vectors.rows[f"{fold}/{toolset.name} queries"]
             mine = [query for query in kept if query["kept"] == fold]
+            tools = vectors.part(f"{fold}/{toolset.name} tools", len(toolset.tools))
+            rows = vectors.part(f"{fold}/{toolset.name} queries", len(mine))
+            index = replace(plain, vectors=tools)
             for number, query in enumerate(mine):
                 past = _past(mine, rows, number, draw) if draw.random() < 0.5 else None
                 wish = Wish(query["text"], rows[number], past=past)
@@ -152,9 +177,9 @@ def from_public(toolsets: Sequence[Toolset], vectors: PublicVectors, *, seed: in
 
 def _past(queries: list[dict[str, Any]], rows: Matrix, but: int, draw: np.random.Generator) -> Past:
     """Some earlier requests, a few or many: with tools that were right, now and then with a wrong one."""
-    count = int(math.exp(draw.uniform(0, math.log(len(queries) / 2))))
+    count = int(math.exp(draw.uniform(0, math.log(max(2, len(queries)) / 2))))
     drawn = cast("list[int]", draw.choice(len(queries), count, replace=False).tolist())
-    chosen = [n for n in drawn if n != but]
+    chosen = [n for n in drawn if queries[n]["text"] != queries[but]["text"]]
     uses = list(_uses(queries, chosen, draw))
     return Past(
         np.array([tool for tool, _, _ in uses], np.int64),

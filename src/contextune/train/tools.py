@@ -59,8 +59,9 @@ class Shown:
             np.array(index.apps)[index.app[self.places]] != ""
         )
         like = (index.vectors[self.places] @ index.vectors[wanted].T).max(1) > _TWIN
+        graded = np.isin(self.places, list(self.example.grades))
         bare = replace(self.example, grades={})
-        kept = self.places[~(gone | like)]
+        kept = self.places[~(gone | like | graded)]
         return Shown(bare, kept, bare.group_of(kept))
 
 

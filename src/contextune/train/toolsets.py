@@ -5,13 +5,16 @@ A folder holds `tools.jsonl` (or `.gz`) and `queries.jsonl`. None of this data i
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from contextune.errors import InvalidDataError
 from contextune.types import Tool
+
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Toolset:
     name: str
     tools: tuple[Tool, ...]
     queries: tuple[ToolQuery, ...]
+    ids: tuple[str, ...] = ()
+    """What the data calls each tool: the same in every folder, as the names are not."""
 
     def split(self, *names: str) -> list[ToolQuery]:
         """The requests of one or more parts of the data."""
@@ -38,11 +43,12 @@ class Toolset:
 
 
 def read_toolset(folder: Path, name: str | None = None) -> Toolset:
-    """The toolset in a folder."""
-    rows = list(_lines(folder / "tools.jsonl"))
-    place = {str(row["id"]): number for number, row in enumerate(rows)}
-    queries = [_query(row, place, folder) for row in _lines(folder / "queries.jsonl")]
-    return Toolset(name or folder.name, tuple(_distinct(map(uniform_tool, rows))), tuple(queries))
+    """The toolset in a folder; a bad line is refused by number."""
+    rows = list(_each(folder / "tools.jsonl", lambda row: (str(row["id"]), uniform_tool(row))))
+    place = {key: number for number, (key, _) in enumerate(rows)}
+    queries = tuple(_each(folder / "queries.jsonl", lambda row: _query(row, place)))
+    tools = tuple(distinct(tool for _, tool in rows))
+    return Toolset(name or folder.name, tools, queries, tuple(key for key, _ in rows))
 
 
 def uniform_tool(row: Mapping[str, Any]) -> Tool:
@@ -70,30 +76,42 @@ def uniform_tool(row: Mapping[str, Any]) -> Tool:
     )
 
 
-def _distinct(tools: Iterator[Tool]) -> Iterator[Tool]:
+def distinct(tools: Iterable[Tool]) -> Iterator[Tool]:
     """Some servers have two endpoints of one name: each after the first gets a number."""
-    seen: dict[str, int] = {}
+    seen: set[str] = set()
     for tool in tools:
-        count = seen[tool.id] = seen.get(tool.id, 0) + 1
-        yield tool if count == 1 else replace(tool, name=f"{tool.name} {count}")
+        named, count = tool, 1
+        while named.id in seen:
+            count += 1
+            named = replace(tool, name=f"{tool.name} {count}")
+        seen.add(named.id)
+        yield named
 
 
-def _query(row: Mapping[str, Any], place: Mapping[str, int], folder: Path) -> ToolQuery:
-    try:
-        relevant = frozenset(place[name] for name in row["relevant"])
-    except KeyError as error:
-        raise InvalidDataError(f"{folder}: query {row.get('id')!r} names the unknown tool {error}") from None
+def _query(row: Mapping[str, Any], place: Mapping[str, int]) -> ToolQuery:
+    wanted: list[str] = row["relevant"]
+    if unknown := next((name for name in wanted if name not in place), None):
+        raise InvalidDataError(f"request {row['id']!r} names the unknown tool {unknown!r}")
+    relevant = frozenset(place[name] for name in wanted)
     return ToolQuery(str(row["id"]), str(row["query"]), relevant, str(row["split"]))
 
 
-def _lines(file: Path) -> Iterator[dict[str, Any]]:
+def _each(file: Path, make: Callable[[dict[str, Any]], _Made]) -> Iterator[_Made]:
+    """What is made of every line."""
+    for number, line in enumerate(_content(file).splitlines(), start=1):
+        try:
+            yield make(json.loads(line))
+        except InvalidDataError as error:
+            raise InvalidDataError(f"{file}: line {number}: {error}") from None
+        except ValueError:
+            raise InvalidDataError(f"{file}: line {number} is no JSON in UTF-8") from None
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InvalidDataError(f"{file}: line {number} is not of the uniform form: {error}") from None
+
+
+def _content(file: Path) -> bytes:
     packed = file.with_name(file.name + ".gz")
     try:
-        content = file.read_bytes() if file.exists() else gzip.decompress(packed.read_bytes())
-    except OSError as error:
+        return file.read_bytes() if file.exists() else gzip.decompress(packed.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
         raise InvalidDataError(f"{file}: cannot be read: {error}") from None
-    for number, line in enumerate(content.decode().splitlines(), start=1):
-        try:
-            yield json.loads(line)
-        except ValueError:
-            raise InvalidDataError(f"{file}: line {number} is no JSON") from None
