@@ -47,7 +47,7 @@ def _miss(trial: Trial, case: Case, places: dict[str, int]) -> Miss:
         if tool not in hits:
             return Seen(tool, None, None, why[tool])
         rank, hit = hits[tool]
-        return Seen(tool, rank, hit.score, (*hit.reasons, *why[tool]))
+        return Seen(tool, rank, hit.score, why[tool])
 
     return Miss(case, tuple(map(seen, case.missed)), tuple(map(seen, above)))
 
