@@ -6,12 +6,16 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 from contextune.errors import RankerError
 
 Floats = NDArray[np.float64]
-_optimize, _special = cast("Any", optimize), cast("Any", special)  # scipy comes without types
+
+
+def chance(logits: Floats) -> Floats:
+    """The logistic function, without overflow."""
+    small = np.exp(-np.abs(logits))
+    return np.where(logits >= 0, 1, small) / (1 + small)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +33,8 @@ class Logistic:
         cls, rows: NDArray[Any], labels: NDArray[np.bool_], names: Sequence[str], *, ridge: float = 1e-3
     ) -> "Logistic":
         """From rows of inputs and whether each is a yes; yes and no weigh the same in all."""
+        from scipy import optimize  # slow to import, and only training needs it
+
         if labels.all() or not labels.any():
             raise RankerError("there is nothing to tell apart: give examples of both yes and no")
         given = rows.astype(np.float64)
@@ -41,17 +47,19 @@ class Logistic:
         def loss(flat: Floats) -> tuple[float, Floats]:
             logits = inputs @ flat[:-1] + flat[-1]
             value = float(np.sum(weight * (np.logaddexp(0, logits) - labels * logits)))
-            error: Floats = weight * (_special.expit(logits) - labels)
+            error: Floats = weight * (chance(logits) - labels)
             slope = np.append(inputs.T @ error + ridge * flat[:-1], error.sum())
             return value + ridge / 2 * float(np.sum(flat[:-1] ** 2)), slope
 
-        found: Any = _optimize.minimize(loss, np.zeros(inputs.shape[1] + 1), jac=True, method="L-BFGS-B")
+        found: Any = cast("Any", optimize).minimize(
+            loss, np.zeros(inputs.shape[1] + 1), jac=True, method="L-BFGS-B"
+        )
         return cls(tuple(names), mean, spread, found.x[:-1], float(found.x[-1]))
 
     def probability(self, rows: NDArray[Any]) -> Floats:
         """Of yes, for each row."""
         inputs = np.nan_to_num((rows.astype(np.float64) - self.mean) / self.spread)
-        return _special.expit(inputs @ self.weights + self.constant)
+        return chance(inputs @ self.weights + self.constant)
 
     def to_json(self) -> dict[str, Any]:
         """To be written down; six digits are plenty."""

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 from contextune.apps import APPS
 from contextune.errors import RankerError
@@ -19,7 +18,6 @@ from contextune.signals.scene import Reading
 from contextune.signals.utterance import KINDS
 
 Matrix = NDArray[np.float32]
-_optimize, _special = cast("Any", optimize), cast("Any", special)  # scipy comes without types
 _RIDGE = 1e-3
 
 
@@ -36,7 +34,7 @@ class Reader:
     def read(self, situated: Matrix, bare: Matrix) -> Reading:
         """From the vectors of one request, with and without its time and place."""
         vector = np.append(situated, np.float32(1))
-        kinds, apps = _special.softmax(self.kinds @ vector), _special.expit(self.apps @ vector)
+        kinds, apps = softmax(self.kinds @ vector), logistic(self.apps @ vector)
         return reading(kinds, apps, self.tools @ bare, self.tool_apps)
 
     @classmethod
@@ -80,6 +78,18 @@ class Reader:
             raise RankerError(f"{file}: is no reader of requests: {error}") from None
 
 
+def softmax(logits: NDArray[Any]) -> NDArray[Any]:
+    """Shares that add up to one, along the last axis."""
+    powers = np.exp(logits - logits.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def logistic(logits: NDArray[Any]) -> NDArray[Any]:
+    """The logistic function, without overflow."""
+    small = np.exp(-np.abs(logits))
+    return np.where(logits >= 0, 1, small) / (1 + small)
+
+
 def reading(
     kinds: NDArray[Any], apps: NDArray[Any], tools: NDArray[Any], tool_apps: Sequence[str]
 ) -> Reading:
@@ -94,6 +104,8 @@ def reading(
 
 def _fitted(rows: NDArray[np.float64], labels: NDArray[np.float64], *, exclusive: bool) -> Matrix:
     """Logistic regression with a small ridge; `exclusive` if exactly one label is right."""
+    from scipy import optimize  # slow to import, and only training needs it
+
     shape = labels.shape[1], rows.shape[1]
     scale = 4.0  # unit vectors are short for a ridge of this size
 
@@ -101,15 +113,15 @@ def _fitted(rows: NDArray[np.float64], labels: NDArray[np.float64], *, exclusive
         weights = flat.reshape(shape)
         logits = scale * rows @ weights.T
         if exclusive:
-            chance = _special.softmax(logits, axis=1)
+            chance = softmax(logits)
             value = -np.sum(labels * np.log(chance + 1e-12)) / len(rows)
         else:
-            chance = _special.expit(logits)
+            chance = logistic(logits)
             value = np.sum(np.logaddexp(0, logits) - labels * logits) / len(rows)
         slope = scale * (chance - labels).T @ rows / len(rows) + _RIDGE * weights
         return float(value + _RIDGE / 2 * np.sum(weights**2)), slope.ravel()
 
-    found: Any = _optimize.minimize(
+    found: Any = cast("Any", optimize).minimize(
         loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 80}
     )
     return (scale * found.x.reshape(shape)).astype(np.float32)
