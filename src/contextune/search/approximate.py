@@ -19,9 +19,9 @@ from contextune.errors import MissingExtraError, StoreError
 from contextune.search.dense import similarities, top
 
 _VERSION = 1
-_CONNECTIONS = 16
-_EFFORT_ADD = 128
-_EFFORT = 128
+_CONNECTIONS = 32
+_EFFORT_ADD = 256
+_EFFORT = 256
 """How many rows a search keeps in sight; all of them are compared once more."""
 _CHUNK = 4096
 _OFF_UNIT = 1e-3

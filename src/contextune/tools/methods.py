@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from contextune.search import reciprocal_rank_fusion, similarities, top, words
 from contextune.tools.candidates import candidates
-from contextune.tools.features import measure
+from contextune.tools.features import NAMES, Matrix, measure
 from contextune.tools.index import ToolIndex
 from contextune.tools.ranker import ToolRanker
-from contextune.tools.wish import Wish
+from contextune.tools.wish import Floats, Wish
 
+_LIKE, _SAME = 0.7, 0.95
+"""Earlier requests less like than the first say nothing by themselves; from the second on, all."""
 _DEPTH = 100
 """How deep a list goes into fusion at least."""
 
@@ -77,7 +79,8 @@ def learned(search: Search) -> Ranking:
         return Ranking([], lambda _: (), 0.0)
     ranker = search.ranker()
     matrix = measure(index, wish, places)
-    scores = ranker.scores.score(matrix)
+    plain = ranker.scores.score(matrix)
+    scores = plain + remembered(matrix, plain)
     order = np.lexsort((places, -scores))  # of equal scores, the order of the catalogue
     number = {int(places[n]): int(n) for n in order}
     found = [(place, float(scores[n])) for place, n in number.items()]
@@ -90,7 +93,19 @@ def learned(search: Search) -> Ranking:
     def reasons(place: int) -> tuple[str, ...]:
         return ranker.reasons(index, wish, places, matrix, number[place]) if place in number else ()
 
-    return Ranking(found[: search.depth], reasons, ranker.abstain.any_fits(matrix, scores))
+    return Ranking(found[: search.depth], reasons, ranker.abstain.any_fits(matrix, plain))
+
+
+def remembered(matrix: Matrix, scores: Floats) -> Floats:
+    """What is added to scores for what was right before, and taken for what was wrong.
+
+    What served the same words is put on top, less so the less like they are: somebody who has told it once
+    should not have to tell it again, whatever is usual elsewhere.
+    """
+    right, wrong = (np.nan_to_num(matrix[:, NAMES.index(name)]) for name in ("past", "past wrong"))
+    spread = float(scores.max() - scores.min())
+    lift = np.clip((right - _LIKE) / (_SAME - _LIKE), 0, 1) - np.clip((wrong - _LIKE) / (_SAME - _LIKE), 0, 1)
+    return spread * lift.astype(np.float64)
 
 
 def _best(scores: NDArray[np.floating[Any]], search: Search) -> list[tuple[int, float]]:
