@@ -37,7 +37,7 @@ def test_tools_as_nodes(retriever: ToolRetriever) -> None:
     assert found[0].node.node_id == "mail/send_email"
     assert found[0].node.metadata == {"name": "send_email", "app": "mail"}
     assert "Send an email" in found[0].node.get_content()
-    assert (found[0].score or 0) > (found[1].score or 0) > 0
+    assert (found[0].score or 0) > (found[1].score or 0)
     assert nodes.retrieve(" ") == []
     assert asyncio.run(nodes.aretrieve("Order lunch"))[0].node.node_id == "order_lunch"
     narrow = ToolNodes(retriever, only=Only(read_only=True)).retrieve("Search")
