@@ -80,7 +80,8 @@ def scale(
     """Time catalogues of 1,000 to 1,000,000 tools."""
     with show.progress("Catalogues") as update:
         rows = scale_bench.scale_rows(public, size or [1_000, 10_000, 47_000], cache, update)
-    show.out.print(scale_bench.to_rich(rows))
+    for table in scale_bench.to_rich(rows):
+        show.out.print(table)
 
 
 def _examples(public: Path | None, vectors: Path | None) -> tuple[list[ToolExample], list[ToolExample]]:
