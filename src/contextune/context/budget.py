@@ -14,9 +14,9 @@ from datetime import tzinfo
 from typing import Literal
 
 from contextune.context.excerpt import Excerpt, Weights
-from contextune.context.fence import fenced
 from contextune.context.tokens import estimate_tokens
 from contextune.errors import InvalidRequestError
+from contextune.llm.fence import fenced
 from contextune.types import Hit, Item, Request
 
 Count = Callable[[str], int]

@@ -16,10 +16,10 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from contextune.apps import APPS
-from contextune.context.fence import fenced, inert
 from contextune.context.thoughts import Thoughts
 from contextune.endpoint import open_endpoint
 from contextune.errors import LanguageModelError
+from contextune.llm.fence import fenced, inert
 from contextune.signals.facts import part_of_day
 from contextune.types import Request
 

@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from math import log
 from typing import cast
 
-from contextune.context.fence import inert
+from contextune.llm.fence import inert
 from contextune.search import words
 from contextune.types import Item, local_time
 

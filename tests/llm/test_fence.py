@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextune.context.fence import fenced, inert
+from contextune.llm.fence import fenced, inert
 
 
 @pytest.mark.parametrize(
