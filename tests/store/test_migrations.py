@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -9,8 +10,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from contextune.errors import StoreError
-from contextune.store import Revision, SQLiteStore, migrations
-from contextune.store.migrations import MIGRATIONS, migrate, version
+from contextune.store import Revision, SQLiteStore, sqlite
+from contextune.store.migrations import Kind, migrate, version
+from contextune.store.tables import STORE
 from contextune.types import Contact, Item, Use, User
 
 VERSION_1 = Path(__file__).with_name("version_1.sql")
@@ -25,6 +27,10 @@ def old(path: Path) -> Path:
         connection.executescript(VERSION_1.read_text("utf-8"))
         connection.execute("PRAGMA journal_mode = WAL")
     return path
+
+
+def with_steps(*more: tuple[str, ...]) -> Kind:
+    return replace(STORE, steps=(*STORE.steps, *more))
 
 
 def contents(path: Path) -> tuple[object, ...]:
@@ -69,17 +75,17 @@ def test_a_new_store_has_the_tables_of_version_1(old: Path, tmp_path: Path) -> N
             return [(name, " ".join(sql.split())) for name, sql in found]
 
     with closing(sqlite3.connect(tmp_path / "new.db", isolation_level=None)) as connection:
-        migrate(connection, MIGRATIONS[:1])
+        migrate(connection, replace(STORE, steps=STORE.steps[:1]))
     assert tables(tmp_path / "new.db") == tables(old)
 
 
 def test_a_store_of_version_1_goes_through_the_steps(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, EXTRA))
+        patch.setattr(sqlite, "STORE", with_steps(EXTRA))
         assert contents(old) == EXPECTED
         assert contents(old) == EXPECTED
         with closing(sqlite3.connect(old)) as connection:
-            assert version(connection) == len(MIGRATIONS) + 1
+            assert version(connection) == len(STORE.steps) + 1
             assert connection.execute("SELECT DISTINCT colour FROM items").fetchall() == [("blue",)]
     with pytest.raises(StoreError, match="newer Contextune"):
         SQLiteStore(old)
@@ -88,7 +94,7 @@ def test_a_store_of_version_1_goes_through_the_steps(old: Path, monkeypatch: pyt
 def test_a_step_that_fails_leaves_the_store_as_it_was(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = ("ALTER TABLE items ADD COLUMN colour TEXT", "UPDATE nowhere SET colour = 'blue'")
     with monkeypatch.context() as patch:
-        patch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, broken))
+        patch.setattr(sqlite, "STORE", with_steps(broken))
         with pytest.raises(StoreError, match="no such table"):
             SQLiteStore(old)
     assert contents(old) == EXPECTED
@@ -97,7 +103,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(old: Path, monkeypatch: py
 def test_steps_before_a_failing_one_stay_done(old: Path) -> None:
     with closing(sqlite3.connect(old, isolation_level=None)) as connection:
         with pytest.raises(sqlite3.OperationalError):
-            migrate(connection, (*MIGRATIONS, EXTRA, ("SELECT nonsense",)))
-        assert version(connection) == len(MIGRATIONS) + 1
-        migrate(connection, (*MIGRATIONS, EXTRA, ("CREATE TABLE more (a)",)))
-        assert version(connection) == len(MIGRATIONS) + 2
+            migrate(connection, with_steps(EXTRA, ("SELECT nonsense",)))
+        assert version(connection) == len(STORE.steps) + 1
+        migrate(connection, with_steps(EXTRA, ("CREATE TABLE more (a)",)))
+        assert version(connection) == len(STORE.steps) + 2

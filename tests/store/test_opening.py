@@ -10,7 +10,7 @@ import pytest
 
 from contextune.errors import StoreError
 from contextune.store import SQLiteStore
-from contextune.store.migrations import APPLICATION_ID, MIGRATIONS
+from contextune.store.tables import STORE
 from contextune.types import Item, User
 
 
@@ -109,14 +109,14 @@ def test_a_database_of_another_program_with_a_log(path: Path) -> None:
 
 def test_a_newer_store(path: Path) -> None:
     with closing(sqlite3.connect(filled(path))) as connection:
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+        connection.execute(f"PRAGMA user_version = {len(STORE.steps) + 1}")
     refused(path, "pip install -U contextune")
 
 
 def test_a_newer_store_that_crashed(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "crashed.db"
     with closing(sqlite3.connect(filled(path))) as connection:
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+        connection.execute(f"PRAGMA user_version = {len(STORE.steps) + 1}")
         crash(path, target)  # with the new version in the log only
     before = target.read_bytes(), log_of(target).read_bytes()
     with pytest.raises(StoreError, match="pip install -U contextune"):
@@ -202,7 +202,7 @@ def test_a_file_that_goes_away_is_told(path: Path) -> None:
 
 def test_the_file_says_whose_it_is(path: Path) -> None:
     with SQLiteStore(path):
-        assert path.read_bytes()[68:72] == APPLICATION_ID.to_bytes(4, "big")
+        assert path.read_bytes()[68:72] == STORE.application_id.to_bytes(4, "big")
 
 
 def test_a_full_disk_is_told(path: Path) -> None:

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -13,7 +14,8 @@ import pytest
 from contextune.embed import Embedder, Matrix
 from contextune.errors import InvalidDataError, InvalidRequestError, UnknownUserError
 from contextune.store import SQLiteStore, text_digest
-from contextune.store.migrations import MIGRATIONS, migrate, version
+from contextune.store.migrations import migrate, version
+from contextune.store.tables import STORE
 from contextune.tools import Catalog
 from contextune.tools.index import ToolIndex
 from contextune.tools.memory import past_of, tool_stats
@@ -105,7 +107,7 @@ def test_feedback_that_says_nothing_is_refused() -> None:
 def test_a_store_from_before_tools_were_told_of_is_read(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        migrate(connection, MIGRATIONS[:2])
+        migrate(connection, replace(STORE, steps=STORE.steps[:2]))
         connection.execute(
             "INSERT INTO users VALUES (7, 'ines', '{}', '{}', '{\"contacts\":[]}', NULL, 0, 0)"
         )
@@ -120,7 +122,7 @@ def test_a_store_from_before_tools_were_told_of_is_read(tmp_path: Path) -> None:
     with SQLiteStore(path) as store:
         assert [(one.tool, one.ok) for one in store.feedback("ines")] == [(None, True), (CALL.id, False)]
     with closing(sqlite3.connect(path)) as connection:
-        assert version(connection) == len(MIGRATIONS)
+        assert version(connection) == len(STORE.steps)
 
 
 def test_a_row_for_each_time_a_tool_was_told_of(

@@ -19,7 +19,7 @@ from contextune.store import SQLiteStore, text_digest
 from contextune.tools import Catalog, bundled_toolbox
 from contextune.tools.index import ToolIndex
 from contextune.tools.shelf import Changes, Shelf
-from contextune.tools.shelf_file import APPLICATION_ID, VERSION
+from contextune.tools.shelf_tables import SHELF
 from contextune.tools.text import tool_text
 from contextune.types import Annotations, Tool
 
@@ -194,7 +194,7 @@ def test_processes_may_make_it_together(path: Path) -> None:
 def test_the_file(path: Path) -> None:
     with Shelf(path) as shelf:
         assert path.stat().st_mode & 0o077 == 0
-        assert path.read_bytes()[68:72] == APPLICATION_ID.to_bytes(4, "big")
+        assert path.read_bytes()[68:72] == SHELF.application_id.to_bytes(4, "big")
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     with pytest.raises(StoreError, match="closed"):
@@ -223,7 +223,7 @@ def test_a_database_of_another_program_is_refused(path: Path, mode: str) -> None
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA journal_mode = {mode}")
         connection.execute("CREATE TABLE tools (id TEXT)")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA user_version = {len(SHELF.steps)}")
         connection.commit()
     refused(path, "not a catalogue")
 
@@ -239,7 +239,7 @@ def test_a_store_is_no_shelf_and_a_shelf_no_store(path: Path, tmp_path: Path) ->
 def test_a_newer_one_is_refused(path: Path) -> None:
     Shelf(path).close()
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+        connection.execute(f"PRAGMA user_version = {len(SHELF.steps) + 1}")
     refused(path, "pip install -U contextune")
 
 
@@ -256,7 +256,7 @@ def test_damage_is_told(path: Path) -> None:
     with Shelf(path) as shelf:
         shelf.put([Tool(f"tool_{n}", "x" * 300) for n in range(100)], "one")
     content = bytearray(path.read_bytes())
-    content[4096:] = b"\x5a" * (len(content) - 4096)
+    content[8192:] = b"\x5a" * (len(content) - 8192)
     path.write_bytes(content)
     with Shelf(path) as shelf, pytest.raises(StoreError, match="damaged"):
         shelf.catalog()

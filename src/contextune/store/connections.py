@@ -16,7 +16,7 @@ from weakref import WeakSet
 from contextune.errors import StoreError
 
 _lock = threading.RLock()
-"""Guards the books of all stores, so that a fork needs to hold one lock only."""
+"""Guards the books of all files, so that a fork needs to hold one lock only."""
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class _Line:
 
 
 class Connections:
-    """The connections of one store. A thread that ended leaves its connection to the next of its number."""
+    """The connections to one file. A thread that ended leaves its connection to the next of its number."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], name: str) -> None:
         self._connect = connect
@@ -43,7 +43,7 @@ class Connections:
         key = os.getpid(), threading.get_ident()
         with _lock:
             if self._closed:
-                raise StoreError(f"the store {self._name!r} is closed: open it again")
+                raise StoreError(f"{self._name} is closed: open it again")
             line = self._lines.get(key)
             if line is None:
                 line = self._lines[key] = _Line(self._connect())

@@ -1,4 +1,4 @@
-"""The file a store lives in: made if it is new, opened if it is ours, refused untouched if it is not.
+"""A file of ours: made if it is new, opened if it is of the right kind, refused untouched if it is not.
 
 The header is read through SQLite, never with `open()`: closing a file drops every lock that
 the process holds on it, also those of other connections (sqlite.org/howtocorrupt.html, 2.2).
@@ -11,14 +11,14 @@ from contextlib import closing
 from pathlib import Path
 
 from contextune.errors import StoreError
-from contextune.store import migrations
+from contextune.store.migrations import Kind, migrate, version
 
 _WHAT_TO_DO = {
-    sqlite3.SQLITE_BUSY: "another process or thread keeps it locked; let that finish, or open the store "
-    "with a longer timeout",
+    sqlite3.SQLITE_BUSY: "another process or thread keeps it locked; let that finish, or open it with "
+    "a longer timeout",
     sqlite3.SQLITE_FULL: "the disk is full; free some space and do this again, nothing of it was written",
     sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a backup, or load the data into a new file",
-    sqlite3.SQLITE_NOTADB: "this is not a SQLite file; name another file for the store",
+    sqlite3.SQLITE_NOTADB: "this is not a SQLite file; name another file",
     sqlite3.SQLITE_READONLY: "the file cannot be written; check the permissions of file and folder",
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check that it exists and its permissions",
     sqlite3.SQLITE_IOERR: "the disk cannot be read or written; check the disk and its free space",
@@ -30,16 +30,18 @@ def primary_code(error: sqlite3.Error) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def explained(error: sqlite3.Error, path: Path) -> StoreError:
+def explained(error: sqlite3.Error, path: Path, kind: Kind) -> StoreError:
     """The error in words, with what to do."""
     advice = _WHAT_TO_DO.get(primary_code(error), "if it stays so, load the data into a new file")
-    return StoreError(f"the store {str(path)!r}: {error}: {advice}")
+    return StoreError(f"the {kind.noun} {str(path)!r}: {error}: {advice}")
 
 
-def prepare(path: Path, timeout: float) -> None:
-    """Make the file a store of the newest version, or refuse it and leave it as it is."""
+def prepare(path: Path, kind: Kind, timeout: float) -> None:
+    """Make the file one of this kind and of the newest version, or refuse it and leave it as it is."""
     if path.name == ":memory:":
-        raise StoreError("a store cannot live in memory, where every thread would see its own: name a file")
+        raise StoreError(
+            f"a {kind.noun} cannot live in memory, where every thread would see its own: name a file"
+        )
     try:
         if not path.parent.is_dir():
             raise StoreError(f"the folder {str(path.parent)!r} is missing: make it first")
@@ -47,19 +49,19 @@ def prepare(path: Path, timeout: float) -> None:
             raise StoreError(f"{str(path)!r} is a folder: name a file in it")
         new = _is_new(path)
         if not new:
-            _check(path, timeout)
+            _check(path, kind, timeout)
         with closing(_open(path, "rwc", timeout)) as connection:
             connection.execute("PRAGMA page_size = 8192")  # for a new file: a page holds a few mails
             # The tables come before the write-ahead log, so that from the first byte on
             # the file itself, and not only its log, says whose it is.
-            migrations.migrate(connection)
+            migrate(connection, kind)
             if new:
                 path.chmod(0o600)  # before the log is there, which takes its permissions from the file
             _start_log(connection, path, timeout)
     except sqlite3.Error as error:
-        raise explained(error, path) from error
+        raise explained(error, path, kind) from error
     except OSError as error:
-        raise StoreError(f"the store {str(path)!r} cannot be looked at: {error.strerror}") from error
+        raise StoreError(f"the {kind.noun} {str(path)!r} cannot be looked at: {error.strerror}") from error
 
 
 def connect(path: Path, timeout: float) -> sqlite3.Connection:
@@ -103,11 +105,11 @@ def _is_new(path: Path) -> bool:
     return True
 
 
-def _check(path: Path, timeout: float) -> None:
+def _check(path: Path, kind: Kind, timeout: float) -> None:
     # First the bare file, without locks or log: a file of somebody else must not even get a log beside it.
     try:
         with closing(_open(path, "ro&immutable=1", timeout)) as connection:
-            _check_owner(connection, path)
+            _check_owner(connection, path, kind)
     except sqlite3.DatabaseError as error:
         # Looked at without a lock, a file that is being made or brought up to date can seem cut off.
         if primary_code(error) != sqlite3.SQLITE_CORRUPT:
@@ -116,22 +118,22 @@ def _check(path: Path, timeout: float) -> None:
     mode = "ro" if _size(_log(path)) else "rw"
     with closing(_open(path, mode, timeout)) as connection:
         connection.execute("BEGIN")
-        _check_owner(connection, path)
+        _check_owner(connection, path, kind)
         _check_length(connection, path)
 
 
-def _check_owner(connection: sqlite3.Connection, path: Path) -> None:
+def _check_owner(connection: sqlite3.Connection, path: Path, kind: Kind) -> None:
     owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
-    if owner != migrations.APPLICATION_ID:
+    if owner != kind.application_id:
         raise StoreError(
-            f"{str(path)!r} is not a store of Contextune, but a SQLite file of another program, or cut off: "
-            "name another file for the store"
+            f"{str(path)!r} is not a {kind.noun} of Contextune, but a SQLite file of another program or "
+            f"kind, or cut off: name another file for the {kind.noun}"
         )
-    version = migrations.version(connection)
-    if version > len(migrations.MIGRATIONS):
+    found, known = version(connection), len(kind.steps)
+    if found > known:
         raise StoreError(
-            f"{str(path)!r} is a store of version {version}, made by a newer Contextune; this one knows "
-            f"version {len(migrations.MIGRATIONS)}: pip install -U contextune"
+            f"{str(path)!r} is a {kind.noun} of version {found}, made by a newer Contextune; this one knows "
+            f"version {known}: pip install -U contextune"
         )
 
 

@@ -1,16 +1,14 @@
 """The embedded store: one SQLite file, safe with many threads and processes at once."""
 
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from contextune.errors import InvalidDataError, StoreError, UnknownUserError
 from contextune.store import file
 from contextune.store.base import Revision, Vector, text_digest
-from contextune.store.connections import Connections
+from contextune.store.database import Database, select_in
 from contextune.store.rows import (
     checked,
     feedback_from,
@@ -25,6 +23,7 @@ from contextune.store.rows import (
     vector_from,
     zone_from,
 )
+from contextune.store.tables import STORE
 from contextune.types import Feedback, Item, Use, User, local_time
 
 # An unchanged item is not written again, so that loading the same data twice is no change.
@@ -51,7 +50,7 @@ _PUT_PORTRAIT = """
     ON CONFLICT (user, item, model) DO UPDATE SET digest = excluded.digest, vector = excluded.vector"""
 
 
-class SQLiteStore:
+class SQLiteStore(Database):
     """A store in one file, with a write-ahead log beside it while it is open.
 
     Writers wait for each other, up to `timeout` seconds; readers wait for nobody. An iterable
@@ -60,20 +59,7 @@ class SQLiteStore:
     """
 
     def __init__(self, path: str | Path, *, timeout: float = 30.0) -> None:
-        self.path = Path(path).absolute()
-        self._timeout = timeout
-        file.prepare(self.path, timeout)
-        self._connections = Connections(lambda: file.connect(self.path, timeout), str(self.path))
-
-    def __enter__(self) -> Self:
-        """Use the store in a `with` block, which closes it."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the store."""
-        self.close()
+        super().__init__(path, STORE, timeout)
 
     def put_user(self, user: User) -> None:
         """Add the user, or replace what is known of them; their items and uses stay."""
@@ -125,7 +111,7 @@ class SQLiteStore:
                 ).fetchall()
             else:
                 query = "SELECT id, app, fields FROM items WHERE user = ? AND id IN ({})"
-                rows = _select_in(connection, query, (key,), [checked(one, "the item id") for one in ids])
+                rows = select_in(connection, query, (key,), [checked(one, "the item id") for one in ids])
         found = items_from(rows)
         if ids is None:
             return found
@@ -195,7 +181,7 @@ class SQLiteStore:
         query = "SELECT digest, vector FROM vectors WHERE user = ? AND model = ? AND digest IN ({})"
         with self._reading() as connection:
             key = _key(connection, user)
-            rows = _select_in(connection, query, (key, checked(model, "the model")), digests)
+            rows = select_in(connection, query, (key, checked(model, "the model")), digests)
         return {digest: vector_from(blob) for digest, blob in rows}
 
     def put_vectors(self, user: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
@@ -216,7 +202,7 @@ class SQLiteStore:
             if items is None:
                 rows = connection.execute(query, values).fetchall()
             else:
-                rows = _select_in(connection, query + " AND item IN ({})", values, items)
+                rows = select_in(connection, query + " AND item IN ({})", values, items)
         return {item: (digest, vector_from(blob)) for item, digest, blob in rows}
 
     def put_portraits(self, user: str, model: str, portraits: Mapping[str, tuple[bytes, Vector]]) -> None:
@@ -265,10 +251,6 @@ class SQLiteStore:
                 f"call forget({user!r}) again to clean it. What was in the way: {error}"
             ) from error
 
-    def close(self) -> None:
-        """Let go of the files."""
-        self._connections.close()
-
     def _clean(self) -> None:
         """Write the file anew without what was deleted, and empty the log."""
         with self._connection() as connection:
@@ -278,42 +260,6 @@ class SQLiteStore:
             file.empty_log(connection, self._timeout)
             connection.executemany("DELETE FROM forgotten WHERE digest = ?", cleaned)
             file.empty_log(connection, self._timeout)
-
-    @contextmanager
-    def _connection(self) -> Generator[sqlite3.Connection]:
-        try:
-            with self._connections.use() as connection:
-                yield connection
-        except sqlite3.Error as error:
-            raise file.explained(error, self.path) from error
-
-    @contextmanager
-    def _reading(self) -> Generator[sqlite3.Connection]:
-        """One snapshot for the whole call: between two, a user key may have passed to somebody else."""
-        with self._connection() as connection:
-            if connection.in_transaction:  # asked by an iterable that is just being written
-                yield connection
-                return
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                if connection.in_transaction:  # a broken disk may have ended it already
-                    connection.execute("ROLLBACK")
-
-    @contextmanager
-    def _writing(self) -> Generator[sqlite3.Connection]:
-        with self._connection() as connection:
-            if connection.in_transaction:
-                raise StoreError("an iterable given to a store must not write to it: make a list of it first")
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:  # a full disk may have rolled back already
-                    connection.execute("ROLLBACK")
-                raise
 
 
 def _unknown(user: str) -> UnknownUserError:
@@ -352,15 +298,3 @@ def _drop_vectors(connection: sqlite3.Connection, key: int, item: str, keep: str
             digest = text_digest(old.text)
             connection.execute("DELETE FROM vectors WHERE user = ? AND digest = ?", (key, digest))
             connection.execute("DELETE FROM portraits WHERE user = ? AND item = ?", (key, item))
-
-
-def _select_in(
-    connection: sqlite3.Connection, query: str, values: Sequence[Any], wanted: Sequence[str | bytes]
-) -> list[Any]:
-    """All rows of a query with `IN ({})`, in portions: SQLite takes no endless list of parameters."""
-    rows: list[Any] = []
-    for start in range(0, len(wanted), 500):
-        portion = wanted[start : start + 500]
-        marks = ",".join("?" * len(portion))
-        rows += connection.execute(query.format(marks), (*values, *portion)).fetchall()
-    return rows

@@ -2,23 +2,21 @@
 
 import json
 import sqlite3
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contextune.errors import InvalidDataError, StoreError
-from contextune.store import file, text_digest
-from contextune.store.connections import Connections
+from contextune.store import text_digest
+from contextune.store.database import Database, select_in
 from contextune.store.rows import checked, vector_blob, vector_from
-from contextune.tools import shelf_file
 from contextune.tools.catalog import Catalog, Refused
 from contextune.tools.loaders.jsonl import tool_json
+from contextune.tools.shelf_tables import SHELF
 from contextune.tools.text import tool_text
 from contextune.types import Annotations, Tool
 
@@ -35,24 +33,11 @@ class Changes:
     """Those whose id is taken by a different tool of another source."""
 
 
-class Shelf:
+class Shelf(Database):
     """A catalogue in a file. Safe to share between threads and processes."""
 
     def __init__(self, path: str | Path, *, timeout: float = 30.0) -> None:
-        """The file is made where it is missing; a file that is something else is refused untouched."""
-        self.path = Path(path).absolute()
-        shelf_file.prepare(self.path, timeout)
-        self._connections = Connections(lambda: file.connect(self.path, timeout), str(self.path))
-
-    def __enter__(self) -> Self:
-        """Use the shelf in a `with` block, which closes it."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the shelf."""
-        self.close()
+        super().__init__(path, SHELF, timeout)
 
     def put(self, tools: Iterable[Tool], source: str, *, keep: Collection[str] = ()) -> Changes:
         """Put what a source has now in place of what it had: tools it has no longer are removed.
@@ -109,7 +94,7 @@ class Shelf:
 
     def catalog(self) -> Catalog:
         """The tools, in the order they came."""
-        with self._connection() as connection:
+        with self._reading() as connection:
             rows = connection.execute("SELECT body FROM tools ORDER BY place").fetchall()
         return Catalog(map(_tool, _parsed(rows)))
 
@@ -117,7 +102,7 @@ class Shelf:
         """By source, in the order they came: the ids of the tools it has on the shelf."""
         query = "SELECT name, id FROM sources JOIN tools ON source = key ORDER BY key, place"
         found: dict[str, list[str]] = {}
-        with self._connection() as connection:
+        with self._reading() as connection:
             for name, identity in connection.execute(query).fetchall():
                 found.setdefault(name, []).append(identity)
         return {name: tuple(ids) for name, ids in found.items()}
@@ -125,44 +110,15 @@ class Shelf:
     def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
         """Those kept for these text digests under this model."""
         query = "SELECT digest, vector FROM vectors WHERE model = ? AND digest IN ({})"
-        found: dict[bytes, NDArray[np.float32]] = {}
-        with self._connection() as connection:
-            for start in range(0, len(digests), 500):
-                part = digests[start : start + 500]
-                asked = query.format(",".join("?" * len(part)))
-                for digest, blob in connection.execute(asked, (model, *part)):
-                    found[digest] = vector_from(blob)
-        return found
+        with self._reading() as connection:
+            rows = select_in(connection, query, (model,), digests)
+        return {digest: vector_from(blob) for digest, blob in rows}
 
     def put_vectors(self, model: str, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
         """Keep vectors."""
         rows = [(digest, checked(model, "the model"), vector_blob(row)) for digest, row in vectors.items()]
         with self._writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._connections.close()
-
-    @contextmanager
-    def _connection(self) -> Generator[sqlite3.Connection]:
-        try:
-            with self._connections.use() as connection:
-                yield connection
-        except sqlite3.Error as error:
-            raise file.explained(error, self.path) from error
-
-    @contextmanager
-    def _writing(self) -> Generator[sqlite3.Connection]:
-        with self._connection() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:  # a full disk may have rolled back already
-                    connection.execute("ROLLBACK")
-                raise
 
 
 def _body(tool: Tool) -> str:
