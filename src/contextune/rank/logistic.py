@@ -12,7 +12,7 @@ from contextune.errors import RankerError
 Floats = NDArray[np.float64]
 
 
-def chance(logits: Floats) -> Floats:
+def chance(logits: NDArray[Any]) -> NDArray[Any]:
     """The logistic function, without overflow."""
     small = np.exp(-np.abs(logits))
     return np.where(logits >= 0, 1, small) / (1 + small)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from contextune.apps import APPS
 from contextune.errors import RankerError
+from contextune.rank.logistic import chance
 from contextune.signals.scene import Reading
 from contextune.signals.utterance import KINDS
 
@@ -34,7 +35,7 @@ class Reader:
     def read(self, situated: Matrix, bare: Matrix) -> Reading:
         """From the vectors of one request, with and without its time and place."""
         vector = np.append(situated, np.float32(1))
-        kinds, apps = softmax(self.kinds @ vector), logistic(self.apps @ vector)
+        kinds, apps = softmax(self.kinds @ vector), chance(self.apps @ vector)
         return reading(kinds, apps, self.tools @ bare, self.tool_apps)
 
     @classmethod
@@ -84,12 +85,6 @@ def softmax(logits: NDArray[Any]) -> NDArray[Any]:
     return powers / powers.sum(-1, keepdims=True)
 
 
-def logistic(logits: NDArray[Any]) -> NDArray[Any]:
-    """The logistic function, without overflow."""
-    small = np.exp(-np.abs(logits))
-    return np.where(logits >= 0, 1, small) / (1 + small)
-
-
 def reading(
     kinds: NDArray[Any], apps: NDArray[Any], tools: NDArray[Any], tool_apps: Sequence[str]
 ) -> Reading:
@@ -113,12 +108,12 @@ def _fitted(rows: NDArray[np.float64], labels: NDArray[np.float64], *, exclusive
         weights = flat.reshape(shape)
         logits = scale * rows @ weights.T
         if exclusive:
-            chance = softmax(logits)
-            value = -np.sum(labels * np.log(chance + 1e-12)) / len(rows)
+            given = softmax(logits)
+            value = -np.sum(labels * np.log(given + 1e-12)) / len(rows)
         else:
-            chance = logistic(logits)
+            given = chance(logits)
             value = np.sum(np.logaddexp(0, logits) - labels * logits) / len(rows)
-        slope = scale * (chance - labels).T @ rows / len(rows) + _RIDGE * weights
+        slope = scale * (given - labels).T @ rows / len(rows) + _RIDGE * weights
         return float(value + _RIDGE / 2 * np.sum(weights**2)), slope.ravel()
 
     found: Any = cast("Any", optimize).minimize(
