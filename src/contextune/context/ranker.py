@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from contextune.rank import FusionWeights, Ranker
 from contextune.signals import FAMILIES, FAMILY_OF, NAMES, Scene, features, links_again
 from contextune.signals.reading import Reader
 from contextune.signals.table import Matrix
+from contextune.sources import asset
 
 Floats = NDArray[np.float64]
 _REASONS = 3
@@ -146,4 +146,4 @@ def lists(scene: Scene, scores: Floats) -> Mapping[str, Floats]:
 @cache
 def default_ranker() -> ContextRanker:
     """The ranker in the package, loaded once."""
-    return ContextRanker.load(Path(str(files("contextune") / "assets" / "ranker")))
+    return ContextRanker.load(asset("ranker"))
