@@ -17,8 +17,6 @@ from contextune.bench import latency as latency_bench
 from contextune.bench import plots
 from contextune.bench import store as store_bench
 from contextune.bench.metrics import Run
-from contextune.bench.report import to_rich, write
-from contextune.bench.results import Table as ResultTable
 from contextune.bench.untuned import untuned_embedder
 from contextune.cli import bench_tools, show
 from contextune.context import DEFAULT, METHODS
@@ -67,7 +65,7 @@ def context(
     with show.progress("Personas") as update:
         runs = context_bench.run_methods(people, methods, progress=update)
     rows = {context_bench.TITLES[name]: run for name, run in runs.items()}
-    _print_table(context_bench.context_table(people, rows), out)
+    show.results(context_bench.context_table(people, rows), out)
 
 
 def _whole_table(out: Path | None, *, with_ablations: bool, haystacks: list[int]) -> None:
@@ -83,26 +81,18 @@ def _whole_table(out: Path | None, *, with_ablations: bool, haystacks: list[int]
     with show.progress("Cross-validation") as update:
         unseen = cross_validate(data, progress=update)
     rows |= context_bench.tuned_rows(folds, unseen)
-    _print_table(context_bench.context_table(folds.personas, rows), out)
+    show.results(context_bench.context_table(folds.personas, rows), out)
     if with_ablations:
         with show.progress("Ablations") as update:
             parts = ablations_bench.ablations(data, unseen, progress=update)
         table = context_bench.context_table(folds.personas, parts, metrics=_RECALL)
-        _print_table(table, out / "ablations" if out else None)
+        show.results(table, out / "ablations" if out else None)
     for size in haystacks:
         with show.progress(f"Among {size:,} items") as update:
             found = haystack_bench.haystack_rows(folds, data, size, progress=update)
         show.out.rule(f"{size:,} items a persona", align="left")
         table = context_bench.context_table(folds.personas, found, metrics=_RECALL)
-        _print_table(table, out / f"haystack-{size}" if out else None)
-
-
-def _print_table(table: ResultTable, out: Path | None) -> None:
-    for part in to_rich(table):
-        show.out.print(part)
-    if out:
-        write(table, out)
-        show.out.print(f"Written to {out}.", markup=False)
+        show.results(table, out / f"haystack-{size}" if out else None)
 
 
 @app.command()
@@ -123,7 +113,7 @@ def history(data: Data, out: Out = None) -> None:
         tables = history_bench.history_tables(data, progress=update)
     for name, table in tables.items():
         show.out.rule(name, align="left")
-        _print_table(table, out / name if out else None)
+        show.results(table, out / name if out else None)
 
 
 @app.command()

@@ -10,8 +10,6 @@ from contextune.bench import plots
 from contextune.bench import public_tools as public_bench
 from contextune.bench import scale as scale_bench
 from contextune.bench import tools as tools_bench
-from contextune.bench.report import to_rich, write
-from contextune.bench.results import Table
 from contextune.bench.untuned import untuned_embedder
 from contextune.cli import show
 from contextune.embed import Embedder, default_embedder
@@ -43,7 +41,7 @@ def tools(public: Public = None, vectors: Vectors = None, out: Out = None, plot:
         rows = tools_bench.tool_rows(folds, people, others, _untuned(), progress=update)
     for by in ("kind", "application"):
         table = tools_bench.tool_table(people, rows, by=by)
-        _print(table, out / by if out else None)
+        show.results(table, out / by if out else None)
     if plot:
         table = tools_bench.tool_table(people, rows)
         title = "The right one of 59 APIs, on personas not seen"
@@ -58,7 +56,7 @@ def catalogues(
         tables = public_bench.public_tables(public, _untuned(), progress=update)
     for title, table in tables.items():
         show.out.rule(title, align="left")
-        _print(table, out / title.replace(" ", "-") if out else None)
+        show.results(table, out / title.replace(" ", "-") if out else None)
 
 
 def doubts(public: Public = None, vectors: Vectors = None, plot: Plot = None) -> None:
@@ -99,11 +97,3 @@ def _untuned() -> Embedder | None:
     except ContextuneError as error:
         show.error(f"the untuned row is left out: {error}")
         return None
-
-
-def _print(table: Table, out: Path | None) -> None:
-    for part in to_rich(table):
-        show.out.print(part)
-    if out:
-        write(table, out)
-        show.out.print(f"Written to {out}.", markup=False)

@@ -13,6 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from contextune import types
+from contextune.bench.report import to_rich, write
+from contextune.bench.results import Table as ResultTable
 from contextune.store import SQLiteStore
 from contextune.types import Hit, Item, Tool
 
@@ -51,6 +53,15 @@ def progress(title: str, total: int | None = None) -> Generator[types.Progress]:
             bar.update(task, completed=done, total=of)
 
         yield update
+
+
+def results(table: ResultTable, folder: Path | None) -> None:
+    """What was measured; written to a folder too, if one is named."""
+    for part in to_rich(table):
+        out.print(part)
+    if folder:
+        write(table, folder)
+        out.print(f"Written to {folder}.", markup=False)
 
 
 def hits(found: Sequence[Hit[Item]], *, title: str, marked: frozenset[str] = frozenset()) -> None:
