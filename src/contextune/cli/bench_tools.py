@@ -12,10 +12,10 @@ from contextune.bench import scale as scale_bench
 from contextune.bench import tools as tools_bench
 from contextune.bench.untuned import untuned_embedder
 from contextune.cli import show
+from contextune.cli.tool_data import tool_data
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import ContextuneError
 from contextune.train.fold_vectors import bundled_folds
-from contextune.train.tool_examples import ToolExample, people_examples, public_examples
 
 Public = Annotated[
     Path | None, typer.Option(help="Folder of toolbench, toollens and metatool; they are not in the package.")
@@ -36,7 +36,7 @@ def add_to(app: typer.Typer) -> None:
 def tools(public: Public = None, vectors: Vectors = None, out: Out = None, plot: Plot = None) -> None:
     """Print how often the right API is found, with and without context, on the bundled personas."""
     folds = bundled_folds()
-    people, others = _examples(public, vectors)
+    people, others = tool_data(public, vectors)
     with show.progress("Cross-validation") as update:
         rows = tools_bench.tool_rows(folds, people, others, _untuned(), progress=update)
     for by in ("kind", "application"):
@@ -61,7 +61,7 @@ def catalogues(
 
 def doubts(public: Public = None, vectors: Vectors = None, plot: Plot = None) -> None:
     """Measure how well it is told that no tool fits, and that context is needed."""
-    people, others = _examples(public, vectors)
+    people, others = tool_data(public, vectors)
     with show.progress("Cross-validation") as update:
         found = doubts_bench.judge(people, others, default_embedder(), progress=update)
     for table in doubts_bench.to_rich(found):
@@ -80,15 +80,6 @@ def scale(
         rows = scale_bench.scale_rows(public, size or [1_000, 10_000, 47_000], cache, update)
     for table in scale_bench.to_rich(rows):
         show.out.print(table)
-
-
-def _examples(public: Path | None, vectors: Path | None) -> tuple[list[ToolExample], list[ToolExample]]:
-    if (public is None) != (vectors is None):
-        raise ContextuneError("--public and --vectors go together: texts, and what embedders made of them")
-    # read first: a folder that is not there is told before minutes of work
-    others = public_examples(public, vectors) if public and vectors else []
-    with show.progress("Context of personas") as update:
-        return people_examples(bundled_folds(), progress=update), others
 
 
 def _untuned() -> Embedder | None:

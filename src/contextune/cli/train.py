@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from contextune.cli import show
+from contextune.cli.tool_data import tool_data
 from contextune.context.ranker import ContextRanker, default_ranker
 from contextune.embed import Embedder, EndpointEmbedder, SentenceTransformersEmbedder, default_embedder
 from contextune.errors import ContextuneError
@@ -13,7 +14,6 @@ from contextune.signals.reading import Reader
 from contextune.sources import asset, bundled_personas, training_personas
 from contextune.train import feedback as fed_back
 from contextune.train import ranker as recipe
-from contextune.train import tool_examples
 from contextune.train import tools as tool_recipe
 from contextune.train.examples import Example, from_embedder, from_folds
 from contextune.train.fold_vectors import bundled_folds
@@ -60,13 +60,8 @@ def tools(
     ] = None,
 ) -> None:
     """Train the ranker of tools, and what says that none fits."""
-    if (public is None) != (vectors is None):
-        raise ContextuneError("--public and --vectors go together: texts, and what embedders made of them")
+    people, others = tool_data(public, vectors)
     embedder = default_embedder()
-    # read first: a folder that is not there is told before minutes of work
-    others = tool_examples.public_examples(public, vectors) if public and vectors else []
-    with show.progress("Context of personas") as update:
-        people = tool_examples.people_examples(bundled_folds(), progress=update)
     about = {
         "embedder": embedder.name,
         "requests of personas": len(people),
