@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
-from itertools import chain, count
+from dataclasses import dataclass
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -31,7 +31,7 @@ from contextune.tools.index import ToolIndex
 from contextune.tools.methods import DEFAULT
 from contextune.tools.shelf import Shelf
 from contextune.tools.text import tool_text
-from contextune.train.toolsets import read_toolset, uniform_tool
+from contextune.train.toolsets import distinct, read_toolset, uniform_tool
 from contextune.types import Progress, Tool
 
 SIZES = (1_000, 10_000, 47_000, 100_000, 200_000, 500_000, 1_000_000)
@@ -201,17 +201,12 @@ def _cells(times: Times | None) -> list[str]:
 
 def read_tools(data: Path) -> list[Tool]:
     """ToolBench's endpoints, mixed, so that the first thousand are of every kind, each under its own id."""
-    file, found = data / "toolbench" / "toolenv.jsonl.gz", dict[str, Tool]()
+    file = data / "toolbench" / "toolenv.jsonl.gz"
     try:
-        for line in gzip.decompress(file.read_bytes()).splitlines():
-            tool = numbered = uniform_tool(json.loads(line))
-            numbers = count(2)
-            while numbered.id in found:  # some servers have several endpoints of one name
-                numbered = replace(tool, name=f"{tool.name} {next(numbers)}")
-            found[numbered.id] = numbered
+        lines = gzip.decompress(file.read_bytes()).splitlines()
+        mixed = list(distinct(uniform_tool(json.loads(line)) for line in lines))
     except (OSError, EOFError, ValueError, KeyError, zlib.error) as error:
         raise InvalidDataError(f"{file}: cannot be read: {error}") from None
-    mixed = list(found.values())
     Random(0).shuffle(mixed)  # noqa: S311  # no secrets here
     return mixed
 

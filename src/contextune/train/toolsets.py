@@ -77,7 +77,7 @@ def uniform_tool(row: Mapping[str, Any]) -> Tool:
 
 
 def distinct(tools: Iterable[Tool]) -> Iterator[Tool]:
-    """Some servers have two endpoints of one name: each after the first gets a number."""
+    """Tools of one name and server, or of two servers of one name: each after the first gets a number."""
     seen: set[str] = set()
     for tool in tools:
         named, count = tool, 1

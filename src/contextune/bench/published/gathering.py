@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from contextune.errors import InvalidDataError
-from contextune.train.toolsets import ToolQuery, Toolset
+from contextune.train.toolsets import ToolQuery, Toolset, distinct
 from contextune.types import Tool
 
 UNKNOWN = "a tool it needs is unknown"
@@ -42,7 +42,6 @@ class Gathering:
     def __init__(self, name: str) -> None:
         self._name = name
         self._tools: list[Tool] = []
-        self._ids: set[str] = set()
         self._places: dict[Hashable, int] = {}
         self._queries: dict[str, ToolQuery] = {}
         self._skipped: list[Skipped] = []
@@ -52,7 +51,7 @@ class Gathering:
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = len(self._tools)
-            self._tools.append(self._distinct(tool()))
+            self._tools.append(tool())
         return place
 
     def place(self, key: Hashable) -> int | None:
@@ -78,14 +77,5 @@ class Gathering:
 
     def published(self) -> Published:
         """All there is."""
-        toolset = Toolset(self._name, tuple(self._tools), tuple(self._queries.values()))
+        toolset = Toolset(self._name, tuple(distinct(self._tools)), tuple(self._queries.values()))
         return Published(toolset, tuple(self._skipped))
-
-    def _distinct(self, tool: Tool) -> Tool:
-        """Servers of one name may have tools of one name: each after the first gets a number."""
-        named, count = tool, 1
-        while named.id in self._ids:
-            count += 1
-            named = replace(tool, name=f"{tool.name} {count}")
-        self._ids.add(named.id)
-        return named
