@@ -10,6 +10,7 @@ from rich.table import Table as RichTable
 from contextune.embed import Embedder
 from contextune.search import rank_by_score
 from contextune.sources import plain_requests
+from contextune.train.embedder_data import FOLDS
 from contextune.train.tool_examples import ToolExample, without_context
 from contextune.train.tools import Doubts, by_fold, context_model, shown
 from contextune.types import Progress
@@ -76,10 +77,10 @@ def _context(people: Sequence[ToolExample], embedder: Embedder) -> Doubt:
     vectors = embedder.embed([request.text for request in plain])
     said: list[float] = []
     true: list[bool] = []
-    for fold in range(5):
+    for fold in range(FOLDS):
         seen = np.stack([example.wish.vector for example in people if example.fold != fold])
         model = context_model(seen, embedder, but=fold)
-        for number in range(fold, len(plain), 5):
+        for number in range(fold, len(plain), FOLDS):
             said.append(float(model.probability(vectors[number][None])[0]))
             true.append(plain[number].implicit)
         for example in people:

@@ -178,7 +178,7 @@ def context_model(implicit: Matrix, embedder: Embedder, *, but: int | None = Non
     requests of both sorts are added, without one part in five if that is to be judged on.
     """
     plain = plain_requests()
-    kept = [request for number, request in enumerate(plain) if but is None or number % 5 != but]
+    kept = [request for number, request in enumerate(plain) if but is None or number % FOLDS != but]
     vectors = np.vstack([implicit, embedder.embed([request.text for request in kept])])
     labels = np.array([True] * len(implicit) + [request.implicit for request in kept])
     return Logistic.fit(vectors, labels, context_inputs(vectors.shape[1]), ridge=3e-2)
