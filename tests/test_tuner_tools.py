@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.conftest import WordEmbedder
+from tests.tools.fake_writer import Broken, Writer
 from tests.tools.tiny_ranker import shipped, tiny_ranker
 
 from contextune import Tuner
 from contextune.embed import Embedder, Matrix
 from contextune.errors import InvalidDataError, InvalidRequestError, UnknownUserError
 from contextune.store import SQLiteStore
-from contextune.tools import Found, Only, ToolRetriever, bundled_toolbox
+from contextune.tools import Found, Only, QueryGenerator, ToolRetriever, bundled_toolbox
 from contextune.types import Hit, Item, Request, Tool, Use, User
 
 NOW = datetime(2024, 5, 16, 17, 40)
@@ -195,6 +197,75 @@ def test_feedback_of_what_is_not_there_is_refused(tuner: Tuner, people: SQLiteSt
         tuner.feedback(ASKED)
     assert people.feedback("ines") == []
     assert people.uses("ines") == []
+
+
+def writing(answer: str, **options: Any) -> tuple[Writer, QueryGenerator]:
+    chat = Writer(answer)
+    return chat, QueryGenerator(chat, **options)
+
+
+def test_a_model_may_write_what_tools_are_searched_for_with(
+    people: SQLiteStore, word_embedder: Embedder
+) -> None:
+    chat, querygen = writing("1. Gets the current weather\n2. Sends a new email")
+    tools = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("meaning"))
+    tuner = Tuner(people, embedder=word_embedder, tools=tools, querygen=querygen)
+    answer = tuner.answer(ASKED, tools=3)
+    assert answer.queries == ("Gets the current weather", "Sends a new email")
+    assert ids(answer.tools)[:2] == ["Google/get_weather", "Mail/send_email"]
+    assert answer.tools[1].reasons[0] == "found by “Sends a new email”"
+    assert list(answer.seconds) == ["context", "queries", "tools"]
+    assert tuner.tools(ASKED, 3, context=answer.context).hits == answer.tools
+    assert len(chat.asked) == 1
+    always = tuner.tools(ASKED, 3, always=["play_song"], only=Only(servers=["Mail"]))
+    assert ids(always.hits)[0] == "Music/play_song"
+    assert {hit.thing.app for hit in always.hits[1:]} == {"Mail"}
+
+
+def test_without_a_model_no_query_is_shown(tuner: Tuner) -> None:
+    assert tuner.answer(ASKED).queries == ()
+
+
+def test_a_model_that_says_nothing_changes_nothing(people: SQLiteStore, word_embedder: Embedder) -> None:
+    tools = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("past", "meaning"))
+    plain = Tuner(people, embedder=word_embedder, tools=tools).answer(ASKED)
+    for chat in (Writer("I'm sorry."), Broken()):
+        tuner = Tuner(people, embedder=word_embedder, tools=tools, querygen=QueryGenerator(chat))
+        answer = tuner.answer(ASKED)
+        assert (answer.tools, answer.fits, answer.queries) == (plain.tools, plain.fits, ())
+
+
+def test_what_was_right_before_is_first_where_the_request_is(
+    people: SQLiteStore, word_embedder: Embedder
+) -> None:
+    _, querygen = writing("Gets the current weather", request_first=True)
+    tools = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("past", "meaning"))
+    tuner = Tuner(people, embedder=word_embedder, tools=tools, querygen=querygen)
+    tuner.feedback(ASKED, tool="translate_text")
+    assert ids(tuner.tools(later()).hits)[:2] == ["Google/translate_text", "Google/get_weather"]
+
+
+def test_forgetting_takes_along_what_was_written(people: SQLiteStore, word_embedder: Embedder) -> None:
+    chat, querygen = writing("Gets the current weather")
+    tuner = Tuner(people, embedder=word_embedder, tools=TOOLBOX, querygen=querygen)
+    for user in ("ines", "rui"):
+        tuner.tools(later(user=user))
+    tuner.forget("ines")
+    assert people.users() == ["rui"]
+    with pytest.raises(UnknownUserError, match="ines"):
+        tuner.tools(later(), context=[])
+    assert len(chat.asked) == 2
+    people.put_user(User("ines"))
+    for user in ("ines", "rui"):
+        tuner.tools(later(user=user))
+    assert len(chat.asked) == 3
+    Tuner(people, embedder=word_embedder).forget("rui")
+    assert people.users() == ["ines"]
+
+
+def test_queries_without_tools_are_refused(people: SQLiteStore, word_embedder: Embedder) -> None:
+    with pytest.raises(InvalidRequestError, match="pass tools=… as well"):
+        Tuner(people, embedder=word_embedder, querygen=writing("")[1])
 
 
 class Narrow(WordEmbedder):

@@ -8,7 +8,7 @@ from contextune.context.look import named_place
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidRequestError
 from contextune.store import Store
-from contextune.tools import Found, Only, ToolRetriever
+from contextune.tools import Found, Only, Queries, QueryGenerator, ToolRetriever, search_all
 from contextune.tools.memory import past_of
 from contextune.tools.wish import Context
 from contextune.types import Answer, Feedback, Hit, Item, Progress, Request, Tool, Use
@@ -18,7 +18,7 @@ class Tuner:
     """Completes requests over the data in a store.
 
     Safe to share between threads. Everything happens on this machine unless the
-    embedder given is one that asks a server.
+    embedder or the language model given is one that asks a server.
     """
 
     def __init__(
@@ -29,19 +29,23 @@ class Tuner:
         method: str = DEFAULT,
         ranker: ContextRanker | None = None,
         tools: Iterable[Tool] | ToolRetriever | None = None,
+        querygen: QueryGenerator | None = None,
         progress: Progress | None = None,
     ) -> None:
         """`method` names a way to rank context; `ranker` stands in for the learned one in the package.
 
-        `tools` is what can be called: a catalogue, or a retriever over one. `progress` hears of items
-        embedded for the first time.
+        `tools` is what can be called: a catalogue, or a retriever over one; with `querygen` a language model
+        writes what they are searched for with. `progress` hears of items embedded for the first time.
         """
+        if querygen and tools is None:
+            raise InvalidRequestError("querygen searches for tools, and there are none: pass tools=… as well")
         self.store = store
         chosen = embedder or default_embedder()
         if tools is None or isinstance(tools, ToolRetriever):
             self._tools = tools
         else:
             self._tools = ToolRetriever(tools, chosen)
+        self._querygen = querygen
         # vectors of another embedder cannot be compared with those of the items
         self._shared = self._tools is not None and self._tools.embedder.name == chosen.name
         self._retriever = ContextRetriever(store, chosen, method=method, ranker=ranker, progress=progress)
@@ -77,6 +81,12 @@ class Tuner:
         place = named_place(request, self.store.user(request.user))
         self.record(request.user, *(Use(item, request.time, place) for item in used))
 
+    def forget(self, user: str) -> None:
+        """Erase the user from the store, and from memory what was written for their requests."""
+        if self._querygen:
+            self._querygen.forget(user)
+        self.store.forget(user)
+
     def context(self, request: Request, k: int | None = 10) -> list[Hit[Item]]:
         """The items the request hangs on, best first: the best `k`, or with None all it may see."""
         return self._retriever.rank(request, k)
@@ -97,22 +107,8 @@ class Tuner:
         """
         if self._tools is None:
             raise InvalidRequestError("there are no tools to choose from: pass Tuner(store, tools=…)")
-        hits = self.context(request, Context.MOST) if context is None else context[: Context.MOST]
-        around = self._retriever.around(request, [hit.thing.id for hit in hits])
-        user = self.store.user(request.user)
-        return self._tools.find(
-            request.text,
-            k,
-            context=Context.of([hit.thing for hit in hits], [hit.score for hit in hits], around.vectors)
-            if hits and self._shared
-            else hits,
-            past=past_of(
-                self.store, user.id, self._tools.index, self._tools.embedder, request.time, user.zone
-            ),
-            apps=around.apps,
-            always=always,
-            only=only,
-        )
+        hits = self.context(request, Context.MOST) if context is None else context
+        return self._search_tools(self._tools, request, self._queries(request), k, hits, always, only)
 
     def answer(self, request: Request, k: int | None = 10, *, tools: int = 5) -> Answer:
         """Everything there is to say to the request: the best `k` items, and the best `tools` tools."""
@@ -122,6 +118,50 @@ class Tuner:
         if self._tools is None:
             return Answer(request, context=tuple(context), seconds=seconds)
         start = perf_counter()
-        found = self.tools(request, tools, context=context)
+        queries = self._queries(request)
+        if self._querygen:
+            seconds["queries"] = perf_counter() - start
+            start = perf_counter()
+        found = self._search_tools(self._tools, request, queries, tools, context)
         seconds["tools"] = perf_counter() - start
-        return Answer(request, tuple(context), found.hits, seconds=seconds, fits=found.fits)
+        return Answer(
+            request,
+            tuple(context),
+            found.hits,
+            seconds=seconds,
+            fits=found.fits,
+            queries=queries.generated,
+        )
+
+    def _queries(self, request: Request) -> Queries:
+        """What to search for tools with: what is said and, where there is a model, what it makes of it."""
+        if self._querygen is None:
+            return Queries(request.text, (), (request.text,))
+        self.store.user(request.user)  # nothing is asked, and nothing remembered, for somebody unknown
+        return self._querygen.queries(request.text, request.user)
+
+    def _search_tools(
+        self,
+        tools: ToolRetriever,
+        request: Request,
+        queries: Queries,
+        k: int,
+        context: Sequence[Hit[Item]],
+        always: Sequence[str] = (),
+        only: Only | None = None,
+    ) -> Found:
+        hits = context[: Context.MOST]
+        around = self._retriever.around(request, [hit.thing.id for hit in hits])
+        user = self.store.user(request.user)
+        return search_all(
+            tools,
+            queries,
+            k,
+            context=Context.of([hit.thing for hit in hits], [hit.score for hit in hits], around.vectors)
+            if hits and self._shared
+            else hits,
+            past=past_of(self.store, user.id, tools.index, tools.embedder, request.time, user.zone),
+            apps=around.apps,
+            always=always,
+            only=only,
+        )

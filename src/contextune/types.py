@@ -382,3 +382,5 @@ class Answer:
     seconds: Mapping[str, float] = field(default_factory=_nothing, hash=False)
     fits: float | None = None
     """How probable it is that any tool of the catalogue serves the request."""
+    queries: tuple[str, ...] = ()
+    """What a language model wrote to search for tools with, where one was asked."""

@@ -15,7 +15,7 @@ from contextune.errors import InvalidDataError
 from contextune.pipeline import Tuner
 from contextune.sources import Persona, Query, load_persona, persona_files, read_persona
 from contextune.store import SQLiteStore
-from contextune.tools import ToolRetriever, bundled_toolbox
+from contextune.tools import QueryGenerator, ToolRetriever, bundled_toolbox
 from contextune.types import Progress
 
 _TOOLS = 10
@@ -26,6 +26,7 @@ def answer_files(
     out: Path,
     *,
     method: str = DEFAULT,
+    querygen: QueryGenerator | None = None,
     progress: Progress | None = None,
 ) -> list[str]:
     """Write `out/<persona id>.json` for every persona file; why the malformed ones were refused."""
@@ -41,7 +42,7 @@ def answer_files(
         except InvalidDataError as error:
             refused.append(str(error))
         else:
-            answers = answer_persona(persona, method=method)
+            answers = answer_persona(persona, method=method, querygen=querygen)
             (out / f"{persona.id}.json").write_text(
                 json.dumps(answers, ensure_ascii=False, indent=1), encoding="utf-8"
             )
@@ -50,14 +51,16 @@ def answer_files(
     return refused
 
 
-def answer_persona(persona: Persona, *, method: str = DEFAULT) -> dict[str, Any]:
+def answer_persona(
+    persona: Persona, *, method: str = DEFAULT, querygen: QueryGenerator | None = None
+) -> dict[str, Any]:
     """What Contextune says to each of the persona's queries, by query id.
 
     The ranking holds all items: those that a query's time hides from it come last.
     """
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "persona.db") as store:
         load_persona(store, persona)
-        tuner = Tuner(store, method=method, tools=_toolbox())
+        tuner = Tuner(store, method=method, tools=_toolbox(), querygen=querygen)
         return {query.id: _answer(tuner, persona, query) for query in persona.queries}
 
 
@@ -71,8 +74,9 @@ def _answer(tuner: Tuner, persona: Persona, query: Query) -> dict[str, Any]:
     reply = tuner.answer(persona.request(query), k=None, tools=_TOOLS)
     ranked = [hit.thing.id for hit in reply.context]
     hidden = sorted({item.id for item in persona.items} - set(ranked))
-    return {
+    written = {
         "ranking": ranked + hidden,
         "tools": [hit.thing.name for hit in reply.tools],
         "plan": {"api": reply.plan.api, "args": dict(reply.plan.args)} if reply.plan else None,
     }
+    return written | ({"queries": list(reply.queries)} if reply.queries else {})
