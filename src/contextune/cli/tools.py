@@ -2,7 +2,6 @@
 
 import json as json_module
 import unicodedata
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -101,13 +100,12 @@ def list_tools(
     """Print the tools, and which servers offer the same."""
     with open_shelf(catalog) as shelf:
         tools = shelf.catalog()
-    twins = _twins(tools)
     chosen = _of_server(tools, server)
     if json:
-        rows = [{"id": tool.id, **tool_json(tool), "also_on": twins[tool.id]} for tool in chosen]
+        rows = [{"id": tool.id, **tool_json(tool), "also_on": _also_on(tools, tool)} for tool in chosen]
         typer.echo(json_module.dumps(rows, ensure_ascii=False, indent=2))
         return
-    table = [(tool.id, _brief(tool), ", ".join(twins[tool.id])) for tool in chosen]
+    table = [(tool.id, _brief(tool), ", ".join(_also_on(tools, tool))) for tool in chosen]
     show.out.print(_table(("tool", "what it does", "also on"), table))
     show.out.print(f"{len(chosen)} tools.")
 
@@ -128,7 +126,7 @@ def show_tool(
         "about": found.about,
         "says of itself": ", ".join(f"{name}: {str(hint).lower()}" for name, hint in said.items()),
         "for example": " · ".join(found.examples),
-        "also on": ", ".join(_twins(tools)[found.id]),
+        "also on": ", ".join(_also_on(tools, found)),
         "from": next((source for source, ids in sources.items() if found.id in ids), ""),
     }
     show.out.print(_text(found.id, "bold"))
@@ -168,10 +166,9 @@ def search(
             raise InvalidDataError("the catalogue is empty: contextune tools add …")
         only = Only(servers=[server]) if _of_server(tools, server) and server is not None else None
         found = ToolRetriever(tools, shelf=shelf, progress=update).search(text, k, only=only)
-    twins = _twins(tools)
     rows: list[tuple[str, ...]] = []
     for rank, hit in enumerate(found, 1):
-        also, why = ", ".join(twins[hit.thing.id]), "; ".join(hit.reasons)
+        also, why = ", ".join(_also_on(tools, hit.thing)), "; ".join(hit.reasons)
         rows.append((str(rank), f"{hit.score:.3f}", hit.thing.id, _brief(hit.thing), also, why))
     columns = ("", "score", "tool", "what it does", "also on", "why")
     show.out.print(_table(columns, rows, title=f"“{text}”"))
@@ -228,18 +225,9 @@ def source_name(source: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{query}"
 
 
-def _twins(tools: Catalog) -> Mapping[str, list[str]]:
-    """By id: the other servers that offer the same tool."""
-    by_name: dict[str, list[Tool]] = defaultdict(list)
-    for tool in tools:
-        by_name[tool.name].append(tool)
-    found: dict[str, list[str]] = {}
-    for alike in by_name.values():
-        marks = [tool.identity for tool in alike] if len(alike) > 1 else [""]
-        for place, tool in enumerate(alike):
-            others = (other for other, mark in zip(alike, marks, strict=True) if mark == marks[place])
-            found[tool.id] = [other.app for other in others if other.id != tool.id]
-    return found
+def _also_on(tools: Catalog, tool: Tool) -> list[str]:
+    """The other servers that offer the same tool."""
+    return [twin.app for twin in tools.twins(tool)]
 
 
 def _of_server(tools: Catalog, server: str | None) -> Sequence[Tool]:

@@ -1,7 +1,9 @@
 """The tools an assistant has: each under its own id, in an order that does not change by itself."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import overload
 
 from contextune.errors import InvalidDataError
@@ -27,8 +29,6 @@ class Loaded:
 class Catalog(Sequence[Tool]):
     """Tools in the order given; immutable, so that whatever was built from it stays right."""
 
-    __slots__ = ("_by_id", "_tools")
-
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._by_id: dict[str, Tool] = {}
         for tool in tools:
@@ -37,6 +37,7 @@ class Catalog(Sequence[Tool]):
                     f"two different tools are called {tool.id!r}: give their servers different names"
                 )
         self._tools = tuple(self._by_id.values())
+        self._marks: dict[str, str] = {}
 
     @overload
     def __getitem__(self, index: int) -> Tool: ...
@@ -58,7 +59,7 @@ class Catalog(Sequence[Tool]):
         """The tool of this id; or of this name, if only one server has it."""
         if name in self._by_id:
             return self._by_id[name]
-        named = [tool for tool in self._tools if tool.name == name]
+        named = self._named.get(name, ())
         if len(named) == 1:
             return named[0]
         if named:
@@ -68,8 +69,19 @@ class Catalog(Sequence[Tool]):
 
     def twins(self, tool: Tool) -> list[Tool]:
         """The same tool as other servers offer it."""
-        return [
-            other
-            for other in self._tools
-            if other.name == tool.name and other.id != tool.id and other.identity == tool.identity
-        ]
+        others = [other for other in self._named.get(tool.name, ()) if other.id != tool.id]
+        mark = tool.identity if others else ""
+        return [other for other in others if self._mark(other) == mark]
+
+    @cached_property
+    def _named(self) -> Mapping[str, Sequence[Tool]]:
+        found: dict[str, list[Tool]] = defaultdict(list)
+        for tool in self._tools:
+            found[tool.name].append(tool)
+        return dict(found)
+
+    def _mark(self, tool: Tool) -> str:
+        """Its identity, worked out once: among many of one name each is compared with each."""
+        if tool.id not in self._marks:
+            self._marks[tool.id] = tool.identity
+        return self._marks[tool.id]
