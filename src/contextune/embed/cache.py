@@ -1,8 +1,9 @@
 """So that nothing is embedded twice.
 
-Vectors of items are kept in the user's part of the store, under the model and a digest
-of the text, those of portraits under the item, and go when the item or the user goes. Vectors
-of requests are remembered in the process only: what somebody says is not written down for being said.
+Vectors of items, and of requests that feedback is kept of, are kept in the user's part of the store,
+under the model and a digest of the text, those of portraits under the item, and go when the item or the
+user goes. Vectors of other requests are remembered in the process only: what somebody says is not written
+down for being said.
 """
 
 from collections import OrderedDict

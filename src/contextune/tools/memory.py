@@ -6,8 +6,8 @@ from datetime import datetime, tzinfo
 
 import numpy as np
 
-from contextune.embed import Embedder
-from contextune.store import Store, text_digest
+from contextune.embed import Embedder, embed_items
+from contextune.store import Store
 from contextune.tools.index import ToolIndex
 from contextune.tools.wish import Past
 from contextune.types import Feedback, local_time
@@ -32,15 +32,9 @@ def past_of(
     if not before:
         return None
     texts = [one.request.text for one, _ in before]
-    digests = [text_digest(text) for text in texts]
-    kept = store.vectors(user, embedder.name, digests)
-    if new := {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in kept}:
-        made = dict(zip(new, embedder.embed(list(new.values())), strict=True))
-        store.put_vectors(user, embedder.name, made)
-        kept = {**kept, **made}
     return Past(
         np.array([place[one.tool or ""] for one, _ in before], np.int64),
-        np.stack([kept[digest] for digest in digests]),
+        embed_items(texts, embedder=embedder, store=store, user=user),
         np.array([age for _, age in before], np.float64),
         np.array([one.ok for one, _ in before], bool),
     )
