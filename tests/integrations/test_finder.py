@@ -1,29 +1,14 @@
 """Finding among tools that come and go."""
 
-from collections.abc import Sequence
-
 import pytest
+from tests.counting import Counting
 
-from contextune.embed import Embedder, Matrix
+from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
 from contextune.integrations._finder import Called, Finder, Said, search_each
 from contextune.integrations._places import Places
 from contextune.tools import ToolRetriever
 from contextune.types import Tool
-
-
-class Counting:
-    """Counts what it embeds."""
-
-    name = "counting"
-
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self.texts: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> Matrix:
-        self.texts += texts
-        return self._inner.embed(texts)
 
 
 def plain(*names: str) -> list[Tool]:

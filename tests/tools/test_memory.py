@@ -1,7 +1,6 @@
 """What was done before: kept with the user, seen from the moment of a request, and gone with the user."""
 
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -10,8 +9,9 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from tests.counting import Counting
 
-from contextune.embed import Embedder, Matrix
+from contextune.embed import Embedder
 from contextune.errors import InvalidDataError, InvalidRequestError, UnknownUserError
 from contextune.store import SQLiteStore, text_digest
 from contextune.store.migrations import migrate, version
@@ -27,19 +27,6 @@ SEND = Tool("send", "Sends a mail.", app="Mail")
 CATALOG = Catalog([CALL, SEND])
 NOW = datetime(2024, 5, 16, 17, 40)
 DAY = timedelta(days=1)
-
-
-class Counting:
-    """An embedder that writes down what it embeds."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self.name = inner.name
-        self.texts: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> Matrix:
-        self.texts += texts
-        return self._inner.embed(texts)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import random
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.counting import Counting
 
-from contextune.embed import Embedder, Matrix
+from contextune.embed import Embedder
 from contextune.errors import InvalidDataError, StoreError
 from contextune.store import SQLiteStore, text_digest
 from contextune.tools import Catalog, bundled_toolbox
@@ -40,19 +41,6 @@ def path(tmp_path: Path) -> Path:
 def shelf(path: Path) -> Iterator[Shelf]:
     with Shelf(path) as shelf:
         yield shelf
-
-
-class Counting:
-    """An embedder that writes down what it embeds."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self.name = inner.name
-        self.texts: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> Matrix:
-        self.texts += texts
-        return self._inner.embed(texts)
 
 
 def test_tools_come_back_as_they_were_in_the_order_they_came(path: Path) -> None:
