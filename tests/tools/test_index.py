@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from contextune.embed import Embedder, Matrix
 from contextune.tools import Catalog, ToolRetriever, bundled_toolbox
 from contextune.tools.index import ToolIndex
-from contextune.tools.text import tool_text
+from contextune.tools.text import spans, tool_text
 from contextune.types import Tool
 
 Vector = NDArray[np.float32]
@@ -49,7 +49,7 @@ class DictShelf:
 
 def named(tools: Sequence[Tool], text: str) -> list[str]:
     index = ToolIndex.of(Catalog(tools), np.zeros((len(tools), 1), np.float32))
-    return [index.catalog[place].id for place in index.named(text)]
+    return [index.catalog[place].id for place in index.named(spans(text))]
 
 
 ALL = (SEND, READ, UNREAD, SEARCH)
@@ -189,4 +189,4 @@ def test_progress_reaches_the_end_and_what_is_done_is_kept(word_embedder: Embedd
 def test_an_empty_catalogue(word_embedder: Embedder) -> None:
     index = ToolIndex.build(Catalog(), word_embedder)
     assert index.vectors.shape == (0, 512)
-    assert index.named("send_email") == []
+    assert index.named(spans("send_email")) == []

@@ -13,20 +13,20 @@ an application left out - does not even shift a weight.
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, get_args
+from functools import cached_property
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 Method = Literal["bm25t", "bm25"]
 
+_B = 0.75
 _NEWTON_STEPS = 4  # three come within 1e-7 of every root, and each step doubles the digits
 
 
 class LexicalIndex:
     """An inverted index over documents given as lists of words; immutable once built."""
-
-    __slots__ = ("_documents", "_frequencies", "_lengths", "_starts", "_terms")
 
     def __init__(self, documents: Sequence[Sequence[str]]) -> None:
         for document in documents:
@@ -57,7 +57,7 @@ class LexicalIndex:
         visible: NDArray[np.bool_] | None = None,
         method: Method = "bm25t",
         k1: float = 1.2,
-        b: float = 0.75,
+        b: float = _B,
     ) -> NDArray[np.float64]:
         """How well each document answers `query`: zero where it shares no word or is not visible, else above.
 
@@ -75,11 +75,19 @@ class LexicalIndex:
         if visible is not None and visible.shape != self._lengths.shape:
             raise ValueError(f"visible has shape {visible.shape}, but the index holds {len(self)} documents")
 
-        asked = Counter(word for word in query if word in self._terms)
+        asked = self._asked(query)
         if not asked:
             return np.zeros(len(self))
         times = np.fromiter(asked.values(), np.float64, len(asked))
-        term, document, frequency = self._postings([self._terms[word] for word in asked])
+        parts = [slice(self._starts[term], self._starts[term + 1]) for term in asked]
+        if visible is None and method == "bm25t" and b == _B:
+            document = np.concatenate([self._documents[part] for part in parts], dtype=np.intp)
+            weight = np.concatenate(
+                [self._weights[part] * once for part, once in zip(parts, times, strict=True)]
+            )
+            return np.bincount(document, weight, len(self)).astype(np.float64, copy=False)
+
+        term, document, frequency = self._postings(parts)
         lengths = self._lengths
         if visible is not None:
             seen = np.flatnonzero(visible[document])
@@ -87,21 +95,24 @@ class LexicalIndex:
             lengths = lengths[visible]
         if not len(document):
             return np.zeros(len(self))
+        postings = _Postings(term, frequency, self._lengths[document], len(asked))
+        weight = times[term] * _weigh(postings, lengths, method, k1, b)
+        # numpy's types do not know that weights make floats
+        return np.bincount(document, weight, len(self)).astype(np.float64, copy=False)
 
-        held = np.bincount(term, minlength=len(times))
-        df = np.maximum(held, 1)  # a term that no visible document holds weighs nothing below
-        relative_length = self._lengths[document] / lengths.mean()
-        frequency = frequency / (1 - b + b * relative_length)
-        if method == "bm25t":
-            means = np.bincount(term, np.log(1 + frequency), len(times)) / df
-            own_k1 = solve_k1(means)[term]
-            idf = np.log((len(lengths) + 1) / df)
-            gain = (own_k1 + 1) * frequency / (own_k1 + frequency)
-        else:
-            idf = np.log1p((len(lengths) - df + 0.5) / (df + 0.5))
-            gain = frequency / (k1 + frequency)
-        total = np.bincount(document, (times * idf)[term] * gain, len(self))
-        return total.astype(np.float64, copy=False)  # numpy's types do not know that weights make floats
+    def scores_of(self, query: Sequence[str], documents: NDArray[np.intp]) -> NDArray[np.float64]:
+        """By BM25T, how well each of a few documents answers `query`; the rest are not looked at."""
+        _refuse_text(query)
+        asked = np.zeros(len(self._terms), np.float32)
+        for term, times in self._asked(query).items():
+            asked[term] = times
+        starts, terms, weights = self._by_document
+        first = starts[documents]
+        sizes = starts[documents + 1] - first
+        row = np.repeat(np.arange(len(documents)), sizes)
+        place = np.arange(len(row)) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)
+        found = np.bincount(row, asked[terms[place]] * weights[place], len(documents))
+        return found.astype(np.float64, copy=False)
 
     def matched(self, query: Sequence[str], document: int) -> list[str]:
         """The query's words that stand in `document`, each once, in the query's order."""
@@ -117,18 +128,70 @@ class LexicalIndex:
         place = int(np.searchsorted(holders, document))
         return place < len(holders) and int(holders[place]) == document
 
+    def _asked(self, query: Sequence[str]) -> dict[int, int]:
+        """How often each of the query's words that the index knows is asked for, by its number."""
+        return {self._terms[word]: times for word, times in Counter(query).items() if word in self._terms}
+
     def _postings(
-        self, terms: Sequence[int]
+        self, parts: Sequence[slice]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-        """Which of `terms`, in which document, how often: one entry each."""
-        slices = [slice(self._starts[term], self._starts[term + 1]) for term in terms]
-        sizes = [part.stop - part.start for part in slices]
-        # the empty arrays stand first so that no term at all is no special case
-        documents = [np.empty(0, np.int32), *(self._documents[part] for part in slices)]
-        frequencies = [np.empty(0, np.float32), *(self._frequencies[part] for part in slices)]
-        which = np.repeat(np.arange(len(terms)), np.array(sizes, np.intp))
+        """Which of the asked terms, in which document, how often: one entry each."""
+        which = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])
         # wide types from here on: numpy would widen the narrow ones again at every use
-        return which, np.concatenate(documents, dtype=np.intp), np.concatenate(frequencies, dtype=np.float64)
+        documents = np.concatenate([self._documents[part] for part in parts], dtype=np.intp)
+        frequencies = np.concatenate([self._frequencies[part] for part in parts], dtype=np.float64)
+        return which, documents, frequencies
+
+    @cached_property
+    def _weights(self) -> NDArray[np.float64]:
+        """What each posting adds to its document's score while every document is visible."""
+        if not len(self._documents):
+            return np.empty(0)
+        held = np.diff(self._starts)
+        postings = _Postings(
+            np.repeat(np.arange(len(held)), held),
+            self._frequencies.astype(np.float64),
+            self._lengths[self._documents],
+            len(held),
+        )
+        return _weigh(postings, self._lengths, "bm25t", 0, _B)
+
+    @cached_property
+    def _by_document(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """Where each document's postings start; their terms and weights."""
+        order = np.argsort(self._documents, kind="stable")
+        terms = np.repeat(np.arange(len(self._terms), dtype=np.int32), np.diff(self._starts))
+        starts = np.searchsorted(self._documents[order], np.arange(len(self) + 1))
+        return starts, terms[order], self._weights[order]
+
+
+class _Postings(NamedTuple):
+    """Terms in documents, one entry each."""
+
+    term: NDArray[np.intp]
+    frequency: NDArray[np.float64]
+    length: NDArray[np.int32]
+    """Of the document."""
+    terms: int
+    """How many there are."""
+
+
+def _weigh(
+    postings: _Postings, lengths: NDArray[np.int32], method: Method, k1: float, b: float
+) -> NDArray[np.float64]:
+    """What each posting adds to the score of its document; `lengths` are those of the whole collection."""
+    term, documents = postings.term, len(lengths)
+    df = np.maximum(np.bincount(term, minlength=postings.terms), 1)  # a term nobody holds weighs nothing
+    frequency = postings.frequency / (1 - b + b * (postings.length / lengths.mean()))
+    if method == "bm25t":
+        means = np.bincount(term, np.log(1 + frequency), postings.terms) / df
+        own_k1 = solve_k1(means)[term]
+        idf = np.log((documents + 1) / df)
+        gain = (own_k1 + 1) * frequency / (own_k1 + frequency)
+    else:
+        idf = np.log1p((documents - df + 0.5) / (df + 0.5))
+        gain = frequency / (k1 + frequency)
+    return idf[term] * gain
 
 
 def solve_k1(target: NDArray[np.float64]) -> NDArray[np.float64]:

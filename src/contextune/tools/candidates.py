@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.search import top, words
+from contextune.search import top
 from contextune.tools.index import ToolIndex
 from contextune.tools.wish import Wish
 
@@ -23,11 +23,11 @@ def candidates(
         return places if visible is None else places[visible]
     depth = max(depth, NEAR)
     meaning = index.vectors @ wish.vector
-    lexical = index.fields["all"].scores(words(wish.text))
+    lexical = index.fields["all"].scores(wish.words)
     chosen = [
         top(meaning, depth, visible=visible),
         top(lexical, depth // 2, visible=visible),
-        np.array(index.named(wish.text), np.intp),
+        np.array(index.named(wish.spans), np.intp),
     ]
     if wish.context is not None and len(wish.context.items):
         in_context = index.vectors @ wish.in_context

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.search import identifier_words, words
 from contextune.tools.index import ToolIndex
 from contextune.tools.text import FIELDS
 from contextune.tools.wish import Floats, Past, Wish
@@ -76,7 +75,7 @@ class _Scene:
 
     def __init__(self, index: ToolIndex, wish: Wish, places: Places) -> None:
         self.index, self.wish, self.places = index, wish, places
-        self.said = words(wish.text)
+        self.said = wish.words
         self.vectors = index.vectors[places]
         self.meaning: Floats = (self.vectors @ wish.vector).astype(np.float64)
         self.numbers = list(map(int, places))
@@ -103,10 +102,9 @@ class _Scene:
 def _said(scene: _Scene) -> dict[str, Floats]:
     index, said = scene.index, scene.said
     spelled = frozenset(said)
-    lexical = {name: field.scores(said)[scene.places] for name, field in index.fields.items()}
+    lexical = {name: field.scores_of(said, scene.places) for name, field in index.fields.items()}
     names = [frozenset(index.name_words[place]) for place in scene.numbers]
     shared = np.array([len(name & spelled) for name in names], np.float64)
-    named = set(index.named(scene.wish.text))
     meaning = scene.meaning
     return {
         **scene.spread("meaning", meaning),
@@ -115,7 +113,7 @@ def _said(scene: _Scene) -> dict[str, Floats]:
         **{f"words in {field}": lexical[field] for field in FIELDS},
         "name said": shared / np.array([max(1, len(name)) for name in names]),
         "said in name": shared / max(1, len(spelled)),
-        "named": np.array([place in named for place in scene.numbers], np.float64),
+        "named": np.array([index.name(place) in scene.wish.spans for place in scene.numbers], np.float64),
         "length": scene.flat(len(said)),
         "described": np.log1p(index.lengths[scene.places]),
         "catalogue": scene.flat(float(np.log1p(len(index.catalog)))),
@@ -128,12 +126,9 @@ def _app(scene: _Scene) -> dict[str, Floats]:
     best = own.max(1)
     three = np.sort(own, axis=1)[:, ::-1][:, :3]
     mean = np.nanmean(np.where(np.isinf(three), np.nan, three), axis=1)
-    said = {
-        app: len(spelled & (name := frozenset(identifier_words(app)))) / max(1, len(name))
-        for app in set(scene.apps)
-    }
+    own_words = [index.app_words[app] for app in map(int, scene.app)]
     return {
-        "app said": np.array([said[app] for app in scene.apps], np.float64),
+        "app said": np.array([len(spelled & name) / max(1, len(name)) for name in own_words], np.float64),
         "app best": best - best.max(initial=-1.0),
         "app best three": mean - mean.max(initial=-1.0),
         "app tools": np.log1p(index.app_sizes[scene.app]),

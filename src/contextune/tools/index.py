@@ -1,6 +1,6 @@
 """What is worked out once for a catalogue: words by field, vectors, and names to recognise."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.embed import Embedder, Matrix
-from contextune.search import LexicalIndex, identifier_words, words
+from contextune.search import LexicalIndex, identifier_words
 from contextune.store import text_digest
 from contextune.tools.catalog import Catalog
-from contextune.tools.text import FIELDS, field_words, tool_text
+from contextune.tools.text import FIELDS, LONGEST_NAME, Span, field_words, tool_text
 from contextune.types import Progress
 
 _BATCH = 256
-_LONGEST_NAME = 8
-"""Longer names are looked for by their first so many words."""
 
 
 class VectorShelf(Protocol):
@@ -51,6 +49,8 @@ class ToolIndex:
     """Of each tool, by number."""
     app_sizes: NDArray[np.float64]
     """How many tools each application has."""
+    app_words: Sequence[frozenset[str]]
+    """Of each application's name."""
 
     @classmethod
     def build(
@@ -77,7 +77,7 @@ class ToolIndex:
         names: dict[tuple[str, ...], list[int]] = {}
         for place, name in enumerate(spelled):
             if name:
-                names.setdefault(name[:_LONGEST_NAME], []).append(place)
+                names.setdefault(name[:LONGEST_NAME], []).append(place)
         number = {app: n for n, app in enumerate(dict.fromkeys(tool.app for tool in catalog))}
         app = np.array([number[tool.app] for tool in catalog], np.int64)
         return cls(
@@ -90,19 +90,20 @@ class ToolIndex:
             apps=list(number),
             app=app,
             app_sizes=np.bincount(app, minlength=len(number)).astype(np.float64),
+            app_words=[frozenset(identifier_words(app)) for app in number],
         )
 
-    def named(self, text: str) -> list[int]:
-        """The tools whose whole name stands in `text`, longest name first."""
-        asked = words(text)
-        spelled = identifier_words(text)
+    def named(self, spans: Iterable[Span]) -> list[int]:
+        """The tools whose whole name is one of these, longest name first."""
         found: dict[int, int] = {}
-        for row in (asked, spelled) if asked != spelled else (asked,):
-            for start in range(len(row)):
-                for end in range(start + 1, min(start + _LONGEST_NAME, len(row)) + 1):
-                    for place in self.names.get(tuple(row[start:end]), ()):
-                        found[place] = max(end - start, found.get(place, 0))
+        for span in spans:
+            for place in self.names.get(span, ()):
+                found[place] = max(len(span), found.get(place, 0))
         return sorted(found, key=lambda place: (-found[place], place))
+
+    def name(self, place: int) -> Span:
+        """What of a tool's name is looked for in a request."""
+        return self.name_words[place][:LONGEST_NAME]
 
 
 def _embedded(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.search import reciprocal_rank_fusion, similarities, top, words
+from contextune.search import reciprocal_rank_fusion, similarities, top
 from contextune.tools.candidates import candidates
 from contextune.tools.features import NAMES, Matrix, measure
 from contextune.tools.index import ToolIndex
@@ -45,7 +45,7 @@ Method = Callable[[Search], Ranking]
 
 def bm25(search: Search) -> Ranking:
     """Words in common, by BM25T."""
-    query, lexical = words(search.wish.text), search.index.fields["all"]
+    query, lexical = search.wish.words, search.index.fields["all"]
     scores = lexical.scores(query, visible=search.visible)
 
     def reasons(place: int) -> tuple[str, ...]:
@@ -90,8 +90,10 @@ def learned(search: Search) -> Ranking:
         lowest = float(scores.min()) - 1
         found += [(place, lowest) for place, _ in semantic(replace(search, visible=rest)).found]
 
+    explain = ranker.explained(index, wish, places, matrix, plain)
+
     def reasons(place: int) -> tuple[str, ...]:
-        return ranker.reasons(index, wish, places, matrix, number[place]) if place in number else ()
+        return explain(number[place]) if place in number else ()
 
     return Ranking(found[: search.depth], reasons, ranker.abstain.any_fits(matrix, plain))
 

@@ -1,10 +1,9 @@
 """The learned ranking of tools: LambdaMART over `features.NAMES`, with what it says of each tool in words."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from contextune.errors import RankerError
 from contextune.rank import Ranker
-from contextune.search import words
+from contextune.sources import asset
 from contextune.tools.abstain import Abstain
 from contextune.tools.features import NAMES, Matrix
 from contextune.tools.index import ToolIndex
@@ -51,21 +50,27 @@ class ToolRanker:
             ) from None
         return cls(Ranker.load(folder / "tools.json.gz", NAMES), abstain, about)
 
-    def reasons(
-        self, index: ToolIndex, wish: Wish, places: NDArray[np.intp], matrix: Matrix, wanted: int
-    ) -> tuple[str, ...]:
-        """What put a candidate, by number, where it is."""
-        order = np.argsort(-self.scores.score(matrix))[:_TYPICAL]
-        parts = self.scores.contributions(matrix[[wanted, *map(int, order)]])
-        above: Floats = parts[0] - parts[1:].mean(0)
-        found: list[str] = []
-        for number in np.argsort(-above):
-            if above[number] <= 0 or len(found) == _REASONS:
-                break
-            said = _said(NAMES[int(number)], index, wish, int(places[wanted]), matrix[wanted])
-            if said and said not in found:
-                found.append(said)
-        return tuple(found)
+    def explained(
+        self, index: ToolIndex, wish: Wish, places: NDArray[np.intp], matrix: Matrix, scores: Floats
+    ) -> Callable[[int], tuple[str, ...]]:
+        """What put a candidate, by number, where it is; worked out when it is asked for."""
+
+        @cache
+        def typical() -> Floats:
+            return self.scores.contributions(matrix[np.argsort(-scores)[:_TYPICAL]]).mean(0)
+
+        def reasons(wanted: int) -> tuple[str, ...]:
+            above: Floats = self.scores.contributions(matrix[[wanted]])[0] - typical()
+            found: list[str] = []
+            for number in np.argsort(-above):
+                if above[number] <= 0 or len(found) == _REASONS:
+                    break
+                said = _said(NAMES[int(number)], index, wish, int(places[wanted]), matrix[wanted])
+                if said and said not in found:
+                    found.append(said)
+            return tuple(found)
+
+        return reasons
 
 
 def _said(name: str, index: ToolIndex, wish: Wish, place: int, row: NDArray[np.float32]) -> str | None:
@@ -75,7 +80,7 @@ def _said(name: str, index: ToolIndex, wish: Wish, place: int, row: NDArray[np.f
     if name.startswith("meaning"):
         return f"close in meaning to what was said ({float(row[0]):.2f})"
     if name.startswith(("words", "name said", "said in name")):
-        shared = index.fields["all"].matched(words(wish.text), place)
+        shared = index.fields["all"].matched(wish.words, place)
         telling = [word for word in shared if len(word) > 3]
         return f"shares the words: {', '.join(telling[:4])}" if telling else None
     if name == "named" and value:
@@ -95,4 +100,4 @@ def _said(name: str, index: ToolIndex, wish: Wish, place: int, row: NDArray[np.f
 @cache
 def default_tool_ranker() -> ToolRanker:
     """The ranker in the package, loaded once."""
-    return ToolRanker.load(Path(str(files("contextune") / "assets" / "tool_ranker")))
+    return ToolRanker.load(asset("tool_ranker"))

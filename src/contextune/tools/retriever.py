@@ -7,7 +7,6 @@ import numpy as np
 
 from contextune.embed import Embedder, RememberingEmbedder, default_embedder
 from contextune.errors import InvalidRequestError
-from contextune.search import identifier_words
 from contextune.tools.catalog import Catalog
 from contextune.tools.index import ToolIndex, VectorShelf
 from contextune.tools.methods import DEFAULT, METHODS, Search
@@ -101,8 +100,8 @@ class ToolRetriever:
         vector = self.embedder.embed([text])[0]
         wish = Wish(text, vector, self._context(context), past, apps or {})
         ranking = self._method(Search(self.index, wish, visible, k, self._ranker))
-        named = [place for place in self.index.named(text) if visible[place]] if self._named else []
-        order = _with_named(self.catalog, [place for place, _ in ranking.found], named, k)
+        named = [place for place in self.index.named(wish.spans) if visible[place]] if self._named else []
+        order = _with_named(self.index, [place for place, _ in ranking.found], named, k)
         scores = dict(ranking.found)
         hits = [Hit(tool, 1.0, ("always offered",)) for tool in offered]
         taken = {tool.id for tool in offered}
@@ -135,9 +134,9 @@ def _once(*words: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def _with_named(catalog: Catalog, order: list[int], named: list[int], k: int) -> list[int]:
+def _with_named(index: ToolIndex, order: list[int], named: list[int], k: int) -> list[int]:
     """No tool that is named is missed: names only a tool can have lead, plain words are kept in sight."""
-    telling = [place for place in named if len(identifier_words(catalog[place].name)) > 1]
+    telling = [place for place in named if len(index.name(place)) > 1]
     rest = [place for place in order if place not in telling]
     head = [*telling, *rest][:k]
     plain = [place for place in named if place not in telling]

@@ -9,6 +9,10 @@ from contextune.types import Tool
 _ABOUT_WORDS = 24
 _DESCRIPTION_WORDS = 80
 FIELDS = ("name", "description", "parameters")
+LONGEST_NAME = 8
+"""Longer names are looked for by their first so many words."""
+Span = tuple[str, ...]
+"""Words that follow each other."""
 
 
 def tool_text(tool: Tool) -> str:
@@ -29,6 +33,17 @@ def field_words(tool: Tool) -> dict[str, list[str]]:
         "description": words(" ".join([tool.description, tool.about, *tool.examples])),
         "parameters": _parameter_words(tool.parameters),
     }
+
+
+def spans(text: str) -> frozenset[Span]:
+    """Whatever in a text could be the name of a tool."""
+    read, spelled = words(text), identifier_words(text)
+    return frozenset(
+        tuple(row[start:end])
+        for row in ((read, spelled) if read != spelled else (read,))
+        for start in range(len(row))
+        for end in range(start + 1, min(start + LONGEST_NAME, len(row)) + 1)
+    )
 
 
 def _parameter_words(schema: Mapping[str, Any]) -> list[str]:

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contextune.embed import Matrix
+from contextune.search import words
+from contextune.tools.text import Span, spans
 from contextune.types import Item
 
 Floats = NDArray[np.float64]
@@ -73,7 +76,17 @@ class Wish:
     apps: Mapping[str, float] = field(default_factory=dict[str, float])
     """How probable it is, by the words alone, that the request has to do with each application."""
 
-    @property
+    @cached_property
+    def words(self) -> Sequence[str]:
+        """What is said, word by word."""
+        return words(self.text)
+
+    @cached_property
+    def spans(self) -> frozenset[Span]:
+        """Whatever in it could be the name of a tool."""
+        return spans(self.text)
+
+    @cached_property
     def in_context(self) -> Matrix:
         """What is said, with the items it hangs on."""
         if self.context is None or not len(self.context.items):
