@@ -11,6 +11,7 @@ import numpy as np
 
 from contextune.apps import APPS
 from contextune.embed import Embedder, Matrix
+from contextune.rank import Settings
 from contextune.signals.utterance import KINDS
 from contextune.sources import asset, read_persona
 from contextune.tools import bundled_toolbox
@@ -20,6 +21,7 @@ from contextune.train.fold_vectors import FoldVectors
 from contextune.train.public_tools import folded
 from contextune.train.toolsets import Toolset
 
+QUICK = Settings(rounds=3, seeds=1, smallest_leaf=5)
 Row = dict[str, Any]
 _WIDTH = 64
 """Enough that no two random directions are like each other."""
