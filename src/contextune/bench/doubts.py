@@ -61,7 +61,7 @@ def judge(
     *,
     progress: Progress | None = None,
 ) -> Judgement:
-    """Everything by models that have not seen the persona, the request or the server."""
+    """Everything by models that have not seen the persona or the request."""
     examples = shown([*people, *map(without_context, people), *public])
     doubts = Doubts.of(examples, by_fold(examples, progress=progress), embedder)
     chance = doubts.unseen()

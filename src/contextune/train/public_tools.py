@@ -2,6 +2,8 @@
 
 ToolBench's are kept apart by server, as a user's own catalogue is one that no model has seen;
 ToolLens's and MetaTool's by request, as their tests ask for tools that were seen in training.
+A request to several servers is left out of the fold of each, and kept by one of these folds: of its
+other servers, that fold may have seen other requests.
 """
 
 from hashlib import sha256

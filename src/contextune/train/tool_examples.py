@@ -1,7 +1,8 @@
 """Requests with the tools that serve them, as a ranker of tools can be trained and judged on.
 
 Every vector is by an embedder that has not seen the request: of a persona by the embedder of its
-fold; of a public training request by the embedder that was trained without it, or its servers.
+fold; of a public training request by an embedder that was trained without it and, on ToolBench, without
+any request to one of its servers. Of the others it may have seen some.
 """
 
 import math
