@@ -94,6 +94,8 @@ def test_only_the_queries_are_left(answer: str) -> None:
         "I'm sorry, but I cannot help with that.",
         "I’m sorry.",
         "As an AI language model, I have no house.",
+        "I'm glad to hear that. I'm glad to hear that. I'm glad",
+        "I'm here to help.\nI'd love to hear about your party.\nCan you tell me your budget?",
         "Here are some ideas:",
         "None.",
         "N/A",

@@ -56,7 +56,8 @@ _REMARK = re.compile(
     r"|these (?:\w+ ){0,3}(?:apis?|tools?|lines?|descriptions?|intents?|aims?|queries|are|can|will|should)\b"
     r"|(?:this|the above) (?:list|set|covers|should|will|would)|(?:each|all|any) of these"
     r"|is there (?:any|some)thing|would you like|do you (?:want|need)|if you (?:need|have|want|would)"
-    r"|i(?: am|'m) (?:sorry|unable|not able|an? (?:ai|language|assistant|text))|i apologi"
+    r"|i(?: am|'m) (?:sorry|glad|happy|ready|here to|unable|not able|an? (?:ai|language|assistant|text))"
+    r"|i apologi|i(?:'d| would) love to (?:help|hear)|can you (?:provide|tell|give)|what(?: i|')s your"
     r"|i (?:can ?not|can't|do not|don't) (?:help|assist|answer|provide|access|have|know|understand|see)"
     r"|as an? (?:ai|language)|sorry|unfortunately|in (?:summary|conclusion)|overall,|with these"
     r"|(?:human|user)\s*:|(?:none|n/a|null|nothing)\W*$",
