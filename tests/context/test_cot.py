@@ -12,8 +12,8 @@ import pytest
 from tests.openai_server import OpenAIServer, Reply
 
 from contextune.context.cot import OPTIONS, ChainOfThought
-from contextune.context.thoughts import FILE
 from contextune.errors import LanguageModelError, MissingExtraError, StoreError
+from contextune.llm.answers import FILE
 from contextune.types import Request, Turn
 
 SECRET = "the diagnosis of Dr. Okonkwo"

@@ -13,17 +13,19 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 from contextune.apps import APPS
-from contextune.context.thoughts import Thoughts
-from contextune.endpoint import open_endpoint
 from contextune.errors import LanguageModelError
+from contextune.llm.answers import Answers
+from contextune.llm.chat import Chat, Draft, Message, Sampling
+from contextune.llm.endpoint import EndpointChat
 from contextune.llm.fence import fenced, inert
 from contextune.signals.facts import part_of_day
 from contextune.types import Request
 
-OPTIONS: Mapping[str, Any] = MappingProxyType({"temperature": 0, "max_tokens": 160})
+_SAMPLING = Sampling(most=160)
+OPTIONS: Mapping[str, Any] = MappingProxyType({"temperature": 0, "max_tokens": _SAMPLING.most})
 """What a server is asked with beside the messages; a model that wants others gets them by `options`."""
 INSTRUCTIONS = """\
 A person asks an assistant for something, and leaves out what it is about; the rest lies somewhere in their \
@@ -40,9 +42,9 @@ _log = logging.getLogger(__name__)
 
 
 class ChainOfThought:
-    """Asks an OpenAI-compatible chat server what a request hangs on. Safe to share between threads.
+    """Asks a language model what a request hangs on. Safe to share between threads if the model is.
 
-    The server gets the words of the request, the weekday and part of the day, the name of the place
+    The model gets the words of the request, the weekday and part of the day, the name of the place
     (never coordinates) and the names of the applications. No item, contact or earlier turn is sent.
     Answers are remembered in memory. They are personal, so they are written to disk only if a
     `folder` is given, and `forget` erases them.
@@ -50,7 +52,7 @@ class ChainOfThought:
 
     def __init__(
         self,
-        model: str,
+        model: str | Chat,
         *,
         base_url: str | None = None,
         api_key: str | None = None,
@@ -60,16 +62,19 @@ class ChainOfThought:
         size: int = 512,
         folder: Path | None = None,
     ) -> None:
-        """`base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY.
+        """`model` is any `Chat`, or the name of a model on an OpenAI-compatible server.
 
-        `timeout` is in seconds, for each try; `size` is how many answers are remembered in memory.
+        For a name, `base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY, and `timeout`
+        is in seconds, for each try. `size` is how many answers are remembered in memory.
         """
-        self._client, self._server, self._errors = open_endpoint(
-            "chat", LanguageModelError, base_url=base_url, api_key=api_key, timeout=timeout, retries=retries
-        )
-        self._model = model
-        self._options = dict(options)
-        self._thoughts = Thoughts(size=size, folder=folder)
+        if isinstance(model, str):
+            changed = {name: options.get(name) for name in {*OPTIONS, *options}}
+            changed = {name: value for name, value in changed.items() if value != OPTIONS.get(name)}
+            model = EndpointChat(
+                model, base_url=base_url, api_key=api_key, timeout=timeout, retries=retries, options=changed
+            )
+        self._chat = model
+        self._thoughts = Answers(size=size, folder=folder)
         self._lock = Lock()
         self.failures = 0
         """How many requests went on without a thought since this was made; the log says why."""
@@ -79,11 +84,11 @@ class ChainOfThought:
         if not apps:
             raise LanguageModelError("there is no application to look in: name those of the user")
         asked = _question(request, apps)
-        settings = [self._server, self._model, INSTRUCTIONS, asked, self._options]
-        digest = sha256(json.dumps(settings, default=str).encode()).hexdigest()
+        digest = sha256(json.dumps([self._chat.name, INSTRUCTIONS, asked]).encode()).hexdigest()
         thought = self._thoughts.get(request.user, digest)
         if thought is None:
-            thought = self._checked(self._ask(asked), apps)
+            answer = self._chat.ask([Message("system", INSTRUCTIONS), Message("user", asked)], _SAMPLING)
+            thought = self._checked(answer.drafts[0], apps)
             self._thoughts.put(request.user, digest, thought)
         return thought
 
@@ -102,32 +107,11 @@ class ChainOfThought:
         """Erase the answers to a user's requests, in memory and on disk; without a user, to everybody's."""
         self._thoughts.forget(user)
 
-    def _ask(self, asked: str) -> str:
-        messages = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": asked}]
-        try:
-            reply = cast("Any", self._client.chat.completions).create(
-                model=self._model, messages=messages, **self._options
-            )
-            choice = reply.choices[0]
-            answer, cut = choice.message.content, choice.finish_reason == "length"
-        except self._errors as error:
-            # a server may echo what it refuses, so its own words are left out
-            status = getattr(error, "status_code", None)
-            reason = f"HTTP {status}" if status else str(error).rstrip(".")
-            raise LanguageModelError(
-                f"{self._server} did not answer: {reason}; "
-                f"check the address, the key, the model {self._model!r} and the options"
-            ) from None
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-            raise self._useless("is no chat completion") from None
-        if not isinstance(answer, str):
-            raise self._useless("has no text")
-        if cut:
+    def _checked(self, draft: Draft, apps: Sequence[str]) -> str:
+        if not draft.whole:
             raise self._useless("was cut off: a sentence or two were asked for")
-        return answer
-
-    def _checked(self, answer: str, apps: Sequence[str]) -> str:
-        answer = inert(re.sub(r"<think>.*?</think>", "", answer, flags=re.DOTALL))  # some models think aloud
+        # some models think aloud
+        answer = inert(re.sub(r"<think>.*?</think>", "", draft.text, flags=re.DOTALL))
         if not answer:
             raise self._useless("is empty")
         if len(answer) > _LONGEST:
@@ -139,7 +123,7 @@ class ChainOfThought:
 
     def _useless(self, why: str) -> LanguageModelError:
         return LanguageModelError(
-            f"the answer of {self._server} {why}; try another model than {self._model!r}, or other options"
+            f"the answer of {self._chat.name} {why}; try another model, or other options"
         )
 
 

@@ -1,7 +1,7 @@
-"""What a language model thought of requests, remembered: in memory, and on disk only where a folder is given.
+"""What language models answered, remembered: in memory, and on disk only where a folder is given.
 
-A thought says what somebody asked for, so it is theirs: it is filed under the user, given to nobody
-else, and can be erased. On disk the request itself is kept as a digest only.
+An answer says what somebody asked for, so it is theirs: it is filed under the user, given to nobody
+else, and can be erased. On disk the question itself is kept as a digest only.
 """
 
 import logging
@@ -15,14 +15,14 @@ from typing import TypeVar
 
 from contextune.errors import StoreError
 
-FILE = "thoughts.db"
+FILE = "answers.db"
 _ON_DISK = 10_000
 _log = logging.getLogger(__name__)
 Value = TypeVar("Value")
 
 
-class Thoughts:
-    """The latest `size` thoughts, by user and digest; where there is a `folder`, the latest 10,000 in it."""
+class Answers:
+    """The latest `size` answers, by user and digest; where there is a `folder`, the latest 10,000 in it."""
 
     def __init__(self, *, size: int = 512, folder: Path | None = None) -> None:
         self._size = size
@@ -33,46 +33,46 @@ class Thoughts:
             self._prepare(self._file)
 
     def get(self, user: str, digest: str) -> str | None:
-        """The thought, if it is remembered."""
+        """The answer, if it is remembered."""
         with self._lock:
-            thought = self._kept.get((user, digest))
-        if thought is None and self._file:
-            query = "SELECT thought FROM thoughts WHERE user = ? AND digest = ?"
+            answer = self._kept.get((user, digest))
+        if answer is None and self._file:
+            query = "SELECT answer FROM answers WHERE user = ? AND digest = ?"
             row = _or_none(self._file, lambda disk: disk.execute(query, (user, digest)).fetchone())
-            thought = str(row[0]) if row else None
-        if thought is not None:
-            self._keep(user, digest, thought)
-        return thought
+            answer = str(row[0]) if row else None
+        if answer is not None:
+            self._keep(user, digest, answer)
+        return answer
 
-    def put(self, user: str, digest: str, thought: str) -> None:
-        """Remember it; a disk that fails is logged, and the thought is remembered in memory."""
-        self._keep(user, digest, thought)
+    def put(self, user: str, digest: str, answer: str) -> None:
+        """Remember it; a disk that fails is logged, and the answer is remembered in memory."""
+        self._keep(user, digest, answer)
 
         def write(disk: sqlite3.Connection) -> None:
-            disk.execute("INSERT OR REPLACE INTO thoughts VALUES (?, ?, ?)", (user, digest, thought))
+            disk.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (user, digest, answer))
             disk.execute(
-                "DELETE FROM thoughts WHERE rowid <= (SELECT max(rowid) FROM thoughts) - ?", (_ON_DISK,)
+                "DELETE FROM answers WHERE rowid <= (SELECT max(rowid) FROM answers) - ?", (_ON_DISK,)
             )
 
         if self._file:
             _or_none(self._file, write)
 
     def forget(self, user: str | None = None) -> None:
-        """Erase what was thought for a user, or for everybody; a disk that fails is an error here."""
+        """Erase what was answered for a user, or for everybody; a disk that fails is an error here."""
         with self._lock:
             for key in [key for key in self._kept if user in (None, key[0])]:
                 del self._kept[key]
         if self._file:
             try:
                 with closing(_open(self._file)) as disk:
-                    disk.execute("DELETE FROM thoughts WHERE ? IN ('', user)", (user or "",))
+                    disk.execute("DELETE FROM answers WHERE user = coalesce(?, user)", (user,))
                     disk.execute("VACUUM")
             except sqlite3.Error as error:
                 raise StoreError(f"{str(self._file)!r}: {error}: delete the file by hand") from None
 
-    def _keep(self, user: str, digest: str, thought: str) -> None:
+    def _keep(self, user: str, digest: str, answer: str) -> None:
         with self._lock:
-            self._kept[user, digest] = thought
+            self._kept[user, digest] = answer
             self._kept.move_to_end((user, digest))
             while len(self._kept) > self._size:
                 self._kept.popitem(last=False)
@@ -83,15 +83,15 @@ class Thoughts:
             file.touch(mode=0o600)
             with closing(_open(file)) as disk:
                 disk.execute(
-                    "CREATE TABLE IF NOT EXISTS thoughts"
-                    " (user TEXT, digest TEXT, thought TEXT NOT NULL, PRIMARY KEY (user, digest))"
+                    "CREATE TABLE IF NOT EXISTS answers"
+                    " (user TEXT, digest TEXT, answer TEXT NOT NULL, PRIMARY KEY (user, digest))"
                 )
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{str(file)!r}: {error}: name a folder that thoughts can be kept in") from None
+            raise StoreError(f"{str(file)!r}: {error}: name a folder that answers can be kept in") from None
 
 
 def _or_none(file: Path, ask: Callable[[sqlite3.Connection], Value]) -> Value | None:
-    """What the disk says; thinking again is better than failing, so a broken disk says nothing."""
+    """What the disk says; asking again is better than failing, so a broken disk says nothing."""
     try:
         with closing(_open(file)) as disk:
             return ask(disk)

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from contextune.errors import LanguageModelError
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -27,6 +29,13 @@ class Sampling:
     most: int = 256
     """Tokens in an answer."""
 
+    def __post_init__(self) -> None:
+        """A model would fail on what cannot be, each in its own way."""
+        if not (self.temperature >= 0 and 0 < self.top_p <= 1 and self.top_k >= 0):
+            raise LanguageModelError(f"{self} cannot be drawn by: temperature ≥ 0, top_p ≤ 1, top_k ≥ 0")
+        if self.drafts < 1 or self.most < 1:
+            raise LanguageModelError(f"{self} asks for no answer: drafts and most are 1 or more")
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -42,6 +51,7 @@ class Reply:
     """The drafts of an answer, and what they took in tokens, as far as the model says."""
 
     drafts: tuple[Draft, ...]
+    """At least one, and as many as were asked for; by a schema, those of them that fit."""
     read: int = 0
     written: int = 0
 
@@ -68,3 +78,14 @@ class Chat(Protocol):
     ) -> Reply:
         """Answer the last message; with a JSON Schema, every draft is JSON that fits it."""
         ...
+
+
+def sendable(messages: Sequence[Message]) -> list[Message]:
+    """Messages without halves of characters (lone surrogates), which neither tokenizers nor JSON take."""
+    if not messages:
+        raise LanguageModelError("there is nothing to answer: pass at least one message")
+    return [Message(message.role, _whole(message.content)) for message in messages]
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
