@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import WordEmbedder
+from tests.llm.chat_server import ChatServer
 from tests.tools.fake_writer import Broken, Mute, Writer
 from tests.tools.tiny_ranker import tiny_ranker
 
 from contextune.errors import InvalidDataError, InvalidRequestError
-from contextune.llm import Sampling
+from contextune.llm import CachedChat, EndpointChat, Sampling
 from contextune.llm.prompts import describe_messages, intent_messages
 from contextune.tools import Found, Only, Queries, QueryGenerator, ToolRetriever, search_all
 from contextune.tools.querygen import KINDS
@@ -100,7 +102,7 @@ def test_an_answer_that_was_cut_off_loses_its_last_line() -> None:
 
 def test_answers_are_remembered_by_user_and_forgotten() -> None:
     chat = Writer(BOTH)
-    generator = QueryGenerator(chat, size=3)
+    generator = QueryGenerator(chat)
     for user in ("ines", "rui", "ines", "rui"):
         generator.queries(PARTY, user)
     assert len(chat.asked) == 2
@@ -112,15 +114,38 @@ def test_answers_are_remembered_by_user_and_forgotten() -> None:
     generator.forget()
     generator.queries(PARTY, "rui")
     assert len(chat.asked) == 4
-    for text in ("a b", "c d", "e f", "a b"):  # the oldest goes
-        generator.queries(text, "rui")
-    assert len(chat.asked) == 7
-    generator.queries(PARTY, "rui")
-    assert len(chat.asked) == 8
+
+
+def test_answers_may_be_kept_on_disk(tmp_path: Path) -> None:
+    chat = Writer(BOTH)
+    kept = QueryGenerator(CachedChat(chat, folder=tmp_path))
+    wrote = kept.queries(PARTY, "ines")
+    again = QueryGenerator(CachedChat(chat, folder=tmp_path))
+    assert again.queries(PARTY, "ines") == wrote
+    assert len(chat.asked) == 1
+    again.forget("ines")
+    QueryGenerator(CachedChat(chat, folder=tmp_path)).queries(PARTY, "ines")
+    assert len(chat.asked) == 2
+
+
+def test_over_http(retriever: ToolRetriever) -> None:
+    with ChatServer() as server:
+        server.texts = [f"Sure, here you are:\n\n1. **{GUESTS}**\n2. **{FOOD}**\n\nI hope this helps!"]
+        chat = EndpointChat("tiny", base_url=server.url, api_key="key", retries=0)
+        generator = QueryGenerator(chat)
+        found = search_all(retriever, generator.queries(PARTY), 3)
+        generator.queries(PARTY)
+        assert names(found.hits) == ["invite", "order", "small_talk"]
+        (asked,) = server.asked
+        assert asked["messages"][1] == {"role": "user", "content": f"<request> {PARTY} </request>"}
+        assert asked["temperature"] == 0
+        server.answer = lambda _: (500, {"error": PARTY})
+        assert generator.queries("Wake me at six").texts == ("Wake me at six",)
+        assert generator.failures == 1
 
 
 def test_one_generator_serves_many_threads() -> None:
-    generator = QueryGenerator(Writer(BOTH), size=2)
+    generator = QueryGenerator(Writer(BOTH))
     texts = [f"party {n % 5}" for n in range(200)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(generator.queries, texts))

@@ -5,13 +5,13 @@ It describes the tools it would want; each description is searched for by itself
 """
 
 import logging
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Literal
 
 from contextune.errors import InvalidRequestError, LanguageModelError
+from contextune.llm.cache import CachedChat
 from contextune.llm.chat import Chat, Draft, Sampling
 from contextune.llm.prompts import describe_messages, intent_messages
 from contextune.search import interleave
@@ -55,7 +55,7 @@ class QueryGenerator:
     """Asks a language model for queries. Safe to share between threads if the model is.
 
     The model gets the words of the request and nothing else: no user, no item, no tool. What it wrote is
-    remembered in memory, by user; `forget` erases it.
+    remembered by user, in memory, or where a `CachedChat` that is given keeps it; `forget` erases it.
     """
 
     def __init__(
@@ -66,24 +66,17 @@ class QueryGenerator:
         sampling: Sampling = PLAIN,
         with_request: bool = True,
         request_first: bool = False,
-        size: int = 512,
     ) -> None:
-        """`with_request` searches for the request's own words as well: last, as the paper does, or first.
-
-        `size` is how many answers are remembered.
-        """
+        """`with_request` searches for the request's own words as well: last, as the paper does, or first."""
         if kind not in KINDS:
             raise InvalidRequestError(
                 f"there are no queries of the kind {kind!r}: choose {' or '.join(KINDS)}"
             )
-        self.chat = chat
-        self.kind = kind
+        self._chat = chat if isinstance(chat, CachedChat) else CachedChat(chat)
         self._messages = KINDS[kind]
         self._sampling = replace(sampling, drafts=1)
         self._with_request = with_request
         self._request_first = request_first
-        self._size = size
-        self._kept: OrderedDict[tuple[str, str], Queries] = OrderedDict()
         self._lock = Lock()
         self.failures = 0
         """How many requests were searched for by their own words alone, as no answer was to be had."""
@@ -92,30 +85,19 @@ class QueryGenerator:
         """What to search for; the request alone where the model fails, or says nothing that can be used."""
         if not text.strip():
             raise InvalidRequestError("there is no text to write queries for: pass what the user said")
-        with self._lock:
-            kept = self._kept.get((user, text))
-        if kept is None:
-            try:
-                drafts = self.chat.ask(self._messages(text), self._sampling).drafts
-            except LanguageModelError as error:
-                with self._lock:
-                    self.failures += 1
-                _log.warning("a request is searched for by its own words alone: %s", error)
-                return Queries.of(text, "")
-            answer = _whole_lines(drafts[0]) if drafts else ""
-            kept = Queries.of(text, answer, with_request=self._with_request, first=self._request_first)
-        with self._lock:
-            self._kept[user, text] = kept
-            self._kept.move_to_end((user, text))
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
-        return kept
+        try:
+            drafts = self._chat.of(user).ask(self._messages(text), self._sampling).drafts
+        except LanguageModelError as error:
+            with self._lock:
+                self.failures += 1
+            _log.warning("a request is searched for by its own words alone: %s", error)
+            drafts = ()
+        answer = _whole_lines(drafts[0]) if drafts else ""
+        return Queries.of(text, answer, with_request=self._with_request, first=self._request_first)
 
     def forget(self, user: str | None = None) -> None:
         """Erase what was written for a user's requests; without a user, for everybody's."""
-        with self._lock:
-            for key in [key for key in self._kept if user in (None, key[0])]:
-                del self._kept[key]
+        self._chat.forget(user)
 
 
 def search_all(
