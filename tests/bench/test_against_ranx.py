@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contextune.bench.metrics import Judged, metric
 from contextune.bench.report import write
 from contextune.bench.results import evaluate
+from contextune.search.metrics import Judged, metric
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from tests.train.tiny_tools import api, ask, world, write
 
-from contextune.bench.metrics import metric
 from contextune.bench.public_tools import METRICS, TESTS, public_tables, run
 from contextune.bench.report import write as write_table
 from contextune.bench.results import Table
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
+from contextune.search.metrics import metric
 from contextune.tools import ToolRetriever
 from contextune.train.public_tools import training_toolsets
 from contextune.train.toolsets import read_toolset

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from contextune.bench.context import Judgements
-from contextune.bench.metrics import Judged, metric
 from contextune.errors import InvalidDataError
+from contextune.search.metrics import Judged, metric
 from contextune.sources import asset, bundled_personas, training_personas
 from contextune.train.embedder_data import FOLDS
 from contextune.train.fold_vectors import FoldVectors, bundled_folds

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from contextune.bench.metrics import Run
 from contextune.context.ranker import lists
 from contextune.rank import FusionWeights
+from contextune.search.metrics import Run
 from contextune.signals import FAMILIES
 from contextune.train.examples import Example
 from contextune.train.ranker import GRID, KS, Measured, Unseen, fit

@@ -4,9 +4,9 @@ import math
 import re
 from dataclasses import dataclass
 
-from contextune.bench.metrics import METRICS, metric
 from contextune.bench.stats import Interval
 from contextune.errors import InvalidRequestError
+from contextune.search.metrics import METRICS, metric
 
 ABSTENTION = "abstention"
 """The share of the requests that no tool serves of which the retriever says so."""

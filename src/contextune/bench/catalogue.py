@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.bench.bars import ABSTENTION, Bar, Verdict
-from contextune.bench.metrics import metric
 from contextune.bench.queries import Query
 from contextune.bench.results import ALL, Table, evaluate
 from contextune.bench.stats import Interval, bootstrap
 from contextune.embed import Embedder, RememberingEmbedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError
+from contextune.search.metrics import metric
 from contextune.tools import Catalog, Found, ToolRetriever
 from contextune.tools.index import ToolIndex, VectorShelf
 from contextune.tools.retriever import DEFAULT

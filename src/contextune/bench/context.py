@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from contextune.bench.metrics import Qrels, Run
 from contextune.bench.results import Table, evaluate
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
 from contextune.pipeline import Tuner
+from contextune.search.metrics import Qrels, Run
 from contextune.sources import Persona, load_persona
 from contextune.store import SQLiteStore
 from contextune.train.fold_vectors import FoldVectors

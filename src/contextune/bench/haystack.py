@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from contextune.bench.metrics import Run
 from contextune.search import reciprocal_rank_fusion
+from contextune.search.metrics import Run
 from contextune.signals import features
 from contextune.train.fold_vectors import FoldVectors
 from contextune.train.haystack import haystack

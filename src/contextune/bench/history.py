@@ -13,12 +13,12 @@ from typing import ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from contextune.bench.metrics import Run
 from contextune.bench.results import Table, evaluate
 from contextune.context.history import in_context, vector_in_context
 from contextune.embed import Embedder, Matrix, RememberingEmbedder, default_embedder
 from contextune.errors import InvalidDataError
 from contextune.search import similarities, top
+from contextune.search.metrics import Run
 from contextune.types import Progress, Request, Turn
 
 ALONE, GOLD = "Request alone", "Rewritten by a person"

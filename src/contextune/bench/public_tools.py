@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.bench.metrics import Run
 from contextune.bench.results import Table, evaluate
 from contextune.embed import Embedder, RememberingEmbedder, default_embedder
+from contextune.search.metrics import Run
 from contextune.tools import ToolRetriever
 from contextune.tools.index import VectorShelf
 from contextune.train.toolsets import ToolQuery, Toolset, read_toolset

@@ -15,9 +15,9 @@ from typing import Any
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from contextune.bench.metrics import Qrels, Run, metric
 from contextune.bench.results import ALL, LEVEL, Cell, Table
 from contextune.errors import InvalidDataError
+from contextune.search.metrics import Qrels, Run, metric
 
 MARK = "†"
 ALPHA = 0.05

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from contextune.bench.metrics import Floats, Judged, Metric, Qrels, Run, metric
 from contextune.bench.stats import Interval, bootstrap, paired_test
 from contextune.errors import InvalidDataError
+from contextune.search.metrics import Floats, Judged, Metric, Qrels, Run, metric
 
 ALL = "all"
 """The kind that stands for all queries together."""

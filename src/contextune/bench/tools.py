@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from contextune.bench.metrics import Run
 from contextune.bench.results import Table, evaluate
 from contextune.embed import Embedder
 from contextune.rank import Ranker
 from contextune.search import words
+from contextune.search.metrics import Run
 from contextune.tools import Catalog, bundled_toolbox
 from contextune.tools.index import ToolIndex
 from contextune.tools.wish import Context

@@ -16,11 +16,11 @@ from contextune.bench import history as history_bench
 from contextune.bench import latency as latency_bench
 from contextune.bench import plots
 from contextune.bench import store as store_bench
-from contextune.bench.metrics import Run
 from contextune.bench.untuned import untuned_embedder
 from contextune.cli import bench_tools, show
 from contextune.context import DEFAULT, METHODS
 from contextune.errors import ContextuneError
+from contextune.search.metrics import Run
 from contextune.sources import Persona, bundled_personas, read_personas
 from contextune.train.examples import from_folds
 from contextune.train.fold_vectors import bundled_folds

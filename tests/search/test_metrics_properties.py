@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from contextune.bench.metrics import Judged, metric
+from contextune.search.metrics import Judged, metric
 
 MEASURES = ("recall", "ndcg", "ndcg_exp", "hit", "comp", "mmrr", "mrr", "map")
 THINGS = [f"t{number}" for number in range(12)]

@@ -6,9 +6,9 @@ from math import log2
 import numpy as np
 import pytest
 
-from contextune.bench import metrics
-from contextune.bench.metrics import Judged, Metric, metric
+from contextune.search import metrics
 from contextune.errors import InvalidDataError
+from contextune.search.metrics import Judged, Metric, metric
 
 QRELS = {"graded": {"x": 3, "y": 1, "z": 2, "w": 0}, "single": {"s": 1}}
 RUN = {"graded": ["other", "z", "w", "y", "another"], "single": ["other", "another", "s"]}
