@@ -16,11 +16,14 @@ from hypothesis import strategies as st
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.types import (
     Answer,
+    Argument,
     Contact,
     Hit,
     Item,
+    Missing,
     Plan,
     Request,
+    Source,
     Tool,
     Turn,
     Use,
@@ -211,7 +214,12 @@ VALUES = [
     REQUEST,
     TOOL,
     Hit(ITEM, 0.5, ("why",)),
-    Plan("get_event", {"event_name": "Glaze night"}, 0.9),
+    Plan(
+        "get_event",
+        {"event_name": Argument("Glaze night", (Source("item", "c1", "event_name"),), 0.9)},
+        0.9,
+        (Missing("date", "For which day?"),),
+    ),
     Answer(REQUEST, (Hit(ITEM, 0.5),), (Hit(TOOL, 1.0),), Plan("get_event"), {"context": 0.1}),
 ]
 

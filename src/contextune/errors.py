@@ -33,6 +33,10 @@ class LanguageModelError(ContextuneError):
     """A language model that cannot be reached, or whose answer is of no use."""
 
 
+class PlanError(ContextuneError):
+    """A call that does not fit the tool it is for."""
+
+
 class MissingExtraError(ContextuneError):
     """An optional dependency that is not installed."""
 

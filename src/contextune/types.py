@@ -363,12 +363,58 @@ class Hit(Generic[Thing]):
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """Where a value was read: in a field of an item or contact, in words that were said, or both together.
+
+    `kind` is one of item, contact, said, time, place, profile, choice (one of the values a schema names)
+    and frame (words put together by a pattern).
+    """
+
+    kind: str
+    item: str | None = None
+    """The id of the item, or the name of the contact."""
+    field: str | None = None
+    words: str = ""
+    """Those of the request, or of the field, that it was read from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One value of a call, where it comes from, and how probable it is that it is right."""
+
+    value: Any = field(hash=False)
+    sources: tuple[Source, ...] = ()
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """An argument the call cannot do without and nothing says: what to ask the user for it."""
+
+    argument: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """The call to make."""
+    """The call to make. With something `missing` it is not to be made before the user has been asked."""
 
     api: str
-    args: Mapping[str, Any] = field(default_factory=_nothing, hash=False)
+    arguments: Mapping[str, Argument] = field(default_factory=_nothing, hash=False)
     confidence: float = 1.0
+    missing: tuple[Missing, ...] = ()
+    tool: str = ""
+    """The id of the tool in its catalogue, which tells two of one name apart."""
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The values alone, by name."""
+        return {name: argument.value for name, argument in self.arguments.items()}
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is nothing left to ask."""
+        return not self.missing
 
 
 @dataclass(frozen=True, slots=True)

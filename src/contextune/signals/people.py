@@ -80,7 +80,7 @@ def _named(scene: Scene) -> Floats:
 
 
 def _related(scene: Scene) -> Floats:
-    said = frozenset(word for spoken in scene.words for word in _synonyms(spoken)) - _IDLE
+    said = frozenset(word for spoken in scene.words for word in synonyms(spoken)) - _IDLE
     return _hits(scene.facts.people.by_relation, said, len(scene.facts.people.contacts))
 
 
@@ -92,6 +92,6 @@ def _hits(where: dict[str, list[int]], said: frozenset[str], contacts: int) -> F
 
 
 @lru_cache(maxsize=1024)
-def _synonyms(word: str) -> frozenset[str]:
+def synonyms(word: str) -> frozenset[str]:
     """The word, and other words for the same relation."""
     return frozenset({word}.union(*(group.split() for group in _SAME if word in group.split())))

@@ -1,0 +1,103 @@
+"""What a tool takes, and plans that keep to it or do not."""
+
+from typing import Any
+
+import pytest
+
+from contextune.errors import PlanError
+from contextune.plan.schema import check, faults, fits, parameters
+from contextune.tools import bundled_toolbox
+from contextune.types import Argument, Missing, Plan, Tool
+
+TOOLS = {tool.name: tool for tool in bundled_toolbox()}
+
+
+def plan(api: str, missing: tuple[Missing, ...] = (), **args: Any) -> Plan:
+    return Plan(api, {name: Argument(value) for name, value in args.items()}, missing=missing)
+
+
+def kinds(**properties: Any) -> dict[str, str]:
+    tool = Tool(
+        "t", "d", parameters={"type": "object", "properties": properties, "$defs": {"P": {"enum": ["a"]}}}
+    )
+    return {parameter.name: parameter.kind for parameter in parameters(tool)}
+
+
+def test_the_toolbox_says_what_it_takes() -> None:
+    found = {parameter.name: parameter for parameter in parameters(TOOLS["create_event"])}
+    assert {name: (one.kind, one.required) for name, one in found.items()} == {
+        "event_name": ("free", True),
+        "start_time": ("moment", True),
+        "location": ("text", False),
+        "participants": ("list", False),
+    }
+    assert found["event_name"].said == "event name"
+
+
+def test_other_catalogues_are_read_by_type_format_and_name() -> None:
+    text = {"type": "string"}
+    assert kinds(
+        body=text,
+        subject=text,
+        dueDate=text,
+        start_time=text,
+        mode={"enum": ["a", "b"]},
+        n={"type": "integer"},
+    ) == {
+        "body": "free",
+        "subject": "text",
+        "dueDate": "day",
+        "start_time": "moment",
+        "mode": "choice",
+        "n": "integer",
+    }
+    assert kinds(x={"anyOf": [{"type": "null"}, {"type": "number"}]}, y={"$ref": "#/$defs/P"}) == {
+        "x": "number",
+        "y": "choice",
+    }
+    assert kinds(x={"type": ["null", "boolean"]}, y={"type": "object"}, z={"$ref": "#/nowhere"}) == {
+        "x": "boolean",
+        "y": "other",
+        "z": "other",
+    }
+
+
+def test_a_plan_that_fits_passes() -> None:
+    fine = plan("create_event", event_name="Glaze", start_time="2024-05-17T18:00", participants=["Rui"])
+    assert check(fine, TOOLS["create_event"]) is fine
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        (plan("read_note", title="x"), "calls 'read_note'"),
+        (plan("create_event", event_name="x"), "'start_time' is a required"),
+        (plan("create_event", event_name="x", start_time="at six"), "is not a 'date-time'"),
+        (plan("create_event", event_name="x", start_time="2024-05-17"), "is not a 'date-time'"),
+        (
+            plan("create_event", event_name="x", start_time="2024-05-17T18:00", participants="Rui"),
+            "not of type",
+        ),
+        (plan("create_event", event_name="x", start_time="2024-05-17T18:00", colour="red"), "no argument"),
+    ],
+)
+def test_a_plan_that_does_not_is_refused_with_the_reason(given: Plan, fault: str) -> None:
+    with pytest.raises(PlanError, match=fault):
+        check(given, TOOLS["create_event"])
+
+
+def test_what_is_asked_for_is_not_a_fault() -> None:
+    asked = (Missing("start_time", "When does it start?"),)
+    assert faults(plan("create_event", asked, event_name="x"), TOOLS["create_event"]) == []
+    assert faults(plan("create_event", asked), TOOLS["create_event"]) == [
+        "'event_name' is a required property"
+    ]
+    both = plan("create_event", asked, event_name="x", start_time="2024-05-17T18:00")
+    assert faults(both, TOOLS["create_event"]) == ["asks for 'start_time', which is given"]
+
+
+def test_a_value_is_checked_by_itself() -> None:
+    when = parameters(TOOLS["list_events"])[0]
+    assert fits("2024-05-17", when)
+    assert not fits("2024-05-32", when)
+    assert not fits(17, when)
