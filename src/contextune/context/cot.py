@@ -83,11 +83,12 @@ class ChainOfThought:
         """Where to look, and for what, in a sentence or two; `apps` are the user's applications."""
         if not apps:
             raise LanguageModelError("there is no application to look in: name those of the user")
-        asked = _question(request, apps)
-        digest = sha256(json.dumps([self._chat.name, INSTRUCTIONS, asked]).encode()).hexdigest()
+        asked = thought_messages(request, apps)
+        said = [self._chat.name, *(one.content for one in asked)]
+        digest = sha256(json.dumps(said).encode()).hexdigest()
         thought = self._thoughts.get(request.user, digest)
         if thought is None:
-            answer = self._chat.ask([Message("system", INSTRUCTIONS), Message("user", asked)], _SAMPLING)
+            answer = self._chat.ask(asked, _SAMPLING)
             thought = self._checked(answer.drafts[0], apps)
             self._thoughts.put(request.user, digest, thought)
         return thought
@@ -127,7 +128,8 @@ class ChainOfThought:
         )
 
 
-def _question(request: Request, apps: Sequence[str]) -> str:
+def thought_messages(request: Request, apps: Sequence[str] = tuple(APPS)) -> list[Message]:
+    """What a model is asked: where, in which of the applications, to look for what the request leaves out."""
     # the hour would make every request a new one, and the model needs no more than this
     lines = [
         f"Applications: {', '.join(map(inert, apps))}",
@@ -135,7 +137,8 @@ def _question(request: Request, apps: Sequence[str]) -> str:
     ]
     if isinstance(request.place, str):
         lines.append(f"Place: {inert(request.place.replace('_', ' '))}")
-    return "\n".join([*lines, fenced("request", inert(request.text))])
+    question = "\n".join([*lines, fenced("request", inert(request.text))])
+    return [Message("system", INSTRUCTIONS), Message("user", question)]
 
 
 def _names(app: str) -> list[str]:

@@ -1,0 +1,88 @@
+"""LoRA (Hu et al., 2021), plainly: beside each frozen matrix a narrow pair learns, and can be added in."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+WHERE = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+"""The matrices of a decoder, by the names most models give them."""
+
+
+class Pair(nn.Module):
+    """A frozen linear layer and the two narrow matrices that are learnt beside it."""
+
+    def __init__(self, base: nn.Linear, rank: int, scale: float) -> None:
+        super().__init__()
+        self.base = base
+        self.scale = scale
+        self.down = nn.Parameter(torch.empty(rank, base.in_features, device=base.weight.device))
+        self.up = nn.Parameter(torch.zeros(base.out_features, rank, device=base.weight.device))
+        nn.init.kaiming_uniform_(self.down, a=5**0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What the layer gives, and what was learnt."""
+        return self.base(x) + self.scale * (x @ self.down.T.to(x.dtype)) @ self.up.T.to(x.dtype)
+
+    @property
+    def merged(self) -> Tensor:
+        """One matrix that does the same."""
+        return self.base.weight + self.scale * (self.up @ self.down).to(self.base.weight.dtype)
+
+
+class Adapter:
+    """The pairs beside a model's layers. Everything else of the model is frozen."""
+
+    def __init__(self, model: nn.Module, *, rank: int, alpha: float) -> None:
+        self.rank, self.alpha = rank, alpha
+        for weight in model.parameters():
+            weight.requires_grad_(False)
+        self.pairs = dict(_attached(model, rank, alpha / rank))
+        if not self.pairs:
+            raise ValueError(f"the model has none of the layers {', '.join(WHERE)}: nothing could be learnt")
+
+    def parameters(self) -> list[nn.Parameter]:
+        """What is learnt."""
+        return [weight for pair in self.pairs.values() for weight in (pair.down, pair.up)]
+
+    def state(self) -> dict[str, Tensor]:
+        """What was learnt, by layer."""
+        return {
+            f"{name}.{side}": getattr(pair, side).detach().clone()
+            for name, pair in self.pairs.items()
+            for side in ("down", "up")
+        }
+
+    @torch.no_grad()
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Take over what was learnt before."""
+        if set(state) != set(self.state()):
+            raise ValueError("the adapter was made for another model: its layers are called differently")
+        for name, pair in self.pairs.items():
+            pair.down.copy_(state[f"{name}.down"])
+            pair.up.copy_(state[f"{name}.up"])
+
+    @torch.no_grad()
+    def pour(self, plain: nn.Module) -> None:
+        """Give a plain model of the same kind the weights of this one, what was learnt added in."""
+        for name, pair in self.pairs.items():
+            cast("nn.Linear", plain.get_submodule(name)).weight.copy_(pair.merged)
+
+    def save(self, file: Path) -> None:
+        """In half precision, as safetensors."""
+        from safetensors.torch import save_file
+
+        about = {"rank": str(self.rank), "alpha": str(self.alpha)}
+        half = {name: tensor.half().contiguous().cpu() for name, tensor in self.state().items()}
+        save_file(half, str(file), about)
+
+
+def _attached(model: nn.Module, rank: int, scale: float) -> Iterator[tuple[str, Pair]]:
+    for name, layer in list(model.named_modules()):
+        owner, _, last = name.rpartition(".")
+        if last in WHERE and isinstance(layer, nn.Linear):
+            pair = Pair(layer, rank, scale)
+            setattr(model.get_submodule(owner), last, pair)
+            yield name, pair

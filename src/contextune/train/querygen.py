@@ -1,0 +1,327 @@
+"""Tunes a language model to write queries for tools (Kachuee et al.): by example, then by what they find.
+
+SFT learns request → descriptions of the tools that serve it. Alignment (the paper's Algorithm 1) lets the
+model draft, searches with every draft, keeps the best one of each request, and learns from those; and again.
+
+    python -m contextune.train.querygen DATA.json ENCODER MODEL OUT [--config FILE.toml]
+
+`DATA.json` is of `querygen_data`, `ENCODER` the folder of the sentence encoder that searches, `MODEL` any
+causal model of `transformers`, by name or folder. What was done is found in `OUT`, and not done again.
+"""
+
+import argparse
+import json
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from contextune.llm.chat import Message
+from contextune.llm.prompts import describe_messages, intent_messages
+from contextune.search.metrics import recall
+from contextune.tools.lines import parse
+from contextune.train.drafting import Draw
+from contextune.train.encoder import Encoder
+from contextune.train.reward import Retrieval, Wanted
+from contextune.train.writer import Lesson, Tuning, Writer
+
+_JUDGED = ("dev", "id_test", "test", "ood")
+KINDS = {"descriptions": describe_messages, "intents": intent_messages}
+TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which drafts are learnt from."""
+
+    drafts: int = 1
+    """The best so many of each request."""
+    least: float = 0.05
+    """Reward below which a draft is dropped."""
+    top: float = 100.0
+    """Percent of the drafts that are left, the best ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that decides what comes out."""
+
+    kind: str = "descriptions"
+    rank: int = 16
+    alpha: float = 32.0
+    sft: Tuning = field(default_factory=Tuning)
+    warm: Tuning = field(default_factory=Tuning)
+    align: Tuning = field(default_factory=lambda: Tuning(rate=5e-4))
+    lens: int = 8_000
+    """ToolLens's requests in SFT."""
+    warmup: int = 400
+    """Requests a small model is shown first, so that it writes lines at all; the paper's needs none."""
+    iterations: int = 5
+    drafts: Draw = field(default_factory=lambda: Draw(drafts=24, batch=6144))
+    aligned_lens: int = 1_500
+    """ToolLens's requests in an iteration."""
+    reward: str = "mmrr"
+    filter: Filter = field(default_factory=Filter)
+    lessons: int = 2_000
+    """Authored lessons mixed into SFT and into each iteration: chains of thought, implicit requests."""
+    request_first: bool = True
+    ablations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """Other rewards and filters, by name: each tried for one iteration, on the drafts of the first."""
+    judged: int = 800
+    """Requests of each set that are judged."""
+    seed: int = 0
+
+
+class Run:
+    """One model, one set of data, and a folder for what comes of them."""
+
+    def __init__(
+        self, config: Config, data: Mapping[str, Any], encoder: Path, model: Path, out: Path
+    ) -> None:
+        self.config, self.out = config, out
+        out.mkdir(parents=True, exist_ok=True)
+        self._start = time.perf_counter()
+        searcher = Encoder(encoder, 1, 1, 128).to("cuda" if torch.cuda.is_available() else "cpu")
+        self.tools: dict[str, list[str]] = {name: part["tools"] for name, part in data["sets"].items()}
+        self.wanted = {name: _wanted(part) for name, part in data["sets"].items()}
+        self.lessons = [_lesson(row) for row in data["lessons"]]
+        self.retrieval = Retrieval(searcher, self.tools)
+        gguf = next(iter(sorted(model.glob("*.gguf"))), None) if model.is_dir() else None
+        self.writer = Writer(model, file=gguf and gguf.name, rank=config.rank, alpha=config.alpha)
+        self.say("ready")
+
+    def say(self, what: str, **figures: Any) -> None:
+        """One line to the log and the screen."""
+        line = json.dumps({"at": round(time.perf_counter() - self._start, 1), "what": what, **figures})
+        with (self.out / "log.jsonl").open("a", encoding="utf-8") as log:
+            log.write(line + "\n")
+        print(line, flush=True)  # noqa: T201  # the machine it runs on has no other console
+
+    def part(self, name: str, *splits: str) -> list[Wanted]:
+        """Requests of some parts of a set."""
+        return [one for one in self.wanted[name] if one.split in splits]
+
+    def ask(self, wanted: Sequence[Wanted]) -> list[list[Message]]:
+        """The prompts of requests."""
+        return [KINDS[self.config.kind](one.text) for one in wanted]
+
+    def queries(self, one: Wanted, answer: str) -> list[str]:
+        """What is searched for: what was written, and the request."""
+        found = [query for query in parse(answer, one.text) if query != one.text]
+        return [one.text, *found] if self.config.request_first else [*found, one.text]
+
+    def write(self, wanted: Sequence[Wanted], how: Draw) -> list[list[list[str]]]:
+        """Of each request so many drafts, each as what is searched for."""
+        written = self.writer.write(self.ask(wanted), how)
+        return [
+            [self.queries(one, text) for text in drafts] for one, drafts in zip(wanted, written, strict=True)
+        ]
+
+    def examples(self, name: str, wanted: Sequence[Wanted]) -> list[Lesson]:
+        """Requests with their tools, a line each."""
+        return [
+            (messages, "\n".join(dict.fromkeys(_line(self.tools[name][n]) for n in sorted(one.relevant))))
+            for one, messages in zip(wanted, self.ask(wanted), strict=True)
+        ]
+
+    def judge(self, model: str, temperature: float) -> dict[str, float]:
+        """Write for every request that is judged, keep what was written, and say how much of it is found."""
+        judged = {
+            name: self.part(name, "dev", "id_test", "test", "ood")[: self.config.judged]
+            for name in self.wanted
+        }
+        asked = [one for part in judged.values() for one in part]
+        how = Draw(temperature=temperature, seed=self.config.seed)
+        answers = iter(self.writer.write(self.ask(asked), how))
+        found: dict[str, float] = {}
+        with (self.out / "queries.jsonl").open("a", encoding="utf-8") as kept:
+            for name, wanted in judged.items():
+                written = [next(answers)[0] for _ in wanted]
+                rows = [self.queries(one, answer) for one, answer in zip(wanted, written, strict=True)]
+                worth = recall(self.retrieval.judged(name, wanted, rows), 5)
+                for split in sorted({one.split for one in wanted}):
+                    chosen = [one.split == split for one in wanted]
+                    found[f"{name} {split}"] = round(100 * float(worth[chosen].mean()), 2)
+                lines = {one.id: parse(answer, "") for one, answer in zip(wanted, written, strict=True)}
+                row = {"model": model, "temperature": temperature, "set": name, "lines": lines}
+                kept.write(json.dumps(row) + "\n")
+        self.say(
+            "judged", model=model, temperature=temperature, recall5=found, speed=round(self.writer.speed)
+        )
+        return found
+
+    def calibrate(self, model: str, temperatures: Sequence[float] = TEMPERATURES) -> float:
+        """The temperature at which most is found of the requests kept for it, the lower one of equals."""
+        wanted = self.part("toolbench", "dev")
+        found: dict[float, float] = {}
+        for temperature in temperatures:
+            drafts = self.write(wanted, Draw(temperature=temperature, drafts=4))
+            worth = self.retrieval.rewards("toolbench", wanted, drafts)["recall"]
+            found[temperature] = float(np.concatenate(worth).mean())
+        best = max(found, key=lambda temperature: (round(found[temperature], 3), -temperature))
+        self.say("calibrated", model=model, recall=found, best=best)
+        return best
+
+    def save(self, model: str) -> None:
+        """Keep the adapter."""
+        self.writer.adapter.save(self.out / f"{model}.safetensors")
+
+    def sft(self) -> None:
+        """Learn from the descriptions of the right tools."""
+        config = self.config
+        lens = self.part("toollens", "train")[: config.lens]
+        bench = self.part("toolbench", "train")
+        given = [*self.examples("toolbench", bench), *self.examples("toollens", lens)]
+        self.writer.reset()
+        loss = self.writer.learn([*given, *self.lessons[: config.lessons]], config.sft, seed=config.seed)
+        self.say("sft", lessons=len(given), loss=loss)
+        self.save("sft")
+
+    def warm(self) -> None:
+        """Show a few examples, so that lines are written."""
+        given = self.examples("toolbench", self.part("toolbench", "train")[: self.config.warmup])
+        self.writer.reset()
+        loss = self.writer.learn([*given, *self.lessons[:400]], self.config.warm, seed=self.config.seed)
+        self.say("warm", lessons=len(given), loss=loss)
+
+    def align(self, until: float) -> None:
+        """Algorithm 1, for so many iterations or seconds."""
+        best: tuple[float, str] = (-1.0, "")
+        warm, first = self.writer.adapter.state(), list[Any]()
+        for iteration in range(1, self.config.iterations + 1):
+            if time.perf_counter() - self._start > until:
+                self.say("out of time", iteration=iteration)
+                break
+            pool = self.drafted(iteration)
+            first = first or pool
+            kept = self.kept(pool, self.config.reward, self.config.filter)
+            mixed = self.lessons[(iteration * self.config.lessons) % max(1, len(self.lessons)) :]
+            loss = self.writer.learn(
+                [*kept, *mixed[: self.config.lessons]], self.config.align, seed=self.config.seed + iteration
+            )
+            model = f"align-{iteration}"
+            self.say("aligned", iteration=iteration, kept=len(kept), loss=loss)
+            self.save(model)
+            found = self.judge(model, 0.1)
+            best = max(best, (found.get("toolbench dev", 0.0), model))
+        self.say("best", model=best[1], recall5=best[0])
+        final = self.writer.adapter.state()
+        self.ablate(first, warm, until)
+        self.writer.load(final)
+
+    def drafted(self, iteration: int) -> "Pool":
+        """Drafts for the training requests; all rewards of all of them are kept."""
+        pool: Pool = []
+        for name, most in (("toolbench", None), ("toollens", self.config.aligned_lens)):
+            wanted = self.part(name, "train")
+            if most is not None:
+                wanted = wanted[(iteration - 1) * most : iteration * most]
+            if not wanted:
+                continue
+            how = replace(self.config.drafts, seed=self.config.seed + iteration)
+            drafts = self.write(wanted, how)
+            speed = self.writer.speed
+            worth = self.retrieval.rewards(name, wanted, drafts)
+            spread = np.histogram(np.concatenate(worth["mmrr"]), np.linspace(0, 1, 11))[0]
+            self.say(
+                "drafted",
+                iteration=iteration,
+                set=name,
+                requests=len(wanted),
+                tokens_per_second=round(speed),
+                mean={metric: round(float(np.concatenate(rows).mean()), 4) for metric, rows in worth.items()},
+                best=round(float(np.mean([rows.max() for rows in worth["mmrr"]])), 4),
+                spread=(spread / spread.sum()).round(4).tolist(),
+            )
+            for n, one in enumerate(wanted):
+                lines = ["\n".join(query for query in row if query != one.text) for row in drafts[n]]
+                pool.append((one, lines, {metric: worth[metric][n] for metric in worth}))
+        return pool
+
+    def kept(self, pool: "Pool", reward: str, how: Filter) -> list[Lesson]:
+        """The drafts that are learnt from."""
+        chosen: list[tuple[float, Wanted, str]] = []
+        for one, drafts, worth in pool:
+            seen: set[str] = set()
+            for n in np.argsort(-worth[reward], kind="stable"):
+                value, text = float(worth[reward][n]), drafts[n]
+                if len(seen) < how.drafts and text and text not in seen and value >= how.least:
+                    seen.add(text)
+                    chosen.append((value, one, text))
+        floor = np.percentile([value for value, _, _ in chosen], 100 - how.top) if chosen else 0.0
+        left = [(one, text) for value, one, text in chosen if value >= floor]
+        asked = self.ask([one for one, _ in left])
+        return [(messages, text) for messages, (_, text) in zip(asked, left, strict=True)]
+
+    def ablate(self, pool: "Pool", warm: dict[str, Tensor], until: float) -> None:
+        """One iteration under other rewards and filters, from the same drafts."""
+        for name, changed in self.config.ablations.items():
+            if time.perf_counter() - self._start > until:
+                self.say("out of time", ablation=name)
+                break
+            reward = str(changed.get("reward", self.config.reward))
+            other = {key: value for key, value in changed.items() if key != "reward"}
+            kept = self.kept(pool, reward, replace(self.config.filter, **other))
+            self.writer.load(warm)
+            self.writer.learn(kept, self.config.align, seed=self.config.seed)
+            self.say("ablated", name=name, kept=len(kept))
+            self.judge(f"ablation {name}", 0.1)
+
+
+Pool = list[tuple[Wanted, list[str], dict[str, NDArray[np.float64]]]]
+"""Requests, their drafts, and what these are worth by each metric."""
+
+
+def _wanted(part: Mapping[str, Any]) -> list[Wanted]:
+    return [
+        Wanted(row["id"], row["text"], row["split"], frozenset(row["relevant"])) for row in part["queries"]
+    ]
+
+
+def _lesson(row: Mapping[str, Any]) -> Lesson:
+    return [Message(role, content) for role, content in row["asked"]], row["answer"]
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split()[:19])
+
+
+def read_config(file: Path | None) -> Config:
+    """A TOML file of `Config`, with tables for its parts."""
+    given: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8")) if file else {}
+    tables = {"sft": Tuning, "warm": Tuning, "align": Tuning, "drafts": Draw, "filter": Filter}
+    plain = Config()
+    for name in tables:
+        if name in given:
+            given[name] = replace(getattr(plain, name), **given[name])
+    return replace(plain, **given)
+
+
+def main() -> None:
+    """Zero-shot, SFT and alignment, one after the other."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    for name in ("data", "encoder", "model", "out"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("--config", type=Path, help="a TOML file that changes the recipe")
+    parser.add_argument("--until", type=float, default=1e9, help="seconds after which nothing long is begun")
+    given = parser.parse_args()
+    data = json.loads(given.data.read_text(encoding="utf-8"))
+    run = Run(read_config(given.config), data, given.encoder, given.model, given.out)
+    run.judge("zero-shot", 0.6)
+    run.sft()
+    run.judge("sft", run.calibrate("sft"))
+    run.warm()
+    run.judge("warm", 0.1)
+    run.align(given.until)
+    run.calibrate("alignment")
+
+
+if __name__ == "__main__":
+    main()
