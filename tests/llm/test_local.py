@@ -14,6 +14,7 @@ from safetensors import numpy as safetensors
 from contextune.errors import LanguageModelError
 from contextune.llm import LocalChat, Message, Sampling
 from contextune.llm.smollm2 import files
+from contextune.llm.smollm2.adapter import Adapter
 from contextune.llm.smollm2.engine import Engine, Reading
 from contextune.llm.smollm2.tokens import Tokens
 
@@ -148,9 +149,9 @@ def test_shared_between_threads(local: LocalChat) -> None:
         assert list(pool.map(say, words)) == alone
 
 
-def adapter(path: Path, layer: int = 29, **parts: Any) -> Path:
+def adapter(path: Path) -> Path:
     pair = {"down": np.ones((2, 576), np.float16), "up": np.ones((1536, 2), np.float16)}
-    names = {f"model.layers.{layer}.mlp.gate_proj.{side}": part for side, part in (pair | parts).items()}
+    names = {f"model.layers.29.mlp.gate_proj.{side}": part for side, part in pair.items()}
     cast("Any", safetensors).save_file(names, path, {"rank": "2", "alpha": "4"})
     return path
 
@@ -161,11 +162,13 @@ def test_an_adapter_is_merged_in(local: LocalChat, models: Path, tmp_path: Path)
     assert tuned.ask(CAPITAL, Sampling(most=7)).text != local.ask(CAPITAL, Sampling(most=7)).text
 
 
-def test_an_adapter_for_another_model(models: Path, tmp_path: Path) -> None:
-    file = adapter(tmp_path / "a.safetensors", layer=0, down=np.ones((2, 960), np.float16))
-    with pytest.raises(LanguageModelError, match=r"for another model: gate of layer 0 is \(1536, 960\)"):
-        LocalChat(adapter=file, folder=models)
-    assert not [path for path in models.iterdir() if path.name.startswith("tmp")]
+def test_what_an_adapter_changes(tmp_path: Path) -> None:
+    change = Adapter(adapter(tmp_path / "a.safetensors"))
+    weights = np.zeros((1536, 576), np.float32)
+    assert (change.changed(weights, 29, "gate") == 4).all()  # 1 · 1 for both of its ranks, doubled by alpha
+    assert change.changed(weights, 28, "gate") is weights
+    with pytest.raises(LanguageModelError, match=r"for another model: gate of layer 29 is \(1536, 576\)"):
+        change.changed(weights[:960], 29, "gate")
 
 
 def test_no_adapter(models: Path, tmp_path: Path) -> None:
@@ -173,6 +176,11 @@ def test_no_adapter(models: Path, tmp_path: Path) -> None:
     file.write_bytes(b"what is this")
     with pytest.raises(LanguageModelError, match="is no adapter"):
         LocalChat(adapter=file, folder=models)
+
+
+def test_an_adapter_that_is_not_there(models: Path, tmp_path: Path) -> None:
+    with pytest.raises(LanguageModelError, match=r"cannot be read: .*'.*gone.safetensors'"):
+        LocalChat(adapter=tmp_path / "gone.safetensors", folder=models)
 
 
 def test_a_folder_that_is_broken(models: Path, tmp_path: Path) -> None:

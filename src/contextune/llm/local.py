@@ -43,7 +43,7 @@ class LocalChat:
     ) -> None:
         """`adapter` is a LoRA in a file of safetensors, by default the one in the package if it has one.
 
-        `folder` is where files are kept, by default in the user's cache; `threads` 0 is one a core.
+        `folder` is where files are kept, by default the user's cache; `threads` 0 is one a core, up to four.
         """
         if adapter == "shipped":
             adapter = ADAPTER if ADAPTER.is_file() else None

@@ -1,5 +1,6 @@
 """Runs the graph: tokens in, scores of what may come next out. What was read is kept, and read once."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -18,9 +19,9 @@ class Engine:
     """A graph that is loaded."""
 
     def __init__(self, folder: Path, *, threads: int = 0) -> None:
-        """`threads` 0 leaves the number to onnxruntime, which takes one a core."""
+        """`threads` 0 is one a core, and four at most: matrices so small are soon multiplied."""
         options = _runtime.SessionOptions()
-        options.intra_op_num_threads = threads
+        options.intra_op_num_threads = threads or min(4, os.cpu_count() or 1)
         # threads that spin while they wait are a tenth faster alone, and twice as slow where others work too
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self.session = _runtime.InferenceSession(folder / MODEL, options, providers=["CPUExecutionProvider"])

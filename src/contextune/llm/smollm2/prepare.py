@@ -30,8 +30,8 @@ _NORMS = {"before": "attn_norm", "between": "ffn_norm"}
 
 def prepared(folder: Path, adapter: Path | None, progress: Progress | None = None) -> Path:
     """The folder of the model with this adapter, made now if it is not there."""
+    place = folder / f"smollm2-{fingerprint(adapter)}"
     try:
-        place = folder / f"smollm2-{fingerprint(adapter)}"
         if not place.is_dir():
             _prepare(find_weights(folder), adapter, place, progress or _silent)
     except OSError as error:
@@ -43,8 +43,11 @@ def prepared(folder: Path, adapter: Path | None, progress: Progress | None = Non
 
 def fingerprint(adapter: Path | None) -> str:
     """Tells models apart: by weights, adapter, and how the files were made."""
-    parts = f"{_RECIPE} {SHA256}".encode() + (adapter.read_bytes() if adapter else b"")
-    return sha256(parts).hexdigest()[:12]
+    try:
+        tuned = adapter.read_bytes() if adapter else b""
+    except OSError as error:
+        raise LanguageModelError(f"the adapter cannot be read: {error}") from error
+    return sha256(f"{_RECIPE} {SHA256}".encode() + tuned).hexdigest()[:12]
 
 
 def _prepare(weights: Path | None, adapter: Path | None, place: Path, progress: Progress) -> None:
