@@ -157,7 +157,7 @@ def row(tools: int, exact: float, approximate: float, recall: float) -> ScaleRow
     return ScaleRow(
         tools,
         50.0,
-        Whole(1.5, None, 2.5, Times(12.345, 20, 80)) if tools < 50_000 else None,
+        Whole(1.5, None, 2.5, Times(12.345, 20, 80), Times(6.789, 9, 140)) if tools < 50_000 else None,
         3.0,
         vector_bytes=4_000_000,
         graph_bytes=1_000_000,
@@ -181,7 +181,17 @@ def test_tables_show_every_figure() -> None:
     for table in to_rich([row(1000, 1.25, 2, 1.0), row(1_000_000, 90, 2.75, 0.991)]):
         console.print(table)
     text = console.export_text()
-    for figure in ("1,000,000", "20,000.0", "12.35", "90.00", "2.75", "0.991", "–", "50 texts a second"):
+    for figure in (
+        "1,000,000",
+        "20,000.0",
+        "12.35",
+        "6.79",
+        "90.00",
+        "2.75",
+        "0.991",
+        "–",
+        "50 texts a second",
+    ):
         assert figure in text
     assert "from 1,000,000 tools on" in text
-    assert [len(table.columns) for table in to_rich([])] == [9, 11]
+    assert [len(table.columns) for table in to_rich([])] == [9, 14]

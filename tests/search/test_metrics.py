@@ -6,8 +6,8 @@ from math import log2
 import numpy as np
 import pytest
 
-from contextune.search import metrics
 from contextune.errors import InvalidDataError
+from contextune.search import metrics
 from contextune.search.metrics import Judged, Metric, metric
 
 QRELS = {"graded": {"x": 3, "y": 1, "z": 2, "w": 0}, "single": {"s": 1}}

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from contextune.embed import Embedder, Matrix
+from contextune.errors import MissingExtraError
 from contextune.tools import Catalog, ToolRetriever, bundled_toolbox
 from contextune.tools.index import ToolIndex
+from contextune.tools.shelf import Shelf
 from contextune.tools.text import spans, tool_text
 from contextune.types import Tool
 
@@ -190,3 +193,37 @@ def test_an_empty_catalogue(word_embedder: Embedder) -> None:
     index = ToolIndex.build(Catalog(), word_embedder)
     assert index.vectors.shape == (0, 512)
     assert index.named(spans("send_email")) == []
+
+
+def many(count: int) -> Catalog:
+    return Catalog(
+        Tool(f"tool_{n}", f"does number {n} of the {n % 7} kinds", app="Server") for n in range(count)
+    )
+
+
+def test_of_very_many_tools_a_graph_finds_the_nearest(
+    tmp_path: Path, word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog, asked = many(300), word_embedder.embed(["number 4 of the kinds"])[0]
+    exact = ToolIndex.build(catalog, word_embedder)
+    assert exact.graph is None
+    monkeypatch.setattr("contextune.tools.index.MANY", 300)
+    with Shelf(tmp_path / "tools.db") as shelf:
+        index = ToolIndex.build(catalog, word_embedder, shelf=shelf)
+        assert index.graph
+        assert index.nearest(asked, 5).tolist() == exact.nearest(asked, 5).tolist()
+        hidden = np.ones(300, bool)
+        hidden[index.nearest(asked, 1)] = False
+        assert index.nearest(asked, 5, hidden).tolist() == exact.nearest(asked, 5, hidden).tolist()
+        kept = (tmp_path / "tools.db.graph").read_bytes()
+        ToolIndex.build(catalog, word_embedder, shelf=shelf)
+        assert (tmp_path / "tools.db.graph").read_bytes() == kept
+        more = ToolIndex.build(many(310), word_embedder, shelf=shelf)  # of other tools: built anew
+        assert more.graph
+        assert len(more.graph) == 310
+    monkeypatch.setattr("contextune.tools.index.ApproximateIndex.build", _missing)
+    assert ToolIndex.build(catalog, word_embedder).graph is None
+
+
+def _missing(_: object) -> None:
+    raise MissingExtraError("searching very many vectors", "big")

@@ -26,6 +26,7 @@ from contextune.embed import Embedder, Matrix, default_embedder
 from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError
 from contextune.search import similarities, top
 from contextune.search.approximate import ApproximateIndex
+from contextune.sources import bundled_personas
 from contextune.tools import Catalog, ToolRetriever
 from contextune.tools.index import ToolIndex
 from contextune.tools.methods import DEFAULT
@@ -70,6 +71,9 @@ class Whole:
     open_seconds: float
     """To open a catalogue whose vectors are kept from an earlier run."""
     search: Times
+    """With ToolBench's requests, which are of two or three sentences."""
+    short: Times
+    """With the bundled personas' requests, as people speak to an assistant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,17 +173,22 @@ def to_rich(rows: Sequence[ScaleRow]) -> list[Table]:
     """Two tables: what a size takes to build, and what to search."""
     seconds = ("embedding s", "graph s", "words s", "opening s")
     memory = ("vectors MB", "graph MB", "words MB", "peak MB")
-    kinds = ("search", "exact", "approximate")
+    kinds = ("search", "short", "exact", "approximate")
     times = [name for kind in kinds for name in (f"{kind} ms", "95 %", "a second")]
     building = Table("tools", *seconds, *memory, title="Building a catalogue")
-    searching = Table("tools", *times, "recall@10", title="One search; exact, approximate: the vectors alone")
+    searching = Table(
+        "tools",
+        *times,
+        "recall@10",
+        title="One search; short: of a short request; exact and approximate: the vectors alone",
+    )
     for row in rows:
         whole, size = row.whole, f"{row.tools:,}"
         opened = (whole.words_seconds, whole.open_seconds) if whole else (None, None)
         took = map(_figure, (row.embed_seconds, row.graph_seconds, *opened))
         held = row.vector_bytes, row.graph_bytes, whole and whole.words_bytes, row.peak_bytes
         building.add_row(size, *took, *(_figure(part and part / 1e6) for part in held))
-        cells = map(_cells, (whole and whole.search, row.exact, row.approximate))
+        cells = map(_cells, (whole and whole.search, whole and whole.short, row.exact, row.approximate))
         searching.add_row(size, *chain(*cells), f"{row.recall:.3f}")
     least = crossover(rows)
     building.caption = f"Embedding at {rows[0].texts_per_second:,.0f} texts a second." if rows else None
@@ -263,8 +272,10 @@ def _whole(job: Job, embedder: Embedder, vectors: Matrix) -> Whole:
         open_seconds = perf_counter() - start
     retriever.search("warm up", _K)
     _, search = _timed(lambda text: retriever.search(text, _K), job.requests)
+    spoken = list({query.text: None for persona in bundled_personas() for query in persona.queries})
+    _, short = _timed(lambda text: retriever.search(text, _K), spoken[: len(job.requests)])
     grew = None if before is None or after is None else max(0, after - before)
-    return Whole(words_seconds, grew, open_seconds, search)
+    return Whole(words_seconds, grew, open_seconds, search, short)
 
 
 def _timed(search: Callable[[Asked], Found], requests: Iterable[Asked]) -> tuple[list[Found], Times]:

@@ -10,7 +10,7 @@ from contextune.context.index import Known, UserIndex
 from contextune.context.portrait import situation
 from contextune.context.ranker import ContextRanker
 from contextune.embed import Embedder, Matrix
-from contextune.search import words
+from contextune.search import similarities, words
 from contextune.signals import Likeness, Reading, Scene, Uses
 from contextune.signals.facts import NOWHERE, hours
 from contextune.signals.place import kilometres
@@ -80,9 +80,9 @@ def scene_of(
     now, place = local_time(request.time, index.user.zone), named_place(request, index.user)
     visible, facts, moment = index.visible(request.time), index.facts, hours(now)
     likeness = Likeness(
-        (vectors @ asked.meant).astype(np.float64),
-        (vectors @ asked.bare).astype(np.float64),
-        (vectors @ asked.around).astype(np.float64),
+        similarities(asked.meant, vectors).astype(np.float64),
+        similarities(asked.bare, vectors).astype(np.float64),
+        similarities(asked.around, vectors).astype(np.float64),
         index.lexical_scores(words(request.text), visible),
     )
     before = uses.before(moment)

@@ -80,7 +80,7 @@ class LexicalIndex:
             return np.zeros(len(self))
         times = np.fromiter(asked.values(), np.float64, len(asked))
         parts = [slice(self._starts[term], self._starts[term + 1]) for term in asked]
-        if visible is None and method == "bm25t" and b == _B:
+        if (visible is None or visible.all()) and method == "bm25t" and b == _B:
             document = np.concatenate([self._documents[part] for part in parts], dtype=np.intp)
             weight = np.concatenate(
                 [self._weights[part] * once for part, once in zip(parts, times, strict=True)]

@@ -12,7 +12,8 @@ def similarities(query: NDArray[np.float32], matrix: NDArray[np.float32]) -> NDA
         raise ValueError(
             f"a query of shape {query.shape} cannot meet a matrix of shape {matrix.shape}: (d,) and (n, d) do"
         )
-    return matrix @ query
+    # not by BLAS: its threads spin on after a large product, and slow down the embedding that comes next
+    return np.einsum("ij,j->i", matrix, query)
 
 
 def top(

@@ -70,6 +70,10 @@ class Facts:
         nan = (np.nan, np.nan)
         self.coordinates: Floats = np.array([user.places.get(p, nan) for p in self.places]).reshape(-1, 2)
         self.people = People(user.contacts, items, self.word_sets)
+        self.states = {name: _values(items, name) for name in ("direction", "status", "folder")}
+        """What fields that tell a state say."""
+        self.lasted: Floats = np.array([_number(item.fields.get("duration_s")) for item in items], np.float64)
+        """Seconds."""
         self.position = {item.id: number for number, item in enumerate(items)}
 
     def _set_times(self) -> None:
@@ -82,6 +86,14 @@ class Facts:
         named = [found.get("start") or found.get("due") or found.get("made") for found in moments]
         self.time: Floats = np.array([hours(time) if time else np.nan for time in named])
         """The time a person would name the item by."""
+
+
+def _values(items: Sequence[Item], field: str) -> NDArray[np.str_]:
+    return np.array([str(item.fields.get(field, "")).casefold() for item in items], np.str_)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else np.nan
 
 
 class People:

@@ -6,8 +6,6 @@ be what it hangs on, by way of another. Strong is, in a first pass, what is like
 request; in a second, what the first pass put on top.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from contextune.signals.scene import Columns, Floats, Numbers, Scene
@@ -53,12 +51,13 @@ def measure(scene: Scene, strength: Floats) -> Columns:
     share = np.exp(strength[anchors] - strength[anchors[0]])
     share = share / share.sum()
     itself = anchors[None] == np.arange(len(scene.rows))[:, None]
+    others = np.where(itself, 0, _tied(scene, anchors))
+    second = others[:, :, 1] if len(anchors) > 1 else np.zeros(others.shape[:2])
     columns: dict[str, Floats] = {}
-    for tie, values in _tied(scene, anchors).items():
-        others = np.where(itself, 0, values)
-        columns[f"links.{tie} to top"] = others[:, 0]
-        columns[f"links.{tie} to second"] = others[:, 1] if len(anchors) > 1 else np.zeros(len(others))
-        columns[f"links.{tie}"] = others @ share
+    for number, (tie, all_of_them) in enumerate(zip(_TIES, others @ share, strict=True)):
+        columns[f"links.{tie} to top"] = others[number, :, 0]
+        columns[f"links.{tie} to second"] = second[number]
+        columns[f"links.{tie}"] = all_of_them
     lead = strength[anchors[0]] - strength[anchors[1]] if len(anchors) > 1 else 0.0
     return {
         **columns,
@@ -89,21 +88,22 @@ def why(scene: Scene, number: int, strength: Floats) -> str | None:
     return f"near in time to “{title}”" if abs(facts.time[one] - facts.time[other]) < _NEAR / 2 else None
 
 
-def _tied(scene: Scene, anchors: Numbers) -> Mapping[str, Floats]:
-    """How each candidate (rows) is tied to each anchor (columns)."""
+def _tied(scene: Scene, anchors: Numbers) -> Floats:
+    """By tie, how each candidate (rows) is tied to each anchor (columns)."""
     facts, rows = scene.facts, scene.rows
     time, place = facts.time[rows], facts.place[rows]
     day = np.floor(time / 24)
     apart = np.abs(time[:, None] - time[anchors][None])
     contacts, thread = facts.people.table[rows], facts.thread[rows]
     held, weight = scene.shared_words
-    return {
-        "meaning": (scene.vectors @ scene.vectors[anchors].T).astype(np.float64),
-        "words": (held * weight) @ held[anchors].T,
-        "person": (contacts @ contacts[anchors].T > 0).astype(np.float64),
-        "time": np.nan_to_num(np.exp(-apart / _NEAR)),
-        "day": (day[:, None] == day[anchors][None]).astype(np.float64),
-        "place": ((place[:, None] == place[anchors][None]) & (place[:, None] >= 0)).astype(np.float64),
-        "app": scene.same_app[:, anchors].astype(np.float64),
-        "thread": ((thread[:, None] == thread[anchors][None]) & (thread[:, None] >= 0)).astype(np.float64),
-    }
+    near = np.exp(-apart / _NEAR)
+    found = np.empty((len(_TIES), len(rows), len(anchors)))
+    found[0] = scene.vectors @ scene.vectors[anchors].T
+    found[1] = (held * weight) @ held[anchors].T
+    found[2] = contacts @ contacts[anchors].T > 0
+    found[3] = np.where(np.isnan(near), 0, near)
+    found[4] = day[:, None] == day[anchors][None]
+    found[5] = (place[:, None] == place[anchors][None]) & (place[:, None] >= 0)
+    found[6] = scene.same_app[:, anchors]
+    found[7] = (thread[:, None] == thread[anchors][None]) & (thread[:, None] >= 0)
+    return found

@@ -100,8 +100,9 @@ class Scene:
         """Which candidate (rows) holds which rare word (columns), and how much each word says."""
         column = {word: number for number, word in enumerate(self.rare_words)}
         held = np.zeros((len(self.rows), len(column)))
-        for number, found in enumerate(self.rare_sets):
-            held[number, [column[word] for word in found]] = 1
+        places = [(number, column[word]) for number, found in enumerate(self.rare_sets) for word in found]
+        if places:
+            held[tuple(zip(*places, strict=True))] = 1
         return held, np.array(list(self.rare_words.values()), np.float64)
 
     @cached_property
@@ -148,7 +149,7 @@ class Scene:
 
     def rank(self, values: Floats, *, within: bool = False) -> Floats:
         """How many candidates have a higher value; `within` their application only. NaN counts as lowest."""
-        filled = np.nan_to_num(values, nan=-np.inf)
+        filled = np.where(np.isnan(values), -np.inf, values)
         higher = filled[None] > filled[:, None]
         return (higher & self.same_app if within else higher).sum(1).astype(np.float64)
 

@@ -52,12 +52,21 @@ _CLOCK = re.compile(
 _CLOCK_WORD = re.compile(rf"\b(?:at|around|by|before|till|until|about) ({'|'.join(_NUMBERS)})\b")
 
 
-def intervals(text: str, now: datetime) -> list[Interval]:
-    """The stretches of time that the text names."""
+def mentions(text: str, now: datetime) -> list[tuple[Interval, int, int]]:
+    """The stretches of time that the text names, each with where it stands in the text."""
     low = text.casefold()
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    found = [resolve(day) for phrase, resolve in _COMPILED if phrase.search(low)]
+    found = [
+        (resolve(day), match.start(), match.end())
+        for phrase, resolve in _COMPILED
+        if (match := phrase.search(low))
+    ]
     return [*found, *_weekdays(low, day)]
+
+
+def intervals(text: str, now: datetime) -> list[Interval]:
+    """The stretches of time that the text names."""
+    return [interval for interval, _, _ in mentions(text, now)]
 
 
 def clock_hours(text: str) -> list[float]:
@@ -78,11 +87,12 @@ def _both(hour: float, half: str) -> list[float]:
     return [hour] if half == "am" or hour > 12 else [hour, (hour + 12) % 24]
 
 
-def _weekdays(low: str, day: datetime) -> Iterator[Interval]:
-    for word, name in _WEEKDAY.findall(low):
+def _weekdays(low: str, day: datetime) -> Iterator[tuple[Interval, int, int]]:
+    for match in _WEEKDAY.finditer(low):
+        word, name = match[1] or "", match[2]
         ahead = (_DAYS.index(name) - day.weekday()) % 7
         if word == "last ":
             ahead = ahead - 7
-        yield day + ahead * _DAY, day + (ahead + 1) * _DAY
+        yield (day + ahead * _DAY, day + (ahead + 1) * _DAY), match.start(), match.end()
         if not word.strip() and ahead != 0:  # "the one from Tuesday" as well as "the one on Tuesday"
-            yield day + (ahead - 7) * _DAY, day + (ahead - 6) * _DAY
+            yield (day + (ahead - 7) * _DAY, day + (ahead - 6) * _DAY), match.start(), match.end()

@@ -24,15 +24,14 @@ FEATURES = {
 
 def measure(scene: Scene) -> Columns:
     """The features of this family."""
-    fields = [item.fields for item in scene.items]
-    flags = {
-        f"state.{value}": np.array([str(f.get(name, "")).casefold() == value for f in fields], np.float64)
-        for name, value in _STATES
-    }
-    received = np.array([item.app == "Mail" for item in scene.items]) & (flags["state.sent"] == 0)
+    facts, rows = scene.facts, scene.rows
+    states = {name: values[rows] for name, values in facts.states.items()}
+    flags = {f"state.{value}": (states[name] == value).astype(np.float64) for name, value in _STATES}
+    mail = facts.apps.index("Mail") if "Mail" in facts.apps else -1
+    received = (scene.app == mail) & (flags["state.sent"] == 0)
     return {
         **flags,
-        "state.talk": np.array([_number(f.get("duration_s")) for f in fields]),
+        "state.talk": facts.lasted[rows],
         "state.unread": (received & (scene.count() == 0)).astype(np.float64),
     }
 
@@ -42,7 +41,3 @@ def why(scene: Scene, number: int) -> str | None:
     fields = scene.items[number].fields
     values = {str(fields.get(name, "")).casefold() for name, _ in _STATES}
     return next((words for value, words in _WORTH_SAYING.items() if value in values), None)
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else np.nan

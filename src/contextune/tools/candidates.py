@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.search import top
+from contextune.search import similarities, top
 from contextune.tools.index import ToolIndex
 from contextune.tools.wish import Wish
 
@@ -22,19 +22,18 @@ def candidates(
         places = np.arange(len(index.catalog))
         return places if visible is None else places[visible]
     depth = max(depth, NEAR)
-    meaning = index.vectors @ wish.vector
     lexical = index.fields["all"].scores(wish.words)
     chosen = [
-        top(meaning, depth, visible=visible),
+        index.nearest(wish.vector, depth, visible),
         top(lexical, depth // 2, visible=visible),
         np.array(index.named(wish.spans), np.intp),
     ]
     if wish.context is not None and len(wish.context.items):
-        in_context = index.vectors @ wish.in_context
-        chosen.append(top(in_context, depth // 2, visible=visible))
+        chosen.append(index.nearest(wish.in_context, depth // 2, visible))
         apps = [number for number, app in enumerate(index.apps) if app in wish.context.apps]
-        own = np.isin(index.app, apps)
-        chosen.append(top(in_context, _OF_APP, visible=own if visible is None else own & visible))
+        mine = np.isin(index.app, apps)
+        own = np.flatnonzero(mine if visible is None else mine & visible)
+        chosen.append(own[top(similarities(wish.in_context, index.vectors[own]), _OF_APP)])
     if wish.past is not None:
         chosen.append(np.unique(wish.past.tool[wish.past.ok]).astype(np.intp))
     places = np.unique(np.concatenate(chosen))

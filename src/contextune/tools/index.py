@@ -1,19 +1,25 @@
 """What is worked out once for a catalogue: words by field, vectors, and names to recognise."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contextune.embed import Embedder, Matrix
-from contextune.search import LexicalIndex, identifier_words
+from contextune.errors import MissingExtraError, StoreError
+from contextune.search import LexicalIndex, identifier_words, similarities, top
+from contextune.search.approximate import ApproximateIndex
 from contextune.store import text_digest
+from contextune.store.database import Database
 from contextune.tools.catalog import Catalog
 from contextune.tools.text import FIELDS, LONGEST_NAME, Span, field_words, tool_text
 from contextune.types import Progress
 
+MANY = 20_000
+"""From so many tools on, looking at nearly all of the nearest takes less time than looking at all tools."""
 _BATCH = 256
 
 
@@ -51,6 +57,8 @@ class ToolIndex:
     """How many tools each application has."""
     app_words: Sequence[frozenset[str]]
     """Of each application's name."""
+    graph: ApproximateIndex | None = None
+    """Finds the nearest of very many."""
 
     @classmethod
     def build(
@@ -63,7 +71,8 @@ class ToolIndex:
     ) -> "ToolIndex":
         """Index a catalogue; with a shelf, only tools whose text is new are embedded."""
         vectors = _embedded([tool_text(tool) for tool in catalog], embedder, shelf, progress)
-        return cls.of(catalog, vectors)
+        index = cls.of(catalog, vectors)
+        return replace(index, graph=_graph(vectors, shelf)) if len(catalog) >= MANY else index
 
     @classmethod
     def of(cls, catalog: Catalog, vectors: Matrix) -> "ToolIndex":
@@ -93,6 +102,12 @@ class ToolIndex:
             app_words=[frozenset(identifier_words(app)) for app in number],
         )
 
+    def nearest(self, vector: Matrix, k: int, visible: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+        """The places of the `k` visible tools likest to a vector, best first; of very many, most of these."""
+        if self.graph and (visible is None or visible.all()):
+            return self.graph.nearest(vector, k)
+        return top(similarities(vector, self.vectors), k, visible=visible)
+
     def named(self, spans: Iterable[Span]) -> list[int]:
         """The tools whose whole name is one of these, longest name first."""
         found: dict[int, int] = {}
@@ -104,6 +119,23 @@ class ToolIndex:
     def name(self, place: int) -> Span:
         """What of a tool's name is looked for in a request."""
         return self.name_words[place][:LONGEST_NAME]
+
+
+def _graph(vectors: Matrix, shelf: VectorShelf | None) -> ApproximateIndex | None:
+    """Built once, and kept beside the vectors; without the library for it, all vectors are looked at."""
+    file = Path(f"{shelf.path}.graph") if isinstance(shelf, Database) else None
+    try:
+        if file:
+            try:
+                return ApproximateIndex.load(file, vectors)
+            except StoreError:
+                pass  # there is none yet, or it is of other tools
+        graph = ApproximateIndex.build(vectors)
+    except MissingExtraError:
+        return None
+    if file:
+        graph.save(file)
+    return graph
 
 
 def _embedded(
