@@ -45,10 +45,11 @@ def share_keys() -> str:
 def _shared_attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **given: Any
 ) -> tuple[Tensor, None]:
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+    from transformers.integrations import sdpa_attention
 
     if query.shape[2] > 1:
-        return cast("Any", sdpa_attention_forward)(module, query, key, value, attention_mask, **given)
+        plain = cast("Any", sdpa_attention).sdpa_attention_forward
+        return plain(module, query, key, value, attention_mask, **given)
     batch, heads, _, size = query.shape
     shared = query.reshape(batch, key.shape[1], heads // key.shape[1], size)
     scores = shared @ key.transpose(-1, -2) * given.get("scaling", size**-0.5)
@@ -127,7 +128,8 @@ def _written(
             use_cache=True,
         )
         cache, logits = read.past_key_values, read.logits[:, -1]
-    return [[int(token) for token in row if token >= 0] for row in written.tolist()]
+    rows = cast("list[list[int]]", cast("Any", written).tolist())
+    return [[token for token in row if token >= 0] for row in rows]
 
 
 def _roomy(read: Any, how: Draw) -> Any:
@@ -147,18 +149,18 @@ def _roomy(read: Any, how: Draw) -> Any:
             self._show(keys.shape[2])
 
         def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> Any:
-            length = self.keys.shape[2]
+            before, after = self.length, self.length + key_states.shape[2]
             for row, new in zip(self.rows, (key_states, value_states), strict=True):
-                row[:, :, length : length + new.shape[2]] = new
-            self._show(length + key_states.shape[2])
+                row[:, :, before:after] = new
+            self._show(after)
             return self.keys, self.values
 
         def batch_select_indices(self, indices: Tensor) -> None:
-            length = self.keys.shape[2]
             self.rows = [row[indices] for row in self.rows]
-            self._show(length)
+            self._show(self.length)
 
         def _show(self, length: int) -> None:
+            self.length = length
             self.keys, self.values = (row[:, :, :length] for row in self.rows)
 
     for number, layer in enumerate(read.layers):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -72,15 +72,15 @@ class Adapter:
 
     def save(self, file: Path) -> None:
         """In half precision, as safetensors."""
-        from safetensors.torch import save_file
+        from safetensors import torch as safetensors
 
         about = {"rank": str(self.rank), "alpha": str(self.alpha)}
         half = {name: tensor.half().contiguous().cpu() for name, tensor in self.state().items()}
-        save_file(half, str(file), about)
+        cast("Any", safetensors).save_file(half, str(file), about)
 
 
 def _attached(model: nn.Module, rank: int, scale: float) -> Iterator[tuple[str, Pair]]:
-    for name, layer in list(model.named_modules()):
+    for name, layer in list(cast("Iterator[tuple[str, nn.Module]]", cast("Any", model).named_modules())):
         owner, _, last = name.rpartition(".")
         if last in WHERE and isinstance(layer, nn.Linear):
             pair = Pair(layer, rank, scale)

@@ -79,6 +79,10 @@ class Config:
     seed: int = 0
 
 
+Pool = list[tuple[Wanted, list[str], dict[str, NDArray[np.float64]]]]
+"""Requests, their drafts, and what these are worth by each metric."""
+
+
 class Run:
     """One model, one set of data, and a folder for what comes of them."""
 
@@ -194,7 +198,7 @@ class Run:
     def align(self, until: float) -> None:
         """Algorithm 1, for so many iterations or seconds."""
         best: tuple[float, str] = (-1.0, "")
-        warm, first = self.writer.adapter.state(), list[Any]()
+        warm, first = self.writer.adapter.state(), Pool()
         for iteration in range(1, self.config.iterations + 1):
             if time.perf_counter() - self._start > until:
                 self.say("out of time", iteration=iteration)
@@ -216,7 +220,7 @@ class Run:
         self.ablate(first, warm, until)
         self.writer.load(final)
 
-    def drafted(self, iteration: int) -> "Pool":
+    def drafted(self, iteration: int) -> Pool:
         """Drafts for the training requests; all rewards of all of them are kept."""
         pool: Pool = []
         for name, most in (("toolbench", None), ("toollens", self.config.aligned_lens)):
@@ -245,12 +249,12 @@ class Run:
                 pool.append((one, lines, {metric: worth[metric][n] for metric in worth}))
         return pool
 
-    def kept(self, pool: "Pool", reward: str, how: Filter) -> list[Lesson]:
+    def kept(self, pool: Pool, reward: str, how: Filter) -> list[Lesson]:
         """The drafts that are learnt from."""
         chosen: list[tuple[float, Wanted, str]] = []
         for one, drafts, worth in pool:
             seen: set[str] = set()
-            for n in np.argsort(-worth[reward], kind="stable"):
+            for n in map(int, np.argsort(-worth[reward], kind="stable")):
                 value, text = float(worth[reward][n]), drafts[n]
                 if len(seen) < how.drafts and text and text not in seen and value >= how.least:
                     seen.add(text)
@@ -260,7 +264,7 @@ class Run:
         asked = self.ask([one for one, _ in left])
         return [(messages, text) for messages, (_, text) in zip(asked, left, strict=True)]
 
-    def ablate(self, pool: "Pool", warm: dict[str, Tensor], until: float) -> None:
+    def ablate(self, pool: Pool, warm: dict[str, Tensor], until: float) -> None:
         """One iteration under other rewards and filters, from the same drafts."""
         for name, changed in self.config.ablations.items():
             if time.perf_counter() - self._start > until:
@@ -273,10 +277,6 @@ class Run:
             self.writer.learn(kept, self.config.align, seed=self.config.seed)
             self.say("ablated", name=name, kept=len(kept))
             self.judge(f"ablation {name}", 0.1)
-
-
-Pool = list[tuple[Wanted, list[str], dict[str, NDArray[np.float64]]]]
-"""Requests, their drafts, and what these are worth by each metric."""
 
 
 def _wanted(part: Mapping[str, Any]) -> list[Wanted]:

@@ -1,20 +1,20 @@
 """What generated queries are worth: the tools they find, judged by the tools that were wanted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from contextune.search.fusion import interleave
-from contextune.search.metrics import Judged, average_precision, mmrr, recall
+from contextune.search.metrics import Floats, Judged, average_precision, mmrr, recall
 from contextune.train.encoder import Encoder
 
 DEPTH = 11
 """Tools in a list: the deepest the paper looks."""
-REWARDS = {
+REWARDS: Mapping[str, Callable[[Judged], Floats]] = {
     "mmrr": lambda judged: mmrr(judged, DEPTH),
     "map": lambda judged: average_precision(judged, DEPTH),
     "recall": lambda judged: (recall(judged, 5) + recall(judged, DEPTH)) / 2,
@@ -55,7 +55,7 @@ class Retrieval:
 
     def rewards(
         self, name: str, wanted: Sequence[Wanted], drafts: Sequence[Sequence[Sequence[str]]]
-    ) -> dict[str, list[NDArray[np.float64]]]:
+    ) -> dict[str, list[Floats]]:
         """By metric: of each request, what each of its drafts is worth."""
         rows = [(one, queries) for one, several in zip(wanted, drafts, strict=True) for queries in several]
         judged = self.judged(name, [one for one, _ in rows], [queries for _, queries in rows])
@@ -71,5 +71,7 @@ class Retrieval:
             part = new[start : start + 16_384]
             vectors: Tensor = self._encoder.embed(part).to(tools.device)
             depth = min(DEPTH, len(tools))
-            found = torch.topk(vectors @ tools.T, depth).indices.cpu().tolist()
+            found = cast(
+                "list[list[int]]", cast("Any", torch.topk(vectors @ tools.T, depth).indices).tolist()
+            )
             best.update(zip(part, found, strict=True))

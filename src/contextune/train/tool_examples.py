@@ -102,19 +102,22 @@ def from_personas(
 def people_examples(folds: FoldVectors, *, progress: Progress | None = None) -> list[ToolExample]:
     """As `from_personas`, with all that is needed for it worked out."""
     examples = from_folds(folds)
-    return from_personas(folds, examples, _found(Measured.of(examples, progress=progress)))
+    return from_personas(folds, examples, found_scores(Measured.of(examples, progress=progress)))
 
 
-def _found(data: Measured) -> list[Floats]:
+def found_scores(data: Measured, *, progress: Progress | None = None) -> list[Floats]:
     """Scores of both passes, made anew for each fold: not even the links learnt from have seen it."""
     found: list[Floats] = [np.empty(0)] * len(data.examples)
-    for fold in sorted({example.fold for example in data.examples}):
+    folds = sorted({example.fold for example in data.examples})
+    for number, fold in enumerate(folds, 1):
         rest = data.part(lambda example, fold=fold: example.fold != fold)
         first, second = fit(rest), fit(rest.linked(unseen_scores(rest)), SECOND)
         for n, example in enumerate(data.examples):
             if example.fold == fold:
                 matrix = data.matrices[n]
                 found[n] = second.score(links_again(example.scene, matrix, first.score(matrix)))
+        if progress:
+            progress(number, len(folds))
     return found
 
 

@@ -96,7 +96,7 @@ class Writer:
                 cast("Any", loss).backward()
                 total += float(loss.detach())
             nn.utils.clip_grad_norm_(self.adapter.parameters(), how.clip)
-            optimiser.step()
+            cast("Any", optimiser).step()
             optimiser.zero_grad(set_to_none=True)
             losses.append(total)
             if told:

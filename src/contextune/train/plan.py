@@ -1,0 +1,155 @@
+"""Trains the light planner: which candidate fills an argument, and how probable it is that it is right.
+
+It learns from the calls that personas' requests were written for, seen with the context that was found by
+what had not seen the persona, with the right context, and with none; from training pairs; and from made
+requests about times. What is known of an argument (where its value mostly stands) is always counted
+on other folds than the request's: on its own it would know too much.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.plan.priors import CommonWords, Known, Priors
+from contextune.plan.scorer import DOUBTS, ArgumentScorer, doubt_inputs
+from contextune.plan.table import NAMES
+from contextune.rank import Group, Logistic, Ranker, Settings
+from contextune.search import words
+from contextune.sources import Pair
+from contextune.train.plan_examples import ALONE, FOUND, ORACLE, Asked, ToFill, to_fill
+from contextune.train.plan_pairs import pair_examples
+from contextune.types import Progress, Tool
+
+Floats = NDArray[np.float64]
+SETTINGS = Settings(
+    rounds=160,
+    seeds=1,
+    rate=0.08,
+    leaves=12,
+    smallest_leaf=15,
+    feature_share=0.5,
+    row_share=0.8,
+    truncation=4,
+)
+_WRONG = 40
+"""So many wrong candidates of an argument are learnt from; there may be hundreds, most of them alike."""
+_PAIRS = 3
+"""Of so many pairs one is learnt from: more of them outweigh the personas, whose items are real ones."""
+_UNKNOWN = 0.2
+"""Share of the arguments that are learnt as if nothing were known of them, as those of new tools are."""
+_PRIORS = [NAMES.index(name) for name in ("prior", "prior by name", "prior rank", "given")]
+
+
+@dataclass(frozen=True, eq=False)
+class Lessons:
+    """All there is to learn from. `counted` says which examples priors are counted on."""
+
+    examples: Sequence[ToFill]
+    counted: Sequence[bool]
+    common: CommonWords
+
+    @classmethod
+    def of(
+        cls,
+        requests: Sequence[Asked],
+        made: Sequence[ToFill],
+        pairs: Sequence[Pair],
+        tools: Mapping[str, Tool],
+        *,
+        progress: Progress | None = None,
+    ) -> "Lessons":
+        """From personas' requests, made ones, and pairs."""
+        examples: list[ToFill] = []
+        counted: list[bool] = []
+        for number, one in enumerate(requests, 1):
+            for what in (FOUND, ORACLE, ALONE):
+                found = list(to_fill(one, tools, what))
+                examples += found
+                counted += [what == ORACLE] * len(found)
+            if progress:
+                progress(number, len(requests))
+        extra = [*made, *pair_examples(pairs[::_PAIRS], tools)]
+        return cls([*examples, *extra], [*counted, *[False] * len(extra)], common_words(pairs))
+
+    def known(self, *but: int) -> Known:
+        """What is known from all folds but some."""
+        kept = zip(self.examples, self.counted, strict=True)
+        return Known(
+            Priors.of(one.filled for one, counts in kept if counts and one.fold not in but), self.common
+        )
+
+
+def common_words(pairs: Sequence[Pair]) -> CommonWords:
+    """Words that many texts of the pairs have."""
+    texts = [text for pair in pairs for text in (pair.query, *(item.text for item in pair.items))]
+    return CommonWords.of(words(text) for text in texts)
+
+
+def fit(
+    lessons: Lessons, *but: int, settings: Settings = SETTINGS, progress: Progress | None = None
+) -> Ranker:
+    """A ranker of candidates that has seen no example of some folds."""
+    folds = sorted({one.fold for one in lessons.examples} - set(but))
+    draw = np.random.default_rng(0)
+    groups: list[Group] = []
+    for fold in folds:
+        known = lessons.known(*but, fold)
+        mine = [one for one in lessons.examples if one.fold == fold]
+        # what has nothing right, or nothing wrong, teaches nothing
+        groups += [_group(one, known, draw) for one in mine if one.grades.any() and not one.grades.all()]
+    return Ranker.fit(groups, NAMES, settings, progress=progress)
+
+
+def _group(one: ToFill, known: Known, draw: np.random.Generator) -> Group:
+    wrong = np.flatnonzero(one.grades == 0)
+    if len(wrong) > _WRONG:
+        wrong = draw.choice(wrong, _WRONG, replace=False)
+    kept = np.sort(np.concatenate([np.flatnonzero(one.grades), wrong]))
+    matrix = one.matrix(known)[kept]
+    if draw.random() < _UNKNOWN:
+        matrix[:, _PRIORS] = np.nan
+    return Group(matrix, one.grades[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """What is learnt without a fold, for requests of that fold."""
+
+    scores: Ranker
+    known: Known
+
+
+def by_fold(lessons: Lessons, *, progress: Progress | None = None) -> dict[int, Fold]:
+    """For each fold a ranker, and what is known, without it."""
+    folds = sorted({one.fold for one in lessons.examples if one.fold >= 0})
+    found: dict[int, Fold] = {}
+    for number, fold in enumerate(folds, 1):
+        found[fold] = Fold(fit(lessons, fold), lessons.known(fold))
+        if progress:
+            progress(number, len(folds))
+    return found
+
+
+def doubts(lessons: Lessons, learnt: Mapping[int, Fold], *but: int) -> Logistic:
+    """The probability that a choice is right, from choices by rankers that had not seen the request."""
+    rows: list[Floats] = []
+    right: list[bool] = []
+    for one in lessons.examples:
+        if one.fold < 0 or one.fold in but or one.name.rpartition("/")[2].startswith("time"):
+            continue  # pairs and made requests are not what is asked in use
+        matrix = one.matrix(learnt[one.fold].known)
+        scores = learnt[one.fold].scores.score(matrix)
+        best = int(np.argmax(scores))
+        rows.append(doubt_inputs(one.found, matrix, scores, best))
+        right.append(bool(one.grades[best]))
+    # as often as they are: weighed the same, right and wrong would make every choice look like a toss
+    return Logistic.fit(np.stack(rows), np.array(right), DOUBTS)
+
+
+def train(lessons: Lessons, about: Mapping[str, Any], *, progress: Progress | None = None) -> ArgumentScorer:
+    """The scorer that ships, from all examples."""
+    learnt = by_fold(lessons, progress=progress)
+    return ArgumentScorer(fit(lessons), lessons.known(), doubts(lessons, learnt), about)

@@ -1,0 +1,143 @@
+"""Requests with the calls they were written for, as arguments to be filled: what planners learn from."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.plan.candidates import FREE, NOTHING, Candidate, candidates
+from contextune.plan.features import Chosen, Matrix, measure
+from contextune.plan.match import Expected
+from contextune.plan.pointer import after, order_of
+from contextune.plan.priors import Filled, Known
+from contextune.plan.schema import Parameter
+from contextune.plan.situation import Situation
+from contextune.plan.values import normal
+from contextune.sources import Persona, Query
+from contextune.train.examples import Example
+from contextune.train.fold_vectors import FoldVectors
+from contextune.types import Hit, Item, Tool
+
+Floats = NDArray[np.float64]
+FOUND, ORACLE, ALONE = "found", "oracle", "alone"
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One request of a persona with its right call, and what was found for it by what had not seen it."""
+
+    name: str
+    group: str
+    """The persona."""
+    fold: int
+    kind: str
+    measured: bool
+    situation: Situation
+    expected: Expected
+    right: Mapping[str, int]
+    """The items it was written about, with their grades."""
+    items: Mapping[str, Item]
+    """All items of the persona."""
+
+    def seeing(self, what: str) -> Situation:
+        """The situation with the context found, with the right one, or without any."""
+        if what == FOUND:
+            return self.situation
+        if what == ALONE:
+            return replace(self.situation, hits=())
+        return replace(self.situation, hits=self._right_hits())
+
+    def _right_hits(self) -> list[Hit[Item]]:
+        order = sorted(self.right.items(), key=lambda pair: -pair[1])
+        return [Hit(self.items[name], float(grade)) for name, grade in order]
+
+
+def from_personas(folds: FoldVectors, examples: Sequence[Example], scores: Sequence[Floats]) -> list[Asked]:
+    """The personas' requests with their items in the order of scores by what had not seen the persona."""
+    known = {example.name: (example, score) for example, score in zip(examples, scores, strict=True)}
+    found: list[Asked] = []
+    for persona in folds.everybody:
+        for query in persona.queries:
+            example, score = known[persona.name(query)]
+            order = np.argsort(-score, kind="stable")
+            items = example.scene.items
+            hits = [Hit(items[n], float(score[n])) for n in map(int, order)]
+            found.append(asked(persona, query, hits, example.fold, measured=example.measured))
+    return found
+
+
+def asked(persona: Persona, query: Query, hits: Sequence[Hit[Item]], fold: int, *, measured: bool) -> Asked:
+    """A persona's request; `hits` are its items in the order they were found in."""
+    gold = query.gold
+    return Asked(
+        persona.name(query),
+        persona.id,
+        fold,
+        gold.kind or "unknown",
+        measured,
+        Situation(persona.request(query), persona.user, hits),
+        Expected.one(gold.api or "", gold.args or {}),
+        gold.relevant or {},
+        {item.id: item for item in persona.items},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ToFill:
+    """One argument of a right call: what it may be filled with, and which of that is right."""
+
+    name: str
+    fold: int
+    tool: Tool
+    parameter: Parameter
+    situation: Situation
+    found: Sequence[Candidate]
+    grades: NDArray[np.int64]
+    chosen: Chosen
+
+    @property
+    def filled(self) -> Filled:
+        """As priors count it."""
+        origins = {one.origin for one, grade in zip(self.found, self.grades, strict=True) if grade}
+        return Filled(self.tool.name, self.parameter.name, frozenset(origins))
+
+    def matrix(self, known: Known) -> Matrix:
+        """Its features."""
+        return measure(self.situation, self.tool, self.parameter, self.found, known, self.chosen)
+
+
+def to_fill(one: Asked, tools: Mapping[str, Tool], what: str) -> Iterator[ToFill]:
+    """The arguments of the right call that something has to be decided on."""
+    situation, tool = one.seeing(what), tools[one.expected.api]
+    chosen = Chosen()
+    for parameter in order_of(tool):
+        wanted = one.expected.args.get(parameter.name)
+        if parameter.kind in ("free", "other"):
+            if not parameter.required:
+                pair = [Candidate("", FREE), Candidate(None, NOTHING)]
+                grades = np.array([wanted is not None, wanted is None], np.int64)
+                yield ToFill(one.name, one.fold, tool, parameter, situation, pair, grades, chosen)
+            continue
+        found = candidates(situation, parameter)
+        grades = _grades(found, parameter, situation, wanted)
+        if len(found):
+            yield ToFill(one.name, one.fold, tool, parameter, situation, found, grades, chosen)
+        right = [one for one, grade in zip(found, grades, strict=True) if grade and not one.left_out]
+        if right:
+            chosen = after(chosen, right[0])
+
+
+def _grades(
+    found: Sequence[Candidate], parameter: Parameter, situation: Situation, wanted: Sequence[object] | None
+) -> NDArray[np.int64]:
+    if wanted is None:
+        return np.array([one.left_out for one in found], np.int64)
+    right = normal(wanted[0], parameter, situation.people)
+    grades = np.array(
+        [not one.left_out and normal(one.value, parameter, situation.people) == right for one in found],
+        np.int64,
+    )
+    if not grades.any() and found and found[-1].left_out:
+        grades[-1] = 1  # better left out than wrong
+    return grades
