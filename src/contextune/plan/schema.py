@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, Literal, cast
@@ -55,6 +55,8 @@ class Parameter:
     """Of its description."""
     choices: tuple[Any, ...] = ()
     default: Any = None
+    checkers: dict[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
+    """What checks its values, once that was needed: making it costs more than a check."""
 
     @property
     def said(self) -> str:
@@ -183,8 +185,14 @@ def check(plan: Plan, tool: Tool) -> Plan:
 
 def fits(value: Any, parameter: Parameter) -> bool:
     """Whether the value may stand for the argument."""
-    schema = {name: part for name, part in parameter.schema.items() if name not in ("$ref", "default")}
-    return bool(validator_for(schema)(schema, format_checker=_FORMATS).is_valid(value))
+    return bool(_checker(parameter).is_valid(value))
+
+
+def _checker(parameter: Parameter) -> Any:
+    if parameter.name not in parameter.checkers:
+        schema = {name: part for name, part in parameter.schema.items() if name != "default"}
+        parameter.checkers[parameter.name] = validator_for(schema)(schema, format_checker=_FORMATS)
+    return parameter.checkers[parameter.name]
 
 
 def _named(message: str) -> str:

@@ -46,7 +46,8 @@ _COUNT = rf"\d+(?:[.,]\d+)?|{'|'.join(sorted(NUMBERS, key=len, reverse=True))}"
 _UNIT = r"second|minute|min|hour|hr|day|week"
 _DURATION = re.compile(
     rf"\b(?:(?P<half>half an?|(?:a )?quarter of an) (?P<of>hour)"
-    rf"|(?P<count>{_COUNT})(?P<and>(?: and)? (?:a )?half)? ?(?P<unit>{_UNIT})s?(?P<tail> and a half)?)\b",
+    rf"|(?P<count>{_COUNT})(?P<and>(?: and)? (?:a )?half)?(?: extra| full| whole| good)? ?(?P<unit>{_UNIT})s?"
+    rf"(?P<tail> and a half)?)\b",
     re.IGNORECASE,
 )
 _ISO_DURATION = re.compile(

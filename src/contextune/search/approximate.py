@@ -23,6 +23,8 @@ _CONNECTIONS = 32
 _EFFORT_ADD = 256
 _EFFORT = 256
 """How many rows a search keeps in sight; all of them are compared once more."""
+_MANY = 100_000
+"""From here on, twice as many."""
 _CHUNK = 4096
 _OFF_UNIT = 1e-3
 
@@ -84,7 +86,7 @@ class ApproximateIndex:
         if not k or not len(self):
             return np.empty(0, np.intp)
         with self._lock:
-            found = self._graph.search(vector, min(max(2 * k, _EFFORT), len(self)), threads=1)
+            found = self._graph.search(vector, min(max(2 * k, _effort(len(self))), len(self)), threads=1)
         places = np.sort(found.keys.astype(np.intp))  # in order, so that equal rows come as in exact search
         return places[top(similarities(vector, self._matrix[places]), k)]
 
@@ -138,9 +140,13 @@ def _new_graph(matrix: NDArray[np.float32]) -> Any:
         dtype="i8",
         connectivity=_CONNECTIONS,
         expansion_add=_EFFORT_ADD,
-        expansion_search=_EFFORT,
+        expansion_search=_effort(len(matrix)),
         enable_key_lookups=False,
     )
+
+
+def _effort(rows: int) -> int:
+    return _EFFORT if rows < _MANY else 2 * _EFFORT
 
 
 def _checked(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
