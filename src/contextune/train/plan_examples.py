@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune.context.ranker import lists
 from contextune.plan.candidates import FREE, NOTHING, Candidate, candidates
 from contextune.plan.features import Chosen, Matrix, measure
 from contextune.plan.match import Expected
@@ -17,6 +18,7 @@ from contextune.plan.values import normal
 from contextune.sources import Persona, Query
 from contextune.train.examples import Example
 from contextune.train.fold_vectors import FoldVectors
+from contextune.train.ranker import Measured, choose_fusion
 from contextune.types import Hit, Item, Tool
 
 Floats = NDArray[np.float64]
@@ -51,6 +53,19 @@ class Asked:
     def _right_hits(self) -> list[Hit[Item]]:
         order = sorted(self.right.items(), key=lambda pair: -pair[1])
         return [Hit(self.items[name], float(grade)) for name, grade in order]
+
+
+def fused(data: Measured, scores: Sequence[Floats]) -> list[Floats]:
+    """Scores as requests see them in use, after fusion, with weights chosen on the other folds."""
+    found: list[Floats] = [np.empty(0)] * len(scores)
+    for fold in sorted({example.fold for example in data.examples}):
+        rest = [n for n, example in enumerate(data.examples) if example.fold != fold]
+        others = data.part(lambda example, fold=fold: example.fold != fold)
+        weights = choose_fusion(others, [scores[n] for n in rest])
+        for n, example in enumerate(data.examples):
+            if example.fold == fold:
+                found[n] = weights.fuse(lists(example.scene, scores[n]))
+    return found
 
 
 def from_personas(folds: FoldVectors, examples: Sequence[Example], scores: Sequence[Floats]) -> list[Asked]:

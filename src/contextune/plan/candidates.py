@@ -1,0 +1,226 @@
+"""What an argument may be filled with: values that stand somewhere, each saying where."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, cast
+
+from contextune.plan.moments import Moment, moments
+from contextune.plan.schema import Parameter, fits
+from contextune.plan.situation import Situation
+from contextune.plan.spans import Span, spans
+from contextune.plan.values import durations, iso_duration, numbers, text_form
+from contextune.types import ANYWHERE, COMMUTE, Contact, Source
+
+_SPANNED = 6
+"""So many items are looked into for parts of their text, best first."""
+_LISTED = 6
+_GROUPS = 4
+_UNKNOWN = frozenset(
+    [
+        *("", "unknown", "unknown caller", "unknown number", "private", "private number", "withheld"),
+        *("no caller id", "anonymous", "n/a"),
+    ]
+)
+_NUMBERS = frozenset(["number", "phone", "tel", "telephone", "dial", "mobile"])
+_ADDRESSES = frozenset(["address", "email", "mail", "recipient", "recipients"])
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A value and where it stands. `origin` is the kind of place, such as `Mail.author` or `contact`."""
+
+    value: Any
+    origin: str
+    sources: tuple[Source, ...] = ()
+    item: int | None = None
+    """The place of its item among those of the situation."""
+    field: str = ""
+    span: Span | None = None
+    moment: Moment | None = None
+    people: tuple[int, ...] = ()
+    """Contacts it names, by place in the address book."""
+
+    @property
+    def left_out(self) -> bool:
+        """Whether it stands for not giving the argument at all."""
+        return self.origin == NOTHING
+
+
+NOTHING = "nothing"
+FREE = "free"
+
+
+def candidates(situation: Situation, parameter: Parameter, *, parts: bool = True) -> list[Candidate]:
+    """All there are for an argument; `parts=False` leaves out stretches of longer texts."""
+    found = list(_by_kind(situation, parameter, parts=parts))
+    fitting = [one for one in found if fits(one.value, parameter)]
+    return fitting if parameter.required else [*fitting, Candidate(None, NOTHING)]
+
+
+def _by_kind(situation: Situation, parameter: Parameter, *, parts: bool) -> Iterator[Candidate]:
+    match parameter.kind:
+        case "choice":
+            for value in parameter.choices:
+                yield Candidate(value, "choice", (Source("choice", words=str(value)),))
+        case "boolean":
+            for value in (True, False):
+                yield Candidate(value, f"choice {value}", (Source("choice", words=str(value)),))
+        case "number" | "integer":
+            for value, words in numbers(situation.request.text):
+                number = int(value) if value.is_integer() else value
+                yield Candidate(number, "said", (Source("said", words=words),))
+        case "duration":
+            text = situation.request.text
+            for length, start, end in durations(text):
+                yield Candidate(iso_duration(length), "said", (Source("said", words=text[start:end]),))
+        case "moment" | "day":
+            yield from _times(situation, day=parameter.kind == "day")
+        case "list":
+            yield from _lists(situation, parameter)
+        case "text":
+            yield from _texts(situation, parameter, parts=parts)
+        case "free" | "other":
+            return
+
+
+def _times(situation: Situation, *, day: bool) -> Iterator[Candidate]:
+    seen: set[tuple[str, int | None]] = set()
+    for one in moments(situation.times, situation.now, situation.items, situation.user.zone):
+        if day:
+            value = one.day.isoformat()
+        elif (time := one.time) is not None:
+            value = time.isoformat(timespec="minutes")
+        else:
+            continue
+        if (value, one.item) in seen:
+            continue
+        seen.add((value, one.item))
+        item = situation.items[one.item] if one.item is not None else None
+        origin = f"{item.app}.{one.field}{'~' if one.read else ''}" if item else "time"
+        if item and not one.item_day and not one.item_clock:
+            origin = "time"
+        source = Source("time", item.id if item else None, one.field, one.words)
+        yield Candidate(value, origin, (source,), one.item, one.field or "", moment=one)
+
+
+def _texts(situation: Situation, parameter: Parameter, *, parts: bool) -> Iterator[Candidate]:
+    known = situation.people
+    for place, item in enumerate(situation.items):
+        for name, value in item.fields.items():
+            values = cast("Sequence[object]", value) if isinstance(value, list | tuple) else [value]
+            for one in values[:_LISTED]:
+                if isinstance(one, str) and name not in item.schema.times.values() and _says(one):
+                    person = known.number(one)
+                    mine = () if person is None else (person,)
+                    source = Source("item", item.id, name)
+                    yield Candidate(one, f"{item.app}.{name}", (source,), place, name, people=mine)
+    yield from _persons(situation, parameter)
+    for name in situation.user.places:
+        if name not in (COMMUTE, ANYWHERE):
+            yield Candidate(name.replace("_", " "), "place", (Source("place", field=name),))
+    if isinstance(city := situation.user.profile.get("city"), str) and city:
+        yield Candidate(city, "profile.city", (Source("profile", field="city"),))
+    text = situation.request.text
+    for span in spans(text):
+        yield Candidate(span.text, f"said {span.shape}", (Source("said", words=span.text),), span=span)
+    for word in _named_choices(parameter):
+        if word in situation.words:
+            yield Candidate(word, "choice", (Source("said", words=word),))
+    if parts:
+        yield from _parts(situation)
+
+
+def _says(value: str) -> bool:
+    """Whether the text says anything: a caller called "Unknown" has no name."""
+    return text_form(value) not in _UNKNOWN
+
+
+def _named_choices(parameter: Parameter) -> Iterator[str]:
+    """Words that the description names as values: "walking, driving, transit or cycling"."""
+    text = parameter.description.casefold()
+    if "," in text or " or " in text:
+        pieces = text.replace(" or ", ",").split(",")
+        yield from (piece.strip() for piece in pieces if piece.strip().isalpha())
+
+
+def _parts(situation: Situation) -> Iterator[Candidate]:
+    """Stretches of what the first items say."""
+    for place, item in enumerate(situation.items[:_SPANNED]):
+        for name in item.schema.text:
+            value = item.fields.get(name)
+            if not isinstance(value, str) or name in item.schema.people:
+                continue
+            for span in spans(value):
+                if span.text != value:
+                    source = Source("item", item.id, name, span.text)
+                    yield Candidate(span.text, f"{item.app}.{name}~", (source,), place, name, span)
+
+
+def spelled(contact: Contact, parameter: Parameter) -> str:
+    """The contact as the argument wants it: by number, by address or by name."""
+    said = frozenset((*parameter.words, *parameter.about))
+    if said & _NUMBERS and contact.phone:
+        return contact.phone
+    if said & _ADDRESSES and contact.email:
+        return contact.email
+    return contact.name
+
+
+def _persons(situation: Situation, parameter: Parameter) -> Iterator[Candidate]:
+    for number, contact in enumerate(situation.user.contacts):
+        value = spelled(contact, parameter)
+        sources = (Source("contact", contact.name, words=contact.relation or ""),)
+        yield Candidate(value, "contact", sources, people=(number,))
+
+
+def _lists(situation: Situation, parameter: Parameter) -> Iterator[Candidate]:
+    """Groups of people: those of an item, and those who are named or related in the way that is said."""
+    contacts = situation.user.contacts
+    groups: dict[tuple[int, ...], tuple[str, int | None, str]] = {}
+
+    def add(group: Sequence[int], origin: str, item: int | None, name: str = "") -> None:
+        key = tuple(dict.fromkeys(group))
+        if key and len(key) <= _LISTED:
+            groups.setdefault(key, (origin, item, name))
+
+    named = [n for n, count in enumerate(situation.named) if count]
+    best = max(situation.related, default=0)
+    related = [n for n, count in enumerate(situation.related) if count]
+    closest = [n for n in related if situation.related[n] == best]
+    add([*named, *related], "said people", None)
+    add([*named, *closest], "said people", None)
+    add(named, "said people", None)
+    add(related, "said people", None)
+    callers: list[int] = []
+    for place, item in enumerate(situation.items):
+        involved = [n for person in item.people if (n := situation.people.number(person)) is not None]
+        mentioned = [
+            n for n, words in enumerate(_first_names(contacts)) if words & situation.word_sets[place]
+        ]
+        origin = f"{item.app}.people"
+        add(involved, origin, place)
+        add(mentioned, f"{item.app}.mentioned", place)
+        add([*involved, *mentioned], f"{item.app}.mentioned", place)
+        add([*named, *closest, *involved], f"{item.app}.people", place)
+        callers += involved if item.app == "PhoneCall" else []
+        if len(callers) > 1:
+            add(callers, "PhoneCall.people", place)
+    for size in (2, 3):
+        for some in combinations(closest[:_GROUPS], size):
+            add(some, "said people", None)
+    for numbers_, (origin, item, name) in groups.items():
+        value = [spelled(contacts[number], parameter) for number in numbers_]
+        sources = tuple(
+            Source("contact", contacts[n].name, words=contacts[n].relation or "") for n in numbers_
+        )
+        if item is not None:
+            sources = (Source("item", situation.items[item].id), *sources)
+        yield Candidate(value, origin, sources, item, name, people=numbers_)
+
+
+def _first_names(contacts: Sequence[Contact]) -> list[frozenset[str]]:
+    return [
+        frozenset([text_form(contact.name).split()[0]]) if contact.name.strip() else frozenset()
+        for contact in contacts
+    ]

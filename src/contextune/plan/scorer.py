@@ -1,0 +1,95 @@
+"""The learned part of the light planner: which candidate an argument is filled with, and how sure that is."""
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.errors import RankerError
+from contextune.plan.candidates import Candidate
+from contextune.plan.features import Matrix
+from contextune.plan.priors import CommonWords, Known, Priors
+from contextune.plan.table import NAMES
+from contextune.rank import Logistic, Ranker
+from contextune.sources import asset
+
+Floats = NDArray[np.float64]
+DOUBTS = ("score", "lead", "prior", "share", "unused", "said", "count", "given", "left out")
+"""What the probability that a choice is right is read from."""
+_COLUMNS = [NAMES.index(name) for name in ("prior", "share", "time unused", "said")]
+_GIVEN = NAMES.index("given")
+
+
+@dataclass(frozen=True, eq=False)
+class ArgumentScorer:
+    """Ranks candidates for an argument."""
+
+    scores: Ranker
+    known: Known
+    doubts: Logistic
+    about: Mapping[str, Any]
+    """What it was made from."""
+
+    def choose(self, found: Sequence[Candidate], matrix: Matrix) -> tuple[int, float]:
+        """The best candidate, by number, and the probability that it is right."""
+        scores = self.scores.score(matrix)
+        best = int(np.argmax(scores))
+        inputs = doubt_inputs(found, matrix, scores, best)
+        return best, float(self.doubts.probability(inputs[None])[0])
+
+    def save(self, folder: Path) -> None:
+        """Write it to a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.scores.save(folder / "arguments.json.gz")
+        known = {"priors": self.known.priors.to_json(), "common": self.known.common.counts}
+        packed = json.dumps(known, ensure_ascii=False, sort_keys=True).encode()
+        (folder / "known.json.gz").write_bytes(gzip.compress(packed, mtime=0))
+        card = {"doubts": self.doubts.to_json(), "about": self.about}
+        (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> "ArgumentScorer":
+        """The scorer in a folder; refused with a reason where it does not fit this version's features."""
+        try:
+            card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+            found = json.loads(gzip.decompress((folder / "known.json.gz").read_bytes()))
+            known = Known(Priors.from_json(found["priors"]), CommonWords(found["common"]))
+            doubts, about = Logistic.from_json(card["doubts"], DOUBTS), card["about"]
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+            raise RankerError(
+                f"no usable planner in {str(folder)!r}: {error}; make one with contextune train plan"
+            ) from None
+        return cls(Ranker.load(folder / "arguments.json.gz", NAMES), known, doubts, about)
+
+
+def doubt_inputs(found: Sequence[Candidate], matrix: Matrix, scores: Floats, best: int) -> Floats:
+    """One choice, as its probability is read from it."""
+    others = [
+        score for one, score in zip(found, scores.tolist(), strict=True) if one.value != found[best].value
+    ]
+    lead = float(scores[best]) - max(others, default=float(scores[best]) - 5.0)
+    same = sum(one.value == found[best].value for one in found)
+    plain = matrix[best, _COLUMNS].astype(np.float64).tolist()
+    return np.array(
+        [
+            float(scores[best]),
+            lead,
+            *plain,
+            np.log1p(same),
+            float(matrix[best, _GIVEN]),
+            found[best].left_out,
+        ],
+        np.float64,
+    )
+
+
+@cache
+def default_scorer() -> ArgumentScorer:
+    """The scorer in the package, loaded once."""
+    return ArgumentScorer.load(asset("planner"))

@@ -1,0 +1,81 @@
+"""A request with all that its call may be made of: the user, the items it hangs on, what it says of time."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.plan.times import Times, times_in
+from contextune.plan.values import People
+from contextune.search import words
+from contextune.types import Hit, Item, Request, User, local_time
+
+_OWNER = re.compile(r"(\w+)['’]s\b(?! (?:on|in|at|not|the|a|down|been|got|here|there|got|still|out)\b)")
+MOST = 8
+"""How many items are looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """What a planner sees. Items come best first; none means that the request is taken by its words alone."""
+
+    request: Request
+    user: User
+    hits: Sequence[Hit[Item]] = field(default=())
+
+    @cached_property
+    def items(self) -> list[Item]:
+        """The items the request hangs on."""
+        return [hit.thing for hit in self.hits[:MOST]]
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """How far each item is behind the first, 1 to 0."""
+        scores = np.array([hit.score for hit in self.hits[:MOST]], np.float64)
+        if not len(scores):
+            return scores
+        low, high = float(scores.min()), float(scores.max())
+        return (scores - low) / (high - low) if high > low else np.ones(len(scores))
+
+    @cached_property
+    def now(self) -> datetime:
+        """On the user's wall clock."""
+        return local_time(self.request.time, self.user.zone).replace(second=0, microsecond=0)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """What is said."""
+        return words(self.request.text)
+
+    @cached_property
+    def times(self) -> Times:
+        """What is said of time."""
+        return times_in(self.request.text, self.now)
+
+    @cached_property
+    def people(self) -> People:
+        """Whom the user knows."""
+        return People(self.user.contacts)
+
+    @cached_property
+    def named(self) -> list[int]:
+        """For each contact, how many words of the name are said."""
+        return self.people.named(self.words)
+
+    @cached_property
+    def related(self) -> list[int]:
+        """For each contact, how many words are said for what they are to the user."""
+        owners = frozenset(words(" ".join(_OWNER.findall(self.request.text))))
+        heads = [word for word in self.words if word not in owners]
+        # "my brother's tutor" is the tutor, and the brother only where nobody else is meant
+        found = self.people.related(heads)
+        return found if any(found) else self.people.related(self.words)
+
+    @cached_property
+    def word_sets(self) -> list[frozenset[str]]:
+        """The words of each item."""
+        return [frozenset(words(item.text)) for item in self.items]
