@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.table import Table as RichTable
 
 from contextune.bench.results import Reference, Table, evaluate
 from contextune.embed import Embedder, RememberingEmbedder
@@ -74,6 +75,64 @@ def read_runs(folders: Sequence[Path]) -> list[Written]:
                 f"{folder}: no run of query generation: {error}; contextune.train.querygen makes one"
             ) from None
     return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """One iteration of alignment."""
+
+    iteration: int
+    requests: int
+    reward: float
+    """Mean over all drafts."""
+    best: float
+    """Mean over the best draft of each request."""
+    spread: tuple[float, ...]
+    """The share of drafts in each tenth of the rewards from 0 to 1."""
+    tokens_per_second: int
+    recall: Mapping[str, float]
+    """Recall@5 by set and part after the iteration, in percent."""
+
+
+def read_logs(folders: Sequence[Path]) -> list[Iteration]:
+    """The iterations of the first run that has any."""
+    for folder in folders:
+        rows = [json.loads(row) for row in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+        recalls = {row["model"]: row["recall5"] for row in rows if row["what"] == "judged"}
+        drafted = [row for row in rows if row["what"] == "drafted" and row["set"] == "toolbench"]
+        if drafted:
+            return [_iteration(row, recalls) for row in drafted]
+    return []
+
+
+def _iteration(row: Mapping[str, Any], recalls: Mapping[str, Mapping[str, float]]) -> Iteration:
+    number = int(row["iteration"])
+    return Iteration(
+        number,
+        int(row["requests"]),
+        float(row["mean"]["mmrr"]),
+        float(row["best"]),
+        tuple(map(float, row["spread"])),
+        int(row["tokens_per_second"]),
+        recalls.get(f"align-{number}", {}),
+    )
+
+
+def recall_lines(logs: Sequence[Iteration]) -> dict[str, list[float]]:
+    """Recall@5 after each iteration, a line for each part of the data (the paper's Figure 3)."""
+    parts = dict.fromkeys(part for log in logs for part in log.recall)
+    return {part: [log.recall.get(part, float("nan")) for log in logs] for part in parts}
+
+
+def rewards_table(logs: Sequence[Iteration]) -> RichTable:
+    """What the drafts of each iteration were worth."""
+    table = RichTable(
+        "iteration", "requests", "mean reward", "best draft", "tokens/s", title="Drafts, reward MMRR"
+    )
+    for log in logs:
+        figures = (f"{log.reward:.3f}", f"{log.best:.3f}", f"{log.tokens_per_second:,}")
+        table.add_row(str(log.iteration), str(log.requests), *figures)
+    return table
 
 
 class Searched:

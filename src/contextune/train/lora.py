@@ -79,6 +79,13 @@ class Adapter:
         cast("Any", safetensors).save_file(half, str(file), about)
 
 
+def read_adapter(file: Path) -> dict[str, Tensor]:
+    """What `Adapter.save` kept."""
+    from safetensors import torch as safetensors
+
+    return cast("Any", safetensors).load_file(str(file))
+
+
 def _attached(model: nn.Module, rank: int, scale: float) -> Iterator[tuple[str, Pair]]:
     for name, layer in list(cast("Iterator[tuple[str, nn.Module]]", cast("Any", model).named_modules())):
         owner, _, last = name.rpartition(".")

@@ -6,15 +6,15 @@ model draft, searches with every draft, keeps the best one of each request, and 
     python -m contextune.train.querygen DATA.json ENCODER MODEL OUT [--config FILE.toml]
 
 `DATA.json` is of `querygen_data`, `ENCODER` the folder of the sentence encoder that searches, `MODEL` any
-causal model of `transformers`, by name or folder. What was done is found in `OUT`, and not done again.
+causal model of `transformers`, by name or folder. What a run that was broken off had learnt and judged is
+found in `OUT`, and not done again.
 """
 
 import argparse
 import json
 import time
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,54 +29,16 @@ from contextune.search.metrics import recall
 from contextune.tools.lines import parse
 from contextune.train.drafting import Draw
 from contextune.train.encoder import Encoder
+from contextune.train.lora import read_adapter
+from contextune.train.querygen_recipe import Config, Filter, read_config
 from contextune.train.reward import Retrieval, Wanted
-from contextune.train.writer import Lesson, Tuning, Writer
+from contextune.train.writer import Lesson, Writer
 
+ENGINES: Mapping[str, Callable[..., Writer]] = {"here": Writer}
+"""Who learns and writes: whatever else does both, on several machines say, can be named here."""
 _JUDGED = ("dev", "id_test", "test", "ood")
 KINDS = {"descriptions": describe_messages, "intents": intent_messages}
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which drafts are learnt from."""
-
-    drafts: int = 1
-    """The best so many of each request."""
-    least: float = 0.05
-    """Reward below which a draft is dropped."""
-    top: float = 100.0
-    """Percent of the drafts that are left, the best ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """Everything that decides what comes out."""
-
-    kind: str = "descriptions"
-    rank: int = 16
-    alpha: float = 32.0
-    sft: Tuning = field(default_factory=Tuning)
-    warm: Tuning = field(default_factory=Tuning)
-    align: Tuning = field(default_factory=lambda: Tuning(rate=5e-4))
-    lens: int = 8_000
-    """ToolLens's requests in SFT."""
-    warmup: int = 400
-    """Requests a small model is shown first, so that it writes lines at all; the paper's needs none."""
-    iterations: int = 5
-    drafts: Draw = field(default_factory=lambda: Draw(drafts=24, batch=6144))
-    aligned_lens: int = 1_500
-    """ToolLens's requests in an iteration."""
-    reward: str = "mmrr"
-    filter: Filter = field(default_factory=Filter)
-    lessons: int = 2_000
-    """Authored lessons mixed into SFT and into each iteration: chains of thought, implicit requests."""
-    request_first: bool = True
-    ablations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
-    """Other rewards and filters, by name: each tried for one iteration, on the drafts of the first."""
-    judged: int = 800
-    """Requests of each set that are judged."""
-    seed: int = 0
 
 
 Pool = list[tuple[Wanted, list[str], dict[str, NDArray[np.float64]]]]
@@ -87,7 +49,13 @@ class Run:
     """One model, one set of data, and a folder for what comes of them."""
 
     def __init__(
-        self, config: Config, data: Mapping[str, Any], encoder: Path, model: Path, out: Path
+        self,
+        config: Config,
+        data: Mapping[str, Any],
+        encoder: Path,
+        model: Path,
+        out: Path,
+        engine: str = "here",
     ) -> None:
         self.config, self.out = config, out
         out.mkdir(parents=True, exist_ok=True)
@@ -98,8 +66,25 @@ class Run:
         self.lessons = [_lesson(row) for row in data["lessons"]]
         self.retrieval = Retrieval(searcher, self.tools)
         gguf = next(iter(sorted(model.glob("*.gguf"))), None) if model.is_dir() else None
-        self.writer = Writer(model, file=gguf and gguf.name, rank=config.rank, alpha=config.alpha)
+        self.writer = ENGINES[engine](model, file=gguf and gguf.name, rank=config.rank, alpha=config.alpha)
+        self._judged = self._before()
         self.say("ready")
+
+    def _before(self) -> dict[str, dict[str, float]]:
+        """What an earlier run into the same folder judged, by model."""
+        log = self.out / "log.jsonl"
+        rows = map(json.loads, log.read_text(encoding="utf-8").splitlines()) if log.exists() else ()
+        return {row["model"]: row["recall5"] for row in rows if row["what"] == "judged"}
+
+    def learnt(self, model: str, learn: Callable[[], None]) -> None:
+        """Learn, and keep the adapter; or take over the one that an earlier run kept."""
+        file = self.out / f"{model}.safetensors"
+        if file.exists():
+            self.writer.load(read_adapter(file))
+            self.say("taken over", model=model)
+            return
+        learn()
+        self.writer.adapter.save(file)
 
     def say(self, what: str, **figures: Any) -> None:
         """One line to the log and the screen."""
@@ -157,7 +142,11 @@ class Run:
                 row = {"model": model, "temperature": temperature, "set": name, "lines": lines}
                 kept.write(json.dumps(row) + "\n")
         self.say(
-            "judged", model=model, temperature=temperature, recall5=found, speed=round(self.writer.speed)
+            "judged",
+            model=model,
+            temperature=temperature,
+            recall5=found,
+            tokens_per_second=round(self.writer.speed),
         )
         return found
 
@@ -173,10 +162,6 @@ class Run:
         self.say("calibrated", model=model, recall=found, best=best)
         return best
 
-    def save(self, model: str) -> None:
-        """Keep the adapter."""
-        self.writer.adapter.save(self.out / f"{model}.safetensors")
-
     def sft(self) -> None:
         """Learn from the descriptions of the right tools."""
         config = self.config
@@ -186,7 +171,6 @@ class Run:
         self.writer.reset()
         loss = self.writer.learn([*given, *self.lessons[: config.lessons]], config.sft, seed=config.seed)
         self.say("sft", lessons=len(given), loss=loss)
-        self.save("sft")
 
     def warm(self) -> None:
         """Show a few examples, so that lines are written."""
@@ -198,27 +182,29 @@ class Run:
     def align(self, until: float) -> None:
         """Algorithm 1, for so many iterations or seconds."""
         best: tuple[float, str] = (-1.0, "")
-        warm, first = self.writer.adapter.state(), Pool()
+        warm = self.writer.adapter.state()
         for iteration in range(1, self.config.iterations + 1):
             if time.perf_counter() - self._start > until:
                 self.say("out of time", iteration=iteration)
                 break
-            pool = self.drafted(iteration)
-            first = first or pool
-            kept = self.kept(pool, self.config.reward, self.config.filter)
-            mixed = self.lessons[(iteration * self.config.lessons) % max(1, len(self.lessons)) :]
-            loss = self.writer.learn(
-                [*kept, *mixed[: self.config.lessons]], self.config.align, seed=self.config.seed + iteration
-            )
             model = f"align-{iteration}"
-            self.say("aligned", iteration=iteration, kept=len(kept), loss=loss)
-            self.save(model)
+            self.learnt(model, lambda iteration=iteration: self.iterate(iteration))
             found = self.judge(model, 0.1)
             best = max(best, (found.get("toolbench dev", 0.0), model))
         self.say("best", model=best[1], recall5=best[0])
-        final = self.writer.adapter.state()
-        self.ablate(first, warm, until)
-        self.writer.load(final)
+        if self.config.ablations:
+            final = self.writer.adapter.state()
+            self.writer.load(warm)
+            self.ablate(self.drafted(1), warm, until)
+            self.writer.load(final)
+
+    def iterate(self, iteration: int) -> None:
+        """Draft, keep the best, learn from these."""
+        kept = self.kept(self.drafted(iteration), self.config.reward, self.config.filter)
+        mixed = self.lessons[(iteration * self.config.lessons) % max(1, len(self.lessons)) :]
+        given = [*kept, *mixed[: self.config.lessons]]
+        loss = self.writer.learn(given, self.config.align, seed=self.config.seed + iteration)
+        self.say("aligned", iteration=iteration, kept=len(kept), loss=loss)
 
     def drafted(self, iteration: int) -> Pool:
         """Drafts for the training requests; all rewards of all of them are kept."""
@@ -293,17 +279,6 @@ def _line(text: str) -> str:
     return " ".join(text.split()[:19])
 
 
-def read_config(file: Path | None) -> Config:
-    """A TOML file of `Config`, with tables for its parts."""
-    given: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8")) if file else {}
-    tables = {"sft": Tuning, "warm": Tuning, "align": Tuning, "drafts": Draw, "filter": Filter}
-    plain = Config()
-    for name in tables:
-        if name in given:
-            given[name] = replace(getattr(plain, name), **given[name])
-    return replace(plain, **given)
-
-
 def main() -> None:
     """Zero-shot, SFT and alignment, one after the other."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -311,13 +286,14 @@ def main() -> None:
         parser.add_argument(name, type=Path)
     parser.add_argument("--config", type=Path, help="a TOML file that changes the recipe")
     parser.add_argument("--until", type=float, default=1e9, help="seconds after which nothing long is begun")
+    parser.add_argument("--engine", choices=list(ENGINES), default="here", help="who learns and writes")
     given = parser.parse_args()
     data = json.loads(given.data.read_text(encoding="utf-8"))
-    run = Run(read_config(given.config), data, given.encoder, given.model, given.out)
+    run = Run(read_config(given.config), data, given.encoder, given.model, given.out, given.engine)
     run.judge("zero-shot", 0.6)
-    run.sft()
+    run.learnt("sft", run.sft)
     run.judge("sft", run.calibrate("sft"))
-    run.warm()
+    run.learnt("warm", run.warm)
     run.judge("warm", 0.1)
     run.align(given.until)
     run.calibrate("alignment")

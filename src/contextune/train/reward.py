@@ -71,7 +71,5 @@ class Retrieval:
             part = new[start : start + 16_384]
             vectors: Tensor = self._encoder.embed(part).to(tools.device)
             depth = min(DEPTH, len(tools))
-            found = cast(
-                "list[list[int]]", cast("Any", torch.topk(vectors @ tools.T, depth).indices).tolist()
-            )
-            best.update(zip(part, found, strict=True))
+            found = cast("Any", torch.topk(vectors @ tools.T, depth).indices)
+            best.update(zip(part, cast("list[list[int]]", found.tolist()), strict=True))

@@ -48,7 +48,7 @@ class Writer:
         half = torch.bfloat16 if self.device.type == "cuda" else torch.float32
         where = {"gguf_file": file} if file else {}
         self._tokenizer = library.AutoTokenizer.from_pretrained(weights, **where)
-        self._student = library.AutoModelForCausalLM.from_pretrained(weights, dtype=torch.float32, **where)
+        self._student = library.AutoModelForCausalLM.from_pretrained(weights, dtype=half, **where)
         self._student.to(self.device)
         config = self._student.config
         plain = library.AutoModelForCausalLM.from_config(config, attn_implementation=share_keys())
@@ -88,7 +88,7 @@ class Writer:
         batches = list(_batches(len(tokens), how, seed))
         for step, batch in enumerate(batches):
             for group in optimiser.param_groups:
-                group["rate"] = group["lr"] = how.rate * min(1.0, (step + 1) / max(1, how.warmup))
+                group["lr"] = how.rate * min(1.0, (step + 1) / max(1, how.warmup))
             answered = sum(sum(label != _IGNORED for label in tokens[n][1]) for n in batch)
             total = 0.0
             for part in _parts([tokens[n] for n in batch], how.tokens):
@@ -129,8 +129,7 @@ class Writer:
         ids = torch.tensor([row + [0] * (longest - len(row)) for row, _ in lessons], device=self.device)
         want = torch.tensor([row + [_IGNORED] * (longest - len(row)) for _, row in lessons])
         mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row, _ in lessons])
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-            logits = self._student(input_ids=ids, attention_mask=mask.to(self.device)).logits
+        logits = self._student(input_ids=ids, attention_mask=mask.to(self.device)).logits
         flat = logits[:, :-1].float().flatten(0, 1)
         wanted = want[:, 1:].flatten().to(self.device)
         return F.cross_entropy(flat, wanted, ignore_index=_IGNORED, reduction="sum")

@@ -1,0 +1,63 @@
+"""Everything that decides what comes out of tuning a model to write queries; a TOML file changes it."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from contextune.train.drafting import Draw
+from contextune.train.writer import Tuning
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which drafts are learnt from."""
+
+    drafts: int = 1
+    """The best so many of each request."""
+    least: float = 0.05
+    """Reward below which a draft is dropped."""
+    top: float = 100.0
+    """Percent of the drafts that are left, the best ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that decides what comes out."""
+
+    kind: str = "descriptions"
+    rank: int = 16
+    alpha: float = 32.0
+    sft: Tuning = field(default_factory=Tuning)
+    warm: Tuning = field(default_factory=Tuning)
+    align: Tuning = field(default_factory=lambda: Tuning(rate=5e-4))
+    lens: int = 8_000
+    """ToolLens's requests in SFT."""
+    warmup: int = 400
+    """Requests a small model is shown first, so that it writes lines at all; the paper's needs none."""
+    iterations: int = 5
+    drafts: Draw = field(default_factory=lambda: Draw(drafts=24, batch=6144))
+    aligned_lens: int = 1_500
+    """ToolLens's requests in an iteration."""
+    reward: str = "mmrr"
+    filter: Filter = field(default_factory=Filter)
+    lessons: int = 2_000
+    """Authored lessons mixed into SFT and into each iteration: chains of thought, implicit requests."""
+    request_first: bool = True
+    ablations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """Other rewards and filters, by name: each tried for one iteration, on the drafts of the first."""
+    judged: int = 800
+    """Requests of each set that are judged."""
+    seed: int = 0
+
+
+def read_config(file: Path | None) -> Config:
+    """A TOML file of `Config`, with tables for its parts."""
+    given: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8")) if file else {}
+    tables = {"sft": Tuning, "warm": Tuning, "align": Tuning, "drafts": Draw, "filter": Filter}
+    plain = Config()
+    for name in tables:
+        if name in given:
+            given[name] = replace(getattr(plain, name), **given[name])
+    return replace(plain, **given)
