@@ -1,13 +1,24 @@
 """The benchmark of context on a third of the bundled personas: floors that show that nothing is broken."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from contextune.bench.context import PAPER, Judgements, context_table, untuned_rows
+from contextune.bench.context import (
+    PAPER,
+    Judgements,
+    context_table,
+    run_methods,
+    thought_row,
+    untuned_rows,
+)
 from contextune.bench.results import Table
 from contextune.bench.untuned import untuned_embedder
+from contextune.context.cot import ChainOfThought
+from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
+from contextune.llm import Draft, Message, Reply
 from contextune.sources import Gold, bundled_personas
 
 
@@ -49,3 +60,24 @@ def test_a_query_without_gold_is_refused() -> None:
     bare = replace(persona, queries=(replace(persona.queries[0], gold=Gold()),))
     with pytest.raises(InvalidDataError, match="a01/q1"):
         Judgements.of([bare])
+
+
+class Sure:
+    """A model that knows one thing, and at times nothing."""
+
+    name = "sure"
+
+    def ask(self, messages: Sequence[Message], *_: object, **__: object) -> Reply:
+        said = messages[-1].content
+        return Reply((Draft("An event of the Calendar." if "?" in said else "I cannot say."),))
+
+
+def test_cot_of_a_language_model_is_a_row_of_its_own(word_embedder: Embedder) -> None:
+    people, chain = bundled_personas()[:2], ChainOfThought(Sure())
+    asked = [query.text for persona in people for query in persona.queries]
+    plain = run_methods(people, ["semantic"], embedder=word_embedder)["semantic"]
+    row = thought_row(people, word_embedder, chain)
+    assert row.keys() == plain.keys()
+    assert chain.failures == sum("?" not in text for text in asked)
+    changed = [name for name in row if row[name] != plain[name]]
+    assert 0 < len(changed) <= sum("?" in text for text in asked)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from contextune.bench.results import Table, evaluate
+from contextune.context.cot import ChainOfThought
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
 from contextune.pipeline import Tuner
@@ -92,6 +93,27 @@ def run_methods(
             if progress:
                 progress(number, len(personas))
     return runs
+
+
+def thought_row(
+    personas: Sequence[Persona],
+    embedder: Embedder,
+    chain: ChainOfThought,
+    *,
+    progress: Progress | None = None,
+) -> Run:
+    """What semantic search ranks with the CoT that a language model writes, where it writes a usable one."""
+    run: dict[str, list[str]] = {}
+    with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "bench.db") as store:
+        tuner = Tuner(store, embedder=embedder, method="semantic")
+        for number, persona in enumerate(personas, 1):
+            load_persona(store, persona)
+            for query in persona.queries:
+                found = tuner.context(chain.augment(persona.request(query)), k=None)
+                run[persona.name(query)] = [hit.thing.id for hit in found]
+            if progress:
+                progress(number, len(personas))
+    return run
 
 
 def context_table(

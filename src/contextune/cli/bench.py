@@ -19,7 +19,9 @@ from contextune.bench import store as store_bench
 from contextune.bench.untuned import untuned_embedder
 from contextune.cli import bench_plan, bench_querygen, bench_tools, show
 from contextune.context import DEFAULT, METHODS
+from contextune.context.cot import ChainOfThought
 from contextune.errors import ContextuneError
+from contextune.llm.configured import required_chat
 from contextune.search.metrics import Run
 from contextune.sources import Persona, bundled_personas, read_personas
 from contextune.train.examples import from_folds
@@ -48,6 +50,7 @@ def context(
     haystack: Annotated[
         list[int] | None, typer.Option(help="Also each persona among so many items; may be repeated.")
     ] = None,
+    cot: Annotated[bool, typer.Option(help="Also CoT by the language model that is configured.")] = False,
 ) -> None:
     """Print the paper's table of context retrieval, overall and by kind of query.
 
@@ -55,10 +58,12 @@ def context(
     folder of others, or with --method, the methods run as they are shipped.
     """
     if personas is None and method is None:
-        _whole_table(out, with_ablations=ablations, haystacks=haystack or [])
+        _whole_table(out, with_ablations=ablations, haystacks=haystack or [], with_cot=cot)
         return
-    if ablations or haystack:
-        raise ContextuneError("--ablations and --haystack are measured on the bundled personas, all methods")
+    if ablations or haystack or cot:
+        raise ContextuneError(
+            "--ablations, --haystack and --cot are measured on the bundled personas, all methods"
+        )
     known = [*METHODS, context_bench.COT]
     methods = method or known
     if unknown := set(methods) - set(known):
@@ -70,14 +75,21 @@ def context(
     show.results(context_bench.context_table(people, rows), out)
 
 
-def _whole_table(out: Path | None, *, with_ablations: bool, haystacks: list[int]) -> None:
+def _whole_table(out: Path | None, *, with_ablations: bool, haystacks: list[int], with_cot: bool) -> None:
     folds = bundled_folds()
+    chat = required_chat() if with_cot else None
     rows: dict[str, Run] = {}
     try:
         with show.progress("Untuned methods") as update:
             rows |= context_bench.untuned_rows(folds.personas, untuned_embedder(), progress=update)
     except ContextuneError as error:
         show.error(f"the untuned rows are left out: {error}")
+    if chat:
+        chain = ChainOfThought(chat)
+        with show.progress("CoT by the language model") as update:
+            row = context_bench.thought_row(folds.personas, untuned_embedder(), chain, progress=update)
+        rows[f"CoT by {chat.name}"] = row
+        show.out.print(f"of {len(row)} requests, {chain.failures} went on without CoT")
     with show.progress("Signals") as update:
         data = Measured.of(from_folds(folds), progress=update)
     with show.progress("Cross-validation") as update:
