@@ -13,8 +13,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 demo: $(VENV)/.installed
 	@$(BIN)/contextune demo
 
+# two files at a time; a process that took all cores would wait for the other
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	CONTEXTUNE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -185,3 +185,15 @@ print(*{{name.partition(".")[0] for name in sys.modules}})
     assert done.returncode == 0, done.stderr
     heavy = {"torch", "transformers", "sentence_transformers", "openai", "onnx", "safetensors", "pandas"}
     assert not heavy & set(done.stdout.split())
+
+
+def test_the_number_of_threads_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["one thread", "as good as two"]
+    usual = default_embedder().embed(texts)
+    default_embedder.cache_clear()
+    monkeypatch.setenv("CONTEXTUNE_THREADS", "1")
+    assert np.allclose(default_embedder().embed(texts), usual, atol=1e-6)
+    default_embedder.cache_clear()
+    monkeypatch.setenv("CONTEXTUNE_THREADS", "many")
+    with pytest.raises(EmbedderError, match="no number of threads"):
+        default_embedder()

@@ -173,8 +173,9 @@ def tables(
 ) -> dict[str, Table]:
     """By test: the request alone, then what each model wrote; significance is against the request alone."""
     found: dict[str, Table] = {}
-    models = list(dict.fromkeys(one.model for one in written))
-    by_model = {(one.model, one.set): one.lines for one in written}
+    named = _titles(list(dict.fromkeys(one.model for one in written)))
+    models = list(named.values())
+    by_model = {(named[one.model], one.set): one.lines for one in written}
     for done, (title, parts) in enumerate(TESTS.items(), 1):
         rows: dict[str, dict[str, list[str]]] = {name: {} for name in (UTTERANCE, *models)}
         qrels: dict[str, dict[str, int]] = {}
@@ -198,6 +199,14 @@ def tables(
         if progress:
             progress(done, len(TESTS))
     return found
+
+
+def _titles(models: Sequence[str]) -> dict[str, str]:
+    """How models are called in a table: the last iteration of alignment stands for the method."""
+    aligned = [model for model in models if model.startswith("align-")]
+    return {model: "SFT" if model == "sft" else model for model in models} | (
+        {aligned[-1]: "alignment"} if aligned else {}
+    )
 
 
 def _queries(

@@ -1,6 +1,7 @@
 """The default embedder: a sentence encoder in the package, run by onnxruntime. No torch, no download."""
 
 import json
+import os
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -14,6 +15,7 @@ from tokenizers import Tokenizer
 from contextune.embed.base import Matrix, whole_texts
 from contextune.errors import EmbedderError
 
+THREADS = "CONTEXTUNE_THREADS"
 _BATCH = 8
 _runtime = cast("Any", onnxruntime)  # it comes without types
 
@@ -70,5 +72,11 @@ class OnnxEmbedder:
 
 @cache
 def default_embedder() -> OnnxEmbedder:
-    """The package's own embedder, loaded once a process."""
-    return OnnxEmbedder()
+    """The package's own embedder, loaded once a process.
+
+    CONTEXTUNE_THREADS says how many threads it takes: 1 is right where several processes share the cores.
+    """
+    threads = os.environ.get(THREADS, "0")
+    if not threads.isdecimal():
+        raise EmbedderError(f"{THREADS}={threads!r} is no number of threads: set 1, or 0 for one a core")
+    return OnnxEmbedder(threads=int(threads))
