@@ -159,7 +159,6 @@ ODD = Tool("peek_log", "Peeks.", app="web", annotations=Annotations(read_only=Tr
         (Only(servers=[]), set[Tool]()),
         (Only(read_only=True, destructive=True), set[Tool]()),
     ],
-    ids=str,
 )
 def test_only_some_may_be_found(method: str, only: Only, found: set[Tool]) -> None:
     retriever = small(READS, SURE, WIPES, SILENT, ODD, method=method)
