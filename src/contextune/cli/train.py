@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from contextune.cli import show
+from contextune.cli.plan_data import plan_data
 from contextune.cli.tool_data import tool_data
 from contextune.context.ranker import ContextRanker, default_ranker
 from contextune.embed import Embedder, EndpointEmbedder, SentenceTransformersEmbedder, default_embedder
@@ -13,6 +14,7 @@ from contextune.errors import ContextuneError
 from contextune.signals.reading import Reader
 from contextune.sources import asset, bundled_personas, training_personas
 from contextune.train import feedback as fed_back
+from contextune.train import plan as plan_recipe
 from contextune.train import ranker as recipe
 from contextune.train import tools as tool_recipe
 from contextune.train.examples import Example, from_embedder, from_folds
@@ -72,6 +74,22 @@ def tools(
     made.save(out)
     loaded = f"ToolRanker.load(Path({str(out)!r}))"
     show.out.print(f"Written to {out}: ToolRetriever(…, ranker={loaded})", markup=False)
+
+
+@app.command()
+def plan(out: Annotated[Path, typer.Option(help="Folder to write the planner to.")]) -> None:
+    """Train what fills the arguments of calls, on the personas and pairs in the package."""
+    data = plan_data(bundled_folds())
+    about = {
+        "requests of personas": len(data.requests),
+        "arguments": len(data.lessons.examples),
+        "common words": len(data.lessons.common.counts),
+    }
+    with show.progress("Training") as update:
+        made = plan_recipe.train(data.lessons, about, progress=update)
+    made.save(out)
+    loaded = f"ArgumentScorer.load(Path({str(out)!r}))"
+    show.out.print(f"Written to {out}: PointerPlanner({loaded})", markup=False)
 
 
 def _trained(embedder: Embedder | None) -> ContextRanker:

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, cast
 
+from contextune.apps import APPS
 from contextune.plan.moments import Moment, moments
 from contextune.plan.schema import Parameter, fits
 from contextune.plan.situation import Situation
-from contextune.plan.spans import Span, spans
+from contextune.plan.spans import LANGUAGES, Span, spans
 from contextune.plan.values import durations, iso_duration, numbers, text_form
 from contextune.types import ANYWHERE, COMMUTE, Contact, Source
 
+_CITY = "profile.city"
 _SPANNED = 6
 """So many items are looked into for parts of their text, best first."""
 _LISTED = 6
@@ -23,6 +25,13 @@ _UNKNOWN = frozenset(
     ]
 )
 _NUMBERS = frozenset(["number", "phone", "tel", "telephone", "dial", "mobile"])
+_LANGUAGES = frozenset(["language", "lang", "locale"])
+_PLACES = frozenset(
+    [
+        *("location", "destination", "place", "near", "where", "city", "area", "venue"),
+        *("business", "shop", "store", "restaurant"),
+    ]
+)
 _ADDRESSES = frozenset(["address", "email", "mail", "recipient", "recipients"])
 
 
@@ -51,14 +60,48 @@ NOTHING = "nothing"
 FREE = "free"
 
 
-def candidates(situation: Situation, parameter: Parameter, *, parts: bool = True) -> list[Candidate]:
-    """All there are for an argument; `parts=False` leaves out stretches of longer texts."""
-    found = list(_by_kind(situation, parameter, parts=parts))
-    fitting = [one for one in found if fits(one.value, parameter)]
-    return fitting if parameter.required else [*fitting, Candidate(None, NOTHING)]
+def candidates(
+    situation: Situation, parameter: Parameter, seen: frozenset[str] | None = None
+) -> list[Candidate]:
+    """All there are for an argument; `seen` narrows them to origins that such values are known to have."""
+    found = _fitting(situation, parameter, seen)
+    if not found and seen is not None:
+        found = _fitting(situation, parameter, None)
+    return found if parameter.required else [*found, Candidate(None, NOTHING)]
 
 
-def _by_kind(situation: Situation, parameter: Parameter, *, parts: bool) -> Iterator[Candidate]:
+def within(origin: str, seen: frozenset[str] | None) -> bool:
+    """Whether `seen` leaves a text of this origin among the candidates."""
+    if seen is None or origin in seen or origin in (NOTHING, "choice"):
+        return True
+    if origin.startswith("said "):
+        return any(other.startswith("said ") for other in seen)
+    # of applications that no example has, everything may be meant
+    return origin not in ("contact", "place", _CITY) and origin.partition(".")[0] not in APPS
+
+
+def _fitting(situation: Situation, parameter: Parameter, seen: frozenset[str] | None) -> list[Candidate]:
+    return [
+        one
+        for one in _by_kind(situation, parameter, seen)
+        if _suits(one.value, parameter) and fits(one.value, parameter)
+    ]
+
+
+def _suits(value: Any, parameter: Parameter) -> bool:
+    """Whether a text can be what the argument is called after: a language, a number, a place."""
+    if parameter.kind != "text":
+        return True
+    name, text = frozenset(parameter.words), str(value)
+    if name & _LANGUAGES:
+        return text.casefold() in LANGUAGES
+    dialled = sum(map(str.isdigit, text)) * 2 > len(text)
+    if name & _NUMBERS:
+        return dialled
+    return not (name & _PLACES and (dialled or "@" in text))
+
+
+def _by_kind(situation: Situation, parameter: Parameter, seen: frozenset[str] | None) -> Iterator[Candidate]:
     match parameter.kind:
         case "choice":
             for value in parameter.choices:
@@ -79,7 +122,7 @@ def _by_kind(situation: Situation, parameter: Parameter, *, parts: bool) -> Iter
         case "list":
             yield from _lists(situation, parameter)
         case "text":
-            yield from _texts(situation, parameter, parts=parts)
+            yield from _texts(situation, parameter, seen)
         case "free" | "other":
             return
 
@@ -104,31 +147,38 @@ def _times(situation: Situation, *, day: bool) -> Iterator[Candidate]:
         yield Candidate(value, origin, (source,), one.item, one.field or "", moment=one)
 
 
-def _texts(situation: Situation, parameter: Parameter, *, parts: bool) -> Iterator[Candidate]:
-    known = situation.people
-    for place, item in enumerate(situation.items):
-        for name, value in item.fields.items():
-            values = cast("Sequence[object]", value) if isinstance(value, list | tuple) else [value]
-            for one in values[:_LISTED]:
-                if isinstance(one, str) and name not in item.schema.times.values() and _says(one):
-                    person = known.number(one)
-                    mine = () if person is None else (person,)
-                    source = Source("item", item.id, name)
-                    yield Candidate(one, f"{item.app}.{name}", (source,), place, name, people=mine)
-    yield from _persons(situation, parameter)
-    for name in situation.user.places:
+def _texts(situation: Situation, parameter: Parameter, seen: frozenset[str] | None) -> Iterator[Candidate]:
+    yield from _fields(situation, seen)
+    if within("contact", seen):
+        yield from _persons(situation, parameter)
+    for name in situation.user.places if within("place", seen) else ():
         if name not in (COMMUTE, ANYWHERE):
             yield Candidate(name.replace("_", " "), "place", (Source("place", field=name),))
-    if isinstance(city := situation.user.profile.get("city"), str) and city:
-        yield Candidate(city, "profile.city", (Source("profile", field="city"),))
-    text = situation.request.text
-    for span in spans(text):
-        yield Candidate(span.text, f"said {span.shape}", (Source("said", words=span.text),), span=span)
+    city = situation.user.profile.get("city")
+    if isinstance(city, str) and city and within(_CITY, seen):
+        yield Candidate(city, _CITY, (Source("profile", field="city"),))
+    if within("said words", seen):
+        for span in spans(situation.request.text):
+            yield Candidate(span.text, f"said {span.shape}", (Source("said", words=span.text),), span=span)
     for word in _named_choices(parameter):
         if word in situation.words:
             yield Candidate(word, "choice", (Source("said", words=word),))
-    if parts:
-        yield from _parts(situation)
+    if seen is None or any(origin.endswith("~") for origin in seen):
+        yield from _parts(situation, seen)
+
+
+def _fields(situation: Situation, seen: frozenset[str] | None) -> Iterator[Candidate]:
+    for place, item in enumerate(situation.items):
+        for name, value in item.fields.items():
+            origin = f"{item.app}.{name}"
+            if not within(origin, seen):
+                continue
+            values = cast("Sequence[object]", value) if isinstance(value, list | tuple) else [value]
+            for one in values[:_LISTED]:
+                if isinstance(one, str) and name not in item.schema.times.values() and _says(one):
+                    person = situation.people.number(one)
+                    mine = () if person is None else (person,)
+                    yield Candidate(one, origin, (Source("item", item.id, name),), place, name, people=mine)
 
 
 def _says(value: str) -> bool:
@@ -144,17 +194,19 @@ def _named_choices(parameter: Parameter) -> Iterator[str]:
         yield from (piece.strip() for piece in pieces if piece.strip().isalpha())
 
 
-def _parts(situation: Situation) -> Iterator[Candidate]:
+def _parts(situation: Situation, seen: frozenset[str] | None) -> Iterator[Candidate]:
     """Stretches of what the first items say."""
     for place, item in enumerate(situation.items[:_SPANNED]):
         for name in item.schema.text:
-            value = item.fields.get(name)
+            value, origin = item.fields.get(name), f"{item.app}.{name}~"
             if not isinstance(value, str) or name in item.schema.people:
+                continue
+            if not within(origin, seen):
                 continue
             for span in spans(value):
                 if span.text != value:
                     source = Source("item", item.id, name, span.text)
-                    yield Candidate(span.text, f"{item.app}.{name}~", (source,), place, name, span)
+                    yield Candidate(span.text, origin, (source,), place, name, span)
 
 
 def spelled(contact: Contact, parameter: Parameter) -> str:

@@ -63,7 +63,7 @@ class PointerPlanner:
             self._word(draft, parameter)
             return
         known = self._scorer.known
-        found = candidates(situation, parameter, parts=known.priors.in_parts(tool, parameter))
+        found = candidates(situation, parameter, known.priors.seen(tool, parameter))
         if not found:
             draft.ask(parameter)
             return

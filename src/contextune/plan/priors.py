@@ -12,6 +12,8 @@ from contextune.types import Tool
 
 _WEIGHT = 4.0
 """So many examples of one argument of one tool count as much as all arguments of that name."""
+_ENOUGH = 8
+"""Examples that tell where values of an argument do not come from."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,10 @@ class Priors:
         absent, _ = self.of_origins(tool, parameter, [NOTHING])
         return 1 - absent[0]
 
-    def in_parts(self, tool: Tool, parameter: Parameter) -> bool:
-        """Whether its value may be part of a longer text; only said no where examples say so."""
+    def seen(self, tool: Tool, parameter: Parameter) -> frozenset[str] | None:
+        """All places that values of this argument came from; None where examples are too few to tell."""
         own = f"{tool.name}.{parameter.name}"
-        if self._totals.get(own, 0) < _WEIGHT * 2:
-            return True
-        return any(origin.endswith("~") for origin in self._counts[own])
+        return frozenset(self._counts[own]) if self._totals.get(own, 0) >= _ENOUGH else None
 
     def to_json(self) -> dict[str, Any]:
         """To be written down."""

@@ -4,16 +4,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import lru_cache
-from typing import Any, Literal, cast
-
-from jsonschema import FormatChecker
-from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema.validators import validator_for  # pyright: ignore[reportUnknownVariableType]
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from contextune.errors import PlanError
 from contextune.search.words import identifier_words, words
 from contextune.types import Plan, Tool
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 Kind = Literal[
     "text", "free", "moment", "day", "duration", "list", "number", "integer", "boolean", "choice", "other"
@@ -160,12 +159,7 @@ def faults(plan: Plan, tool: Tool) -> list[str]:
     found = [f"{name!r} is no argument of {tool.name}" for name in plan.arguments if name not in known]
     open_names = {one.argument for one in plan.missing}
     found += [f"asks for {name!r}, which is given" for name in sorted(open_names & plan.arguments.keys())]
-    checker: Any = validator_for(tool.parameters)(tool.parameters, format_checker=_FORMATS)
-    try:
-        errors = cast("list[ValidationError]", list(checker.iter_errors(plan.args)))
-    except SchemaError as error:
-        raise PlanError(f"the schema of {tool.name!r} is none: {error.message}; mend it") from None
-    for error in errors:
+    for error in _errors(tool, plan.args):
         if error.validator == "additionalProperties":
             continue  # told above, by name
         if error.validator == "required" and not error.absolute_path and _named(error.message) in open_names:
@@ -173,6 +167,13 @@ def faults(plan: Plan, tool: Tool) -> list[str]:
         where = ".".join(map(str, error.absolute_path))
         found.append(f"{where}: {error.message}" if where else error.message)
     return found
+
+
+def _errors(tool: Tool, args: Mapping[str, Any]) -> "list[ValidationError]":
+    try:
+        return list(_made_checker(tool.parameters).iter_errors(args))
+    except Exception as error:  # whatever a library makes of a schema that is none
+        raise PlanError(f"the schema of {tool.name!r} cannot be read: {error}; mend it") from None
 
 
 def check(plan: Plan, tool: Tool) -> Plan:
@@ -191,8 +192,14 @@ def fits(value: Any, parameter: Parameter) -> bool:
 def _checker(parameter: Parameter) -> Any:
     if parameter.name not in parameter.checkers:
         schema = {name: part for name, part in parameter.schema.items() if name != "default"}
-        parameter.checkers[parameter.name] = validator_for(schema)(schema, format_checker=_FORMATS)
+        parameter.checkers[parameter.name] = _made_checker(schema)
     return parameter.checkers[parameter.name]
+
+
+def _made_checker(schema: Mapping[str, Any]) -> Any:
+    from jsonschema.validators import validator_for  # pyright: ignore[reportUnknownVariableType]  # slow to import
+
+    return validator_for(schema)(schema, format_checker=_formats())
 
 
 def _named(message: str) -> str:
@@ -200,15 +207,20 @@ def _named(message: str) -> str:
     return message.removesuffix(" is a required property").strip("'\"")
 
 
-_FORMATS = FormatChecker(formats=())
+@cache
+def _formats() -> Any:
+    from jsonschema import FormatChecker
+
+    found = FormatChecker(formats=())
+    found.checks("date-time", raises=ValueError)(_is_moment)
+    found.checks("date", raises=ValueError)(_is_day)
+    return found
 
 
-@_FORMATS.checks("date-time", raises=ValueError)
 def _is_moment(value: object) -> bool:
     """A wall clock has no zone, so none is asked for, unlike by RFC 3339."""
     return not isinstance(value, str) or ("T" in value and bool(datetime.fromisoformat(value)))
 
 
-@_FORMATS.checks("date", raises=ValueError)
 def _is_day(value: object) -> bool:
     return not isinstance(value, str) or bool(date.fromisoformat(value))

@@ -88,9 +88,7 @@ def common_words(pairs: Sequence[Pair]) -> CommonWords:
     return CommonWords.of(words(text) for text in texts)
 
 
-def fit(
-    lessons: Lessons, *but: int, settings: Settings = SETTINGS, progress: Progress | None = None
-) -> Ranker:
+def fit(lessons: Lessons, *but: int, progress: Progress | None = None) -> Ranker:
     """A ranker of candidates that has seen no example of some folds."""
     folds = sorted({one.fold for one in lessons.examples} - set(but))
     draw = np.random.default_rng(0)
@@ -99,17 +97,21 @@ def fit(
         known = lessons.known(*but, fold)
         mine = [one for one in lessons.examples if one.fold == fold]
         # what has nothing right, or nothing wrong, teaches nothing
-        groups += [_group(one, known, draw) for one in mine if one.grades.any() and not one.grades.all()]
-    return Ranker.fit(groups, NAMES, settings, progress=progress)
+        made = [_group(one, known, draw) for one in mine]
+        groups += [group for group in made if group.grades.any() and not group.grades.all()]
+    return Ranker.fit(groups, NAMES, SETTINGS, progress=progress)
 
 
 def _group(one: ToFill, known: Known, draw: np.random.Generator) -> Group:
+    """An argument as it is in use: of a tool that is known, its candidates narrowed, or of a new one."""
+    unknown = draw.random() < _UNKNOWN
+    one = one if unknown else one.narrowed(known)
     wrong = np.flatnonzero(one.grades == 0)
     if len(wrong) > _WRONG:
         wrong = draw.choice(wrong, _WRONG, replace=False)
     kept = np.sort(np.concatenate([np.flatnonzero(one.grades), wrong]))
     matrix = one.matrix(known)[kept]
-    if draw.random() < _UNKNOWN:
+    if unknown:
         matrix[:, _PRIORS] = np.nan
     return Group(matrix, one.grades[kept])
 
@@ -140,11 +142,12 @@ def doubts(lessons: Lessons, learnt: Mapping[int, Fold], *but: int) -> Logistic:
     for one in lessons.examples:
         if one.fold < 0 or one.fold in but or one.name.rpartition("/")[2].startswith("time"):
             continue  # pairs and made requests are not what is asked in use
-        matrix = one.matrix(learnt[one.fold].known)
+        seen = one.narrowed(learnt[one.fold].known)
+        matrix = seen.matrix(learnt[one.fold].known)
         scores = learnt[one.fold].scores.score(matrix)
         best = int(np.argmax(scores))
-        rows.append(doubt_inputs(one.found, matrix, scores, best))
-        right.append(bool(one.grades[best]))
+        rows.append(doubt_inputs(seen.found, matrix, scores, best))
+        right.append(bool(seen.grades[best]))
     # as often as they are: weighed the same, right and wrong would make every choice look like a toss
     return Logistic.fit(np.stack(rows), np.array(right), DOUBTS)
 

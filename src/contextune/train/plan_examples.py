@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.context.ranker import lists
-from contextune.plan.candidates import FREE, NOTHING, Candidate, candidates
+from contextune.plan.candidates import FREE, NOTHING, Candidate, candidates, within
 from contextune.plan.features import Chosen, Matrix, measure
 from contextune.plan.match import Expected
 from contextune.plan.pointer import after, order_of
@@ -116,6 +116,14 @@ class ToFill:
         """As priors count it."""
         origins = {one.origin for one, grade in zip(self.found, self.grades, strict=True) if grade}
         return Filled(self.tool.name, self.parameter.name, frozenset(origins))
+
+    def narrowed(self, known: Known) -> "ToFill":
+        """With those candidates alone that the argument has in use, where it is known."""
+        seen = known.priors.seen(self.tool, self.parameter) if self.parameter.kind == "text" else None
+        kept = [n for n, one in enumerate(self.found) if within(one.origin, seen)]
+        if len(kept) == len(self.found) or not any(not self.found[n].left_out for n in kept):
+            return self
+        return replace(self, found=[self.found[n] for n in kept], grades=self.grades[kept])
 
     def matrix(self, known: Known) -> Matrix:
         """Its features."""
