@@ -1,0 +1,52 @@
+"""The command that measures plans."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from contextune.bench import plan as bench
+from contextune.bench import plan_report
+from contextune.cli import show
+from contextune.cli.plan_data import plan_data
+from contextune.plan.pointer import PointerPlanner
+from contextune.plan.scorer import ArgumentScorer
+from contextune.train import plan as recipe
+from contextune.train.fold_vectors import bundled_folds
+from contextune.train.tool_examples import without_context
+from contextune.train.tools import by_fold, shown
+
+
+def add_to(app: typer.Typer) -> None:
+    """Hang this module's command on the group."""
+    app.command()(plan)
+
+
+def plan(
+    out: Annotated[Path | None, typer.Option(help="Folder for plans.json: figures and every plan.")] = None,
+) -> None:
+    """Print how often the call planned is the right one, with and without retrieval and context."""
+    data = plan_data(bundled_folds())
+    people = data.tool_examples
+    with show.progress("Rankers of tools") as update:
+        rankers = by_fold(shown([*people, *map(without_context, people)]), progress=update)
+    with show.progress("Scorers of arguments") as update:
+        learnt = recipe.by_fold(data.lessons, progress=update)
+    planners = {
+        fold: PointerPlanner(
+            ArgumentScorer(one.scores, one.known, recipe.doubts(data.lessons, learnt, fold), {})
+        )
+        for fold, one in learnt.items()
+    }
+    chosen = {
+        bench.NOTHING: bench.said_tools(people, data.tools),
+        bench.RAG: bench.ranked_tools(people, rankers, data.tools, context=False),
+        bench.TUNED: bench.ranked_tools(people, rankers, data.tools, context=True),
+    }
+    measured = [one for one in data.requests if one.measured]
+    with show.progress("Planning") as update:
+        rows = bench.plan_rows(measured, chosen, planners, data.tools, progress=update)
+    for table in plan_report.to_rich(rows):
+        show.out.print(table)
+    if out:
+        plan_report.write(rows, out)

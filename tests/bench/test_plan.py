@@ -1,0 +1,94 @@
+"""The table of plans: rows, errors by name, and what is written."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextune.bench import plan as bench
+from contextune.bench import plan_report
+from contextune.plan import PointerPlanner
+from contextune.plan.match import Expected, judge
+from contextune.sources import asset, read_persona
+from contextune.tools import bundled_toolbox
+from contextune.train.plan_examples import Asked, asked
+from contextune.types import Argument, Hit, Plan, Source, Tool
+
+TOOLS = {tool.name: tool for tool in bundled_toolbox()}
+
+
+def requests() -> list[Asked]:
+    found: list[Asked] = []
+    for name in ("a01", "b05"):
+        persona = read_persona(asset(f"personas/{name}.json"))
+        for query in persona.queries:
+            hits = [Hit(item, 0.0) for item in persona.items]
+            found.append(asked(persona, query, hits, 0, measured=True))
+    return found
+
+
+def wrong(_: Asked) -> list[Hit[Tool]]:
+    return [Hit(TOOLS["skip_track"], 1.0)]
+
+
+def right(one: Asked) -> list[Hit[Tool]]:
+    return [Hit(TOOLS[one.expected.api], 1.0)]
+
+
+def rows() -> bench.Rows:
+    chosen = {bench.NOTHING: wrong, bench.RAG: wrong, bench.TUNED: right}
+    return bench.plan_rows(requests(), chosen, {0: PointerPlanner()}, TOOLS)
+
+
+def test_every_row_plans_every_request_and_context_helps() -> None:
+    found = rows()
+    assert {len(cases) for cases in found.values()} == {len(requests())}
+    cells = bench.cells(found)
+    assert cells[bench.BOTH, "AST"].interval.mean > cells[bench.TOOLS, "AST"].interval.mean
+    assert cells[bench.RAG, "AST"].p is None
+    assert all(cells[row, "hallucination"].interval.mean == 0 for row in found)
+    assert bench.errors(found[bench.RAG])["wrong tool"] == 1.0
+    for cases in found.values():
+        missed = sum(not case.verdict.ast for case in cases) / len(cases)
+        assert sum(bench.errors(cases).values()) == pytest.approx(missed)
+
+
+def test_tables_and_file(tmp_path: Path) -> None:
+    found = rows()
+    titles = [str(table.title) for table in plan_report.to_rich(found)]
+    assert titles[0].startswith("Plans for all requests (n = ")
+    plan_report.write(found, tmp_path / "out")
+    written = json.loads((tmp_path / "out" / "plans.json").read_text(encoding="utf-8"))
+    tuned = written["rows"][bench.TUNED]
+    assert tuned["metrics"]["AST"]["paper"] == 0.8524
+    assert set(tuned["plans"]) == {one.name for one in requests()}
+    assert sum(n for n, _, _ in tuned["kind"].values()) == written["requests"]
+
+
+@pytest.mark.parametrize(
+    ("api", "args", "error"),
+    [
+        ("skip_track", {}, "wrong tool"),
+        ("read_email", {}, "missing argument"),
+        ("read_email", {"email_subject": ("item", "m2", "subject")}, "wrong item"),
+        ("read_email", {"email_subject": ("item", "m1", "author")}, "wrong field"),
+        ("read_email", {"email_subject": ("contact", "Rui", None)}, "wrong person"),
+    ],
+)
+def test_errors_have_names(api: str, args: dict[str, Any], error: str) -> None:
+    persona = read_persona(asset("personas/a01.json"))
+    mails = [item for item in persona.items if item.app == "Mail"]
+    known = {"m1": mails[0], "m2": mails[1]}
+    query = persona.queries[0]
+    one = asked(persona, query, [], 0, measured=True)
+    expected = Expected.one("read_email", {"email_subject": mails[0].fields["subject"]})
+    one = replace(one, expected=expected, items=known)
+    arguments = {
+        name: Argument("something else", (Source(kind, item, field),))
+        for name, (kind, item, field) in args.items()
+    }
+    plan = Plan(api, arguments)
+    verdict = judge(plan, expected, TOOLS)
+    assert bench.error_of(one, plan, verdict, TOOLS) == error
