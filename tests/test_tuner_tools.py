@@ -59,9 +59,10 @@ def test_an_answer_holds_tools_whether_any_fits_and_how_long_it_took(tuner: Tune
     assert len(answer.tools) == 3
     assert answer.fits is not None
     assert 0 <= answer.fits <= 1
-    assert set(answer.seconds) == {"context", "tools"}
+    assert set(answer.seconds) == {"context", "tools", "plan"}
     assert all(0 < seconds < 60 for seconds in answer.seconds.values())
-    assert answer.plan is None
+    assert answer.plan is not None
+    assert answer.plan.api == answer.tools[0].thing.name
 
 
 def test_as_it_ships(people: SQLiteStore) -> None:
@@ -214,7 +215,7 @@ def test_a_model_may_write_what_tools_are_searched_for_with(
     assert answer.queries == ("Gets the current weather", "Sends a new email")
     assert ids(answer.tools)[:2] == ["Google/get_weather", "Mail/send_email"]
     assert answer.tools[1].reasons[0] == "found by “Sends a new email”"
-    assert list(answer.seconds) == ["context", "queries", "tools"]
+    assert list(answer.seconds) == ["context", "queries", "tools", "plan"]
     assert tuner.tools(ASKED, 3, context=answer.context).hits == answer.tools
     assert len(chat.asked) == 1
     always = tuner.tools(ASKED, 3, always=["play_song"], only=Only(servers=["Mail"]))

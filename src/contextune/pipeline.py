@@ -1,4 +1,4 @@
-"""The way of a request, from top to bottom: utterance → context → tools → (plan) → answer."""
+"""The way of a request, from top to bottom: utterance → context → tools → plan → answer."""
 
 from collections.abc import Iterable, Sequence
 from time import perf_counter
@@ -7,11 +7,12 @@ from contextune.context import DEFAULT, ContextRanker, ContextRetriever
 from contextune.context.look import named_place
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidRequestError
+from contextune.plan import Planner, PointerPlanner, Situation
 from contextune.store import Store
 from contextune.tools import Found, Only, Queries, QueryGenerator, ToolRetriever, search_all
 from contextune.tools.memory import past_of
 from contextune.tools.wish import Context
-from contextune.types import Answer, Feedback, Hit, Item, Progress, Request, Tool, Use
+from contextune.types import Answer, Feedback, Hit, Item, Plan, Progress, Request, Tool, Use
 
 
 class Tuner:
@@ -30,12 +31,14 @@ class Tuner:
         ranker: ContextRanker | None = None,
         tools: Iterable[Tool] | ToolRetriever | None = None,
         querygen: QueryGenerator | None = None,
+        planner: Planner | None = None,
         progress: Progress | None = None,
     ) -> None:
         """`method` names a way to rank context; `ranker` stands in for the learned one in the package.
 
         `tools` is what can be called: a catalogue, or a retriever over one; with `querygen` a language model
-        writes what they are searched for with. `progress` hears of items embedded for the first time.
+        writes what they are searched for with. `planner` stands in for the one that needs no language model.
+        `progress` hears of items embedded for the first time.
         """
         if querygen and tools is None:
             raise InvalidRequestError("querygen searches for tools, and there are none: pass tools=… as well")
@@ -46,6 +49,7 @@ class Tuner:
         else:
             self._tools = ToolRetriever(tools, chosen)
         self._querygen = querygen
+        self._planner = planner or PointerPlanner()
         # vectors of another embedder cannot be compared with those of the items
         self._shared = self._tools is not None and self._tools.embedder.name == chosen.name
         self._retriever = ContextRetriever(store, chosen, method=method, ranker=ranker, progress=progress)
@@ -110,8 +114,18 @@ class Tuner:
         hits = self.context(request, Context.MOST) if context is None else context
         return self._search_tools(self._tools, request, self._queries(request), k, hits, always, only)
 
+    def plan(
+        self, request: Request, tools: Sequence[Hit[Tool]], *, context: Sequence[Hit[Item]] | None = None
+    ) -> Plan | None:
+        """The call to make with the first of the tools, each argument pointing at where it comes from.
+
+        `context` is found first where it is not given; pass an empty list to do without.
+        """
+        hits = self.context(request) if context is None else context
+        return self._planner.plan(Situation(request, self.store.user(request.user), hits), tools)
+
     def answer(self, request: Request, k: int | None = 10, *, tools: int = 5) -> Answer:
-        """Everything there is to say to the request: the best `k` items, and the best `tools` tools."""
+        """All there is to say: the best `k` items, the best `tools` tools, and the call to make."""
         start = perf_counter()
         context = self.context(request, k)
         seconds = {"context": perf_counter() - start}
@@ -124,10 +138,15 @@ class Tuner:
             start = perf_counter()
         found = self._search_tools(self._tools, request, queries, tools, context)
         seconds["tools"] = perf_counter() - start
+        start = perf_counter()
+        situation = Situation(request, self.store.user(request.user), context)
+        plan = self._planner.plan(situation, found.hits, found.fits)
+        seconds["plan"] = perf_counter() - start
         return Answer(
             request,
             tuple(context),
             found.hits,
+            plan,
             seconds=seconds,
             fits=found.fits,
             queries=queries.generated,

@@ -69,6 +69,16 @@ def test_search_prints_the_best_items(store: Path) -> None:
     assert "close in meaning" in lines[0]
 
 
+def test_ask_prints_items_tools_and_the_call(store: Path) -> None:
+    moment = ("--user", "b05", "--time", "2023-07-19T08:05", "--place", "commute")
+    done = run("ask", "Read me what the army sent us.", *moment, "--store", store)
+    assert done.returncode == 0, done.stderr
+    assert "tools: read_email" in done.stdout
+    (plan,) = [line for line in done.stdout.splitlines() if line.startswith("plan: ")]
+    assert plan.startswith('plan: read_email(email_subject="Kestrel Coy')
+    assert "email_subject: subject of “Kestrel Coy" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

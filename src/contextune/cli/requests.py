@@ -11,6 +11,8 @@ from contextune.bench.answers import answer_files
 from contextune.cli import show
 from contextune.context import DEFAULT, METHODS
 from contextune.pipeline import Tuner
+from contextune.plan import Expected, judge
+from contextune.plan.values import People
 from contextune.sources import asset, load_persona, read_persona
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
@@ -24,33 +26,59 @@ _DEMO = (("a08", "q6"), ("b05", "q4"), ("a11", "q3"), ("b06", "q4"), ("a01", "q6
 
 def add_to(app: typer.Typer) -> None:
     """Hang this module's commands on the program."""
-    for command in (search, answer, demo):
+    for command in (search, ask, answer, demo):
         app.command()(command)
 
 
+Text = Annotated[str, typer.Argument(help="What the user says.")]
+User = Annotated[str, typer.Option(help="Whose data to search.")]
+Time = Annotated[str | None, typer.Option(help="When it is said, as 2024-05-16T17:40; default: now.")]
+Place = Annotated[str | None, typer.Option(help="Where: a place of the user's, or LATITUDE,LONGITUDE.")]
+
+
 def search(
-    text: Annotated[str, typer.Argument(help="What the user says.")],
-    user: Annotated[str, typer.Option(help="Whose data to search.")],
-    time: Annotated[
-        str | None, typer.Option(help="When it is said, as 2024-05-16T17:40; default: now.")
-    ] = None,
-    place: Annotated[
-        str | None, typer.Option(help="Where: a place of the user's, or LATITUDE,LONGITUDE.")
-    ] = None,
+    text: Text,
+    user: User,
+    time: Time = None,
+    place: Place = None,
     method: Method = DEFAULT,
     k: Annotated[int, typer.Option("-k", help="How many items to show.")] = 10,
     store: show.StorePath = None,
 ) -> None:
     """Print the items that a request hangs on, best first."""
-    request = Request(
+    request = _request(text, user, time, place)
+    with show.open_store(store) as opened, show.progress("Embedding") as update:
+        found = Tuner(opened, method=method, progress=update).context(request, k)
+    show.hits(found, title=f"“{text}”")
+
+
+def ask(
+    text: Text,
+    user: User,
+    time: Time = None,
+    place: Place = None,
+    k: Annotated[int, typer.Option("-k", help="How many items to look at.")] = 8,
+    store: show.StorePath = None,
+) -> None:
+    """Print the items a request hangs on, the tools that can serve it, the call to make, and why.
+
+    The tools are those of the bundled toolbox. Nothing is called.
+    """
+    request = _request(text, user, time, place)
+    with show.open_store(store) as opened, show.progress("Embedding") as update:
+        reply = Tuner(opened, tools=bundled_toolbox(), progress=update).answer(request, k)
+    show.hits(reply.context, title=f"“{text}”")
+    show.tools(reply.tools)
+    show.plan(reply.plan, [hit.thing for hit in reply.context])
+
+
+def _request(text: str, user: str, time: str | None, place: str | None) -> Request:
+    return Request(
         text,
         user=user,
         time=parse_time(time) if time else datetime.now().astimezone(),
         place=parse_place(place) if place else None,
     )
-    with show.open_store(store) as opened, show.progress("Embedding") as update:
-        found = Tuner(opened, method=method, progress=update).context(request, k)
-    show.hits(found, title=f"“{text}”")
 
 
 def answer(
@@ -70,11 +98,13 @@ def answer(
 def demo() -> None:
     """Show the main job on a few requests of the bundled personas."""
     show.out.print(
-        "Somebody says half of what they mean. These are the items of their own data it hangs on, and\n"
-        "the tools that could serve it, found on this machine; [green]✓[/] marks what is right.\n"
+        "Somebody says half of what they mean. These are the items of their own data it hangs on, the\n"
+        "tools that could serve it, and the call to make, found on this machine;\n"
+        "[green]✓[/] marks what is right.\n"
     )
+    toolbox = {tool.name: tool for tool in bundled_toolbox()}
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "demo.db") as store:
-        tuner = Tuner(store, tools=bundled_toolbox())
+        tuner = Tuner(store, tools=toolbox.values())
         for person, number in _DEMO:
             persona = read_persona(asset(f"personas/{person}.json"))
             load_persona(store, persona)
@@ -91,4 +121,7 @@ def demo() -> None:
             )
             show.hits(reply.context, title=f"“{query.text}”", marked=frozenset(query.gold.relevant or ()))
             show.tools(reply.tools, right=query.gold.api)
+            right = Expected.one(query.gold.api or "", query.gold.args or {})
+            verdict = judge(reply.plan, right, toolbox, People(persona.user.contacts))
+            show.plan(reply.plan, [hit.thing for hit in reply.context], right=verdict.ast)
             show.out.print()

@@ -15,8 +15,9 @@ from rich.table import Table
 from contextune import types
 from contextune.bench.report import to_rich, write
 from contextune.bench.results import Table as ResultTable
+from contextune.plan import why
 from contextune.store import SQLiteStore
-from contextune.types import Hit, Item, Tool
+from contextune.types import Hit, Item, Plan, Tool
 
 out = Console()
 err = Console(stderr=True)
@@ -87,6 +88,19 @@ def tools(found: Sequence[Hit[Tool]], *, right: str | None = None) -> None:
     """The best tools in one line; the right one gets a tick."""
     names = [f"{'[green]✓[/] ' if hit.thing.name == right else ''}{escape(hit.thing.name)}" for hit in found]
     out.print(f"tools: {', '.join(names)}")
+
+
+def plan(found: Plan | None, items: Sequence[Item], *, right: bool | None = None) -> None:
+    """The call in one line, then where each value comes from and what is still to be asked."""
+    if found is None:
+        out.print("plan: none")
+        return
+    tick = "[green]✓[/] " if right else ""
+    out.print(f"plan: {tick}[bold]{escape(why.call(found))}[/]", highlight=False, soft_wrap=True)
+    for name, said in why.reasons(found, {item.id: item for item in items}):
+        out.print(f"  {escape(name)}: {escape(said)}", highlight=False, soft_wrap=True, style="dim")
+    for one in found.missing:
+        out.print(f"  to ask: {escape(one.question)}", highlight=False, soft_wrap=True)
 
 
 def _when(item: Item) -> str:
