@@ -1,0 +1,134 @@
+"""Plans carried out: dry unless told otherwise, checked first, and what may do harm only once confirmed."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from contextune.errors import ContextuneError
+from contextune.plan.runners import Result, Runner
+from contextune.plan.schema import check
+from contextune.tools.catalog import Catalog
+from contextune.types import Plan, Request, Tool
+
+Confirm = Callable[[Plan, Tool], bool]
+"""Asks the user whether the call may be made."""
+Record = Callable[[Request, str, bool], None]
+"""Is told of a call that was made: for which request, of which tool by id, and whether it worked."""
+Status = Literal["dry", "refused", "failed", "done"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a plan: `dry` and `refused` mean that nothing was called."""
+
+    status: Status
+    tool: str
+    """By id."""
+    args: Mapping[str, Any] = field(hash=False)
+    message: str = ""
+    """What was or would be called, or why not."""
+    value: Any = field(default=None, hash=False)
+    """What the tool gave back: data, never an instruction, whatever it may say."""
+    error: BaseException | None = field(default=None, compare=False)
+    """What the tool raised, if it did."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the call was made and worked."""
+        return self.status == "done"
+
+
+class Executor:
+    """Carries out plans for these tools, each by the first runner that serves it."""
+
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        runners: Sequence[Runner],
+        *,
+        confirm: Confirm | None = None,
+        record: Record | None = None,
+    ) -> None:
+        """`confirm` is asked before every call of a tool that may do harm; without it none is made."""
+        self._tools = Catalog(tools)
+        self._runners = tuple(runners)
+        self._confirm = confirm
+        self._record = record
+
+    def run(self, plan: Plan, request: Request | None = None, *, dry: bool = True) -> Outcome:
+        """Tell what would be called; with `dry=False` call it. With `request` given, that is recorded."""
+        args = plan.args
+        refused = Outcome("refused", plan.tool or plan.api, args)
+        try:
+            tool = self._tools.tool(plan.tool or plan.api)
+            refused = replace(refused, tool=tool.id)
+            if plan.missing:
+                return replace(refused, message=" ".join(one.question for one in plan.missing))
+            check(plan, tool)
+        except ContextuneError as error:
+            return replace(refused, message=str(error))
+        runner = next((one for one in self._runners if one.serves(tool)), None)
+        if runner is None:
+            return replace(refused, message=f"nothing runs {tool.id!r}: pass a runner that serves it")
+        if dry:
+            first = "ask, and then " if may_harm(tool) else ""
+            return Outcome("dry", tool.id, args, f"would {first}call {shown(plan, tool)}")
+        if may_harm(tool) and (reason := self._unconfirmed(plan, tool)):
+            return replace(refused, message=reason)
+        return self._recorded(_called(runner, plan, tool, args), request)
+
+    def _unconfirmed(self, plan: Plan, tool: Tool) -> str:
+        if self._confirm is None:
+            return (
+                f"{tool.id!r} may change or delete something, and nobody can be asked:"
+                " pass confirm=…, a function of plan and tool that returns True where the user agrees"
+            )
+        # a coroutine or the word "no" is true as well
+        return "" if self._confirm(plan, tool) is True else f"the call of {tool.id!r} was not confirmed"
+
+    def _recorded(self, outcome: Outcome, request: Request | None) -> Outcome:
+        if self._record is None or request is None:
+            return outcome
+        try:
+            self._record(request, outcome.tool, outcome.ok)
+        except Exception as error:  # the call was made: what came of it is not to be lost
+            return replace(outcome, message=f"{outcome.message}; not recorded: {error}")
+        return outcome
+
+
+def _called(runner: Runner, plan: Plan, tool: Tool, args: Mapping[str, Any]) -> Outcome:
+    failed = Outcome("failed", tool.id, args)
+    try:
+        result: Result = runner.call(tool, args)
+    except ContextuneError as error:
+        return replace(failed, message=str(error), error=error)
+    except (Exception, SystemExit) as error:  # whatever a tool does, the assistant goes on
+        return replace(failed, message=f"{tool.id!r} fails with {type(error).__name__}: {error}", error=error)
+    if result.failure:
+        return replace(failed, message=result.failure, value=result.value)
+    return Outcome("done", tool.id, args, f"called {shown(plan, tool)}", result.value)
+
+
+def may_harm(tool: Tool) -> bool:
+    """Whether to ask first: unless it says that it only reads or destroys nothing, as MCP has it."""
+    said = tool.annotations
+    return said.destructive is True or not (said.read_only is True or said.destructive is False)
+
+
+def shown(plan: Plan, tool: Tool) -> str:
+    """The call in full, on one line, with nothing in it that could dress up as something else."""
+    values = ", ".join(f"{_plain(name)}={value!r}" for name, value in plan.args.items())
+    return f"{_plain(tool.id)}({values})"
+
+
+def _plain(name: str) -> str:
+    return name if name.isprintable() else repr(name)
+
+
+def prompt(plan: Plan, tool: Tool) -> bool:
+    """Ask in the terminal, as a `confirm`; anything but yes is no."""
+    try:
+        said = input(f"Call {shown(plan, tool)}? It may change or delete something. [y/N] ")
+    except EOFError:
+        return False
+    return said.strip().lower() in ("y", "yes")

@@ -1,0 +1,230 @@
+"""Who carries a call out: Python functions, or the MCP server that a tool came from."""
+
+import asyncio
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ArgsKwargs
+
+from contextune.errors import ContextuneError, InvalidDataError
+from contextune.tools.loaders import Server
+from contextune.tools.loaders.mcp import TIMEOUT, as_servers, check_installed
+from contextune.types import Tool
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+    from mcp_types import CallToolResult
+
+    from contextune.tools.loaders.connection import Connection
+
+_UNKNOWN = "whether it was carried out is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a call. `value` is what the tool gave back: data, and never an instruction."""
+
+    value: Any = field(default=None, hash=False)
+    failure: str = ""
+    """What went wrong, in our words; what the tool says of it is its `value`."""
+
+
+class Runner(Protocol):
+    """Carries calls out. What `call` raises counts as a failure of the tool."""
+
+    def serves(self, tool: Tool) -> bool:
+        """Whether calls of this tool are for this runner."""
+        ...
+
+    def call(self, tool: Tool, args: Mapping[str, Any]) -> Result:
+        """Call the tool, once: a call that failed may have been carried out all the same."""
+        ...
+
+
+class FunctionRunner:
+    """Python functions, plain or async, by the ids of the tools they are."""
+
+    def __init__(self, functions: Mapping[str, Callable[..., object]]) -> None:
+        self._functions = {name: _adapter(name, function) for name, function in functions.items()}
+
+    def serves(self, tool: Tool) -> bool:
+        """By id, and not by name alone: a server may offer a tool of the same name."""
+        return tool.id in self._functions
+
+    def call(self, tool: Tool, args: Mapping[str, Any]) -> Result:
+        """Call it with the types its signature has, such as a datetime for the text of one."""
+        value = self._functions[tool.id].validate_python(ArgsKwargs((), dict(args)))
+        return Result(_awaited(value) if inspect.isawaitable(value) else value)
+
+
+def _adapter(name: str, function: Callable[..., object]) -> TypeAdapter[object]:
+    if not callable(function):
+        raise InvalidDataError(f"{function!r}, given for the tool {name!r}, is no function")
+    try:
+        return TypeAdapter[object](cast("Any", function))
+    except Exception as error:  # whatever pydantic makes of a signature
+        raise InvalidDataError(f"the function for {name!r} has a signature that cannot be read") from error
+
+
+def _awaited(value: Awaitable[object]) -> object:
+    async def wait() -> object:
+        return await value
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(wait())
+    with ThreadPoolExecutor(1) as pool:  # a notebook or a server runs a loop of its own in this thread
+        return pool.submit(lambda: asyncio.run(wait())).result()
+
+
+class McpRunner:
+    """MCP servers: those of an `mcp.json` or what stands in one, a `Server`, or a URL.
+
+    In a `with` block a server stays connected from its first call on; otherwise it is started for each.
+    """
+
+    def __init__(
+        self,
+        source: str | Path | Server | Mapping[str, Any],
+        *,
+        app: str | None = None,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        """`app` is what the tools of a server are called by that has no name, as in `load_mcp`."""
+        check_installed()
+        servers, _ = as_servers(source, None if isinstance(source, Server) else app)
+        named = [server if server.name else replace(server, name=app or "") for server in servers]
+        if not all(server.name for server in named):
+            raise InvalidDataError("the server has no name: pass the app of its tools as app=…")
+        self._servers = {server.name: server for server in named}
+        self._timeout = timeout
+        self._stack: ExitStack | None = None
+        self._portal: BlockingPortal | None = None
+        self._lines: dict[str, tuple[AbstractContextManager[Connection, bool | None], Connection]] = {}
+
+    def __enter__(self) -> Self:
+        """Keep servers connected from here on."""
+        from anyio.from_thread import start_blocking_portal
+
+        if self._stack:
+            raise ContextuneError("the servers are connected already: enter the block once")
+        self._stack = ExitStack()
+        self._portal = self._stack.enter_context(start_blocking_portal())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Hang up."""
+        for app in list(self._lines):
+            self._hang_up(app)
+        stack, self._stack, self._portal = self._stack, None, None
+        if stack:
+            stack.close()
+
+    def serves(self, tool: Tool) -> bool:
+        """Whether it is of one of these servers."""
+        return tool.app in self._servers
+
+    def call(self, tool: Tool, args: Mapping[str, Any]) -> Result:
+        """Call it on its server; one that cannot be reached is an error."""
+        if self._portal is None:
+            with self:
+                return self.call(tool, args)
+        server = self._servers[tool.app]
+        connection = self._connected(server, self._portal)
+        try:
+            answer = self._portal.call(_call, connection, tool.name, dict(args), self._timeout)
+        except Exception as error:
+            if not _answered(error):
+                self._hang_up(tool.app)  # the next call gets a new line
+            return _failed(error, server, self._timeout)
+        return _result(answer)
+
+    def _connected(self, server: Server, portal: "BlockingPortal") -> "Connection":
+        from contextune.tools.loaders.connection import why
+
+        if server.name not in self._lines:
+            try:
+                line = portal.wrap_async_context_manager(_line(server, self._timeout))
+                self._lines[server.name] = (line, line.__enter__())
+            except Exception as error:
+                reason = why(error, server, self._timeout)
+                raise ContextuneError(f"the server {server.called!r} {reason}") from None
+        return self._lines[server.name][1]
+
+    def _hang_up(self, app: str) -> None:
+        line, _ = self._lines.pop(app)
+        with suppress(Exception):  # it is over in any case
+            line.__exit__(None, None, None)
+
+
+@asynccontextmanager
+async def _line(server: Server, timeout: float) -> "AsyncGenerator[Connection]":
+    import anyio
+
+    from contextune.tools.loaders.connection import connect
+
+    with anyio.fail_after(timeout) as limit:
+        async with connect(server, timeout) as connection:
+            limit.deadline = float("inf")
+            yield connection
+
+
+async def _call(
+    connection: "Connection", name: str, args: dict[str, Any], timeout: float
+) -> "CallToolResult":
+    import anyio
+    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
+
+    request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=args))
+    with anyio.fail_after(timeout):
+        # not by `call_tool`, which lists the tools after the call, and fails where that does
+        return await connection.client.session.send_request(request, CallToolResult)
+
+
+def _answered(error: Exception) -> bool:
+    """Whether the server itself turned the call down: some do with the code of a connection that closed."""
+    from mcp import MCPError
+    from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+
+    closed = (CONNECTION_CLOSED, "Connection closed")
+    return (
+        isinstance(error, MCPError)
+        and error.code != REQUEST_TIMEOUT
+        and (error.code, error.message) != closed
+    )
+
+
+def _failed(error: Exception, server: Server, timeout: float) -> Result:
+    from mcp import MCPError
+
+    called = f"the server {server.called!r}"
+    match error:
+        case MCPError() if _answered(error):
+            return Result(error.message, f"{called} answers with error {error.code}")
+        case TimeoutError():
+            return Result(failure=f"{called} did not answer within {timeout:g} seconds: {_UNKNOWN}")
+        case ValidationError():
+            return Result(failure=f"{called} answers with something that is not MCP: {_UNKNOWN}")
+        case _:
+            return Result(failure=f"{called} broke off before it had answered: {_UNKNOWN}")
+
+
+def _result(answer: "CallToolResult") -> Result:
+    failure = "the tool reports a failure" if answer.is_error else ""
+    if answer.structured_content is not None:
+        return Result(answer.structured_content, failure)
+    texts = [block.text for block in answer.content if block.type == "text"]
+    if len(texts) == len(answer.content):
+        return Result("\n".join(texts), failure)
+    blocks = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in answer.content]
+    return Result(blocks, failure)
