@@ -1,17 +1,25 @@
 """From context and tools to a checked API call."""
 
 from contextune.plan.base import Planner
+from contextune.plan.execute import Executor, Outcome, prompt
 from contextune.plan.match import Expected, Verdict, judge
 from contextune.plan.pointer import PointerPlanner
+from contextune.plan.runners import FunctionRunner, McpRunner, Result, Runner
 from contextune.plan.schema import check, faults, parameters
 from contextune.plan.scorer import ArgumentScorer, default_scorer
 from contextune.plan.situation import Situation
 
 __all__ = [
     "ArgumentScorer",
+    "Executor",
     "Expected",
+    "FunctionRunner",
+    "McpRunner",
+    "Outcome",
     "Planner",
     "PointerPlanner",
+    "Result",
+    "Runner",
     "Situation",
     "Verdict",
     "check",
@@ -19,4 +27,5 @@ __all__ = [
     "faults",
     "judge",
     "parameters",
+    "prompt",
 ]
