@@ -268,7 +268,7 @@ class Feedback:
 class Annotations:
     """What a tool says of its own effects, as MCP has it; None where it does not say.
 
-    These are the server's claims. They may narrow a choice, and never take the place of asking the user.
+    These are the claims of a server: as good as the trust in it.
     """
 
     read_only: bool | None = None
