@@ -7,16 +7,17 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from contextune.bench.ablations import ablations
+from contextune.bench.ablations import CURVE, ablations, spread
 from contextune.context.ranker import ContextRanker, default_ranker
 from contextune.embed import Embedder
 from contextune.errors import RankerError
 from contextune.pipeline import Tuner
 from contextune.rank import Settings
 from contextune.signals import NAMES
-from contextune.sources import asset, load_persona, read_persona
+from contextune.sources import asset, bundled_personas, load_persona, read_persona
 from contextune.store import SQLiteStore
 from contextune.train import ranker as recipe
+from contextune.train.embedder_data import folds as by_persona
 from contextune.train.examples import Example, from_embedder, from_folds
 from contextune.train.feedback import from_store, go_on
 from contextune.train.fold_vectors import FoldVectors, bundled_folds
@@ -152,3 +153,12 @@ def test_no_feedback_no_learning(store: SQLiteStore, word_embedder: Embedder) ->
     assert from_store(store, word_embedder, default_ranker()) == []
     with pytest.raises(RankerError, match=r"Tuner\.feedback"):
         go_on(default_ranker(), [])
+
+
+@pytest.mark.parametrize("number", CURVE)
+def test_the_learning_curve_has_something_to_learn_from_in_every_fold(number: int) -> None:
+    fold = by_persona(bundled_personas())
+    chosen = spread(fold, number)
+    assert len(set(chosen)) == number
+    assert len({fold[name] for name in chosen}) > 2
+    assert {name[0] for name in chosen} > {"a", "g"}  # of the first author and of the last but one

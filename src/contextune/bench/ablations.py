@@ -1,6 +1,6 @@
 """What each part of the learned ranking is worth: with one part left out, everything else the same."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -87,9 +87,14 @@ def _fusion_alone(data: Measured) -> Run:
 
 def _first(data: Measured, number: int) -> Callable[[Example], bool]:
     """So many of the personas measured on, spread over the folds as they are."""
-    groups = list(dict.fromkeys(example.group for example in data.examples if example.measured))
-    chosen = set(groups[:: max(1, len(groups) // number)][:number])
+    chosen = set(spread({example.group: None for example in data.examples if example.measured}, number))
     return lambda example: example.group in chosen
+
+
+def spread(groups: Iterable[str], number: int) -> list[str]:
+    """So many of them, from everywhere in the list; equal steps could lead from a fold to the same again."""
+    given = list(groups)
+    return [given[len(given) * n // number] for n in range(min(number, len(given)))]
 
 
 def _apps(examples: Sequence[Example]) -> set[str]:
