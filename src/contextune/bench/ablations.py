@@ -1,6 +1,6 @@
 """What each part of the learned ranking is worth: with one part left out, everything else the same."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -87,14 +87,23 @@ def _fusion_alone(data: Measured) -> Run:
 
 def _first(data: Measured, number: int) -> Callable[[Example], bool]:
     """So many of the personas measured on, spread over the folds as they are."""
-    chosen = set(spread({example.group: None for example in data.examples if example.measured}, number))
+    folds = {example.group: example.fold for example in data.examples if example.measured}
+    chosen = set(spread(folds, number))
     return lambda example: example.group in chosen
 
 
-def spread(groups: Iterable[str], number: int) -> list[str]:
-    """So many of them, from everywhere in the list; equal steps could lead from a fold to the same again."""
-    given = list(groups)
-    return [given[len(given) * n // number] for n in range(min(number, len(given)))]
+def spread(folds: Mapping[str, int], number: int) -> list[str]:
+    """So many names, as many of each fold as can be, and from everywhere in the list."""
+    parts: dict[int, list[str]] = {}
+    for name, fold in folds.items():
+        parts.setdefault(fold, []).append(name)
+    found: list[str] = []
+    for n, part in enumerate(parts.values()):
+        share = min(len(part), number * (n + 1) // len(parts) - number * n // len(parts))
+        # each fold begins where the one before would have gone on
+        steps = (place * len(parts) + n for place in range(share))
+        found += [part[len(part) * step // (share * len(parts))] for step in steps]
+    return found
 
 
 def _apps(examples: Sequence[Example]) -> set[str]:
