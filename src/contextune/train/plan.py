@@ -6,8 +6,9 @@ requests about times. What is known of an argument (where its value mostly stand
 on other folds than the request's: on its own it would know too much.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -148,8 +149,10 @@ def doubts(lessons: Lessons, learnt: Mapping[int, Fold], *but: int) -> Logistic:
         best = int(np.argmax(scores))
         rows.append(doubt_inputs(seen.found, matrix, scores, best))
         right.append(bool(seen.grades[best]))
-    # as often as they are: weighed the same, right and wrong would make every choice look like a toss
-    return Logistic.fit(np.stack(rows), np.array(right), DOUBTS)
+    made = Logistic.fit(np.stack(rows), np.array(right), DOUBTS)
+    # it weighs right and wrong the same; how often choices are right is put back, so that 0.1 is one in ten
+    often = float(np.mean(right))
+    return replace(made, constant=made.constant + math.log(often / (1 - often)))
 
 
 def train(lessons: Lessons, about: Mapping[str, Any], *, progress: Progress | None = None) -> ArgumentScorer:
