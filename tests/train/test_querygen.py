@@ -113,10 +113,10 @@ def data() -> dict[str, Any]:
 
 RECIPE = Config(
     rank=2,
-    lens=2,
+    sft_sets={"toolbench": 5, "toollens": 2},
     warmup=2,
     iterations=2,
-    aligned_lens=1,
+    align_sets={"toolbench": 5, "toollens": 1},
     drafts=Draw(drafts=3, most=6),
     judged=8,
     ablations={"two": {"drafts": 2, "least": 0.0}, "map": {"reward": "map"}},
@@ -145,6 +145,26 @@ def test_the_whole_run_and_what_it_keeps(model: Path, encoder: Path, tmp_path: P
     more = [json.loads(row) for row in (tmp_path / "log.jsonl").read_text().splitlines()][len(log) :]
     assert [row["model"] for row in more if row["what"] == "taken over"] == ["sft", "align-1", "align-2"]
     assert not any(row["what"] == "aligned" for row in more)
+
+
+def test_the_right_descriptions_can_stand_among_the_drafts(
+    model: Path, encoder: Path, tmp_path: Path
+) -> None:
+    recipe = replace(RECIPE, stages=("align",), iterations=0, shown=True, ablations={"plain": {}})
+    run = Run(recipe, data(), encoder, model, tmp_path)
+    pool = run.drafted(1)
+    assert [len(drafts) for _, drafts, _ in pool] == [4] * len(pool)
+    assert all(len(worth["mmrr"]) == 4 for _, _, worth in pool)
+    assert pool[0][1][-1] == "find places"  # what serves "book a table tonight"
+    run.all()
+    log = [json.loads(row) for row in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [row["model"] for row in log if row["what"] == "judged"] == ["ablation plain"]
+
+
+def test_iterations_take_turns_with_the_requests(model: Path, encoder: Path, tmp_path: Path) -> None:
+    run = Run(replace(RECIPE, align_sets={"toolbench": 2}), data(), encoder, model, tmp_path)
+    asked = [[one.id for one, _, _ in run.drafted(iteration)] for iteration in (1, 2, 3)]
+    assert asked == [["train0", "train1"], ["train2", "train3"], ["train4", "train0"]]
 
 
 def test_which_drafts_are_learnt_from(model: Path, encoder: Path, tmp_path: Path) -> None:

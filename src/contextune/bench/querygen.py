@@ -30,7 +30,7 @@ METRICS = ("mmrr@11", "map", "recall@3", "recall@5", "recall@11")
 TESTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "ToolBench, in-domain": (("toolbench", "id_test"),),
     "ToolBench, out-of-domain": (("toolbench", "ood"),),
-    "Out-of-domain, pooled": (("toolbench", "ood"), ("wide", "ood"), ("metatool", "test")),
+    "Out-of-domain, pooled": (("toolbench", "ood"), ("wide", "ood"), ("metatool", "ood")),
     "ToolLens": (("toollens", "test"),),
 }
 """What is judged: sets and parts of the data."""

@@ -36,7 +36,8 @@ from contextune.train.writer import Lesson, Writer
 
 ENGINES: Mapping[str, Callable[..., Writer]] = {"here": Writer}
 """Who learns and writes: whatever else does both, on several machines say, can be named here."""
-_JUDGED = ("dev", "id_test", "test", "ood")
+_JUDGED = ("dev", "ood_dev", "id_test", "test", "ood")
+_REPEATED = ("toolbench", "more")
 KINDS = {"descriptions": describe_messages, "intents": intent_messages}
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
 
@@ -86,6 +87,21 @@ class Run:
         learn()
         self.writer.adapter.save(file)
 
+    def all(self, until: float = 1e9) -> None:
+        """Zero-shot, SFT and alignment, one after the other, as far as the recipe names them."""
+        stages = self.config.stages
+        if "zero-shot" in stages:
+            self.judge("zero-shot", 0.6)
+        if "sft" in stages:
+            self.learnt("sft", self.sft)
+            self.judge("sft", self.calibrate("sft"))
+        if "warm" in stages:
+            self.learnt("warm", self.warm)
+            self.judge("warm", 0.1)
+        if "align" in stages:
+            self.align(until)
+            self.calibrate("alignment")
+
     def say(self, what: str, **figures: Any) -> None:
         """One line to the log and the screen."""
         line = json.dumps({"at": round(time.perf_counter() - self._start, 1), "what": what, **figures})
@@ -120,10 +136,13 @@ class Run:
             for one, messages in zip(wanted, self.ask(wanted), strict=True)
         ]
 
+    def _answered(self, name: str, wanted: Sequence[Wanted]) -> list[tuple[Wanted, Lesson]]:
+        return list(zip(wanted, self.examples(name, wanted), strict=True))
+
     def judge(self, model: str, temperature: float) -> dict[str, float]:
         """Write for every request that is judged, keep what was written, and say how much of it is found."""
         judged = {
-            name: self.part(name, "dev", "id_test", "test", "ood")[: self.config.judged]
+            name: [one for split in _JUDGED for one in self.part(name, split)[: self.config.judged]]
             for name in self.wanted
         }
         asked = [one for part in judged.values() for one in part]
@@ -165,9 +184,10 @@ class Run:
     def sft(self) -> None:
         """Learn from the descriptions of the right tools."""
         config = self.config
-        lens = self.part("toollens", "train")[: config.lens]
-        bench = self.part("toolbench", "train")
-        given = [*self.examples("toolbench", bench), *self.examples("toollens", lens)]
+        given: list[Lesson] = []
+        for name, most in config.sft_sets.items():
+            examples = self.examples(name, self.part(name, "train")[:most])
+            given += examples * (config.repeats if name in _REPEATED else 1)
         self.writer.reset()
         loss = self.writer.learn([*given, *self.lessons[: config.lessons]], config.sft, seed=config.seed)
         self.say("sft", lessons=len(given), loss=loss)
@@ -190,7 +210,8 @@ class Run:
             model = f"align-{iteration}"
             self.learnt(model, lambda iteration=iteration: self.iterate(iteration))
             found = self.judge(model, 0.1)
-            best = max(best, (found.get("toolbench dev", 0.0), model))
+            kept = [recalls for part, recalls in found.items() if part.endswith("dev")]
+            best = max(best, (sum(kept) / max(1, len(kept)), model))
         self.say("best", model=best[1], recall5=best[0])
         if self.config.ablations:
             final = self.writer.adapter.state()
@@ -209,10 +230,8 @@ class Run:
     def drafted(self, iteration: int) -> Pool:
         """Drafts for the training requests; all rewards of all of them are kept."""
         pool: Pool = []
-        for name, most in (("toolbench", None), ("toollens", self.config.aligned_lens)):
-            wanted = self.part(name, "train")
-            if most is not None:
-                wanted = wanted[(iteration - 1) * most : iteration * most]
+        for name, most in self.config.align_sets.items():
+            wanted = _turn(self.part(name, "train"), most, iteration)
             if not wanted:
                 continue
             how = replace(self.config.drafts, seed=self.config.seed + iteration)
@@ -230,6 +249,12 @@ class Run:
                 best=round(float(np.mean([rows.max() for rows in worth["mmrr"]])), 4),
                 spread=(spread / spread.sum()).round(4).tolist(),
             )
+            if self.config.shown:
+                right = [[self.queries(one, answer)] for one, (_, answer) in self._answered(name, wanted)]
+                also = self.retrieval.rewards(name, wanted, right)
+                drafts = [[*rows, *more] for rows, more in zip(drafts, right, strict=True)]
+                for metric, rows in also.items():
+                    worth[metric] = [np.append(*pair) for pair in zip(worth[metric], rows, strict=True)]
             for n, one in enumerate(wanted):
                 lines = ["\n".join(query for query in row if query != one.text) for row in drafts[n]]
                 pool.append((one, lines, {metric: worth[metric][n] for metric in worth}))
@@ -265,6 +290,14 @@ class Run:
             self.judge(f"ablation {name}", 0.1)
 
 
+def _turn(wanted: list[Wanted], most: int, iteration: int) -> list[Wanted]:
+    """So many of them, another iteration's others, beginning again at the end."""
+    if most >= len(wanted):
+        return wanted
+    start = (iteration - 1) * most
+    return [wanted[n % len(wanted)] for n in range(start, start + most)]
+
+
 def _wanted(part: Mapping[str, Any]) -> list[Wanted]:
     return [
         Wanted(row["id"], row["text"], row["split"], frozenset(row["relevant"])) for row in part["queries"]
@@ -290,13 +323,7 @@ def main() -> None:
     given = parser.parse_args()
     data = json.loads(given.data.read_text(encoding="utf-8"))
     run = Run(read_config(given.config), data, given.encoder, given.model, given.out, given.engine)
-    run.judge("zero-shot", 0.6)
-    run.learnt("sft", run.sft)
-    run.judge("sft", run.calibrate("sft"))
-    run.learnt("warm", run.warm)
-    run.judge("warm", 0.1)
-    run.align(given.until)
-    run.calibrate("alignment")
+    run.all(given.until)
 
 
 if __name__ == "__main__":

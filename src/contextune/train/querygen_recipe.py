@@ -29,17 +29,28 @@ class Config:
     kind: str = "descriptions"
     rank: int = 16
     alpha: float = 32.0
+    stages: tuple[str, ...] = ("zero-shot", "sft", "warm", "align")
+    """What a run does."""
     sft: Tuning = field(default_factory=Tuning)
     warm: Tuning = field(default_factory=Tuning)
     align: Tuning = field(default_factory=lambda: Tuning(rate=5e-4))
-    lens: int = 8_000
-    """ToolLens's requests in SFT."""
+    sft_sets: Mapping[str, int] = field(
+        default_factory=lambda: {"toolbench": 2_000, "more": 2_000, "toollens": 8_000, "metatool": 1_000}
+    )
+    """How many training requests of each set SFT learns from."""
+    repeats: int = 4
+    """How often SFT reads what is of ToolBench: once, as in the paper, an adapter of a small model hardly
+    learns which tools there are."""
     warmup: int = 400
     """Requests a small model is shown first, so that it writes lines at all; the paper's needs none."""
     iterations: int = 5
     drafts: Draw = field(default_factory=lambda: Draw(drafts=24, batch=6144))
-    aligned_lens: int = 1_500
-    """ToolLens's requests in an iteration."""
+    align_sets: Mapping[str, int] = field(
+        default_factory=lambda: {"toolbench": 2_000, "more": 2_000, "toollens": 400, "metatool": 800}
+    )
+    """How many training requests of each set an iteration drafts for; the next takes the next ones."""
+    shown: bool = False
+    """Whether the right tools' own descriptions stand among the drafts, to be judged like these."""
     reward: str = "mmrr"
     filter: Filter = field(default_factory=Filter)
     lessons: int = 2_000
