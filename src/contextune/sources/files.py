@@ -1,0 +1,199 @@
+"""Files to read, wherever they lie: by themselves, in folders, in archives that are not unpacked."""
+
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
+
+from contextune.errors import InvalidDataError
+
+HEAD = 8192
+MOST_WHOLE = 256 * 2**20
+"""Bytes of a file that is read in one piece; formats that grow larger are read in parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that was not imported: where it stands, and why in a few words that many may share.
+
+    `why` holds no text out of the file, so that it may be counted and shown.
+    """
+
+    where: str
+    why: str
+
+
+class File:
+    """One file, on disk or in an archive."""
+
+    def __init__(
+        self,
+        where: str,
+        path: PurePosixPath,
+        size: int,
+        open_: Callable[[], BinaryIO],
+        modified: datetime,
+        disk: Path | None = None,
+    ) -> None:
+        self.where = where
+        """What to call it in a report."""
+        self.path = path
+        """Its path from the folder or archive that was named: that one's name first."""
+        self.size = size
+        self.modified = modified
+        """When it was last written."""
+        self.identity = str(disk) if disk else str(PurePosixPath(*path.parts[1:]))
+        """What stays the same from one import to the next; an archive made anew may have another name."""
+        self._open = open_
+        self._disk = disk
+        self._stream: BinaryIO | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name without folders."""
+        return self.path.name
+
+    @property
+    def suffix(self) -> str:
+        """How its name ends, in small letters: .ics, .json."""
+        return self.path.suffix.lower()
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder it lies in."""
+        if len(self.path.parts) > 1:
+            return self.path.parts[-2]
+        return self._disk.parent.name if self._disk else ""
+
+    @cached_property
+    def head(self) -> bytes:
+        """Its first kilobytes."""
+        with self._open() as stream:
+            return stream.read(HEAD)
+
+    @property
+    def start(self) -> str:
+        """Its first kilobytes as text, whatever it holds."""
+        for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+            if self.head.startswith(mark):
+                return self.head[2:].decode(encoding, "replace")
+        return self.head.decode("utf-8-sig", "replace")
+
+    def open(self) -> BinaryIO:
+        """Its bytes from the beginning, in a stream to be closed."""
+        self._stream = self._open()
+        return self._stream
+
+    def whole(self, most: int = MOST_WHOLE) -> bytes:
+        """All its bytes, or an error where there are too many."""
+        with self.open() as stream:
+            content = stream.read(most + 1)  # an archive may lie about the size
+        if len(content) > most:
+            raise InvalidDataError(f"larger than {most // 2**20} MB: not read")
+        return content
+
+    @contextmanager
+    def on_disk(self) -> Generator[Path]:
+        """A copy of it in a folder of its own, for libraries that want a path and may write beside it."""
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "copy"
+            with self.open() as stream, copy.open("wb") as target:
+                shutil.copyfileobj(stream, target, 2**20)
+            yield copy
+
+    @property
+    def beside(self) -> Path | None:
+        """Where it lies on disk, so that what belongs to it can be looked for beside it."""
+        return self._disk
+
+    @property
+    def done(self) -> int:
+        """How many of its bytes have been read since it was last opened."""
+        with suppress(ValueError):  # a closed stream has no position
+            return self._stream.tell() if self._stream else 0
+        return self.size
+
+
+def files_in(paths: Iterable[Path]) -> Iterator[File | Skipped]:
+    """The files that are meant, folders and archives looked into, in the order of their names."""
+    for given in paths:
+        path = given.resolve()
+        if not path.exists():
+            raise InvalidDataError(f"{given}: no such file or folder")
+        root = PurePosixPath(path.name or "files")
+        yield from _folder(path, root) if path.is_dir() else _file(path, root)
+
+
+def _folder(folder: Path, inside: PurePosixPath) -> Iterator[File | Skipped]:
+    try:
+        with os.scandir(folder) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        yield Skipped(str(folder), f"cannot be read: {error.strerror}")
+        return
+    for entry in listed:
+        path, name = Path(entry.path), inside / entry.name
+        if entry.name.startswith(".") and not _is_mail_folder(entry):
+            yield Skipped(entry.path, "hidden")
+        elif entry.is_symlink() and not entry.is_file():
+            yield Skipped(entry.path, "a link to elsewhere")  # which may lead back here
+        elif entry.is_dir():
+            yield from _folder(path, name)
+        else:
+            yield from _file(path, name)
+
+
+def _is_mail_folder(entry: os.DirEntry[str]) -> bool:
+    """Maildir++ calls its folders .Sent and .Work.Invoices."""
+    return entry.is_dir() and Path(entry.path, "cur").is_dir()
+
+
+def _file(path: Path, inside: PurePosixPath) -> Iterator[File | Skipped]:
+    try:
+        status = path.stat()
+    except OSError as error:
+        yield Skipped(str(path), f"cannot be read: {error.strerror}")
+        return
+    if not path.is_file():
+        yield Skipped(str(path), "no plain file")  # reading a pipe would wait for ever
+    elif path.suffix.lower() == ".zip":
+        yield from _zip(path)
+    else:
+        modified = datetime.fromtimestamp(status.st_mtime, UTC)
+        yield File(str(path), inside, status.st_size, lambda: path.open("rb"), modified, path)
+
+
+def _zip(path: Path) -> Iterator[File | Skipped]:
+    try:
+        archive = zipfile.ZipFile(path)
+    except (OSError, zipfile.BadZipFile):
+        yield Skipped(str(path), "no readable archive")
+        return
+    with archive:
+        for entry in sorted(archive.infolist(), key=lambda entry: entry.filename):
+            if entry.is_dir():
+                continue
+            where = f"{path}: {entry.filename}"
+            if entry.flag_bits & 1:
+                yield Skipped(where, "encrypted: unpack it first")
+            elif entry.filename.lower().endswith((".zip", ".tgz", ".tar.gz")):
+                yield Skipped(where, "an archive within an archive: unpack it first")
+            else:
+                yield _zipped(archive, entry, where, path.name)
+
+
+def _zipped(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, where: str, root: str) -> File:
+    try:
+        modified = datetime(*entry.date_time)  # a wall clock, of whoever made the archive
+    except ValueError:
+        modified = datetime(1980, 1, 1)  # where time begins in archives
+    opened = cast("Callable[[], BinaryIO]", lambda: archive.open(entry))
+    parts = PurePosixPath(entry.filename).parts
+    return File(where, PurePosixPath(root, *parts), entry.file_size, opened, modified)

@@ -1,0 +1,21 @@
+"""All formats, in the order in which a file is held against them: what is told by more comes first."""
+
+from contextune.errors import InvalidDataError
+from contextune.sources.files import File
+from contextune.sources.reading import Reader
+
+READERS: tuple[Reader, ...] = ()
+
+
+def reader_for(file: File) -> Reader | None:
+    """The reader of a file's format, or None where there is none."""
+    return next((reader for reader in READERS if reader.reads(file)), None)
+
+
+def reader_named(name: str) -> Reader:
+    """The reader of this name."""
+    for reader in READERS:
+        if reader.name == name:
+            return reader
+    known = ", ".join(reader.name for reader in READERS)
+    raise InvalidDataError(f"there is no format {name!r}: choose among {known}")
