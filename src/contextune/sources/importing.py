@@ -68,6 +68,7 @@ class _Import:
         self._seen: set[str] = set()
         self._items: list[tuple[str, str, Item]] = []
         self._uses: list[Use] = []
+        self._waiting: list[Use] = []
         self._series: dict[str, datetime] = {}
 
     def read(self, file: File, reader: Reader | None) -> Iterator[None]:
@@ -149,12 +150,12 @@ class _Import:
                 except InvalidDataError:
                     self.tally.skip(Skipped(item.id, f"an item of {item.app} with a time that is none"))
 
-    def _put_uses(self, *, last: bool = False) -> None:
+    def _put_uses(self) -> None:
         """Those whose items are there; the others wait, as an item may come after its uses."""
-        wanted = list({use.item for use in self._uses})
-        there = {item.id for item in self._store.items(self._id, wanted)}
-        ready = [use for use in self._uses if use.item in there]
-        self._uses = [use for use in self._uses if use.item not in there]
+        uses, self._uses = self._uses, []
+        there = {item.id for item in self._store.items(self._id, list({use.item for use in uses}))}
+        self._waiting += (use for use in uses if use.item not in there)
+        ready = [use for use in uses if use.item in there]
         try:
             self.tally.new_uses += self._store.put_uses(self._id, ready)
         except InvalidDataError:
@@ -163,14 +164,14 @@ class _Import:
                     self.tally.new_uses += self._store.put_uses(self._id, [use])
                 except InvalidDataError:
                     self.tally.skip(Skipped(use.item, "a use at no possible time"))
-        if last:
-            for use in self._uses:
-                self.tally.skip(Skipped(use.item, "a use of something that is not among the files"))
 
     def end(self) -> Report:
         """What is left is stored, what is gone is deleted."""
         self._put()
-        self._put_uses(last=True)
+        self._uses, self._waiting = self._waiting, []
+        self._put_uses()
+        for use in self._waiting:
+            self.tally.skip(Skipped(use.item, "a use of something that is not among the files"))
         if self._series:
             self.tally.gone = self._store.delete_items(self._id, list(self._outdated()))
         if self._book.changed:

@@ -2,9 +2,10 @@
 
 from contextune.errors import InvalidDataError
 from contextune.sources.files import File
+from contextune.sources.mail import Mail, Mbox
 from contextune.sources.reading import Reader
 
-READERS: tuple[Reader, ...] = ()
+READERS: tuple[Reader, ...] = (Mbox(), Mail())
 
 
 def reader_for(file: File) -> Reader | None:

@@ -1,0 +1,115 @@
+"""What the headers of a mail say: who, to whom, when, in which thread, in which folder."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import getaddresses, parsedate_to_datetime
+
+from contextune.sources.mail_parts import Headers, header_text
+from contextune.sources.reading import item_id
+
+_ONE = re.compile(
+    r"\s*\"?([^\"<>,;:@()\\]*)\"?\s*<([^<>\s,;\"]+@[^<>\s,;\"]+)>\s*$|\s*([^<>\s,;:\"()]+@[^<>\s,;:\"()]+)\s*$"
+)
+_BARE = re.compile(r"[^\s<>,;:\"'()]+@[^\s<>,;:\"'()]+")
+_MESSAGE_ID = re.compile(rb"<([^<>\s]+)>")
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split("|"))
+
+
+_SENT = _names(
+    "sent|sent mail|sent items|sent messages|gesendet|gesendete elemente|gesendete objekte|envoyés"
+    "|messages envoyés|éléments envoyés|enviados|enviadas|itens enviados|posta inviata|inviati"
+    "|verzonden|verzonden items|skickat|wysłane|отправленные"
+)
+_INBOX = _names(
+    "inbox|mbox|posteingang|boîte de réception|bandeja de entrada|recibidos|caixa de entrada"
+    "|posta in arrivo|postvak in|inkorg|odebrane|входящие|all mail including spam and trash"
+)
+THROWN_AWAY = _names(
+    "trash|bin|spam|junk|bulk mail|junk e-mail|junk email|deleted|deleted items|deleted messages"
+    "|papierkorb|spamverdacht|corbeille|indésirables|courrier indésirable|papelera|correo no deseado"
+    "|lixo|lixeira|cestino|posta indesiderata|prullenbak|ongewenste e-mail|kosz|корзина|спам"
+)
+_STATES = re.compile(
+    r"(?:important|starred|unread|opened|archived|chat|wichtig|markiert|ungelesen|geöffnet|archiviert"
+    r"|category .*|kategorie .*)$"
+)
+
+
+def addresses(headers: Headers, *names: str) -> list[tuple[str, str]]:
+    """Names and addresses that these headers hold, each address once."""
+    found: dict[str, str] = {}
+    for header in names:
+        for name, address in _addresses(headers.get(header, b"")):
+            found.setdefault(address, name)
+    return [(name, address) for address, name in found.items()]
+
+
+def _addresses(value: bytes) -> Iterator[tuple[str, str]]:
+    if not value:
+        return
+    text = value.decode("utf-8", "surrogateescape")
+    if one := _ONE.match(text):  # most headers hold one: the library takes ten times as long
+        given = [(one[1] or "", one[2] or one[3])]
+    else:
+        given = getaddresses([text])
+    if not any("@" in address for _, address in given):  # the library has given up on them
+        given = [("", address) for address in _BARE.findall(text)]
+    for name, address in given:
+        if "@" in address:
+            shown = header_text(name.strip().encode("utf-8", "surrogateescape")) if name else ""
+            yield shown, header_text(address.encode("utf-8", "surrogateescape")).strip("'\" ")
+
+
+def sent_time(headers: Headers, envelope: str = "") -> datetime | None:
+    """When a mail was sent: as it says, else when it was received."""
+    received = headers.get("received", b"").rpartition(b";")[2]
+    arrived = envelope.removeprefix("From ").partition(" ")[2]
+    for given in (headers.get("date", b""), headers.get("delivery-date", b""), received, arrived.encode()):
+        try:
+            time = parsedate_to_datetime(given.decode("latin-1").strip())
+            if not 1980 <= time.year <= 2100:  # a clock that was never set
+                continue
+            return time if time.tzinfo else time.replace(tzinfo=UTC)
+        except (ValueError, TypeError, LookupError, OverflowError):
+            continue
+    return None
+
+
+def message_ids(value: bytes) -> list[str]:
+    """The names of messages in a header."""
+    return [found.decode("latin-1") for found in _MESSAGE_ID.findall(value)]
+
+
+def mail_id(message_id: str) -> str:
+    """What the item of a message is called."""
+    return item_id("mail", message_id)
+
+
+def thread_of(headers: Headers) -> str:
+    """The item that the thread began with, or nothing for a mail that answers none."""
+    earlier = message_ids(headers.get("references", b"")) or message_ids(headers.get("in-reply-to", b""))
+    return mail_id(earlier[0]) if earlier else ""
+
+
+def folder_name(given: str) -> str:
+    """A folder as people call it; those every mailbox has are Inbox and Sent, whatever the language."""
+    plain = given.strip().casefold()
+    return "Sent" if plain in _SENT else "Inbox" if plain in _INBOX else given.strip()
+
+
+def labels(headers: Headers) -> list[str]:
+    """The labels Gmail gives a mail, less those that only say how it stands with it."""
+    text = header_text(headers.get("x-gmail-labels", b""))
+    given = [label.strip().strip('"') for label in text.split(",")]
+    return [label for label in given if label and not _STATES.match(label.casefold())]
+
+
+def folder_of_labels(given: list[str]) -> str:
+    """One of them: Sent, else one of the user's own, else Inbox."""
+    names = [folder_name(label) for label in given]
+    own = [name for name in names if name not in ("Sent", "Inbox")]
+    return "Sent" if "Sent" in names else own[0] if own else "Inbox" if names else "Archive"
