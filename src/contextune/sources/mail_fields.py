@@ -52,10 +52,8 @@ def _addresses(value: bytes) -> Iterator[tuple[str, str]]:
     if not value:
         return
     text = value.decode("utf-8", "surrogateescape")
-    if one := _ONE.match(text):  # most headers hold one: the library takes ten times as long
-        given = [(one[1] or "", one[2] or one[3])]
-    else:
-        given = getaddresses([text])
+    one = _ONE.match(text)  # most headers hold one: the library takes ten times as long
+    given = [(one[1] or "", one[2] or one[3])] if one else getaddresses([text])
     if not any("@" in address for _, address in given):  # the library has given up on them
         given = [("", address) for address in _BARE.findall(text)]
     for name, address in given:

@@ -1,11 +1,12 @@
 """All formats, in the order in which a file is held against them: what is told by more comes first."""
 
 from contextune.errors import InvalidDataError
+from contextune.sources.calendars import Calendar
 from contextune.sources.files import File
 from contextune.sources.mail import Mail, Mbox
 from contextune.sources.reading import Reader
 
-READERS: tuple[Reader, ...] = (Mbox(), Mail())
+READERS: tuple[Reader, ...] = (Mbox(), Calendar(), Mail())
 
 
 def reader_for(file: File) -> Reader | None:

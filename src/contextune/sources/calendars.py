@@ -1,0 +1,143 @@
+"""Calendars and tasks (.ics): events, those that repeat unrolled around now, and tasks as reminders."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from contextune.sources.calendar_blocks import Block, blocks
+from contextune.sources.calendar_fields import (
+    called_off,
+    declined,
+    event_fields,
+    moment,
+    start_of,
+    task_fields,
+)
+from contextune.sources.calendar_rules import TooOften, occurrences, parsed
+from contextune.sources.charsets import decode_text
+from contextune.sources.files import File, Skipped
+from contextune.sources.reading import About, Found, Series, item_id
+from contextune.types import Item
+
+WINDOW = timedelta(days=365)
+"""How far before and after now an event that repeats is unrolled."""
+_KINDS = {"VEVENT": "event", "VTODO": "task"}
+
+
+class Calendar:
+    """A calendar file, as every calendar program writes it."""
+
+    name = "calendar"
+    apps = ("Calendar", "Reminders")
+
+    def reads(self, file: File) -> bool:
+        """Whether the file says that it is a calendar."""
+        return "BEGIN:VCALENDAR" in file.start.upper()
+
+    def read(self, file: File, about: About) -> Iterator[Found]:
+        """Its events and tasks, those of one name together: they are versions or exceptions of one."""
+        groups: dict[tuple[str, str], list[Block]] = {}
+        for block in blocks(decode_text(file.whole())):
+            where = f"{file.where}, line {block.line}"
+            if not block.ended:
+                yield Skipped(where, "an event that is cut off")
+            elif block.kind not in _KINDS:
+                yield Skipped(where, "an entry of a journal")
+            else:
+                groups.setdefault((block.kind, block.uid), []).append(block)
+        for group in groups.values():
+            yield from _Group(group, file, about).read()
+
+
+class _Group:
+    """The entries of one name."""
+
+    def __init__(self, group: Sequence[Block], file: File, about: About) -> None:
+        self._group = group
+        self._file = file
+        self._about = about
+        self._kind = group[0].kind
+        self._since = about.now - WINDOW
+
+    def read(self) -> Iterator[Found]:
+        """Its items: one, or as many as it repeats around now."""
+        masters = [block for block in self._group if not block.get("RECURRENCE-ID")]
+        exceptions = [block for block in self._group if block.get("RECURRENCE-ID")]
+        newest = max((block.version for block in masters), default=(0, ""))
+        current = [block for block in masters if block.version == newest]
+        for block in masters:
+            if block.version != newest:
+                yield self._skipped(block, "an older version of an event")
+        different: dict[tuple[str, str], Block] = {}
+        for block in current:
+            key = (block.get("DTSTART"), block.get("SUMMARY"))
+            if key in different:
+                yield self._skipped(block, "a copy of an event")
+            different.setdefault(key, block)
+        if not different:
+            yield from self._one(self._id(), None, exceptions)
+        for key, block in different.items():
+            # some programs give all their events the same name
+            own = self._id() if len(different) == 1 else self._id(*key)
+            yield from self._one(own, block, exceptions if block is current[0] else ())
+
+    def _one(self, own: str, master: Block | None, exceptions: Sequence[Block]) -> Iterator[Found]:
+        yield Series(own, self._since)
+        first = master or exceptions[0]
+        if not exceptions and not first.repeats:
+            yield from self._item(own, parsed(first), first)
+            return
+        components = (
+            [parsed(block) for block in (first, *exceptions)] if master else [*map(parsed, exceptions)]
+        )
+        until = self._about.now + WINDOW
+        try:
+            found = occurrences(components, self._kind, self._since, until)
+        except TooOften:
+            yield self._skipped(first, "an event that repeats too often")
+            return
+        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
+            yield self._skipped(first, "an event whose repetition cannot be read")
+            yield from self._item(own, components[0], first)
+            return
+        if not found:
+            yield self._skipped(first, "an event that repeats, but not within a year of now")
+        for component in found:
+            yield from self._item(f"{own}-{_mark(component)}", component, first)
+
+    def _item(self, own: str, component: Any, block: Block) -> Iterator[Found]:
+        if component is None:
+            yield self._skipped(block, "an event that cannot be read")
+        elif called_off(component):
+            yield self._skipped(block, "called off")
+        elif self._kind == "VTODO":
+            title = block.calendar.properties.get("X-WR-CALNAME") or self._file.path.stem
+            yield Item(own, "Reminders", task_fields(component, title))
+        elif start_of(component) is None:
+            yield self._skipped(block, "an event without a start that can be read")
+        elif declined(component, self._about.addresses):
+            yield self._skipped(block, "an event the user declined")
+        else:
+            yield Item(own, "Calendar", event_fields(component, block.calendar.properties))
+
+    def _id(self, *more: str) -> str:
+        return item_id(_KINDS[self._kind], self._group[0].uid, *more)
+
+    def _skipped(self, block: Block, why: str) -> Skipped:
+        if self._kind == "VTODO":
+            why = why.replace("an event", "a task")
+        return Skipped(f"{self._file.where}, line {block.line}", why)
+
+
+def _mark(component: Any) -> str:
+    """What tells one occurrence from the others: when it was meant to be, even if it has been moved."""
+    meant = moment(component, "RECURRENCE-ID") or start_of(component)
+    return re.sub(r"[^0-9TZ]", "", _universal(meant)) if meant else "x"
+
+
+def _universal(time: Any) -> str:
+    if isinstance(time, datetime) and time.tzinfo:
+        offset = time.utcoffset() or timedelta()
+        return f"{(time.replace(tzinfo=None) - offset).isoformat()}Z"
+    return str(time.isoformat())
