@@ -75,4 +75,4 @@ def _addresses(contact: Contact) -> Iterator[str]:
     for phone in (contact.phone, *contact.more.get("phones", ())):
         digits = "".join(filter(str.isdigit, phone or ""))
         if digits:
-            yield digits[-8:]
+            yield digits[-7:]

@@ -7,6 +7,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from zoneinfo import ZoneInfo
 
+from contextune.sources.content_lines import unfolded
+
 KINDS = ("VEVENT", "VTODO", "VJOURNAL")
 _ZONE = re.compile(r";TZID=\"?([^:;\"]+)", re.IGNORECASE)
 _PROPERTY = re.compile(r"[A-Za-z0-9-]+[;:]")
@@ -79,7 +81,7 @@ def blocks(text: str) -> Iterator[Block]:
     calendar = Calendar()
     kept: list[str] = []
     inside, started = "", 0
-    for number, line in _lines(text):
+    for number, line in unfolded(text):
         name, _, value = line.partition(":")
         word, what = name.strip().upper(), value.strip().upper()
         if not inside:
@@ -107,18 +109,3 @@ def blocks(text: str) -> Iterator[Block]:
             inside = ""
     if inside in KINDS:
         yield Block(inside, started, tuple(kept), calendar, ended=False)
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines put together again that were folded, with the number of the first."""
-    held, first = "", 1
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.rstrip("\r")
-        if line[:1] in (" ", "\t") and number > 1:
-            held += line[1:]
-        else:
-            if held:
-                yield first, held
-            held, first = line, number
-    if held:
-        yield first, held

@@ -2,11 +2,12 @@
 
 from contextune.errors import InvalidDataError
 from contextune.sources.calendars import Calendar
+from contextune.sources.contacts import Contacts
 from contextune.sources.files import File
 from contextune.sources.mail import Mail, Mbox
 from contextune.sources.reading import Reader
 
-READERS: tuple[Reader, ...] = (Mbox(), Calendar(), Mail())
+READERS: tuple[Reader, ...] = (Mbox(), Calendar(), Contacts(), Mail())
 
 
 def reader_for(file: File) -> Reader | None:

@@ -1,0 +1,93 @@
+"""Address books (.vcf): vCard 2.1, 3 and 4, with who is what to the user."""
+
+from collections.abc import Iterator, Sequence
+
+from contextune.sources.cards import Card, Relation, cards, named
+from contextune.sources.charsets import decode_text
+from contextune.sources.files import File, Skipped
+from contextune.sources.reading import About, Found
+from contextune.types import Contact
+
+_KIN = frozenset(
+    (
+        *("mum", "mom", "mother", "mummy", "mama", "dad", "father", "daddy", "papa", "sister", "brother"),
+        *("wife", "husband", "partner", "son", "daughter", "grandma", "granny", "grandmother", "grandpa"),
+        *("grandfather", "aunt", "uncle", "cousin", "niece", "nephew", "boss", "girlfriend", "boyfriend"),
+    )
+)
+"""Nicknames that say what somebody is to the user."""
+_BACK = {
+    **dict.fromkeys(("sister", "brother", "sibling"), "sibling"),
+    **dict.fromkeys(("mother", "father", "parent"), "child"),
+    **dict.fromkeys(("child", "son", "daughter"), "parent"),
+    **dict.fromkeys(("spouse", "wife", "husband"), "spouse"),
+    **{kind: kind for kind in ("partner", "friend", "relative", "kin", "neighbor", "colleague", "co-worker")},
+}
+"""What somebody is to the user whose card says what the user is to them."""
+
+
+class Contacts:
+    """An address book, as phones and mail programs export it."""
+
+    name = "contacts"
+    apps = ("Contacts",)
+
+    def reads(self, file: File) -> bool:
+        """Whether the file says that it holds cards."""
+        return "BEGIN:VCARD" in file.start.upper()
+
+    def read(self, file: File, about: About) -> Iterator[Found]:
+        """Everybody in it; whoever has no card but is said to be related to the user, too."""
+        people: list[Card] = []
+        own: list[Card] = []
+        for card in cards(decode_text(file.whole())):
+            where = f"{file.where}, line {card.line}"
+            if not card.ended:
+                yield Skipped(where, "a card that is cut off")
+            elif card.is_group:
+                yield Skipped(where, "a group of contacts")
+            elif not card.name:
+                yield Skipped(where, "a card without a name")
+            elif _is_own(card, about):
+                own.append(card)
+                yield Skipped(where, "the user's own card: only its relations are read")
+            else:
+                people.append(card)
+        yield from _contacts(people, [one for card in own for one in card.relations], about)
+
+
+def _contacts(people: Sequence[Card], relations: Sequence[Relation], about: About) -> Iterator[Contact]:
+    places = named(people)
+    known: dict[int, str] = {}
+    for relation in relations:
+        key = f"uid {relation.uid}" if relation.uid else relation.name.casefold()
+        if key in places:
+            known.setdefault(places[key], relation.kind)
+        elif relation.name:
+            yield Contact(relation.name, relation=relation.kind)
+    for number, card in enumerate(people):
+        yield _contact(card, known.get(number) or _said(card, about))
+
+
+def _contact(card: Card, relation: str | None) -> Contact:
+    more = card.more()
+    if related := {one.kind: one.name for one in card.relations if one.name}:
+        more["related"] = related
+    email, phone = next(iter(card.emails), None), next(iter(card.phones), None)
+    return Contact(card.name, email, phone, relation, more)
+
+
+def _said(card: Card, about: About) -> str | None:
+    """What somebody is to the user, as their own card has it."""
+    nickname = card.text("NICKNAME").casefold()
+    if nickname in _KIN:
+        return nickname
+    for relation in card.relations:
+        if about.name and relation.name.casefold() == about.name.casefold():
+            return _BACK.get(relation.kind)
+    return None
+
+
+def _is_own(card: Card, about: About) -> bool:
+    mine = {email.casefold() for email in card.emails} & about.addresses
+    return bool(mine) or bool(about.name and card.name.casefold() == about.name.casefold())

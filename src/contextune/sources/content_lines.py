@@ -1,0 +1,84 @@
+"""Lines as calendars and address books write them: folded, with parameters, now and then encoded."""
+
+import binascii
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from contextune.sources.charsets import decode
+
+_PARAMETER = re.compile(r";([^=;:\"]*)(?:=((?:\"[^\"]*\"|[^;:\"])*))?")
+_HEAD = re.compile(r"(?:([\w-]+)\.)?([A-Za-z0-9-]+)")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+class Line(NamedTuple):
+    """One property: `item1.TEL;TYPE=cell:555-0142` is in the group item1."""
+
+    group: str
+    name: str
+    parameters: dict[str, list[str]]
+    value: str
+
+    def types(self) -> list[str]:
+        """What its TYPE says, and what older versions say without that word."""
+        bare = [name.lower() for name, values in self.parameters.items() if not values]
+        return [value.lower() for value in self.parameters.get("TYPE", [])] + bare
+
+    def text(self) -> str:
+        """The value as text: unpacked, signs that were escaped as themselves."""
+        return unescaped(self.raw())
+
+    def parts(self) -> list[str]:
+        """The value cut at its semicolons."""
+        return [unescaped(part).strip() for part in re.split(r"(?<!\\);", self.raw())]
+
+    def raw(self) -> str:
+        """The value unpacked, still escaped."""
+        encoding = {value.upper() for value in self.parameters.get("ENCODING", [])} | {
+            name for name, values in self.parameters.items() if not values
+        }
+        if "QUOTED-PRINTABLE" not in encoding:
+            return self.value
+        packed = binascii.a2b_qp(self.value.encode())
+        return decode(packed, next(iter(self.parameters.get("CHARSET", [])), ""))
+
+
+def unescaped(text: str) -> str:
+    """Signs that were escaped, as themselves."""
+    return _ESCAPE.sub(lambda found: "\n" if found[1] in "nN" else found[1], text)
+
+
+def unfolded(text: str) -> Iterator[tuple[int, str]]:
+    """Lines put together again that were folded, with the number of the first."""
+    held: list[str] = []
+    first = 1
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.rstrip("\r")
+        if line[:1] in (" ", "\t") and held:
+            held.append(line[1:])
+        elif held and held[-1].endswith("=") and "QUOTED-PRINTABLE" in held[0].partition(":")[0].upper():
+            held[-1] = held[-1][:-1]
+            held.append(line)
+        else:
+            if any(held):
+                yield first, "".join(held)
+            held, first = [line], number
+    if any(held):
+        yield first, "".join(held)
+
+
+def parse_line(text: str) -> Line | None:
+    """The property on a line, or None where it is none."""
+    head = _HEAD.match(text)
+    if not head:
+        return None
+    parameters: dict[str, list[str]] = {}
+    at = head.end()
+    while found := _PARAMETER.match(text, at):
+        values = parameters.setdefault(found[1].strip().upper(), [])
+        values += [one.strip().strip('"') for one in (found[2] or "").split(",") if one.strip()]
+        at = found.end()
+    if text[at : at + 1] != ":":
+        return None
+    return Line(head[1] or "", head[2].upper(), parameters, text[at + 1 :].strip())
