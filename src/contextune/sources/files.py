@@ -186,7 +186,7 @@ def _zip(path: Path) -> Iterator[File | Skipped]:
             elif entry.filename.lower().endswith((".zip", ".tgz", ".tar.gz")):
                 yield Skipped(where, "an archive within an archive: unpack it first")
             else:
-                yield _zipped(archive, entry, where, path.name)
+                yield _zipped(archive, entry, where, path.stem)
 
 
 def _zipped(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, where: str, root: str) -> File:

@@ -5,9 +5,18 @@ from contextune.sources.calendars import Calendar
 from contextune.sources.contacts import Contacts
 from contextune.sources.files import File
 from contextune.sources.mail import Mail, Mbox
+from contextune.sources.notes import Notes
+from contextune.sources.notes_keep import Keep
 from contextune.sources.reading import Reader
 
-READERS: tuple[Reader, ...] = (Mbox(), Calendar(), Contacts(), Mail())
+READERS: tuple[Reader, ...] = (
+    Mbox(),
+    Calendar(),
+    Contacts(),
+    Mail(),
+    Keep(),
+    Notes(),  # last: any text may be a note
+)
 
 
 def reader_for(file: File) -> Reader | None:

@@ -74,7 +74,7 @@ class Reader(Protocol):
         """Whether a file is of this format, by its name and its first kilobytes."""
         ...
 
-    def read(self, file: File, about: About) -> Iterator[Found]:
+    def read(self, file: File, about: About, /) -> Iterator[Found]:
         """What the file holds.
 
         An item's id is made from what the source calls it (`item_id`), so that reading again changes
