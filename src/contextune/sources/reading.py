@@ -70,7 +70,7 @@ class Reader(Protocol):
         """The applications its items belong to; "Contacts" for entries of the address book."""
         ...
 
-    def reads(self, file: File) -> bool:
+    def reads(self, file: File, /) -> bool:
         """Whether a file is of this format, by its name and its first kilobytes."""
         ...
 

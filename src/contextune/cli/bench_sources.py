@@ -1,0 +1,29 @@
+"""The command that measures imports."""
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from contextune.bench import sources as bench
+from contextune.cli import show
+
+
+def add_to(app: typer.Typer) -> None:
+    """Hang this module's command on the group."""
+    app.command("import")(import_)
+
+
+def import_(
+    megabytes: Annotated[int, typer.Option(min=1, help="Size of the mailbox that is made.")] = 1000,
+) -> None:
+    """Time the import of a large mailbox, and tell the memory it takes."""
+    with show.progress("Making a mailbox") as update:
+        speed = bench.measure(megabytes, progress=update)
+    table = Table("what", "figure", title=f"Import of {speed.mails:,} mails in {speed.megabytes:,.0f} MB")
+    table.add_row("reading, MB/s", f"{speed.megabytes / speed.parsing:.1f}")
+    table.add_row("reading, mails/s", f"{speed.mails / speed.parsing:,.0f}")
+    table.add_row("into a store, MB/s", f"{speed.megabytes / speed.importing:.1f}")
+    table.add_row("once more, MB/s", f"{speed.megabytes / speed.again:.1f}")
+    table.add_row("memory at most, MB", f"{speed.memory:.0f}")
+    show.out.print(table)
