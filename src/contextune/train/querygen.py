@@ -39,7 +39,6 @@ ENGINES: Mapping[str, Callable[..., Writer]] = {"here": Writer}
 _JUDGED = ("dev", "ood_dev", "id_test", "test", "ood")
 _REPEATED = ("toolbench", "more")
 KINDS = {"descriptions": describe_messages, "intents": intent_messages}
-TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
 
 
 Pool = list[tuple[Wanted, list[str], dict[str, NDArray[np.float64]]]]
@@ -145,6 +144,7 @@ class Run:
             name: [one for split in _JUDGED for one in self.part(name, split)[: self.config.judged]]
             for name in self.wanted
         }
+        judged = {name: part for name, part in judged.items() if part}
         asked = [one for part in judged.values() for one in part]
         how = Draw(temperature=temperature, seed=self.config.seed)
         answers = iter(self.writer.write(self.ask(asked), how))
@@ -169,11 +169,11 @@ class Run:
         )
         return found
 
-    def calibrate(self, model: str, temperatures: Sequence[float] = TEMPERATURES) -> float:
+    def calibrate(self, model: str) -> float:
         """The temperature at which most is found of the requests kept for it, the lower one of equals."""
         wanted = self.part("toolbench", "dev")
         found: dict[float, float] = {}
-        for temperature in temperatures:
+        for temperature in self.config.temperatures:
             drafts = self.write(wanted, Draw(temperature=temperature, drafts=4))
             worth = self.retrieval.rewards("toolbench", wanted, drafts)["recall"]
             found[temperature] = float(np.concatenate(worth).mean())

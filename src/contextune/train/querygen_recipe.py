@@ -58,6 +58,8 @@ class Config:
     request_first: bool = True
     ablations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     """Other rewards and filters, by name: each tried for one iteration, on the drafts of the first."""
+    temperatures: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
+    """At which a tuned model is tried on the requests kept for it, as in the paper."""
     judged: int = 800
     """Requests of each set that are judged."""
     seed: int = 0

@@ -95,10 +95,13 @@ class Writer:
                 loss = self._loss(part) / max(1, answered)
                 cast("Any", loss).backward()
                 total += float(loss.detach())
-            nn.utils.clip_grad_norm_(self.adapter.parameters(), how.clip)
-            cast("Any", optimiser).step()
+            size = nn.utils.clip_grad_norm_(self.adapter.parameters(), how.clip)
+            if bool(
+                torch.isfinite(size)
+            ):  # in half precision a sum can overflow: such a step teaches nothing
+                cast("Any", optimiser).step()
+                losses.append(total)
             optimiser.zero_grad(set_to_none=True)
-            losses.append(total)
             if told:
                 told((step + 1) / len(batches), total)
         self.adapter.pour(self._plain)
@@ -125,20 +128,13 @@ class Writer:
         return [*asked, *answer], [_IGNORED] * len(asked) + answer
 
     def _loss(self, lessons: Sequence[tuple[list[int], list[int]]]) -> Tensor:
-        # filled up on the left: the answers stand together at the end, and only there words are weighed
         longest = max(len(ids) for ids, _ in lessons)
-        answers = max(sum(label != _IGNORED for label in labels) for _, labels in lessons)
-        ids = torch.tensor([[0] * (longest - len(row)) + row for row, _ in lessons])
-        want = torch.tensor([[_IGNORED] * (longest - len(row)) + row for _, row in lessons])
-        mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row, _ in lessons])
-        logits = self._student(
-            input_ids=ids.to(self.device),
-            attention_mask=mask.to(self.device),
-            position_ids=(mask.cumsum(1) - 1).clamp(min=0).to(self.device),
-            logits_to_keep=answers + 1,
-        ).logits
+        ids = torch.tensor([row + [0] * (longest - len(row)) for row, _ in lessons], device=self.device)
+        want = torch.tensor([row + [_IGNORED] * (longest - len(row)) for _, row in lessons])
+        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row, _ in lessons])
+        logits = self._student(input_ids=ids, attention_mask=mask.to(self.device)).logits
         flat = logits[:, :-1].float().flatten(0, 1)
-        wanted = want[:, -answers:].flatten().to(self.device)
+        wanted = want[:, 1:].flatten().to(self.device)
         return F.cross_entropy(flat, wanted, ignore_index=_IGNORED, reduction="sum")
 
 
