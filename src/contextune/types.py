@@ -366,8 +366,8 @@ class Hit(Generic[Thing]):
 class Source:
     """Where a value was read: in a field of an item or contact, in words that were said, or both together.
 
-    `kind` is one of item, contact, said, time, place, profile, choice (one of the values a schema names)
-    and frame (words put together by a pattern).
+    `kind` is one of item, contact, said, time, place, profile, choice (one of the values a schema names),
+    frame (words put together by a pattern) and step (an earlier call of several has or gives it).
     """
 
     kind: str

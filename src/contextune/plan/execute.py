@@ -1,12 +1,13 @@
 """Plans carried out: dry unless told otherwise, checked first, and what may do harm only once confirmed."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from contextune.errors import ContextuneError
+from contextune.plan.results import resolved
 from contextune.plan.runners import Result, Runner
-from contextune.plan.schema import check
+from contextune.plan.steps import Steps, check_step, pointers
 from contextune.tools.catalog import Catalog
 from contextune.types import Plan, Request, Tool
 
@@ -15,6 +16,7 @@ Confirm = Callable[[Plan, Tool], bool]
 Record = Callable[[Request, str, bool], None]
 """Is told of a call that was made: for which request, of which tool by id, and whether it worked."""
 Status = Literal["dry", "refused", "failed", "done"]
+_NOT_CALLED = "not called"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,47 @@ class Outcome:
         return self.status == "done"
 
 
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What became of several steps: those that came through, and the one it ended at, if one did."""
+
+    steps: Steps
+    done: tuple[Outcome, ...]
+    """Of the steps that were carried out, in their order; in a dry run of all that would be."""
+    stopped: Outcome | None = None
+    """Of the step that was refused or failed; nothing after it was called."""
+    place: int | None = None
+    """Which step that is, from zero."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether every step was carried out and worked."""
+        return self.stopped is None and all(outcome.ok for outcome in self.done)
+
+    @property
+    def left(self) -> tuple[Plan, ...]:
+        """The steps that were not called: those after the one it ended at, and that one if it was refused."""
+        if self.stopped is None:
+            return () if self.ok else self.steps.plans
+        return self.steps.plans[len(self.done) + (self.stopped.status == "failed") :]
+
+    @property
+    def message(self) -> str:
+        """What was done and what not, step by step."""
+        lines = [f"{place}. {outcome.message}" for place, outcome in enumerate(self.done, 1)]
+        if self.stopped is not None and self.place is not None:
+            lines += [
+                f"{n}. {_NOT_CALLED}: {plan.api}" for n, plan in self._between(len(self.done), self.place)
+            ]
+            lines.append(f"{self.place + 1}. {self.stopped.status}: {self.stopped.message}")
+            lines += [f"{n}. {_NOT_CALLED}: {plan.api}" for n, plan in self._between(self.place + 1, None)]
+        return "\n".join(lines)
+
+    def _between(self, start: int, end: int | None) -> Iterator[tuple[int, Plan]]:
+        for place in range(start, len(self.steps) if end is None else end):
+            yield place + 1, self.steps.plans[place]
+
+
 class Executor:
     """Carries out plans for these tools, each by the first runner that serves it."""
 
@@ -57,25 +100,70 @@ class Executor:
 
     def run(self, plan: Plan, request: Request | None = None, *, dry: bool = True) -> Outcome:
         """Tell what would be called; with `dry=False` call it. With `request` given, that is recorded."""
-        args = plan.args
-        refused = Outcome("refused", plan.tool or plan.api, args)
+        if found := pointers(plan):
+            name, pointer = next(iter(found.items()))
+            reason = f"{name!r} is what step {pointer.step + 1} gives back: carry both out with run_steps"
+            return Outcome("refused", plan.tool or plan.api, plan.args, reason)
+        checked = self._checked(plan)
+        if isinstance(checked, Outcome):
+            return checked
+        tool, runner = checked
+        if dry:
+            return _dry(plan, tool)
+        if may_harm(tool) and (reason := self._unconfirmed(plan, tool)):
+            return Outcome("refused", tool.id, plan.args, reason)
+        return self._recorded(_called(runner, plan, tool, plan.args), request)
+
+    def run_steps(self, steps: Steps, request: Request | None = None, *, dry: bool = True) -> Course:
+        """The steps one after the other, up to the first that is refused or fails; dry by default.
+
+        All are checked before the first is called. What an earlier step gave back is put where a later one
+        points at it, checked against that tool's schema, and shown to whoever confirms the call.
+        """
+        tools: list[Tool] = []
+        for place, plan in enumerate(steps):
+            checked = self._checked(plan)
+            if (
+                not isinstance(checked, Outcome)
+                and not dry
+                and self._confirm is None
+                and may_harm(checked[0])
+            ):
+                reason = self._unconfirmed(plan, checked[0])
+                checked = Outcome("refused", checked[0].id, plan.args, reason)
+            if isinstance(checked, Outcome):
+                return Course(steps, (), checked, place)
+            tools.append(checked[0])
+        outcomes: list[Outcome] = []
+        for place, (plan, tool) in enumerate(zip(steps, tools, strict=True)):
+            outcome = _dry(plan, tool) if dry else self._step(plan, tool, outcomes, request)
+            if outcome.status in ("refused", "failed"):
+                return Course(steps, tuple(outcomes), outcome, place)
+            outcomes.append(outcome)
+        return Course(steps, tuple(outcomes))
+
+    def _step(self, plan: Plan, tool: Tool, before: Sequence[Outcome], request: Request | None) -> Outcome:
+        try:
+            whole = resolved(plan, tool, [outcome.value for outcome in before])
+        except ContextuneError as error:
+            return Outcome("refused", tool.id, plan.args, str(error))
+        return self.run(whole, request, dry=False)
+
+    def _checked(self, plan: Plan) -> tuple[Tool, Runner] | Outcome:
+        """The tool and who runs it, or why the plan is refused."""
+        refused = Outcome("refused", plan.tool or plan.api, plan.args)
         try:
             tool = self._tools.tool(plan.tool or plan.api)
             refused = replace(refused, tool=tool.id)
             if plan.missing:
                 return replace(refused, message=" ".join(one.question for one in plan.missing))
-            check(plan, tool)
+            check_step(plan, tool)
         except ContextuneError as error:
             return replace(refused, message=str(error))
         runner = next((one for one in self._runners if one.serves(tool)), None)
         if runner is None:
             return replace(refused, message=f"nothing runs {tool.id!r}: pass a runner that serves it")
-        if dry:
-            first = "ask, and then " if may_harm(tool) else ""
-            return Outcome("dry", tool.id, args, f"would {first}call {shown(plan, tool)}")
-        if may_harm(tool) and (reason := self._unconfirmed(plan, tool)):
-            return replace(refused, message=reason)
-        return self._recorded(_called(runner, plan, tool, args), request)
+        return tool, runner
 
     def _unconfirmed(self, plan: Plan, tool: Tool) -> str:
         if self._confirm is None:
@@ -94,6 +182,11 @@ class Executor:
         except Exception as error:  # the call was made: what came of it is not to be lost
             return replace(outcome, message=f"{outcome.message}; not recorded: {error}")
         return outcome
+
+
+def _dry(plan: Plan, tool: Tool) -> Outcome:
+    first = "ask, and then " if may_harm(tool) else ""
+    return Outcome("dry", tool.id, plan.args, f"would {first}call {shown(plan, tool)}")
 
 
 def _called(runner: Runner, plan: Plan, tool: Tool, args: Mapping[str, Any]) -> Outcome:
