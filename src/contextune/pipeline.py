@@ -1,18 +1,25 @@
 """The way of a request, from top to bottom: utterance → context → tools → plan → answer."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from time import perf_counter
 
 from contextune.context import DEFAULT, ContextRanker, ContextRetriever
 from contextune.context.look import named_place
 from contextune.embed import Embedder, default_embedder
-from contextune.errors import InvalidRequestError
-from contextune.plan import Planner, PointerPlanner, Situation
+from contextune.errors import InvalidRequestError, PlanError
+from contextune.plan import Planner, PointerPlanner, Situation, Steps, check_steps
+from contextune.plan.anaphora import NOTHING, anaphora
+from contextune.plan.links import Step, addressed, carried, linked, suited
+from contextune.plan.parts import divide, verbs_of
 from contextune.store import Store
 from contextune.tools import Found, Only, Queries, QueryGenerator, ToolRetriever, search_all
 from contextune.tools.memory import past_of
 from contextune.tools.wish import Context
-from contextune.types import Answer, Feedback, Hit, Item, Plan, Progress, Request, Tool, Use
+from contextune.types import Answer, Feedback, Hit, Item, Plan, Progress, Request, Tool, Turn, Use
+
+SERVED = 0.45
+"""A part of a request is one of its own where it is at least this probable that a tool serves it."""
 
 
 class Tuner:
@@ -151,6 +158,55 @@ class Tuner:
             fits=found.fits,
             queries=queries.generated,
         )
+
+    def steps(
+        self, request: Request, k: int | None = 10, *, tools: int = 5, answer: Answer | None = None
+    ) -> Steps | None:
+        """The calls to make one after the other; one, as in `answer`, where the request asks for one thing.
+
+        A request divides where both sides are orders of their own and a tool serves each. What a later
+        step takes from an earlier one that has not run yet is a `Pointer` at its result. `answer` is the
+        answer to the request, where there is one already.
+        """
+        if self._tools is None:
+            raise InvalidRequestError("there are no tools to choose from: pass Tuner(store, tools=…)")
+        answer = answer or self.answer(request, k, tools=tools)
+        names = [hit.thing.title for hit in answer.context]
+        parts = divide(request.text, verbs=verbs_of(self._tools.catalog), names=names)
+        planned = self._divided(self._tools, request, parts, k, tools) if len(parts) > 1 else None
+        if planned is not None:
+            return planned
+        return Steps((answer.plan,), (request.text,)) if answer.plan else None
+
+    def _divided(
+        self, tools: ToolRetriever, request: Request, parts: Sequence[str], k: int | None, most: int
+    ) -> Steps | None:
+        """A step for each part, or None where one of them is no request that a tool serves."""
+        user = self.store.user(request.user)
+        planned: list[Step] = []
+        for place, part in enumerate(parts):
+            before = (Turn("user", one) for one in parts[:place])
+            asked = replace(request, text=part, history=(*request.history, *before))
+            back = anaphora(part) if planned else NOTHING
+            context = carried(self.context(asked, k), planned, back)
+            found = self.tools(asked, most, context=context)
+            if found.fits is not None and found.fits < SERVED:
+                return None
+            hits = suited(found.hits, part, planned, back)
+            situation = Situation(asked, user, context)
+            plan = self._planner.plan(situation, hits, found.fits)
+            if plan is None:
+                return None
+            tool = tools.catalog.tool(plan.tool or plan.api)
+            plan = linked(addressed(plan, tool, situation), tool, back, planned, situation.people)
+            if any((plan.tool, plan.args) == (one.plan.tool, one.plan.args) for one in planned):
+                return None  # "open the mail and read it to me" asks for one thing twice
+            planned.append(Step(plan, tool, situation.items))
+        steps = Steps(tuple(one.plan for one in planned), tuple(parts))
+        try:
+            return check_steps(steps, tools.catalog.tool)
+        except PlanError:  # what a schema says of arguments together may rule out what one points back at
+            return None
 
     def _queries(self, request: Request) -> Queries:
         """What to search for tools with: what is said and, where there is a model, what it makes of it."""
