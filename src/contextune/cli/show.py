@@ -15,7 +15,7 @@ from rich.table import Table
 from contextune import types
 from contextune.bench.report import to_rich, write
 from contextune.bench.results import Table as ResultTable
-from contextune.plan import why
+from contextune.plan import Steps, tell, why
 from contextune.store import SQLiteStore
 from contextune.types import Hit, Item, Plan, Tool
 
@@ -101,6 +101,17 @@ def plan(found: Plan | None, items: Sequence[Item], *, right: bool | None = None
         out.print(f"  {escape(name)}: {escape(said)}", highlight=False, soft_wrap=True, style="dim")
     for one in found.missing:
         out.print(f"  to ask: {escape(one.question)}", highlight=False, soft_wrap=True)
+
+
+def steps(found: Steps, items: Sequence[Item]) -> None:
+    """Several calls, each as `plan` prints one; what is known only later is shown as where it will be."""
+    known = {item.id: item for item in items}
+    for place, one in enumerate(found, 1):
+        out.print(f"step {place}: [bold]{escape(tell.call(one))}[/]", highlight=False, soft_wrap=True)
+        for name, said in tell.reasons(one, known):
+            out.print(f"  {escape(name)}: {escape(said)}", highlight=False, soft_wrap=True, style="dim")
+        for lacking in one.missing:
+            out.print(f"  to ask: {escape(lacking.question)}", highlight=False, soft_wrap=True)
 
 
 def _when(item: Item) -> str:
