@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from contextune.errors import MissingExtraError
 from contextune.sources.calendar_blocks import Block
+from contextune.sources.reading import UNFORESEEN
 
 MOST = 1000
 """Occurrences of one event: more than a thousand in two years is no event."""
@@ -28,7 +29,7 @@ def parsed(block: Block) -> Any:
         try:
             calendar = cast("Any", icalendar.Calendar.from_ical(block.text))
             found = [_whole(one) for one in calendar.walk(block.kind)]
-        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
+        except UNFORESEEN:
             return None
     return found[0] if found else None
 

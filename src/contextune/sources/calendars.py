@@ -17,7 +17,7 @@ from contextune.sources.calendar_fields import (
 from contextune.sources.calendar_rules import TooOften, occurrences, parsed
 from contextune.sources.charsets import decode_text
 from contextune.sources.files import File, Skipped
-from contextune.sources.reading import About, Found, Series, item_id
+from contextune.sources.reading import UNFORESEEN, About, Found, Series, each, item_id
 from contextune.types import Item
 
 WINDOW = timedelta(days=365)
@@ -46,8 +46,11 @@ class Calendar:
                 yield Skipped(where, "an entry of a journal")
             else:
                 groups.setdefault((block.kind, block.uid), []).append(block)
-        for group in groups.values():
-            yield from _Group(group, file, about).read()
+        yield from each(
+            groups.values(),
+            lambda group: _Group(group, file, about).read(),
+            lambda group: f"{file.where}, line {group[0].line}",
+        )
 
 
 class _Group:
@@ -97,7 +100,7 @@ class _Group:
         except TooOften:
             yield self._skipped(first, "an event that repeats too often")
             return
-        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
+        except UNFORESEEN:
             yield self._skipped(first, "an event whose repetition cannot be read")
             yield from self._item(own, components[0], first)
             return

@@ -23,11 +23,13 @@ _WIDER = {
 
 def decode(content: bytes, charset: str = "") -> str:
     """The text, read as well as can be: as it says, else as UTF-8, else as Western European."""
+    if content.isascii() and not charset:
+        return content.decode("ascii")
     name = charset.strip("\"' ").lower()
     names = [_WIDER.get(name, name)] if _TRUSTED.match(name) else []
-    for encoding in (*names, "utf-8-sig"):
+    for encoding in (*names, "utf-8"):
         try:
-            return content.decode(encoding)
+            return content.decode(encoding).removeprefix("\ufeff")
         except (LookupError, ValueError):
             continue
     return content.decode("cp1252", "replace")

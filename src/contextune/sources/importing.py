@@ -10,7 +10,7 @@ from contextune.errors import InvalidDataError, MissingExtraError, UnknownUserEr
 from contextune.sources.address_book import AddressBook
 from contextune.sources.files import File, Skipped, files_in
 from contextune.sources.readers import reader_for
-from contextune.sources.reading import About, Found, Reader, Series
+from contextune.sources.reading import UNFORESEEN, About, Found, Reader, Series
 from contextune.sources.report import Report, Tally
 from contextune.store import Store
 from contextune.types import Contact, Item, Progress, Use, User
@@ -89,7 +89,7 @@ class _Import:
         except (OSError, EOFError, BadZipFile, zlib.error) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             self.tally.skip(Skipped(file.where, f"cannot be read to its end: {reason or 'it is damaged'}"))
-        except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+        except UNFORESEEN as error:
             # a reader met what nobody foresaw: the other files are read all the same
             self.tally.skip(Skipped(file.where, f"cannot be made out ({type(error).__name__})"))
 

@@ -10,8 +10,8 @@ from contextune.sources import mail_fields as fields
 from contextune.sources.files import File, Skipped
 from contextune.sources.mail_parts import header_text as words
 from contextune.sources.mail_parts import own_words, read_parts
-from contextune.sources.mbox import MOST, looks_like_mbox, messages
-from contextune.sources.reading import About, Found, iso, item_id, shortened
+from contextune.sources.mbox import MOST, Message, looks_like_mbox, messages
+from contextune.sources.reading import About, Found, each, iso, item_id, shortened
 from contextune.types import Item, Use
 
 _HEADER = re.compile(rb"^(?:from|date|subject|received|return-path|message-id|delivered-to|to):", re.I | re.M)
@@ -38,12 +38,17 @@ class Mbox:
         if folder.casefold() in fields.THROWN_AWAY:
             yield Skipped(file.where, "a folder of mail thrown away")
             return
+
+        def where(message: Message) -> str:
+            return f"{file.where}, byte {message.offset}"
+
+        def read(message: Message) -> Iterator[Found]:
+            if message.cut:
+                yield Skipped(where(message), f"the end of a mail, beyond {MOST // 2**20} MB")
+            yield from _mail(message.content, folder, about, where(message), message.envelope)
+
         with file.open() as stream:
-            for message in messages(stream):
-                where = f"{file.where}, byte {message.offset}"
-                if message.cut:
-                    yield Skipped(where, f"the end of a mail, beyond {MOST // 2**20} MB")
-                yield from _mail(message.content, folder, about, where, message.envelope)
+            yield from each(messages(stream), read, where)
 
 
 class Mail:

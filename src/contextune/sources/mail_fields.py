@@ -12,6 +12,8 @@ _ONE = re.compile(
     r"\s*\"?([^\"<>,;:@()\\]*)\"?\s*<([^<>\s,;\"]+@[^<>\s,;\"]+)>\s*$|\s*([^<>\s,;:\"()]+@[^<>\s,;:\"()]+)\s*$"
 )
 _BARE = re.compile(r"[^\s<>,;:\"'()]+@[^\s<>,;:\"'()]+")
+_SHORT, _MOST = 300, 65_536
+"""Bytes of a header: of one address, and of as many as are read."""
 _MESSAGE_ID = re.compile(rb"<([^<>\s]+)>")
 
 
@@ -51,9 +53,13 @@ def addresses(headers: Headers, *names: str) -> list[tuple[str, str]]:
 def _addresses(value: bytes) -> Iterator[tuple[str, str]]:
     if not value:
         return
-    text = value.decode("utf-8", "surrogateescape")
-    one = _ONE.match(text)  # most headers hold one: the library takes ten times as long
-    given = [(one[1] or "", one[2] or one[3])] if one else getaddresses([text])
+    text = value[:_MOST].decode("utf-8", "surrogateescape")
+    # most headers hold one: the library takes ten times as long
+    one = _ONE.match(text) if len(text) < _SHORT else None
+    try:
+        given = [(one[1] or "", one[2] or one[3])] if one else getaddresses([text])
+    except RecursionError:  # thousands of brackets
+        given = []
     if not any("@" in address for _, address in given):  # the library has given up on them
         given = [("", address) for address in _BARE.findall(text)]
     for name, address in given:

@@ -18,17 +18,25 @@ from contextune.sources.reading import MOST_TEXT
 
 Headers = Mapping[str, bytes]
 
-_BLANK = re.compile(rb"\r?\n\r?\n")
 _FOLD = re.compile(rb"\r?\n[ \t]+")
-_FIELD = re.compile(rb"^([!-9;-~]{1,76}):[ \t]*([^\r\n]*)", re.MULTILINE)
+_FIELD = re.compile(
+    rb"^(from|sender|to|cc|bcc|subject|date|delivery-date|message-id|references|in-reply-to|received"
+    rb"|x-gmail-labels|content-type|content-disposition|content-transfer-encoding)"
+    rb":[ \t]*([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""The headers that are read: of twenty others each mail has, most are long."""
 _BOUNDARY = re.compile(rb"boundary\s*=\s*(?:\"([^\"]+)\"|([^\s;\"]+))", re.IGNORECASE)
 _CHARSET = re.compile(rb"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _QUOTED = re.compile(r"^>.*(?:\n|$)", re.MULTILINE)
 _SIGNATURE = re.compile(r"^-- ?\n.*\Z", re.MULTILINE | re.DOTALL)
 _DEEPEST = 12
+_MOST_HEADERS = 262_144
+_MOST_HEADER = 16_384
 _MOST_PARTS = 500
 _MOST_PLAIN = 12 * MOST_TEXT
 _MOST_HTML = 40 * MOST_TEXT
+_MOST_FIRST = 3 * MOST_TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ def read_parts(content: bytes) -> Parts:
 
 def header_text(value: bytes) -> str:
     """A header in words: with or without the encodings the standards ask for."""
-    text = decode(value)
+    text = decode(value[:_MOST_HEADER])
     if "=?" not in text:
         return " ".join(text.split())
     try:
@@ -74,12 +82,16 @@ class _Walk:
         """The headers that begin at `start`, and where what they speak of begins."""
         if self._content[start : start + 1] in (b"\n", b"\r"):  # none at all
             return {}, start + (2 if self._content[start : start + 2] == b"\r\n" else 1)
-        blank = _BLANK.search(self._content, start, end)
-        block = self._content[start : blank.start() if blank else end]
+        blank, length = self._content.find(b"\n\n", start, end), 2
+        before = self._content.find(b"\n\r\n", start, blank if blank >= 0 else end)
+        if before >= 0:
+            blank, length = before, 3
+        block = self._content[start : min(blank if blank >= 0 else end, start + _MOST_HEADERS)]
         found: dict[str, bytes] = {}
-        for name, value in _FIELD.findall(_FOLD.sub(b" ", block)):
+        for name, value in _FIELD.findall(block):
             found.setdefault(name.decode("ascii").lower(), value)
-        return found, blank.end() if blank else end
+        found = {name: _FOLD.sub(b" ", value) for name, value in found.items()}
+        return found, blank + length if blank >= 0 else end
 
     def text(self, headers: Headers, start: int, end: int, depth: int) -> str:
         """The text of a part and of those within it; on the way, what is attached is noted."""
@@ -133,7 +145,16 @@ class _Walk:
         charset = _CHARSET.search(headers.get("content-type", b""))
         name = charset[1].decode("ascii", "replace") if charset else ""
         text = decode(_unpacked(content, encoding), name)[:most]
-        return html_text(text) if html else tidy(text)
+        return _first_words(text) if html else tidy(text)
+
+
+def _first_words(html: str) -> str:
+    """The text of HTML, or of as much of it as fills what is kept."""
+    if len(html) > _MOST_FIRST:
+        text = html_text(html[:_MOST_FIRST].rpartition("<")[0])
+        if len(text) > MOST_TEXT:
+            return text
+    return html_text(html)
 
 
 def own_words(text: str) -> str:

@@ -10,10 +10,11 @@ _CHUNK = 4 * 2**20
 _LOOK = 1200
 """Bytes after the word From in which the line and the first header begin."""
 _FIRST = re.compile(rb"\s*From [^\r\n]*\r?\n")
-_DATED = re.compile(
-    rb"From [^\r\n]*\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b[^\r\n]*\d:\d\d[^\r\n]*\d{4}[^\r\n]*\r?\n>?[!-9;-~]+:"
-)
-_BARE = re.compile(rb"From ?(?:-|\S+@\S+)? *\r?\n[A-Za-z][!-9;-~]*: ")
+_LINE = re.compile(rb"From ?([^\r\n]{0,300})\r?\n>?[!-9;-~]+:")
+_DAY = re.compile(rb"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b")
+_HOUR = re.compile(rb"\d:\d\d")
+_YEAR = re.compile(rb"\d{4}")
+_BARE = re.compile(rb"(?:-|\S+@\S+)? *$")
 
 
 class Message(NamedTuple):
@@ -29,8 +30,7 @@ class Message(NamedTuple):
 
 def looks_like_mbox(head: bytes) -> bool:
     """Whether a file begins with a message of a mailbox."""
-    start = head.lstrip()
-    return bool(_DATED.match(start) or _BARE.match(start))
+    return _begins(head.lstrip(), 0, after_blank=True)
 
 
 def messages(stream: BinaryIO, most: int = MOST, chunk: int = _CHUNK) -> Iterator[Message]:
@@ -62,11 +62,20 @@ def _next(buffer: bytes, start: int, *, ended: bool) -> int | None:
             return None
         line = found + 1
         blank = buffer[found - 1 : found] == b"\n" or buffer[found - 2 : found] == b"\n\r"
-        # "From here on" may begin a line of a message, even with an empty one before it
-        if _DATED.match(buffer, line) or (blank and _BARE.match(buffer, line)):
+        if _begins(buffer, line, after_blank=blank):
             return line
         start = line
     return None
+
+
+def _begins(buffer: bytes, line: int, *, after_blank: bool) -> bool:
+    """Whether a message begins here: "From here on" may begin a line too, even after an empty one."""
+    found = _LINE.match(buffer, line)
+    if not found:
+        return False
+    said = found[1]
+    dated = _DAY.search(said) and _HOUR.search(said) and _YEAR.search(said)
+    return bool(dated or (after_blank and _BARE.match(said)))
 
 
 def _message(content: bytes, offset: int, most: int, *, cut: bool) -> Message:

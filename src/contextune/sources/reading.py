@@ -5,16 +5,17 @@ A reader yields what it finds as it goes and keeps no more than it must: files m
 What it cannot read it yields as `Skipped`. Text out of a file is data: nothing in it is ever followed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import blake2b
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from contextune.sources.files import File, Skipped
 from contextune.types import Contact, Item, Use, User, local_time
 
+Part = TypeVar("Part")
 MOST_TEXT = 10_000
 """Characters kept of one mail or note: more is seldom read, and would make every search slower."""
 
@@ -82,6 +83,22 @@ class Reader(Protocol):
         moment the first. A use may come before its item.
         """
         ...
+
+
+UNFORESEEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""What libraries raise over data nobody foresaw."""
+
+
+def each(
+    parts: Iterable[Part], read: Callable[[Part], Iterable[Found]], where: Callable[[Part], str]
+) -> Iterator[Found]:
+    """All that is read out of parts of a file; one that cannot be made out does not end the others."""
+    for part in parts:
+        try:
+            found = list(read(part))
+        except UNFORESEEN as error:
+            found = [Skipped(where(part), f"cannot be made out ({type(error).__name__})")]
+        yield from found
 
 
 def item_id(kind: str, *source: object) -> str:
