@@ -80,6 +80,25 @@ def test_what_is_dictated_is_left_whole() -> None:
     assert len(divide(few)) == MOST
 
 
+def test_a_verb_alone_is_no_order_unless_it_carries_its_object() -> None:
+    assert divide("Find the note and copy-paste.") == ("Find the note and copy-paste.",)
+    assert divide("Find the note and flag.") == ("Find the note and flag.",)
+    assert divide("Apri la nota e leggila.") == ("Apri la nota", "leggila.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Run the search again and let me know.",
+        "Search the web for kilns and share the results with me.",
+        "Book the hall and make sure it is heated.",
+        "Run seven, pink. Put it under the others.",
+    ],
+)
+def test_telling_what_came_of_it_is_no_step(text: str) -> None:
+    assert divide(text) == (text,)
+
+
 def test_the_verb_behind_a_please() -> None:
     assert opening("Could you please pin it?") == "pin"
     assert opening("…") == ""

@@ -66,6 +66,13 @@ _TO_ALL = re.compile(
     r"(?: (?:all|else|there|on it|in it|who\b.*|who is .*))?(?: know)?\W*",
     re.IGNORECASE,
 )
+_TO_ME = re.compile(
+    r"let me (?:know|guess|see|hear)\b|make sure\b|tell me which ones?\b"
+    r"|(?:tell|show|give|send|share|read|list) (?:me )?(?:all )?(?:the )?"
+    r"(?:details?|results?|steps|findings?|answers?|outcome|information)\b",
+    re.IGNORECASE,
+)
+"""An assistant tells what came of it in any case: that is no step of its own."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +196,8 @@ def _opens(right: str, tongue: Tongue, known: frozenset[str], joint: _Joint, tex
     """Whether what is behind a joint begins with an order of its own."""
     body = _body(right, tongue)
     said = _WORD.findall(body)
-    if len(said) < 2 and not (said and len(said[0]) > len(tongue.verb(said[0])) > 0):
+    hung = tongue is not ENGLISH and bool(said) and 0 < len(tongue.verb(said[0])) < len(said[0])  # "leggila"
+    if len(said) < 2 and not hung:
         return False
     verb = tongue.verb(said[0])
     new = tongue is ENGLISH and not verb and bare(said[0]) in known
@@ -202,7 +210,9 @@ def _opens(right: str, tongue: Tongue, known: frozenset[str], joint: _Joint, tex
         return False
     if _DICTATED.match(body[len(said[0]) :]) or tongue is not ENGLISH:
         return True
-    return not _TO_ALL.fullmatch(body) and _has_object(verb or bare(said[0]), said[1], noun=new)
+    if _TO_ALL.fullmatch(body) or _TO_ME.match(body):
+        return False
+    return _has_object(verb or bare(said[0]), said[1], noun=new)
 
 
 def _has_object(verb: str, second: str, *, noun: bool) -> bool:

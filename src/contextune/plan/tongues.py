@@ -70,8 +70,9 @@ def _set(words: str) -> frozenset[str]:
 
 
 _NOUNS = """
-book call check email list mail mark message note order phone plan play print record ring search set share
-show start stop tag text transfer
+book call check count email estimate export guide import list load lock log mail mark message note order
+phone plan play preview print record report ring route run search set share show start stop store sync tag
+text track transfer view wake watch
 """
 ENGLISH = Tongue(
     joins=r"(?:and|&)(?: (?:then|also|after that|afterwards|next|finally|please|then also|also please))?"
@@ -81,12 +82,15 @@ ENGLISH = Tongue(
     verbs=_set(
         _NOUNS
         + """
-        accept add answer archive arrange ask block cancel change clear close complete compose convert
-        copy create decline delete dial dig draft drop find fetch flag forward get give invite jot
-        launch let listen locate look make move mute open pause pin post postpone pull push put queue
-        read redial reject remind remove rename reply reschedule reserve respond resume return save scan
-        schedule send skip snooze summarise summarize switch tell tick toggle translate turn unpin
-        unmute update upload write
+        accept add answer archive arrange ask block calculate cancel change clear close compare complete
+        compose compute connect convert copy create decline delete determine dial dig dim download draft
+        drop enter extract fetch find flag forward get give grab hide hire install invite jot launch let
+        listen locate look make merge move mute navigate notify open organise organize pause pin post
+        postpone publish pull push put queue read recommend redial refresh reject remember remind remove
+        rename repeat replay reply reschedule reserve respond restart resume retrieve return save scan
+        schedule send shuffle skip snooze solve sort submit subscribe suggest summarise summarize switch
+        tell tick toggle transcribe translate turn unlock unmute unpin unsubscribe update upload weigh
+        write
         """
     ),
     nouns=_set(_NOUNS),
@@ -97,13 +101,15 @@ GERMAN = Tongue(
     polite=r"bitte|hey|ok|okay|dann|danach|jetzt|zuerst|anschließend",
     verbs=_set(
         """
-        antworte antworten beantworte beende bestell bestelle blockiere buch buche ergänze erinnere
-        erstell erstelle erzähl find finde füg füge gib hake hol hole hör höre kauf kaufe lad lade leg
-        lege leite leiten lies lösch lösche mach mache markiere merk nenn nenne notier notiere nimm öffne
-        pausier pausiere plane prüf prüfe reservier reserviere ruf rufe sag sage schalt schalte schau
-        schick schicke schicken schieb schreib schreibe schreiben sende setz setze spiel spiele spring
-        starte stell stelle stopp stoppe streich such suche teil teile trag trage übersetz übersetze
-        überspring überweise verschieb verschiebe wähl wähle weck wecke zeig zeige benenne
+        antworte antworten beantworte beende benenne berechne bestell bestelle blockiere bring bringe buch
+        buche ergänze erinnere erstell erstelle erzähl exportiere find finde füg füge gib hake hol hole
+        hör höre kauf kaufe lad lade leg lege leite leiten lies lösch lösche mach mache markiere merk
+        navigiere nenn nenne nimm notier notiere pausier pausiere plane prüf prüfe rechne reservier
+        reserviere ruf rufe sag sage schalt schalte schau schick schicke schicken schieb schreib schreibe
+        schreiben sende setz setze sortiere speicher speichere sperre spiel spiele spring starte stell
+        stelle stopp stoppe streich such suche teil teile trag trage verbinde vergleiche verschieb
+        verschiebe weck wecke wiederhole wähl wähle zeig zeige öffne übersetz übersetze überspring
+        überweise
         """
     ),
     follows=True,
@@ -114,12 +120,13 @@ FRENCH = Tongue(
     polite=r"s['’]il (?:te|vous) pla[iî]t|stp|svp|hé|ok|puis|ensuite|maintenant|d['’]abord",
     verbs=_set(
         """
-        achete affiche ajoute annule appelle appelez archive arrete baisse bloque change cherche cherchez
-        coche commande compose cree creez deplace deplacez dis demande donne donnez ecoute ecris ecrivez
-        efface enregistre envoie envoyez epingle ferme fixe indique invite joue lance lis lisez marque
-        mets mettez montre montrez note ouvre partage partagez passe planifie previens prends programme
-        rappelle recherche regarde rends renomme reponds repondez reporte reserve retrouve supprime
-        supprimez telephone traduis transfere transferez trouve trouvez verifie
+        achete affiche ajoute annule appelez appelle archive arrete baisse bloque calcule change cherche
+        cherchez coche commande compare compose cree creez demande demarre deplace deplacez dis donne
+        donnez ecoute ecris ecrivez efface enregistre envoie envoyez epingle exporte ferme fixe guide
+        imprime indique invite joue lance lis lisez marque mets mettez montre montrez note ouvre partage
+        partagez passe planifie prends previens programme rappelle recherche regarde rends renomme
+        repondez reponds reporte reserve resume retrouve sauvegarde supprime supprimez telecharge
+        telephone traduis transfere transferez trie trouve trouvez valide verifie
         """
     ),
     unless=r"si|quand|lorsque|dès que|ne|n['’]",
@@ -129,10 +136,11 @@ SPANISH = Tongue(
     polite=r"por favor|oye|ok|luego|después|ahora|primero",
     verbs=_set(
         """
-        abre adelanta añade anota apunta archiva avisa bloquea borra busca cambia cancela comparte compra
-        comprueba contesta crea da di elimina encuentra envia escribe escucha fija guarda haz invita lee
-        llama llevame manda marca mira muestra mueve pausa pide pon pregunta programa quita recuerda
-        reenvia renombra reproduce reserva responde salta toca traduce
+        abre adelanta anota apunta archiva avisa añade bloquea borra busca calcula cambia cancela compara
+        comparte compra comprueba contesta crea da descarga di elimina encuentra envia escribe escucha
+        fija graba guarda haz imprime inicia invita lee llama llevame manda marca mira muestra mueve
+        ordena pausa pide pon pregunta programa quita recuerda reenvia renombra reproduce reserva responde
+        resume salta silencia sube toca traduce
         """
     ),
     endings="melo|mela|selo|sela|selos|selas|me|te|se|nos|le|les|lo|la|los|las",
@@ -143,12 +151,13 @@ PORTUGUESE = Tongue(
     polite=r"por favor|ok|depois|agora|primeiro",
     verbs=_set(
         """
-        abre abra acrescenta adia adiciona adicione anota anote apaga apague arquiva avisa avise bloqueia
-        busca busque cancela cancele cria crie compra coloca coloque compartilha compartilhe convida
-        convide da diz diga elimina encaminha encaminhe encontra encontre envia envie escreve escreva
-        escuta faz faca fixa guarda le leia lembra lembre liga ligue manda mande marca marque mostra
-        mostre move mova muda mude ouve partilha partilhe pausa pede pergunta poe ponha procura procure
-        renomeia reproduz reserva responde responda salta telefona toca toque traduz traduza
+        abra abre acrescenta adia adiciona adicione anota anote apaga apague arquiva avisa avise bloqueia
+        busca busque calcula cancela cancele coloca coloque compara compartilha compartilhe compra convida
+        convide cria crie da descarrega diga diz elimina encaminha encaminhe encontra encontre envia envie
+        escreva escreve escuta faca faz fixa grava guarda imprime inicia le leia lembra lembre liga ligue
+        manda mande marca marque mostra mostre mova move muda mude ouve partilha partilhe pausa pede
+        pergunta poe ponha procura procure renomeia reproduz reserva responda responde resume salta
+        silencia telefona toca toque traduz traduza verifica
         """
     ),
     endings="",
@@ -159,10 +168,11 @@ ITALIAN = Tongue(
     polite=r"per favore|per piacere|ok|poi|dopo|adesso|prima",
     verbs=_set(
         """
-        aggiungi annulla annota apri archivia ascolta avvia avvisa blocca cambia cancella cerca chiama
-        chiedi compra condividi controlla crea da dam di dim elimina fa fissa imposta inoltra invia invita
-        leggi manda metti mostra pausa prenota ricorda rimanda rimuovi rinomina rispondi salta salva
-        scrivi segna sposta suona telefona traduci trova
+        aggiungi annota annulla apri archivia ascolta avvia avvisa blocca calcola cambia cancella carica
+        cerca chiama chiedi compra condividi confronta controlla crea da dam di dim elimina fa fissa
+        imposta inoltra invia invita leggi manda metti mostra pausa prenota registra riassumi ricorda
+        rimanda rimuovi rinomina rispondi salta salva scarica scrivi segna sposta stampa suona telefona
+        traduci trova verifica
         """
     ),
     endings="glielo|gliela|melo|mela|mi|ti|ci|gli|le|li|lo|la|ne",
@@ -173,9 +183,10 @@ DUTCH = Tongue(
     polite=r"alsjeblieft|graag|ok|dan|daarna|nu|eerst",
     verbs=_set(
         """
-        antwoord annuleer bel bewaar blokkeer boek deel geef haal herinner hernoem koop lees luister maak
-        mail markeer nodig noteer open pauzeer plan plaats reserveer schrap schrijf sla speel start stel
-        stop stuur toon verplaats vertaal vertel verwijder verzet vind voeg vraag wis zeg zend zet zoek
+        annuleer antwoord bel bereken bewaar blokkeer boek deel download druk geef haal herhaal herinner
+        hernoem koop lees luister maak mail markeer nodig noteer open pauzeer plaats plan print reserveer
+        schrap schrijf sla sorteer speel start stel stop stuur toon vergelijk verplaats vertaal vertel
+        verwijder verzet vind voeg vraag wis zeg zend zet zoek
         """
     ),
     follows=True,
