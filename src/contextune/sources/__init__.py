@@ -9,6 +9,7 @@ from contextune.sources.bundled import (
     training_pairs,
     training_personas,
 )
+from contextune.sources.importing import import_into
 from contextune.sources.load import load_persona
 from contextune.sources.pairs import Pair, PairItem, read_pairs
 from contextune.sources.persona import (
@@ -22,9 +23,12 @@ from contextune.sources.persona import (
     read_persona,
     read_personas,
 )
+from contextune.sources.readers import READERS
+from contextune.sources.report import Report
 from contextune.sources.usage import uses
 
 __all__ = [
+    "READERS",
     "Gold",
     "Habit",
     "Pair",
@@ -32,9 +36,11 @@ __all__ = [
     "Persona",
     "PlainRequest",
     "Query",
+    "Report",
     "asset",
     "bundled_pairs",
     "bundled_personas",
+    "import_into",
     "load_persona",
     "parse_persona",
     "persona_files",
