@@ -181,7 +181,7 @@ def test_steps_of_all_requests_keep_to_the_catalogue(tuner: Tuner) -> None:
         json.dumps(found.to_json())
         for place, plan in enumerate(found):
             assert all(pointer.step < place for pointer in pointers(plan).values())
-    assert divided / len(several) >= 0.85
+    assert divided / len(several) >= 0.75
 
 
 ORDERS = [
@@ -265,6 +265,8 @@ def test_items_and_tools_of_the_step_before_come_first() -> None:
     assert suited(tools, "pin it", before, anaphora("pin it"))[0].thing.name == "pin_note"
     assert suited(tools, "put it down", before, anaphora("put it down"))[0].thing.name == "create_event"
     assert suited([], "pin it", before, anaphora("pin it")) == []
+    slots = [Hit(named("search_mails"), 3.0), Hit(named("find_free_time"), 1.0)]
+    assert suited(slots, "find the invoice", [], anaphora("find the invoice")) == slots
 
 
 def test_nobody_is_put_in_where_two_are_named() -> None:

@@ -62,6 +62,8 @@ _AMONG = 4
 """So many of the best tools are looked at for one that suits better than the first."""
 _SHORTEST = 3
 _OWNER = re.compile(r"(\w+)['’]s\b")
+_ANYTHING = _GIVES | _MAKES | {"add", "put", "open", "move", "change", "update"}
+"""What is said of all kinds of things, and tells no tool from another: "find" is not for `find_free_time`."""
 _SURE = 0.5
 """An argument that was read off an item with at least this probability is not left to a later result."""
 
@@ -113,7 +115,7 @@ def _is_called(tool: Tool, part: str) -> bool:
     """Whether the tool is called after the verb of the order: "pin it" is for `pin_note`."""
     verb = opening(part)
     name = identifier_words(tool.name)
-    if len(verb) < _SHORTEST or not name:
+    if len(verb) < _SHORTEST or verb in _ANYTHING or not name:
         return False
     return name[0] == verb or (verb not in ENGLISH.nouns and any(word.startswith(verb) for word in name[1:]))
 
