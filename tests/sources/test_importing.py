@@ -1,8 +1,9 @@
 """Whole imports: folders and archives into a store, once and again, with whatever is broken told."""
 
 import os
+import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -89,21 +90,44 @@ def test_importing_again_changes_nothing(export: Path, store: SQLiteStore) -> No
     assert (changed.new, changed.changed) == (0, 1)
 
 
-def test_an_archive_is_read_without_unpacking_and_known_again(export: Path, store: SQLiteStore) -> None:
-    def packed(name: str) -> Path:
-        archive = export.parent / name
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
-            for file in sorted(export.rglob("*")):
-                if file.is_file():
-                    target.write(file, Path("Takeout") / file.relative_to(export))
-            target.writestr("Takeout/inner.zip", b"PK")
-        return archive
+def zipped(export: Path, archive: Path) -> None:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
+        for file in sorted(export.rglob("*")):
+            if file.is_file():
+                target.write(file, Path("Takeout") / file.relative_to(export))
+        target.writestr("Takeout/inner.zip", b"PK")
 
-    first = import_into(store, "ines", [packed("takeout-1.zip")], now=NOW)
-    assert (first.items, first.contacts) == (4, 1)
-    assert skipped(first)["an archive within an archive: unpack it first"] == 1
-    again = import_into(store, "ines", [packed("takeout-2.zip")], now=NOW)
-    assert (again.items, again.new, again.changed) == (4, 0, 0)
+
+def tarred(export: Path, archive: Path) -> None:
+    (export / "inner.zip").write_bytes(b"PK")
+    with tarfile.open(archive, "w:gz") as target:
+        target.add(export, "Takeout")
+
+
+@pytest.mark.parametrize(("pack", "suffix"), [(zipped, "zip"), (tarred, "tgz"), (tarred, "tar.gz")])
+def test_an_archive_is_read_without_unpacking_and_known_again(
+    export: Path, store: SQLiteStore, pack: Callable[[Path, Path], None], suffix: str
+) -> None:
+    long = "".join(f"From - Mon May 13 09:00:00 2024\n{MAIL.format(n)}{'x' * 900}\n\n" for n in range(99))
+    (export / "Inbox.mbox").write_text(long)
+    first, second = (export.parent / f"takeout-{number}.{suffix}" for number in (1, 2))
+    pack(export, first)
+    report = import_into(store, "ines", [first], now=NOW)
+    assert (report.items, report.contacts) == (103, 1)
+    assert skipped(report)["an archive within an archive: unpack it first"] == 1
+    pack(export, second)
+    again = import_into(store, "ines", [second], now=NOW)
+    assert (again.items, again.new, again.changed) == (103, 0, 0)
+
+
+def test_a_packed_stream_that_is_cut_off_is_read_as_far_as_it_goes(export: Path, store: SQLiteStore) -> None:
+    (export / "z.md").write_bytes(os.urandom(40_000).hex().encode())
+    archive = export.parent / "takeout.tgz"
+    tarred(export, archive)
+    archive.write_bytes(archive.read_bytes()[:-20_000])
+    report = import_into(store, "ines", [archive], now=NOW)
+    assert report.items >= 4
+    assert any("cut off" in why or "cannot be read" in why for why in skipped(report))
 
 
 def test_a_damaged_archive_is_told_and_the_rest_is_read(export: Path, store: SQLiteStore) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
+from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
 from contextune.sources.content_lines import unfolded
@@ -76,12 +77,12 @@ def _known(zone: str) -> bool:
     return True
 
 
-def blocks(text: str) -> Iterator[Block]:
+def blocks(stream: BinaryIO) -> Iterator[Block]:
     """The events, tasks and journal entries of a file, which may hold several calendars."""
     calendar = Calendar()
     kept: list[str] = []
     inside, started = "", 0
-    for number, line in unfolded(text):
+    for number, line in unfolded(stream):
         name, _, value = line.partition(":")
         word, what = name.strip().upper(), value.strip().upper()
         if not inside:

@@ -15,7 +15,6 @@ from contextune.sources.calendar_fields import (
     task_fields,
 )
 from contextune.sources.calendar_rules import TooOften, occurrences, parsed
-from contextune.sources.charsets import decode_text
 from contextune.sources.files import File, Skipped
 from contextune.sources.reading import UNFORESEEN, About, Found, Series, each, item_id
 from contextune.types import Item
@@ -38,14 +37,15 @@ class Calendar:
     def read(self, file: File, about: About) -> Iterator[Found]:
         """Its events and tasks, those of one name together: they are versions or exceptions of one."""
         groups: dict[tuple[str, str], list[Block]] = {}
-        for block in blocks(decode_text(file.whole())):
-            where = f"{file.where}, line {block.line}"
-            if not block.ended:
-                yield Skipped(where, "an event that is cut off")
-            elif block.kind not in _KINDS:
-                yield Skipped(where, "an entry of a journal")
-            else:
-                groups.setdefault((block.kind, block.uid), []).append(block)
+        with file.open() as stream:
+            for block in blocks(stream):
+                where = f"{file.where}, line {block.line}"
+                if not block.ended:
+                    yield Skipped(where, "an event that is cut off")
+                elif block.kind not in _KINDS:
+                    yield Skipped(where, "an entry of a journal")
+                else:
+                    groups.setdefault((block.kind, block.uid), []).append(block)
         yield from each(
             groups.values(),
             lambda group: _Group(group, file, about).read(),

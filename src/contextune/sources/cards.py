@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from contextune.sources.content_lines import Line, parse_line, unescaped, unfolded
 from contextune.sources.html_text import tidy
@@ -26,6 +26,7 @@ _ANDROID = {
 }
 """The kinds of relations, by the numbers Android has for them."""
 _MOST_NOTE = 500
+_HEAVY = ("PHOTO", "LOGO", "SOUND", "KEY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +134,11 @@ class Card:
                 yield Relation(_ANDROID.get(number) or label.lower() or "relative", name=tidy(name))
 
 
-def cards(text: str) -> Iterator[Card]:
-    """The entries of a file."""
+def cards(stream: BinaryIO) -> Iterator[Card]:
+    """The entries of a file, without their pictures."""
     lines: list[Line] = []
     started = 0
-    for number, raw in unfolded(text):
+    for number, raw in unfolded(stream):
         line = parse_line(raw)
         if line is None:
             continue
@@ -150,7 +151,7 @@ def cards(text: str) -> Iterator[Card]:
             if started:
                 yield Card(started, tuple(lines), ended=True)
             started = 0
-        elif started:
+        elif started and line.name not in _HEAVY:
             lines.append(line)
     if started:
         yield Card(started, tuple(lines), ended=False)

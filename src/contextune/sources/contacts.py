@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from contextune.sources.cards import Card, Relation, cards, named
-from contextune.sources.charsets import decode_text
 from contextune.sources.files import File, Skipped
 from contextune.sources.reading import About, Found
 from contextune.types import Contact
@@ -40,19 +39,20 @@ class Contacts:
         """Everybody in it; whoever has no card but is said to be related to the user, too."""
         people: list[Card] = []
         own: list[Card] = []
-        for card in cards(decode_text(file.whole())):
-            where = f"{file.where}, line {card.line}"
-            if not card.ended:
-                yield Skipped(where, "a card that is cut off")
-            elif card.is_group:
-                yield Skipped(where, "a group of contacts")
-            elif not card.name:
-                yield Skipped(where, "a card without a name")
-            elif _is_own(card, about):
-                own.append(card)
-                yield Skipped(where, "the user's own card: only its relations are read")
-            else:
-                people.append(card)
+        with file.open() as stream:
+            for card in cards(stream):
+                where = f"{file.where}, line {card.line}"
+                if not card.ended:
+                    yield Skipped(where, "a card that is cut off")
+                elif card.is_group:
+                    yield Skipped(where, "a group of contacts")
+                elif not card.name:
+                    yield Skipped(where, "a card without a name")
+                elif _is_own(card, about):
+                    own.append(card)
+                    yield Skipped(where, "the user's own card: only its relations are read")
+                else:
+                    people.append(card)
         yield from _contacts(people, [one for card in own for one in card.relations], about)
 
 

@@ -3,12 +3,15 @@
 import binascii
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from contextune.sources.charsets import decode
 
 _PARAMETER = re.compile(r";([^=;:\"]*)(?:=((?:\"[^\"]*\"|[^;:\"])*))?")
 _HEAD = re.compile(r"(?:([\w-]+)\.)?([A-Za-z0-9-]+)")
+_LONGEST = 32 * 2**20
+"""Bytes of one line: what is longer is no line."""
+_MOST_WIDE = 64 * 2**20
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -49,12 +52,11 @@ def unescaped(text: str) -> str:
     return _ESCAPE.sub(lambda found: "\n" if found[1] in "nN" else found[1], text)
 
 
-def unfolded(text: str) -> Iterator[tuple[int, str]]:
+def unfolded(stream: BinaryIO) -> Iterator[tuple[int, str]]:
     """Lines put together again that were folded, with the number of the first."""
     held: list[str] = []
     first = 1
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.rstrip("\r")
+    for number, line in enumerate(_lines(stream), 1):
         if line[:1] in (" ", "\t") and held:
             held.append(line[1:])
         elif held and held[-1].endswith("=") and "QUOTED-PRINTABLE" in held[0].partition(":")[0].upper():
@@ -66,6 +68,20 @@ def unfolded(text: str) -> Iterator[tuple[int, str]]:
             held, first = [line], number
     if any(held):
         yield first, "".join(held)
+
+
+def _lines(stream: BinaryIO) -> Iterator[str]:
+    """Each line by itself, so that one in another encoding spoils no other."""
+    first = stream.readline(_LONGEST)
+    for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        if first.startswith(mark):
+            text = (first + stream.read(_MOST_WIDE)).decode(encoding, "replace").removeprefix("\ufeff")
+            yield from (line.rstrip("\r") for line in text.split("\n"))
+            return
+    line = first.removeprefix(b"\xef\xbb\xbf")
+    while line:
+        yield decode(line.rstrip(b"\r\n"))
+        line = stream.readline(_LONGEST)
 
 
 def parse_line(text: str) -> Line | None:

@@ -1,20 +1,28 @@
 """Files to read, wherever they lie: by themselves, in folders, in archives that are not unpacked."""
 
+import io
 import os
 import shutil
+import tarfile
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from contextune.errors import InvalidDataError
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 HEAD = 8192
+_TAR = (".tgz", ".tar.gz", ".tar")
+_NESTED = "an archive within an archive: unpack it first"
 MOST_WHOLE = 256 * 2**20
 """Bytes of a file that is read in one piece; formats that grow larger are read in parts."""
 
@@ -41,6 +49,7 @@ class File:
         open_: Callable[[], BinaryIO],
         modified: datetime,
         disk: Path | None = None,
+        head: bytes | None = None,
     ) -> None:
         self.where = where
         """What to call it in a report."""
@@ -54,6 +63,8 @@ class File:
         self._open = open_
         self._disk = disk
         self._stream: BinaryIO | None = None
+        if head is not None:
+            self.head = head
 
     @property
     def name(self) -> str:
@@ -165,6 +176,8 @@ def _file(path: Path, inside: PurePosixPath) -> Iterator[File | Skipped]:
         yield Skipped(str(path), "no plain file")  # reading a pipe would wait for ever
     elif path.suffix.lower() == ".zip":
         yield from _zip(path)
+    elif path.name.lower().endswith(_TAR):
+        yield from _tar(path)
     else:
         modified = datetime.fromtimestamp(status.st_mtime, UTC)
         yield File(str(path), inside, status.st_size, lambda: path.open("rb"), modified, path)
@@ -183,8 +196,8 @@ def _zip(path: Path) -> Iterator[File | Skipped]:
             where = f"{path}: {entry.filename}"
             if entry.flag_bits & 1:
                 yield Skipped(where, "encrypted: unpack it first")
-            elif entry.filename.lower().endswith((".zip", ".tgz", ".tar.gz")):
-                yield Skipped(where, "an archive within an archive: unpack it first")
+            elif entry.filename.lower().endswith((".zip", *_TAR)):
+                yield Skipped(where, _NESTED)
             else:
                 yield _zipped(archive, entry, where, path.stem)
 
@@ -197,3 +210,57 @@ def _zipped(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, where: str, root: 
     opened = cast("Callable[[], BinaryIO]", lambda: archive.open(entry))
     parts = PurePosixPath(entry.filename).parts
     return File(where, PurePosixPath(root, *parts), entry.file_size, opened, modified)
+
+
+def _tar(path: Path) -> Iterator[File | Skipped]:
+    """The files of a packed stream, each to be read before the next: going back would unpack it anew."""
+    try:
+        with tarfile.open(path) as archive:
+            for entry in archive:
+                where = f"{path}: {entry.name}"
+                if entry.name.lower().endswith((".zip", *_TAR)):
+                    yield Skipped(where, _NESTED)
+                elif entry.isfile():
+                    yield _packed(archive, entry, where, path.name.partition(".")[0])
+                elif not entry.isdir():
+                    yield Skipped(where, "no plain file")
+    except (OSError, EOFError, tarfile.TarError, zlib.error):
+        yield Skipped(str(path), "no readable archive, or one that is cut off")
+
+
+def _packed(archive: tarfile.TarFile, entry: tarfile.TarInfo, where: str, root: str) -> File:
+    def source() -> BinaryIO:
+        return cast("BinaryIO", archive.extractfile(entry))
+
+    first = source()
+    head = first.read(HEAD)
+    unread = [cast("BinaryIO", io.BufferedReader(_Resumed(head, first)))]
+    modified = datetime.fromtimestamp(entry.mtime, UTC)
+    path = PurePosixPath(root, *PurePosixPath(entry.name).parts)
+    return File(where, path, entry.size, lambda: unread.pop() if unread else source(), modified, head=head)
+
+
+class _Resumed(io.RawIOBase):
+    """A packed file whose first bytes have been read: they are not unpacked a second time."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = head
+        self._rest = rest
+        self._position = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """How much has been read."""
+        return self._position
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        """The next bytes."""
+        view = memoryview(buffer).cast("B")
+        left = self._head[self._position : self._position + len(view)]
+        content = left or self._rest.read(len(view))
+        view[: len(content)] = content
+        self._position += len(content)
+        return len(content)
