@@ -8,7 +8,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -127,9 +127,9 @@ class File:
     @property
     def done(self) -> int:
         """How many of its bytes have been read since it was last opened."""
-        with suppress(ValueError):  # a closed stream has no position
-            return self._stream.tell() if self._stream else 0
-        return self.size
+        if self._stream is None:
+            return 0
+        return self.size if self._stream.closed else self._stream.tell()
 
 
 def files_in(paths: Iterable[Path]) -> Iterator[File | Skipped]:
