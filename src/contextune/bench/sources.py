@@ -4,7 +4,6 @@ import base64
 import multiprocessing
 import quopri
 import re
-import resource
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -73,8 +72,17 @@ def _measured(mailbox: Path) -> tuple[int, float, float, float, float]:
         for _ in range(2):
             import_into(store, "bench", [mailbox])
             times.append(perf_counter())
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-    return mails, parsed - start, times[1] - times[0], times[2] - times[1], memory
+    return mails, parsed - start, times[1] - times[0], times[2] - times[1], _most_memory()
+
+
+def _most_memory() -> float:
+    """In MB."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such thing
+        return float("nan")
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 def write_mailbox(path: Path, size: int, progress: Progress | None = None, seed: int = 7) -> int:
