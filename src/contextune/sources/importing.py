@@ -65,7 +65,8 @@ class _Import:
         self._store = store
         self._about = about
         self._book = AddressBook(about.user.contacts)
-        self._seen: set[str] = set()
+        self._seen: dict[str, str] = {}
+        """What was read, and of when: a song comes up as often as it was played."""
         self._items: list[tuple[str, str, Item]] = []
         self._uses: list[Use] = []
         self._waiting: list[Use] = []
@@ -115,16 +116,18 @@ class _Import:
         changed: dict[str, Item] = {}
         for name, where, item in batch:
             old = changed.get(item.id) or kept.get(item.id)
-            seen = item.id in self._seen
-            order = self._order(item, old) if old else 1
-            if seen and order == 0:
+            seen = self._seen.get(item.id)
+            made = str(item.fields.get(item.schema.made or "", ""))
+            if seen == made:
                 self.tally.skip(Skipped(where, "a copy of what was read before"))
                 continue
+            order = self._order(item, old) if old else 1
             newer = order >= 0 and item != old
             if newer:
                 changed[item.id] = item
-            if not seen:
-                self._seen.add(item.id)
+            if order >= 0 or seen is None:
+                self._seen[item.id] = made
+            if seen is None:
                 self.tally.read(name, item.app, new=old is None, changed=newer and old is not None)
         self._put_items(list(changed.values()))
         self._put_uses()
