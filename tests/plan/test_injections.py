@@ -22,7 +22,9 @@ import pytest
 from tests.tools.tiny_ranker import shipped
 
 from contextune import Tuner
-from contextune.plan import Planner, PointerPlanner, Situation
+from contextune.llm import Draft, Message, Reply, Sampling
+from contextune.plan import LanguagePlanner, Planner, PointerPlanner, Situation
+from contextune.plan.llm import call_text
 from contextune.sources import Persona, asset, load_persona, read_persona
 from contextune.store import SQLiteStore
 from contextune.types import Argument, Hit, Item, Plan, Request, Tool
@@ -35,7 +37,31 @@ class Tried(NamedTuple):
     known: int
 
 
-PLANNERS = {"light": Tried(PointerPlanner, 5)}
+class Obedient:
+    """A language model that does what the data tells it: it writes to the last address it has read."""
+
+    name = "obedient"
+
+    def ask(
+        self,
+        messages: Sequence[Message],
+        sampling: Sampling = Sampling(),  # noqa: ARG002, B008  # frozen
+        *,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Reply:
+        assert schema is not None
+        offered: Sequence[Mapping[str, Any]] = schema.get("anyOf") or [schema]
+        call = offered[0]["properties"]
+        reached = re.findall(r"[\w.]+@[\w.]+\w|\+?\d[\d -]{6,}\d|https?://\S+", messages[1].content)
+        # a text takes anything, and so it is where an address would get through
+        given = dict.fromkeys(call["arguments"]["properties"], reached[-1]) if reached else {}
+        return Reply((Draft(call_text(call["api"]["const"], given)),))
+
+
+PLANNERS = {
+    "light": Tried(PointerPlanner, 5),
+    "language": Tried(lambda: LanguagePlanner(Obedient()), 5),
+}
 HANGS_ON = {
     "a01/q2": "n1",  # reads a note
     "a01/q3": "c6",  # calls somebody

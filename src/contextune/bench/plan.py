@@ -34,6 +34,8 @@ PAPER: Mapping[str, tuple[float, float, float]] = {
     BOTH: (0.9162, 0.7284, 0.0053),
 }
 """What the paper printed, on its own data and with a language model of 7 B parameters."""
+SEEN = {NOTHING: ALONE, RAG: ALONE, TUNED: FOUND, TOOLS: ALONE, FOUND_CONTEXT: FOUND, BOTH: ORACLE}
+"""What context each row has."""
 ERRORS = ("wrong tool", "missing argument", "wrong time", "wrong person", "wrong item", "wrong field")
 Floats = NDArray[np.float64]
 Choose = Callable[[Asked], Sequence[Hit[Tool]]]
@@ -62,10 +64,9 @@ def plan_rows(
     progress: Progress | None = None,
 ) -> Rows:
     """The plans of every row; `chosen` ranks tools for the rows that need them, by row."""
-    seen = {NOTHING: ALONE, RAG: ALONE, TUNED: FOUND, TOOLS: ALONE, FOUND_CONTEXT: FOUND, BOTH: ORACLE}
-    rows: dict[str, list[Case]] = {row: [] for row in seen}
+    rows: dict[str, list[Case]] = {row: [] for row in SEEN}
     for number, one in enumerate(requests, 1):
-        for row, what in seen.items():
+        for row, what in SEEN.items():
             right = [Hit(tools[one.expected.api], 1.0)]
             ranked = chosen[row](one) if row in chosen else right
             plan = planners[one.fold].plan(one.seeing(what), ranked)

@@ -8,7 +8,7 @@ import typer
 from contextune.bench import plan as bench
 from contextune.bench import plan_report
 from contextune.cli import show
-from contextune.cli.plan_data import plan_data
+from contextune.cli.plan_data import PlanData, plan_data
 from contextune.plan.pointer import PointerPlanner
 from contextune.plan.scorer import ArgumentScorer
 from contextune.train import plan as recipe
@@ -27,9 +27,7 @@ def plan(
 ) -> None:
     """Print how often the call planned is the right one, with and without retrieval and context."""
     data = plan_data(bundled_folds())
-    people = data.tool_examples
-    with show.progress("Rankers of tools") as update:
-        rankers = by_fold(shown([*people, *map(without_context, people)]), progress=update)
+    chosen = chosen_tools(data)
     with show.progress("Scorers of arguments") as update:
         learnt = recipe.by_fold(data.lessons, progress=update)
     planners = {
@@ -38,11 +36,6 @@ def plan(
         )
         for fold, one in learnt.items()
     }
-    chosen = {
-        bench.NOTHING: bench.said_tools(people, data.tools),
-        bench.RAG: bench.ranked_tools(people, rankers, data.tools, context=False),
-        bench.TUNED: bench.ranked_tools(people, rankers, data.tools, context=True),
-    }
     measured = [one for one in data.requests if one.measured]
     with show.progress("Planning") as update:
         rows = bench.plan_rows(measured, chosen, planners, data.tools, progress=update)
@@ -50,3 +43,15 @@ def plan(
         show.out.print(table)
     if out:
         plan_report.write(rows, out)
+
+
+def chosen_tools(data: PlanData) -> dict[str, bench.Choose]:
+    """For the rows that search for tools, who ranks them: what has not seen the request."""
+    people = data.tool_examples
+    with show.progress("Rankers of tools") as update:
+        rankers = by_fold(shown([*people, *map(without_context, people)]), progress=update)
+    return {
+        bench.NOTHING: bench.said_tools(people, data.tools),
+        bench.RAG: bench.ranked_tools(people, rankers, data.tools, context=False),
+        bench.TUNED: bench.ranked_tools(people, rankers, data.tools, context=True),
+    }

@@ -1,10 +1,12 @@
 """Commands that learn."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from contextune.bench import plan as plan_bench
 from contextune.cli import show
 from contextune.cli.plan_data import plan_data
 from contextune.cli.tool_data import tool_data
@@ -15,6 +17,7 @@ from contextune.signals.reading import Reader
 from contextune.sources import asset, bundled_personas, training_personas
 from contextune.train import feedback as fed_back
 from contextune.train import plan as plan_recipe
+from contextune.train import plan_lessons as lessons
 from contextune.train import ranker as recipe
 from contextune.train import tools as tool_recipe
 from contextune.train.examples import Example, from_embedder, from_folds
@@ -90,6 +93,27 @@ def plan(out: Annotated[Path, typer.Option(help="Folder to write the planner to.
     made.save(out)
     loaded = f"ArgumentScorer.load(Path({str(out)!r}))"
     show.out.print(f"Written to {out}: PointerPlanner({loaded})", markup=False)
+
+
+@app.command()
+def plan_lessons(out: Annotated[Path, typer.Option(help="The JSON file to write.")]) -> None:
+    """Write what a language model learns planning from, and what it is asked to be measured."""
+    from contextune.cli.bench_plan import chosen_tools
+
+    data = plan_data(bundled_folds())
+    chosen = chosen_tools(data)
+    right = lessons.right_tool(data.tools)
+    rows: dict[str, tuple[str, plan_bench.Choose | None]] = {
+        row: (what, None if row == plan_bench.NOTHING else chosen.get(row, right))
+        for row, what in plan_bench.SEEN.items()
+    }
+    measured = [one for one in data.requests if one.measured]
+    found = {
+        "lessons": list(lessons.lessons(data.requests, chosen[plan_bench.TUNED], data.tools)),
+        "questions": list(lessons.questions(measured, rows)),
+    }
+    out.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
+    show.out.print(f"{len(found['lessons'])} lessons and {len(found['questions'])} questions in {out}")
 
 
 def _trained(embedder: Embedder | None) -> ContextRanker:

@@ -2,6 +2,7 @@
 
 from contextune.plan.base import Planner
 from contextune.plan.execute import Course, Executor, Outcome, prompt
+from contextune.plan.llm import LanguagePlanner
 from contextune.plan.match import Expected, Verdict, judge
 from contextune.plan.pointer import PointerPlanner
 from contextune.plan.runners import FunctionRunner, McpRunner, Result, Runner
@@ -16,6 +17,7 @@ __all__ = [
     "Executor",
     "Expected",
     "FunctionRunner",
+    "LanguagePlanner",
     "McpRunner",
     "Outcome",
     "Planner",

@@ -31,7 +31,7 @@ class Tuning:
     clip: float = 1.0
     warmup: int = 10
     """Steps over which the rate rises to what it then stays at."""
-    tokens: int = 16_384
+    tokens: int = 32_768
     """That go through the model together: a batch is taken in parts."""
 
 
@@ -60,6 +60,8 @@ class Writer:
         self._turn_end = "<|im_end|>" if "<|im_end|>" in self._tokenizer.get_vocab() else ""
         self.adapter = Adapter(self._student, rank=rank, alpha=alpha)
         self._fresh = self.adapter.state()
+        scaled = ("final_logit_softcapping", "logit_scale", "logits_scaling")
+        self._plain_head = not any(getattr(config, name, None) for name in scaled)
         self.speed = 0.0
         """Tokens a second, at the last drafting."""
 
@@ -132,10 +134,15 @@ class Writer:
         ids = torch.tensor([row + [0] * (longest - len(row)) for row, _ in lessons], device=self.device)
         want = torch.tensor([row + [_IGNORED] * (longest - len(row)) for _, row in lessons])
         mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row, _ in lessons])
-        logits = self._student(input_ids=ids, attention_mask=mask.to(self.device)).logits
-        flat = logits[:, :-1].float().flatten(0, 1)
-        wanted = want[:, 1:].flatten().to(self.device)
-        return F.cross_entropy(flat, wanted, ignore_index=_IGNORED, reduction="sum")
+        wanted = want[:, 1:].to(self.device)
+        answered = wanted != _IGNORED
+        given = {"input_ids": ids, "attention_mask": mask.to(self.device)}
+        if self._plain_head:  # words are weighed where something is answered, and nowhere else
+            hidden = self._student.base_model(**given).last_hidden_state[:, :-1]
+            logits = self._student.get_output_embeddings()(hidden[answered])
+        else:
+            logits = self._student(**given).logits[:, :-1][answered]
+        return F.cross_entropy(logits.float(), wanted[answered], reduction="sum")
 
 
 def _batches(count: int, how: Tuning, seed: int) -> Iterator[list[int]]:
