@@ -21,7 +21,10 @@ def candidates(
     here: int,
     depth: int,
 ) -> NDArray[np.int64]:
-    """Positions of items in order: most like the request, nearest in time, newest, most used here and now.
+    """Positions of items in order: most like the request, newest, most used here and now, nearest in time.
+
+    What is near in time is taken from every application: among 10,000 items, a busy one would be all that is
+    near, and the right item a candidate for 84 % of the requests in place of 97.
 
     At least `depth`, if that many are visible, but no more than `ENOUGH` for depth's sake.
     """
@@ -32,11 +35,12 @@ def candidates(
     apart = np.abs(uses.hour - hour)
     weight = np.where(uses.place == here, 1.0, 0.3) * np.exp(-np.minimum(apart, 24 - apart) / 3)
     used = np.bincount(uses.item, weight, len(visible)).astype(np.float64)
+    near = _filled(-np.abs(facts.time - now))
     lists = (
         top(likeness.situated, max(_ALIKE, min(depth, ENOUGH)), visible=visible),
         top(likeness.bare, _ALIKE, visible=visible),
         top(likeness.lexical, _WORDS, visible=visible & (likeness.lexical > 0)),
-        top(_filled(-np.abs(facts.time - now)), _NEAR, visible=visible),
+        *(top(near, _NEAR, visible=visible & (facts.app == app)) for app in range(len(facts.apps))),
         top(_filled(facts.times["made"]), _NEW, visible=visible),
         top(used, _USED, visible=visible & (used > 0)),
     )
