@@ -1,11 +1,7 @@
 """All formats, in the order in which a file is held against them: what is told by more comes first."""
 
 from contextune.errors import InvalidDataError
-from contextune.sources.activity import Activity
-from contextune.sources.browser import Browser
 from contextune.sources.calendars import Calendar
-from contextune.sources.calls_csv import CallsCsv
-from contextune.sources.calls_xml import CallsXml
 from contextune.sources.contacts import Contacts
 from contextune.sources.files import File
 from contextune.sources.mail import Mail, Mbox
@@ -19,12 +15,8 @@ READERS: tuple[Reader, ...] = (
     Mbox(),
     Calendar(),
     Contacts(),
-    Browser(),
-    CallsXml(),
-    Activity(),
     Spotify(),
     LastFm(),
-    CallsCsv(),
     Mail(),
     Keep(),
     Notes(),  # last: any text may be a note

@@ -1,0 +1,56 @@
+"""The rows of a table in a text file, by names that do not hang on how its columns are called."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from contextune.sources.files import File
+
+_DELIMITERS = ",;\t|"
+_SUFFIXES = (".csv", ".tsv")
+
+
+class Row(NamedTuple):
+    """One row, and the line it ends on; nothing where the table is broken from here on."""
+
+    line: int
+    values: Mapping[str, str] | None
+
+
+def first_row(file: File) -> list[str]:
+    """The names of the columns, or what stands in the first row of a table that has none."""
+    if file.suffix not in _SUFFIXES:
+        return []
+    line = next((line for line in file.start.splitlines() if line.strip()), "")
+    try:
+        return next(csv.reader([line], delimiter=_delimiter(line)))
+    except (csv.Error, StopIteration):
+        return []
+
+
+def rows(file: File, stream: BinaryIO, names: Sequence[str]) -> Iterator[Row]:
+    """The rows below the names of the columns, by these names; columns called "" are left out.
+
+    A table without names has its first row read, too: compare `first_row`.
+    """
+    line = next((line for line in file.start.splitlines() if line.strip()), "")
+    encoding = "utf-16" if file.head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    text = io.TextIOWrapper(cast("Any", stream), encoding, errors="replace", newline="")
+    reader = csv.reader(text, delimiter=_delimiter(line))
+    while True:
+        try:
+            values = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            yield Row(reader.line_num, None)
+            return
+        if any(value.strip() for value in values):
+            row = dict(zip(names, (value.strip() for value in values), strict=False))
+            row.pop("", None)
+            yield Row(reader.line_num, row)
+
+
+def _delimiter(line: str) -> str:
+    return max(_DELIMITERS, key=line.count)
