@@ -1,6 +1,8 @@
 """All formats, in the order in which a file is held against them: what is told by more comes first."""
 
 from contextune.errors import InvalidDataError
+from contextune.sources.activity import Activity
+from contextune.sources.browser import Browser
 from contextune.sources.calendars import Calendar
 from contextune.sources.contacts import Contacts
 from contextune.sources.files import File
@@ -15,6 +17,8 @@ READERS: tuple[Reader, ...] = (
     Mbox(),
     Calendar(),
     Contacts(),
+    Browser(),
+    Activity(),
     Spotify(),
     LastFm(),
     Mail(),
