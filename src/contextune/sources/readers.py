@@ -4,6 +4,8 @@ from contextune.errors import InvalidDataError
 from contextune.sources.activity import Activity
 from contextune.sources.browser import Browser
 from contextune.sources.calendars import Calendar
+from contextune.sources.calls_csv import CallsCsv
+from contextune.sources.calls_xml import CallsXml
 from contextune.sources.contacts import Contacts
 from contextune.sources.files import File
 from contextune.sources.mail import Mail, Mbox
@@ -18,9 +20,11 @@ READERS: tuple[Reader, ...] = (
     Calendar(),
     Contacts(),
     Browser(),
+    CallsXml(),
     Activity(),
     Spotify(),
     LastFm(),
+    CallsCsv(),
     Mail(),
     Keep(),
     Notes(),  # last: any text may be a note

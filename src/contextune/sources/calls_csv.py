@@ -1,0 +1,178 @@
+"""Call logs as tables, in the shapes that the many apps for it write."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from contextune.sources.calls import (
+    BLOCKED,
+    INCOMING,
+    MISSED,
+    OUTGOING,
+    REJECTED,
+    VOICEMAIL,
+    Call,
+    CallLog,
+)
+from contextune.sources.csv_rows import Row, first_row, rows
+from contextune.sources.files import File, Skipped
+from contextune.sources.reading import About, Found, each
+from contextune.sources.written_times import written_time
+
+_COLUMNS = {
+    "number": "number|phone|phone number|phonenumber|caller|nummer|telefonnummer|rufnummer|número|numero|"
+    "teléfono|numéro|telefone|telefoonnummer",
+    "name": "name|contact|contact name|cached name|cachedname|caller name|kontakt|nombre|contacto|nom|nome|"
+    "naam",
+    "kind": "type|call type|calltype|direction|kind|art|anruftyp|typ|tipo|tipo de llamada|type d'appel|"
+    "richtung",
+    "date": "date|date time|datetime|date/time|date & time|call date|timestamp|start time|datum|fecha|data",
+    "clock": "time|call time|uhrzeit|zeit|hora|heure|ora|tijd",
+    "length": "duration|call duration|duration (s)|duration (sec)|duration in seconds|length|dauer|"
+    "duración|durée|duração|durata|duur",
+}
+_KINDS = (
+    (BLOCKED, r"block|spam|gesperrt|bloque"),
+    (REJECTED, r"reject|declin|dismiss|abgelehnt|abgewiesen|rechaz|refus|rejeit|rifiut|^5$"),
+    (MISSED, r"miss|verpasst|entgangen|perdid|manqu|pers[ae]|unanswered|gemist|^3$"),
+    (VOICEMAIL, r"voice ?mail|mailbox|^4$"),
+    (OUTGOING, r"out|dial|ausgehend|salient|sortant|realizad|efetuad|effettuat|uitgaand|^2$"),
+    (INCOMING, r"^in|receiv|answer|eingehend|entrant|recib|reçu|recebid|ricevut|^1$"),
+)
+"""How each kind is told, in this order: "answered" stands in "unanswered"."""
+_EPOCH = re.compile(r"\d{10}(?:\d{3})?$")
+_SLASHED = re.compile(r"^(\d{1,2})[/-](\d{1,2})[/-](\d{2}|\d{4})\b(.*)$")
+_UNITS = re.compile(r"(\d+) ?([hms])", re.IGNORECASE)
+_DAY_FIRST, _MONTH_FIRST = "day first", "month first"
+_AMBIGUOUS = "a date that can be read in two ways, such as 5/6/2024"
+
+
+class CallsCsv:
+    """Calls in a CSV file."""
+
+    name = "calls-csv"
+    apps = ("PhoneCall",)
+
+    def reads(self, file: File) -> bool:
+        """Whether there are columns for a number, a kind of call and a date."""
+        return {"number", "kind", "date"} <= set(_names(first_row(file)))
+
+    def read(self, file: File, about: About) -> Iterator[Found]:
+        """Every call in it."""
+        names = _names(first_row(file))
+        order = _order(file, names, about)
+        log = CallLog(about)
+
+        def where(row: Row) -> str:
+            return f"{file.where}, line {row.line}"
+
+        def call(row: Row) -> Iterator[Found]:
+            if row.values is None:
+                yield Skipped(where(row), "a table that is broken from here on")
+                return
+            date = _date(row.values)
+            time = _time(date, order, about)
+            if time is None and order is None and _SLASHED.match(date):
+                yield Skipped(where(row), _AMBIGUOUS)
+            else:
+                yield from log.add(_call(row.values, time), where(row))
+
+        with file.open() as stream:
+            table = rows(file, stream, names)
+            next(table, None)
+            yield from each(table, call, where)
+        yield from log.latest()
+
+
+class _Slashed(NamedTuple):
+    first: int
+    second: int
+    year: int
+    rest: str
+
+    def time(self, order: str | None, about: About) -> datetime | None:
+        """Read in this order, or in any where both say the same."""
+        if order is None and self.first != self.second:
+            return None
+        month, day = (self.first, self.second) if order == _MONTH_FIRST else (self.second, self.first)
+        return written_time(f"{self.year}-{month:02}-{day:02} {self.rest}", about.user.zone)
+
+
+def _slashed(date: str) -> _Slashed | None:
+    found = _SLASHED.match(date)
+    if not found:
+        return None
+    year = int(found[3]) + (2000 if len(found[3]) == 2 else 0)
+    return _Slashed(int(found[1]), int(found[2]), year, found[4])
+
+
+def _order(file: File, names: Sequence[str], about: About) -> str | None:
+    """Whether days or months come first in the file: the way in which all its dates exist, in order."""
+    with file.open() as stream:
+        table = rows(file, stream, names)
+        next(table, None)
+        dates = [one for row in table if row.values and (one := _slashed(_date(row.values)))]
+    read = {order: [one.time(order, about) for one in dates] for order in (_DAY_FIRST, _MONTH_FIRST)}
+    wrong = {order: _missing(times, about) for order, times in read.items()}
+    best = [order for order in read if wrong[order] == min(wrong.values())]
+    if len(best) > 1:
+        best = [order for order in best if _sorted(read[order], about)] or best
+    return best[0] if len(best) == 1 else None
+
+
+def _missing(times: Sequence[datetime | None], about: About) -> int:
+    """How many there cannot be: of a thirteenth month, or still to come."""
+    now = about.clock(about.now)
+    return sum(time is None or about.clock(time).date() > now.date() for time in times)
+
+
+def _sorted(times: Sequence[datetime | None], about: About) -> bool:
+    known = [about.clock(time) for time in times if time]
+    return known in (sorted(known), sorted(known, reverse=True))
+
+
+def _names(first: Sequence[str]) -> tuple[str, ...]:
+    """What each column is, or nothing where it is of no use here."""
+    roles = {name: role for role, known in _COLUMNS.items() for name in known.split("|")}
+    found: list[str] = []
+    for name in first:
+        role = roles.get(name.strip().lower().replace("_", " "), "")
+        found.append("" if role in found else role)
+    return tuple(found)
+
+
+def _date(row: Mapping[str, str]) -> str:
+    date, clock = row.get("date", ""), row.get("clock", "")
+    return date if not clock or ":" in date or _EPOCH.match(date) else f"{date} {clock}"
+
+
+def _time(date: str, order: str | None, about: About) -> datetime | None:
+    if _EPOCH.match(date):
+        number = int(date)
+        return datetime.fromtimestamp(number // 1000 if number > 10**11 else number, UTC)
+    if slashed := _slashed(date):
+        return slashed.time(order, about)
+    try:
+        return datetime.fromisoformat(date)
+    except ValueError:
+        return written_time(date, about.user.zone)
+
+
+def _call(row: Mapping[str, str], time: datetime | None) -> Call:
+    kind = row.get("kind", "").lower()
+    direction = next((name for name, told in _KINDS if re.search(told, kind)), None)
+    return Call(row.get("number", ""), row.get("name", ""), direction, time, _seconds(row.get("length", "")))
+
+
+def _seconds(text: str) -> int:
+    """65, 1:05, 00:01:05 and 1m 5s are the same."""
+    if found := _UNITS.findall(text):
+        return sum(int(number) * {"h": 3600, "m": 60, "s": 1}[unit.lower()] for number, unit in found)
+    parts = text.split(":")
+    if not all(part.strip().isdecimal() for part in parts):
+        return 0
+    seconds = 0
+    for part in parts:
+        seconds = seconds * 60 + int(part)
+    return seconds
