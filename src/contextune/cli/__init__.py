@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from contextune.cli import bench, data, evaluate, llm, requests, show, tools, train
+from contextune.cli import bench, data, doctor, evaluate, llm, mcp, requests, serve, show, tools, train
 from contextune.errors import ContextuneError
 
 app = typer.Typer(
@@ -17,11 +17,14 @@ app = typer.Typer(
 )
 requests.add_to(app)
 data.add_to(app)
+doctor.add_to(app)
+mcp.add_to(app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(train.app, name="train")
 app.add_typer(tools.app, name="tools")
 app.add_typer(evaluate.app, name="eval")
 app.add_typer(llm.app, name="llm")
+app.add_typer(serve.app, name="serve")
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,94 @@
+"""Runs the service: in this process, or in several that share a socket and the store."""
+
+import os
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from contextune.errors import MissingExtraError, StoreError
+from contextune.serve.logs import start_logs
+from contextune.serve.settings import Settings
+from contextune.serve.tokens import Tokens
+from contextune.store import SQLiteStore
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+_HANDED = "CONTEXTUNE_SERVE"
+"""The settings, for processes that are started by uvicorn."""
+SERVER: dict[str, Any] = {
+    "http": "h11",  # the other parser takes heads of any size
+    "h11_max_incomplete_event_size": 32_768,
+    "ws": "none",
+    "log_config": None,
+    "access_log": False,
+    "server_header": False,
+    "proxy_headers": False,  # no use is made of who is at the other end
+}
+"""What is the same for every service."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where to listen, and with how many processes."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    workers: int = 1
+    certificate: str | None = None
+    key: str | None = None
+    grace: int = 30
+    """Seconds that requests in flight have to end in when the service is stopped."""
+
+
+def run(settings: Settings, listening: Listening) -> None:
+    """Serve until told to stop by SIGTERM or SIGINT; requests in flight are answered first."""
+    try:
+        import uvicorn
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("the HTTP service", "serve") from error
+    Tokens(settings.tokens).all()  # what is wrong with a file is said here, not by every worker
+    SQLiteStore(settings.store).close()
+    with _handed(settings, shared=listening.workers > 1):
+        start_logs()
+        uvicorn.run(
+            "contextune.serve.run:app",
+            factory=True,
+            host=listening.host,
+            port=listening.port,
+            workers=listening.workers,
+            ssl_certfile=listening.certificate,
+            ssl_keyfile=listening.key,
+            **SERVER,
+            timeout_graceful_shutdown=listening.grace,
+        )
+
+
+def app() -> "FastAPI":
+    """The application, in a process that `run` has started."""
+    from contextune.serve.http import create_app
+
+    handed = os.environ.get(_HANDED)
+    if handed is None:
+        raise StoreError("there are no settings: start the service with contextune serve")
+    start_logs()
+    return create_app(Settings.from_json(handed))
+
+
+@contextmanager
+def _handed(settings: Settings, *, shared: bool) -> Generator[None]:
+    """Settings and a folder for figures, to processes that inherit this one's environment."""
+    with tempfile.TemporaryDirectory(prefix="contextune-") as folder:
+        given = {_HANDED: settings.to_json()} | ({"PROMETHEUS_MULTIPROC_DIR": folder} if shared else {})
+        before = {name: os.environ.get(name) for name in given}
+        os.environ.update(given)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value

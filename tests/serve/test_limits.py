@@ -1,0 +1,157 @@
+"""How much anybody may ask: rates, sizes, threads, times."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Event
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from tests.serve.conftest import Running, running, with_token
+
+from contextune.errors import InvalidDataError
+from contextune.serve.limits import Rates
+from contextune.serve.refusals import Refusal
+from contextune.serve.settings import Limits, Settings
+from contextune.serve.tokens import Tokens
+from contextune.serve.work import Work
+
+
+def test_a_bucket_fills_at_an_even_rate() -> None:
+    now = [0.0]
+    rates = Rates(2.0, 3, clock=lambda: now[0])
+    assert [rates.take("a") for _ in range(5)] == [0, 0, 0, 1, 1]
+    assert rates.take("b") == 0  # of another token
+    now[0] = 0.5
+    assert [rates.take("a"), rates.take("a")] == [0, 1]
+    now[0] = 100.0
+    assert [rates.take("a") for _ in range(4)] == [0, 0, 0, 1]  # never more than the burst
+
+
+def test_some_requests_cost_more() -> None:
+    now = [0.0]
+    rates = Rates(1.0, 20, clock=lambda: now[0])
+    assert [rates.take("a", 10), rates.take("a", 10), rates.take("a", 10)] == [0, 0, 10]
+    now[0] = 20.0
+    assert rates.take("a", 1000) == 0  # a whole bucket, or it could never be had
+
+
+def test_too_much_work_is_turned_away_and_none_is_lost() -> None:
+    held, free = Event(), Event()
+
+    def hold() -> str:
+        held.set()
+        free.wait(30)
+        return "done"
+
+    async def main() -> None:
+        work = Work(1, 1, 30)
+        first = asyncio.create_task(work.do(hold))
+        await asyncio.to_thread(held.wait, 30)
+        second = asyncio.create_task(work.do(lambda: "second"))
+        await asyncio.sleep(0)
+        with pytest.raises(Refusal) as refused:
+            await work.do(lambda: "third")
+        assert (refused.value.status, refused.value.code, work.open) == (503, "busy", 2)
+        free.set()
+        assert [await first, await second] == ["done", "second"]
+        assert work.open == 0
+        work.close()
+
+    asyncio.run(main())
+
+
+def test_work_that_takes_too_long_is_given_up_and_keeps_its_thread() -> None:
+    free = Event()
+
+    async def main() -> None:
+        work = Work(1, 0, 0.05)
+        with pytest.raises(Refusal) as refused:
+            await work.do(free.wait, 30)
+        assert (refused.value.status, refused.value.code) == (503, "timed_out")
+        with pytest.raises(Refusal) as refused:
+            await work.do(lambda: None)
+        assert refused.value.code == "busy"
+        free.set()
+        await asyncio.to_thread(work.close)
+        assert work.open == 0
+
+    asyncio.run(main())
+
+
+def test_an_error_of_the_work_is_its_own() -> None:
+    def fail() -> None:
+        raise TimeoutError("of a disk")
+
+    async def main() -> None:
+        work = Work(1, 1, 30)
+        with pytest.raises(TimeoutError, match="of a disk"):
+            await work.do(fail)
+        work.close()
+
+    asyncio.run(main())
+
+
+def test_limits_let_somebody_in() -> None:
+    for wrong in ({"rate": 0}, {"burst": -1}, {"body": 0}, {"timeout": 0}, {"waiting": 0}):
+        with pytest.raises(InvalidDataError, match="lets nobody in"):
+            Limits(**wrong)
+
+
+def test_settings_reach_another_process(tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "s.db", tmp_path / "t", tmp_path / "c", 3, Limits(1.5, 2, 3, 4.5, 5))
+    assert Settings.from_json(settings.to_json()) == settings
+    plain = Settings(tmp_path / "s.db", tmp_path / "t")
+    assert Settings.from_json(plain.to_json()) == plain
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    limits = Limits(rate=0.01, burst=3, body=1000, timeout=1.0)
+    with running(tmp_path_factory.mktemp("strict"), limits) as found:
+        yield found
+
+
+def test_who_asks_too_often_is_told_when_to_come_back(strict: Running) -> None:
+    with strict.client("ines") as ines, strict.client("otto") as otto:
+        found = [ines.get("/v1/me") for _ in range(5)]
+        assert [one.status_code for one in found] == [404, 404, 404, 429, 429]
+        assert 90 <= int(found[-1].headers["Retry-After"]) <= 100
+        assert found[-1].json()["error"]["code"] == "too_often"
+        assert otto.get("/v1/me").status_code == 404
+
+
+def test_a_body_that_is_too_large(strict: Running) -> None:
+    with strict.client("ines") as ines:
+        plain = ines.put("/v1/me", content=b" " * 1001)
+        assert (plain.status_code, plain.json()["error"]["code"]) == (413, "too_large")
+        parts = ines.put("/v1/me", content=iter([b" " * 400] * 4))  # chunked: it does not say how long it is
+        assert (parts.status_code, parts.json()["error"]["code"]) == (413, "too_large")
+        assert "1000 bytes" in parts.json()["error"]["message"]
+
+
+def test_a_body_that_does_not_arrive(strict: Running) -> None:
+    token = Tokens(strict.settings.tokens).add("ines")
+    address = urlsplit(strict.url)
+    with socket.create_connection((address.hostname or "", address.port or 0), 30) as line:
+        line.sendall(
+            f"PUT /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+            "Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{".encode()
+        )
+        assert line.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+def test_a_body_without_a_token_is_not_read(strict: Running) -> None:
+    address = urlsplit(strict.url)
+    with socket.create_connection((address.hostname or "", address.port or 0), 30) as line:
+        line.sendall(b"PUT /v1/me HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n")  # and never sends it
+        assert line.recv(1000).startswith(b"HTTP/1.1 401")
+
+
+def test_a_head_that_is_too_large(strict: Running) -> None:
+    # it may hang up before all of it is sent
+    with with_token(strict.url, "x" * 2_000_000) as client, suppress(httpx.TransportError):
+        assert client.get("/v1/me").status_code in (400, 431)
