@@ -1,0 +1,38 @@
+"""Words that give a request away: rare ones that it shares with the item it is to be found without."""
+
+from collections import Counter
+from functools import cache
+
+from contextune.plan.priors import CommonWords
+from contextune.search import words
+from contextune.sources import Persona, Query, bundled_pairs, training_pairs
+
+_RARE = 2
+"""Items of a persona that a rare word stands in at most: one that stands in more tells none of them."""
+_FEW = 2
+"""So many rare words from the body of an item are too many; from its title, one is."""
+
+
+@cache
+def common_words() -> CommonWords:
+    """Words that anybody uses, counted over the pairs in the package."""
+    pairs = [*bundled_pairs(), *training_pairs()]
+    return CommonWords.of(
+        words(text) for pair in pairs for text in (pair.query, *(i.text for i in pair.items))
+    )
+
+
+def leaks(persona: Persona, query: Query) -> dict[str, list[str]]:
+    """The words by which a search by words would find what the request needs, by item."""
+    common = common_words().counts
+    stands_in = Counter(word for item in persona.items for word in set(words(item.text)))
+    said = {word for word in words(query.text) if word not in common and not word.isdigit()}
+    said = {word for word in said if stands_in[word] <= _RARE}
+    found: dict[str, list[str]] = {}
+    for item in persona.items:
+        if (query.gold.relevant or {}).get(item.id, 0) < 2:
+            continue  # what only helps may well be named
+        shared = said & set(words(item.text))
+        if said & set(words(item.title)) or len(shared) >= _FEW:
+            found[item.id] = sorted(shared)
+    return found
