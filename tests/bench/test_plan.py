@@ -1,5 +1,6 @@
 """The table of plans: rows, errors by name, and what is written."""
 
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,10 @@ import pytest
 
 from contextune.bench import plan as bench
 from contextune.bench import plan_report
+from contextune.bench.plan_written import WrittenPlans, read_answers
+from contextune.errors import InvalidDataError
 from contextune.plan import PointerPlanner
+from contextune.plan.llm import call_text
 from contextune.plan.match import Expected, judge
 from contextune.sources import asset, read_persona
 from contextune.tools import bundled_toolbox
@@ -39,7 +43,7 @@ def right(one: Asked) -> list[Hit[Tool]]:
 
 def rows() -> bench.Rows:
     chosen = {bench.NOTHING: wrong, bench.RAG: wrong, bench.TUNED: right}
-    return bench.plan_rows(requests(), chosen, {0: PointerPlanner()}, TOOLS)
+    return bench.plan_rows(requests(), chosen, bench.light({0: PointerPlanner()}), TOOLS)
 
 
 def test_every_row_plans_every_request_and_context_helps() -> None:
@@ -92,3 +96,31 @@ def test_errors_have_names(api: str, args: dict[str, Any], error: str) -> None:
     plan = Plan(api, arguments)
     verdict = judge(plan, expected, TOOLS)
     assert bench.error_of(one, plan, verdict, TOOLS) == error
+
+
+def test_plans_that_a_model_wrote(tmp_path: Path) -> None:
+    chosen = {bench.NOTHING: wrong, bench.RAG: wrong, bench.TUNED: right}
+    answers = [
+        {
+            "name": one.name,
+            "row": row,
+            "answer": call_text("made_up", {})
+            if row == bench.NOTHING
+            else call_text(one.expected.api, {name: values[0] for name, values in one.expected.args.items()}),
+        }
+        for one in requests()
+        for row in bench.SEEN
+    ]
+    file = tmp_path / "answers.jsonl.gz"
+    file.write_bytes(gzip.compress("\n".join(map(json.dumps, answers)).encode()))
+    made = WrittenPlans(read_answers(file), {0: PointerPlanner()})
+    found = bench.plan_rows(requests(), chosen, made, TOOLS)
+    cells = bench.cells(found)
+    assert cells[bench.NOTHING, "hallucination"].interval.mean == 1.0
+    assert all(cells[row, "hallucination"].interval.mean == 0 for row in found if row != bench.NOTHING)
+    assert cells[bench.BOTH, "AST"].interval.mean >= 0.9
+    assert made.without >= len(requests())  # where the wrong tool was offered, among others
+    with pytest.raises(InvalidDataError, match="nothing was written"):
+        WrittenPlans({}, {})(bench.BOTH, requests()[0], requests()[0].situation, [])
+    with pytest.raises(InvalidDataError, match="plan_writer makes some"):
+        read_answers(tmp_path / "none.jsonl")

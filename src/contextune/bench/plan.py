@@ -14,6 +14,7 @@ from contextune.bench.stats import Interval, bootstrap, paired_test
 from contextune.plan.match import Verdict, judge
 from contextune.plan.pointer import PointerPlanner
 from contextune.plan.schema import parameters
+from contextune.plan.situation import Situation
 from contextune.plan.values import normal
 from contextune.rank import Ranker
 from contextune.search import words
@@ -39,6 +40,8 @@ SEEN = {NOTHING: ALONE, RAG: ALONE, TUNED: FOUND, TOOLS: ALONE, FOUND_CONTEXT: F
 ERRORS = ("wrong tool", "missing argument", "wrong time", "wrong person", "wrong item", "wrong field")
 Floats = NDArray[np.float64]
 Choose = Callable[[Asked], Sequence[Hit[Tool]]]
+PlanOf = Callable[[str, Asked, Situation, Sequence[Hit[Tool]]], Plan | None]
+"""Plans a request for a row, with what is seen and the tools there are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,7 @@ Rows = Mapping[str, Sequence[Case]]
 def plan_rows(
     requests: Sequence[Asked],
     chosen: Mapping[str, Choose],
-    planners: Mapping[int, PointerPlanner],
+    plan_of: PlanOf,
     tools: Mapping[str, Tool],
     *,
     progress: Progress | None = None,
@@ -69,12 +72,17 @@ def plan_rows(
         for row, what in SEEN.items():
             right = [Hit(tools[one.expected.api], 1.0)]
             ranked = chosen[row](one) if row in chosen else right
-            plan = planners[one.fold].plan(one.seeing(what), ranked)
+            plan = plan_of(row, one, one.seeing(what), ranked)
             verdict = judge(plan, one.expected, tools, one.situation.people)
             rows[row].append(Case(one, plan, verdict, error_of(one, plan, verdict, tools)))
         if progress:
             progress(number, len(requests))
     return rows
+
+
+def light(planners: Mapping[int, PointerPlanner]) -> PlanOf:
+    """Plans by the light planner that has not seen the request's fold."""
+    return lambda _, one, seen, tools: planners[one.fold].plan(seen, tools)
 
 
 def error_of(one: Asked, plan: Plan | None, verdict: Verdict, tools: Mapping[str, Tool]) -> str | None:

@@ -7,6 +7,7 @@ import typer
 
 from contextune.bench import plan as bench
 from contextune.bench import plan_report
+from contextune.bench.plan_written import WrittenPlans, read_answers
 from contextune.cli import show
 from contextune.cli.plan_data import PlanData, plan_data
 from contextune.plan.pointer import PointerPlanner
@@ -24,6 +25,10 @@ def add_to(app: typer.Typer) -> None:
 
 def plan(
     out: Annotated[Path | None, typer.Option(help="Folder for plans.json: figures and every plan.")] = None,
+    written: Annotated[
+        Path | None,
+        typer.Option(help="Also plans by what a language model wrote: answers of a run."),
+    ] = None,
 ) -> None:
     """Print how often the call planned is the right one, with and without retrieval and context."""
     data = plan_data(bundled_folds())
@@ -37,12 +42,20 @@ def plan(
         for fold, one in learnt.items()
     }
     measured = [one for one in data.requests if one.measured]
-    with show.progress("Planning") as update:
-        rows = bench.plan_rows(measured, chosen, planners, data.tools, progress=update)
-    for table in plan_report.to_rich(rows):
-        show.out.print(table)
-    if out:
-        plan_report.write(rows, out)
+    makers: dict[str, bench.PlanOf] = {"light": bench.light(planners)}
+    model = WrittenPlans(read_answers(written), planners) if written else None
+    if model:
+        makers["language model"] = model
+    for name, plan_of in makers.items():
+        with show.progress("Planning") as update:
+            rows = bench.plan_rows(measured, chosen, plan_of, data.tools, progress=update)
+        show.out.rule(f"The {name} planner" if model else "", align="left")
+        for table in plan_report.to_rich(rows):
+            show.out.print(table)
+        if out:
+            plan_report.write(rows, out / name.replace(" ", "-") if model else out)
+    if model:
+        show.out.print(f"{model.without} of its calls could not be made: the light planner's stand in.")
 
 
 def chosen_tools(data: PlanData) -> dict[str, bench.Choose]:

@@ -14,7 +14,7 @@ from typing import Any
 from contextune.errors import LanguageModelError
 from contextune.llm.chat import Chat, Message, Sampling
 from contextune.plan.base import Planner
-from contextune.plan.frames import question
+from contextune.plan.frames import compose, question
 from contextune.plan.ground import Ground, UngroundedError
 from contextune.plan.pointer import PointerPlanner
 from contextune.plan.prompt import AGAIN, BUDGET, call_schema, plan_messages
@@ -24,6 +24,8 @@ from contextune.types import Argument, Hit, Missing, Plan, Tool
 
 TOOLS = 4
 """So many tools are offered."""
+ANY = "*"
+"""Stands for a text that is put together by a pattern: so the small model was taught, which words badly."""
 UNSURE = 0.5
 """The confidence in a value that the light planner would not have given."""
 _log = logging.getLogger(__name__)
@@ -79,7 +81,13 @@ def read_plan(answer: str, situation: Situation, tools: Sequence[Tool]) -> Plan:
     if unknown := sorted(given.keys() - known.keys()):
         raise UngroundedError(f"{unknown[0]} is no argument of {tool.name}")
     ground = Ground(situation)
-    filled = {name: ground.argument(given[name], known[name]) for name in known if name in given}
+    filled: dict[str, Argument] = {}
+    for name, parameter in known.items():
+        if given.get(name) == ANY and parameter.kind == "free":
+            about = situation.items[0] if situation.items else None
+            filled[name] = compose(situation, tool, parameter, about) or ground.argument(ANY, parameter)
+        elif name in given:
+            filled[name] = ground.argument(given[name], parameter)
     missing = tuple(
         Missing(one.name, question(one)) for one in known.values() if one.required and one.name not in given
     )
