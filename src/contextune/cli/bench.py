@@ -17,7 +17,7 @@ from contextune.bench import latency as latency_bench
 from contextune.bench import plots
 from contextune.bench import store as store_bench
 from contextune.bench.untuned import untuned_embedder
-from contextune.cli import bench_plan, bench_querygen, bench_sources, bench_tools, show
+from contextune.cli import bench_plan, bench_querygen, bench_serve, bench_sources, bench_tools, show
 from contextune.context import DEFAULT, METHODS
 from contextune.context.cot import ChainOfThought
 from contextune.errors import ContextuneError
@@ -32,6 +32,7 @@ app = typer.Typer(help="Measure quality and speed.", no_args_is_help=True)
 bench_tools.add_to(app)
 bench_querygen.add_to(app)
 bench_plan.add_to(app)
+bench_serve.add_to(app)
 bench_sources.add_to(app)
 
 Personas = Annotated[Path | None, typer.Option(help="Folder of persona files; default: the bundled ones.")]

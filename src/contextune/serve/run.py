@@ -5,13 +5,15 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from contextune.errors import MissingExtraError, StoreError
+from contextune.errors import InvalidDataError, MissingExtraError, StoreError
 from contextune.serve.logs import start_logs
 from contextune.serve.settings import Settings
 from contextune.serve.tokens import Tokens
 from contextune.store import SQLiteStore
+from contextune.tools.shelf import Shelf
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -46,11 +48,11 @@ class Listening:
 def run(settings: Settings, listening: Listening) -> None:
     """Serve until told to stop by SIGTERM or SIGINT; requests in flight are answered first."""
     try:
+        import_module("fastapi")  # to say it here, and not in every worker
         import uvicorn
     except ModuleNotFoundError as error:
         raise MissingExtraError("the HTTP service", "serve") from error
-    Tokens(settings.tokens).all()  # what is wrong with a file is said here, not by every worker
-    SQLiteStore(settings.store).close()
+    _check(settings)
     with _handed(settings, shared=listening.workers > 1):
         start_logs()
         uvicorn.run(
@@ -64,6 +66,20 @@ def run(settings: Settings, listening: Listening) -> None:
             **SERVER,
             timeout_graceful_shutdown=listening.grace,
         )
+
+
+def _check(settings: Settings) -> None:
+    """Say what is wrong with a file here, in one line, and not in every worker."""
+    Tokens(settings.tokens).all()
+    SQLiteStore(settings.store).close()
+    if settings.catalog and not settings.catalog.exists():
+        raise InvalidDataError(
+            f"there is no catalogue {str(settings.catalog)!r}: contextune tools add … makes one"
+        )
+    if settings.catalog:
+        with Shelf(settings.catalog) as shelf:
+            if not shelf.catalog():
+                raise InvalidDataError(f"{str(settings.catalog)!r} holds no tools: contextune tools add …")
 
 
 def app() -> "FastAPI":

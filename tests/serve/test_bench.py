@@ -1,0 +1,41 @@
+"""The service under load, a little of it; and that an item of somebody else's would be noticed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.serve.conftest import running
+
+from contextune.bench.serve import Asked, Asking, make_users, measure
+from contextune.serve.settings import Settings
+from contextune.serve.tokens import Tokens
+from contextune.sources import Persona, asset, read_persona
+from contextune.store import SQLiteStore
+
+
+def personas() -> list[Persona]:
+    found = [read_persona(asset(f"personas/{name}.json")) for name in ("a08", "b05")]
+    return [replace(persona, items=persona.items[:6]) for persona in found]
+
+
+def test_many_users_at_once_get_what_is_theirs() -> None:
+    told: list[int] = []
+    asking = Asking(requests=50, clients=4, fresh=False)
+    load = measure(personas(), asking, users=4, progress=lambda done, _: told.append(done))
+    assert (load.requests, load.users, load.failures, load.leaks) == (50, 4, 0, 0)
+    assert load.items > 50
+    assert 0 < load.p50 <= load.p95 <= load.p99
+    assert told == [50]
+
+
+def test_what_is_somebody_elses_is_counted(tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "store.db", tmp_path / "tokens.json")
+    with SQLiteStore(settings.store) as store:
+        one, other = make_users(store, personas()[:1], 2, Tokens(settings.tokens))
+    with running(tmp_path) as service:
+        port = int(service.url.rpartition(":")[2])
+        right = Asked(port, [one, other], Asking(requests=6, clients=2, rate=100)).run()
+        mixed = Asked(port, [replace(one, token=other.token)], Asking(requests=3, clients=1)).run()
+        nobody = Asked(port, [replace(one, token="none")], Asking(requests=3, clients=1)).run()
+    assert (right.leaks, right.failures) == (0, 0)
+    assert mixed.leaks == mixed.items > 0
+    assert (nobody.failures, nobody.items) == (3, 0)
