@@ -1,4 +1,4 @@
-"""An MCP server with as many tools as wanted, and some that die, never answer, or take their time.
+"""An MCP server made with the official SDK: some of its tools never answer, take their time, or fail.
 
 python gateway_server.py NAME COUNT FOLDER
 python gateway_server.py NAME COUNT FOLDER PORT
@@ -14,44 +14,23 @@ from typing import Any
 import anyio
 import mcp_types as types
 import uvicorn
+from gateway_plain import listed, note_start, tool
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 NAME, COUNT, FOLDER = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
-VERBS = ("water", "prune", "photograph", "paint", "measure", "sell", "move", "insure", "clean", "count")
-THINGS = ("ficus", "orchid", "bicycle", "violin", "teapot", "carpet", "lantern", "canoe", "clock", "mirror")
 bus = InMemorySubscriptionBus()
-
-
-def tool(name: str, description: str, properties: dict[str, Any] | None = None, **more: Any) -> types.Tool:
-    schema = {"type": "object", "properties": properties or {}, "required": sorted(properties or {})}
-    return types.Tool(name=name, description=description, input_schema=schema, **more)
-
-
-def generated(number: int) -> types.Tool:
-    verb, thing = VERBS[number % 10], THINGS[number // 10 % 10]
-    where = f" in hall {number // 100}" if number >= 100 else ""
-    name = f"{verb}_{thing}" + (f"_{number // 100}" if number >= 100 else "")
-    return tool(name, f"{verb.title()} the {thing}{where}.", {"how": {"type": "string"}})
-
-
 tools = [
-    tool(
-        "say",
-        "Repeat a greeting.",
-        {"text": {"type": "string"}},
-        title="Say it — 你好",
-        annotations=types.ToolAnnotations(read_only_hint=True),
-    ),
-    tool("burn", "Burn the archive.", annotations=types.ToolAnnotations(destructive_hint=True)),
-    tool("die", "End this server."),
-    tool("wait", "Never answer."),
-    tool("stroll", "Walk slowly to the gate."),
-    tool("fail", "Report a failure."),
-    tool("turn_down", "Answer with an error of the protocol."),
-    tool("grow", "Add the tool that peels potatoes."),
-    *map(generated, range(COUNT)),
+    types.Tool.model_validate(one)
+    for one in (
+        *listed(COUNT),
+        tool("burn", "Burn the archive.", annotations={"destructiveHint": True}),
+        tool("wait", "Never answer."),
+        tool("stroll", "Walk slowly to the gate."),
+        tool("turn_down", "Answer with an error of the protocol."),
+        tool("grow", "Add the tool that peels potatoes."),
+    )
 ]
 
 
@@ -93,7 +72,7 @@ async def call_tool(
         case "turn_down":
             raise ValueError("no")
         case "grow":
-            tools.append(tool("peel_potatoes", "Peel the potatoes for dinner."))
+            tools.append(types.Tool.model_validate(tool("peel_potatoes", "Peel the potatoes for dinner.")))
             await bus.publish(ToolsListChanged())
         case _:
             pass
@@ -115,8 +94,7 @@ async def over_stdio() -> None:
 
 
 if __name__ == "__main__":
-    with (FOLDER / f"{NAME}.starts").open("a") as starts:
-        starts.write(f"{os.getpid()}\n")
+    note_start(NAME, FOLDER)
     if len(sys.argv) > 4:
         uvicorn.run(server.streamable_http_app(), port=int(sys.argv[4]), log_level="critical")
     else:

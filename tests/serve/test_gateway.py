@@ -10,12 +10,15 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, TextContent, Tool
+from tests.conftest import WordEmbedder
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
@@ -27,6 +30,7 @@ from contextune.tools.shelf import Shelf
 from contextune.types import User
 
 SERVER = Path(__file__).with_name("gateway_server.py")
+QUICK = Path(__file__).with_name("gateway_plain.py")
 PLAIN = Path(__file__).parents[1] / "tools" / "servers" / "plain.py"
 
 
@@ -38,6 +42,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def entry(folder: Path, name: str, count: int = 0, script: Path = SERVER) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(script), name, str(count), str(folder)]}
+
+
+def quick(folder: Path, name: str, count: int = 0) -> dict[str, Any]:
+    return entry(folder, name, count, QUICK)
 
 
 def catalog(**servers: dict[str, Any]) -> dict[str, Any]:
@@ -66,6 +74,36 @@ def text(result: CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
+class Talk:
+    """A talk with a gateway that several tests share, over a server called a."""
+
+    def __init__(self, portal: BlockingPortal, client: Client) -> None:
+        self._portal = portal
+        self.client = client
+
+    def search(self, query: str, k: int = 5) -> dict[str, Any]:
+        return self._portal.call(search, self.client, query, k)
+
+    def call(self, name: str, **arguments: Any) -> CallToolResult:
+        return self._portal.call(partial(call, self.client, name, **arguments))
+
+    def ask(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+        return self._portal.call(self.client.call_tool, tool, arguments)
+
+    def tools(self) -> dict[str, Tool]:
+        return {tool.name: tool for tool in self._portal.call(self.client.list_tools).tools}
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
+    servers = catalog(a=entry(tmp_path_factory.mktemp("talk"), "a"))
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(client_of(Gateway(servers, embedder=WordEmbedder()))) as client,
+    ):
+        yield Talk(portal, client)
+
+
 def starts(folder: Path, name: str) -> list[int]:
     file = folder / f"{name}.starts"
     return [int(line) for line in file.read_text().split()] if file.exists() else []
@@ -80,7 +118,7 @@ def alive(process: int) -> bool:
 
 
 def test_two_servers_with_hundreds_of_tools(folder: Path, word_embedder: Embedder) -> None:
-    servers = catalog(north=entry(folder, "north", 200), süd=entry(folder, "süd", 150))
+    servers = catalog(north=quick(folder, "north", 200), süd=quick(folder, "süd", 150))
 
     async def talk() -> None:
         async with client_of(Gateway(servers, embedder=word_embedder)) as client:
@@ -102,67 +140,57 @@ def test_two_servers_with_hundreds_of_tools(folder: Path, word_embedder: Embedde
     assert not any(map(alive, starts(folder, "north") + starts(folder, "süd")))
 
 
-def test_a_result_comes_as_it_is(folder: Path, word_embedder: Embedder) -> None:
-    async def talk() -> None:
-        async with client_of(Gateway(catalog(a=entry(folder, "a")), embedder=word_embedder)) as client:
-            said = await call(client, "say", text="Olá, 世界 🌍 \u200d")
-            assert said.structured_content["said"] == "Olá, 世界 🌍 \u200d"
-            assert [block.type for block in said.content] == ["text", "image"]
-            assert text(said) == "a: Olá, 世界 🌍 \u200d"
-            assert said.meta
-            assert said.meta["example.org/mark"] == "a"
-            failed = await call(client, "fail")
-            assert (failed.is_error, text(failed)) == (True, "the archive is closed")
-            refused = await call(client, "turn_down")
-            assert refused.is_error
-            assert "the server 'a' answers with error" in text(refused)
-
-    asyncio.run(talk())
+def test_a_result_comes_as_it_is(talk: Talk) -> None:
+    said = talk.call("say", text="Olá, 世界 🌍 \u200d")
+    assert said.structured_content["said"] == "Olá, 世界 🌍 \u200d"
+    assert [block.type for block in said.content] == ["text", "image"]
+    assert text(said) == "a: Olá, 世界 🌍 \u200d"
+    assert said.meta
+    assert said.meta["example.org/mark"] == "a"
+    failed = talk.call("fail")
+    assert (failed.is_error, text(failed)) == (True, "the archive is closed")
+    refused = talk.call("turn_down")
+    assert refused.is_error
+    assert "the server 'a' answers with error" in text(refused)
 
 
-def test_what_tools_say_of_their_effects_is_passed_on(folder: Path, word_embedder: Embedder) -> None:
-    async def talk() -> None:
-        async with client_of(Gateway(catalog(a=entry(folder, "a")), embedder=word_embedder)) as client:
-            calling = {tool.name: tool for tool in (await client.list_tools()).tools}
-            assert calling["call_tool"].annotations
-            assert calling["call_tool"].annotations.destructive_hint
-            assert calling["search_tools"].annotations
-            assert calling["search_tools"].annotations.read_only_hint
-            found = {tool["name"]: tool for tool in (await search(client, "burn the archive", 20))["tools"]}
-            assert found["a/burn"]["annotations"] == {"destructiveHint": True}
-            assert found["a/say"]["annotations"] == {"readOnlyHint": True}
-            assert found["a/say"]["title"] == "Say it — 你好"
-            assert "annotations" not in found["a/die"]
-
-    asyncio.run(talk())
+def test_what_tools_say_of_their_effects_is_passed_on(talk: Talk) -> None:
+    hints = {name: tool.annotations for name, tool in talk.tools().items()}
+    assert (said := hints["call_tool"])
+    assert (said.read_only_hint, said.destructive_hint) == (False, True)
+    assert (said := hints["search_tools"])
+    assert (said.read_only_hint, said.destructive_hint) == (True, False)
+    found = {tool["name"]: tool for tool in talk.search("burn the archive", 20)["tools"]}
+    assert found["a/burn"]["annotations"] == {"destructiveHint": True}
+    assert found["a/say"]["annotations"] == {"readOnlyHint": True}
+    assert found["a/say"]["title"] == "Say it — 你好"
+    assert "annotations" not in found["a/die"]
 
 
-def test_wrong_calls_are_told_and_nothing_is_called(folder: Path, word_embedder: Embedder) -> None:
-    async def talk() -> None:
-        async with client_of(Gateway(catalog(a=entry(folder, "a")), embedder=word_embedder)) as client:
-            for name, arguments, reason in (
-                ("say", {}, "'text' is a required property"),
-                ("say", {"text": 3}, "text: 3 is not of type 'string'"),
-                ("nothing", {}, "there is no tool 'nothing' in the catalogue; search_tools finds"),
-            ):
-                refused = await call(client, name, **arguments)
-                assert refused.is_error
-                assert reason in text(refused)
-            odd = await client.call_tool("call_tool", {"name": "say", "arguments": '{"text": "as text"}'})
-            assert text(odd) == "a: as text"
-            for wrong in ({"name": "say", "arguments": "no"}, {"nom": "say"}, {}):
-                refused = await client.call_tool("call_tool", wrong)
-                assert refused.is_error
-                assert "call_tool cannot be called so" in text(refused)
-            empty = await client.call_tool("search_tools", {"query": "  "})
-            assert (empty.is_error, "no text" in text(empty)) == (True, True)
-
-    asyncio.run(talk())
+def test_wrong_calls_are_told_and_nothing_is_called(talk: Talk) -> None:
+    wrong: list[tuple[str, dict[str, Any], str]] = [
+        ("say", {}, "'text' is a required property"),
+        ("say", {"text": 3}, "text: 3 is not of type 'string'"),
+        ("nothing", {}, "there is no tool 'nothing' in the catalogue; search_tools finds"),
+    ]
+    for name, arguments, reason in wrong:
+        refused = talk.call(name, **arguments)
+        assert refused.is_error
+        assert reason in text(refused)
+    odd = talk.ask("call_tool", {"name": "say", "arguments": '{"text": "as text"}'})
+    assert text(odd) == "a: as text"
+    unclear: list[dict[str, Any]] = [{"name": "say", "arguments": "no"}, {"nom": "say"}, {}]
+    for arguments in unclear:
+        refused = talk.ask("call_tool", arguments)
+        assert refused.is_error
+        assert "call_tool cannot be called so" in text(refused)
+    empty = talk.ask("search_tools", {"query": "  "})
+    assert (empty.is_error, "no text" in text(empty)) == (True, True)
 
 
 def test_a_prompt_stays_as_small_as_it_is(folder: Path, word_embedder: Embedder) -> None:
     async def listed(count: int) -> bytes:
-        servers = catalog(a=entry(folder, "a", count))
+        servers = catalog(a=quick(folder, "a", count))
         async with client_of(Gateway(servers, embedder=word_embedder)) as client:
             assert (await search(client, "clean the carpet"))["tools"]
             listing = (await client.list_tools()).model_dump_json(by_alias=True, exclude_none=True)
@@ -175,7 +203,7 @@ def test_a_prompt_stays_as_small_as_it_is(folder: Path, word_embedder: Embedder)
 
 def test_a_server_that_dies_is_started_again(folder: Path, word_embedder: Embedder) -> None:
     async def talk() -> None:
-        async with client_of(Gateway(catalog(a=entry(folder, "a")), embedder=word_embedder)) as client:
+        async with client_of(Gateway(catalog(a=quick(folder, "a")), embedder=word_embedder)) as client:
             died = await call(client, "die")
             assert died.is_error
             assert "broke off" in text(died)
@@ -258,10 +286,10 @@ def test_servers_that_cannot_be_reached_are_named_and_the_rest_is_searched(
     folder: Path, word_embedder: Embedder
 ) -> None:
     servers = catalog(
-        a=entry(folder, "a"),
+        a=quick(folder, "a"),
         dead={"command": sys.executable, "args": [str(PLAIN), "dead"]},
         silent={"command": sys.executable, "args": [str(PLAIN), "silent"]},
-        off={**entry(folder, "off"), "disabled": True},
+        off={**quick(folder, "off"), "disabled": True},
     )
     gateway = Gateway(servers, embedder=word_embedder, timeout=5.0)
     gateway._lines["silent"]._timeout = 0.5  # pyright: ignore[reportPrivateUsage]  # the others may take longer
@@ -281,7 +309,7 @@ def test_servers_that_cannot_be_reached_are_named_and_the_rest_is_searched(
 def test_servers_whose_tools_are_known_are_started_when_they_are_called(
     folder: Path, word_embedder: Embedder
 ) -> None:
-    servers = catalog(a=entry(folder, "a", 10), b=entry(folder, "b", 10))
+    servers = catalog(a=quick(folder, "a", 10), b=quick(folder, "b", 10))
 
     async def talk(query: str, *, called: str = "") -> str:
         with Shelf(folder / "shelf.db") as shelf:
@@ -349,7 +377,7 @@ def test_a_server_over_http_beside_one_over_stdio(
 
 def test_what_served_before_is_found_first(folder: Path, store: SQLiteStore, word_embedder: Embedder) -> None:
     store.put_user(User("ines"))
-    servers = catalog(a=entry(folder, "a", 5), b=entry(folder, "b", 5))
+    servers = catalog(a=quick(folder, "a", 5), b=quick(folder, "b", 5))
 
     async def talk() -> None:
         gateway = Gateway(servers, person=Person(store, "ines"), embedder=word_embedder)
@@ -376,7 +404,7 @@ def test_a_gateway_does_not_start_itself(
     folder: Path, monkeypatch: pytest.MonkeyPatch, word_embedder: Embedder
 ) -> None:
     file = folder / "mcp.json"
-    file.write_text(json.dumps(catalog(a=entry(folder, "a"))))
+    file.write_text(json.dumps(catalog(a=quick(folder, "a"))))
     Gateway(file, embedder=word_embedder)
     monkeypatch.setenv(WITHIN, f"/other/mcp.json{os.pathsep}{file.resolve()}")
     with pytest.raises(InvalidDataError, match="which would start it again"):

@@ -31,9 +31,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def mcp(
-    user: Annotated[
-        str | None, typer.Option(help="Whose data to search; it cannot be changed later.")
-    ] = None,
+    user: Annotated[str | None, typer.Option(help="Whose data to search, for as long as it runs.")] = None,
     store: show.StorePath = None,
     catalog: Annotated[
         Path | None, typer.Option(help="An mcp.json: the servers to put behind search_tools and call_tool.")
@@ -60,7 +58,8 @@ def mcp(
         str | None,
         typer.Option(
             envvar="CONTEXTUNE_MCP_TOKEN",
-            help="What clients have to send over HTTP; default: one made for this run, and printed.",
+            help="What clients have to send over HTTP, best set as the variable, which no process list shows;"
+            " default: one made for this run, and printed.",
         ),
     ] = None,
 ) -> None:

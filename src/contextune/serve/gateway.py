@@ -39,7 +39,10 @@ WITHIN = "CONTEXTUNE_GATEWAY"
 """The environment variable in which servers are told which catalogues they are started from."""
 _AGAIN = 60.0
 """Seconds after which a server that could not be asked for its tools is asked again."""
+_PATIENCE = 10.0
+"""Seconds that servers have to end."""
 _REMEMBERED = 1000
+"""Tools of which the search that found them last is remembered."""
 _log = logging.getLogger(__name__)
 
 
@@ -102,13 +105,16 @@ class Gateway:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the servers that were started."""
+        """End the servers that were started, also where this is cancelled itself."""
+        import anyio
+
         self._heed.end()
-        if self._starting:
-            self._starting.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await self._starting
-        await asyncio.gather(*(line.close() for line in self._lines.values()))
+        with anyio.move_on_after(_PATIENCE, shield=True):
+            if self._starting:
+                self._starting.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await self._starting
+            await asyncio.gather(*(line.close() for line in self._lines.values()))
 
     @property
     def unreached(self) -> dict[str, str]:

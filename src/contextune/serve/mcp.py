@@ -1,6 +1,7 @@
 """Contextune as an MCP server, over stdio or streamable HTTP: one person's data, a gateway, or both."""
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
@@ -15,6 +16,7 @@ from contextune.serve.mcp_ready import Ready
 from contextune.serve.mcp_tools import Offered, Tools
 
 if TYPE_CHECKING:
+    from anyio import CancelScope
     from mcp.server import Server
 
 Lifespan = Callable[[Any], AbstractAsyncContextManager[None]]
@@ -89,18 +91,26 @@ async def serve_stdio(server: "Server[Any]") -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_until_ended, tasks.cancel_scope)
-        async with stdio_server() as (read, write):
+    told: list[int] = []
+    async with stdio_server() as (read, write):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_until_told, told, tasks.cancel_scope)
             await server.run(read, write, server.create_initialization_options())
-        tasks.cancel_scope.cancel()
+            tasks.cancel_scope.cancel()
+        if told:
+            # all that was started has ended, but for the thread that waits for a line: nothing can wake it
+            os._exit(0)
 
 
-async def _until_ended(scope: Any) -> None:
-    """Hang up on the servers behind a gateway also where the process is told to end."""
+async def _until_told(told: list[int], scope: "CancelScope") -> None:
+    """End in good order where the process is told to end."""
     import anyio
 
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for _ in signals:
+    with (
+        suppress(NotImplementedError),  # on Windows
+        anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals,
+    ):
+        async for one in signals:
+            told.append(one)
             scope.cancel()
             return
