@@ -1,0 +1,118 @@
+"""What a run takes: questions, tokens, and money where a price is known."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from contextune.errors import InvalidDataError
+from contextune.llm import Chat, EndpointChat, Message, Reply, Sampling
+from contextune.llm.fit import Schema
+
+_MILLION = 1_000_000
+_FILE = "spent.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Of a million tokens read, and of a million written, in any currency."""
+
+    read: float
+    written: float
+
+    def __post_init__(self) -> None:
+        if self.read < 0 or self.written < 0:
+            raise InvalidDataError(f"{self} is no price: both parts are 0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Answers that were had, and their tokens."""
+
+    answers: int = 0
+    read: int = 0
+    written: int = 0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.answers + other.answers, self.read + other.read, self.written + other.written)
+
+    def money(self, price: Price) -> float:
+        """What that costs."""
+        return (self.read * price.read + self.written * price.written) / _MILLION
+
+    def told(self, price: Price | None = None) -> str:
+        """In words."""
+        tokens = f"{self.answers:,} answers, {self.read:,} tokens read and {self.written:,} written"
+        return f"{tokens}: {self.money(price):,.2f}" if price else tokens
+
+
+def spent_before(folder: Path) -> Spent:
+    """What earlier runs took, as `keep_spent` wrote it down; what cannot be read counts as nothing."""
+    with suppress(OSError, ValueError, TypeError):
+        return Spent(**json.loads((folder / _FILE).read_text(encoding="utf-8")))
+    return Spent()
+
+
+def keep_spent(folder: Path, spent: Spent) -> None:
+    """Write down what all runs took."""
+    with suppress(OSError):  # a full disk has been told of by what matters more
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / _FILE).write_text(json.dumps(asdict(spent)), encoding="utf-8")
+
+
+class Meter:
+    """Adds up. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._spent, self._lock = Spent(), Lock()
+
+    @property
+    def spent(self) -> Spent:
+        """So far."""
+        return self._spent
+
+    def add(self, reply: Reply) -> None:
+        """One more answer."""
+        with self._lock:
+            self._spent += Spent(1, reply.read, reply.written)
+
+
+class MeteredChat:
+    """A model whose answers are counted. Put it behind a cache, since what is remembered costs nothing."""
+
+    def __init__(self, chat: Chat, meter: Meter) -> None:
+        self._chat, self._meter = chat, meter
+
+    @property
+    def name(self) -> str:
+        """That of the model."""
+        return self._chat.name
+
+    def ask(
+        self,
+        messages: Sequence[Message],
+        sampling: Sampling = Sampling(),  # noqa: B008  # frozen
+        *,
+        schema: Schema | None = None,
+    ) -> Reply:
+        """Ask the model, and count; answers that fit no schema are not known here."""
+        reply = self._chat.ask(messages, sampling, schema=schema)
+        self._meter.add(reply)
+        return reply
+
+
+class MeteredEndpoint(EndpointChat):
+    """A server whose answers are counted as they come in, also those thrown away: they are paid for."""
+
+    def __init__(self, model: str, meter: Meter, **about: Any) -> None:
+        """`about` is what `EndpointChat` takes."""
+        super().__init__(model, **about)
+        self._meter = meter
+
+    def _send(self, messages: Sequence[Message], sampling: Sampling, form: Mapping[str, Any]) -> Reply:
+        reply = super()._send(messages, sampling, form)
+        self._meter.add(reply)
+        return reply
