@@ -1,0 +1,194 @@
+"""Writes what a persona asks: implicit requests, with API (A.4), arguments (A.5) and thought (A.6)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from contextune.errors import InvalidRequestError
+from contextune.generate import shapes
+from contextune.generate.asking import Scribe, UselessError
+from contextune.generate.faults import Fault
+from contextune.generate.prompts import choice_messages, cot_messages, plan_messages, request_messages
+from contextune.generate.query_rules import argument_faults, request_faults, thought_faults
+from contextune.generate.seen import Seen
+from contextune.plan.match import ANY
+from contextune.plan.schema import parameters
+from contextune.search import words
+from contextune.sources import Gold, Persona, Query
+from contextune.types import COMMUTE, Tool, parse_time
+
+ROUNDS = 3
+_WORDS = (2, 30)
+_LATEST = timedelta(days=3)
+Slots = Mapping[int, tuple[str, Sequence[Tool]]]
+"""The queries that are wanted: by number, the kind and the APIs it may be for."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a persona asks, and the slots that came to nothing."""
+
+    queries: tuple[Query, ...]
+    empty: tuple[int, ...]
+
+
+def write_queries(
+    scribe: Scribe,
+    persona: Persona,
+    now: datetime,
+    slots: Slots,
+    tools: Sequence[Tool],
+    asked: Seen,
+    *,
+    rounds: int = ROUNDS,
+) -> Asked:
+    """A query for each slot, said from `now` on; `asked` are those that were said before, by anybody.
+
+    What breaks a rule is refused, and its slot asked for again with the reason, so many rounds.
+    """
+    done: dict[int, Query] = {}
+    refused: list[str] = []
+    useless = {_filed(persona)}
+    for _ in range(rounds):
+        left = {slot: wish for slot, wish in slots.items() if slot not in done}
+        if not left:
+            break
+        for slot, query, fault in _drafts(scribe, persona, now, left, refused):
+            why = str(fault) if fault else _same(asked, query)
+            if query is None or why or slot in done:
+                refused.append(f"slot {slot}: {query.text if query else ''}: {why}")
+                continue
+            try:
+                whole = _completed(scribe, persona, query, tools)
+            except UselessError as error:
+                useless.add(error.filed)
+                refused.append(f"slot {slot}: {query.text}: {error}")
+                continue
+            if whole is None:
+                refused.append(f"slot {slot}: {query.text}: no API does that")
+            elif other := asked.add(query.text):
+                refused.append(f"slot {slot}: {query.text}: {other!r} says the same")
+            else:
+                done[slot] = whole
+    empty = tuple(slot for slot in slots if slot not in done)
+    for filed in useless if empty else ():
+        scribe.forget(filed)  # else the next run would come to nothing in the same way
+    return Asked(tuple(done[slot] for slot in sorted(done)), empty)
+
+
+def _filed(persona: Persona) -> str:
+    return f"{persona.id}/requests"
+
+
+def _same(asked: Seen, query: Query | None) -> str:
+    other = asked.like(query.text) if query else None
+    return f"{other!r} says the same" if other else ""
+
+
+def _drafts(
+    scribe: Scribe, persona: Persona, now: datetime, slots: Slots, refused: Sequence[str]
+) -> Iterator[tuple[int, Query | None, Fault | None]]:
+    """Requests for some slots, each with the first thing that is wrong with it."""
+    messages = request_messages(persona, now, slots, refused)
+    try:
+        answer = scribe.write(_filed(persona), messages, shapes.REQUESTS)
+    except UselessError as error:
+        for slot in slots:
+            yield slot, None, Fault("", str(error))
+        return
+    for one in answer["requests"]:
+        slot = int(one["slot"])
+        if slot in slots:
+            query = _query(slot, slots[slot][0], one)
+            yield slot, query, _first_fault(persona, now, query, one)
+
+
+def _query(slot: int, kind: str, one: Mapping[str, Any]) -> Query | None:
+    try:
+        time = parse_time(one["time"])
+    except InvalidRequestError:
+        return None
+    gold = Gold(kind=kind, relevant={item["id"]: item["grade"] for item in one["relevant"]})
+    return Query(f"q{slot}", " ".join(one["query"].split()), time, one["place"], gold)
+
+
+def _first_fault(
+    persona: Persona, now: datetime, query: Query | None, one: Mapping[str, Any]
+) -> Fault | None:
+    if query is None:
+        return Fault("time", f"{one['time']!r} is no time")
+    places = {*persona.user.places, COMMUTE}
+    if query.place not in places:
+        return Fault("place", f"{query.place!r} is none of {', '.join(sorted(places))}")
+    if not now <= query.time <= now + _LATEST:
+        return Fault("time", f"is to be within {_LATEST.days} days from {now.isoformat(timespec='minutes')}")
+    if not _WORDS[0] <= len(words(query.text)) <= _WORDS[1]:
+        return Fault("query", f"has {len(words(query.text))} words: say it in a sentence")
+    if one["kind"] != query.gold.kind:
+        return Fault("kind", f"{query.gold.kind} was asked for, not {one['kind']}")
+    return next(request_faults(persona, query), None)
+
+
+def _completed(scribe: Scribe, persona: Persona, query: Query, tools: Sequence[Tool]) -> Query | None:
+    """The query with its API, arguments and thought, or None where no API serves it."""
+    filed = f"{persona.id}/{query.id}"
+    picked = choose_tool(scribe, persona, query, tools, filed=filed)
+    if picked is None:
+        return None
+    query = replace(
+        query, gold=replace(query.gold, api=picked[0].name, tools=tuple(tool.name for tool in picked))
+    )
+    args = resolve_plan(scribe, persona, query, picked[0], filed=filed)
+    query = replace(query, gold=replace(query.gold, args=args))
+    return replace(query, gold=replace(query.gold, cot=write_thought(scribe, persona, query, filed=filed)))
+
+
+def choose_tool(
+    scribe: Scribe, persona: Persona, query: Query, tools: Sequence[Tool], *, filed: str
+) -> list[Tool] | None:
+    """The API that serves a request and two others, or None where none does (A.4)."""
+
+    def check(answer: Mapping[str, Any]) -> Iterator[object]:
+        if answer["api"] != shapes.NONE and len({answer["api"], *answer["others"]}) < 3:
+            yield Fault("others", "are two others than the API, and differ")
+
+    messages, shape = choice_messages(persona, query, tools), shapes.choice(tools)
+    answer = scribe.write(f"{filed}/tool", messages, shape, check=check, most=200, exact=True)
+    if answer["api"] == shapes.NONE:
+        return None
+    known = {tool.name: tool for tool in tools}
+    return [known[name] for name in (answer["api"], *answer["others"])]
+
+
+def resolve_plan(scribe: Scribe, persona: Persona, query: Query, tool: Tool, *, filed: str) -> dict[str, Any]:
+    """The arguments of the call that serves a request (A.5); what the assistant words itself becomes `*`."""
+    if not parameters(tool):
+        return {}
+
+    def check(answer: Mapping[str, Any]) -> Iterator[object]:
+        filled = replace(query, gold=replace(query.gold, args=_arguments(tool, answer)))
+        yield from argument_faults(persona, filled, tool)
+
+    messages, shape = plan_messages(persona, query, tool), shapes.arguments(tool)
+    answer = scribe.write(f"{filed}/plan", messages, shape, check=check, most=800, exact=True)
+    return _arguments(tool, answer)
+
+
+def write_thought(scribe: Scribe, persona: Persona, query: Query, *, filed: str) -> str:
+    """Where to look for what a request leaves out, and what for (A.6)."""
+
+    def check(answer: Mapping[str, Any]) -> Iterator[object]:
+        thought = " ".join(answer["thought"].split())
+        yield from thought_faults(persona, replace(query, gold=replace(query.gold, cot=thought)))
+
+    messages = cot_messages(persona, query)
+    answer = scribe.write(f"{filed}/thought", messages, shapes.THOUGHT, check=check, most=300, exact=True)
+    return " ".join(answer["thought"].split())
+
+
+def _arguments(tool: Tool, answer: Mapping[str, Any]) -> dict[str, Any]:
+    given = [(one, answer.get(one.name)) for one in parameters(tool)]
+    return {
+        one.name: ANY if one.kind == "free" else value for one, value in given if value not in (None, "", [])
+    }
