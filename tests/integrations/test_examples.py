@@ -8,6 +8,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SAYS = {
+    "mcp_gateway": "found: helpdesk/reset_password",
     "tools_for_a_turn": "    Google/get_weather",
     "with_anthropic": "it calls Music/",
     "with_fastmcp": "found: reset_password",

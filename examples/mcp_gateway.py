@@ -1,0 +1,47 @@
+"""Two MCP servers behind one: a client sees two tools, searches, and calls."""
+# ruff: noqa: T201
+
+import asyncio
+import sys
+from typing import Any, cast
+
+from desk import FUNCTIONS
+from mcp import Client
+from mcp.server.mcpserver import MCPServer
+from mcp_types import TextContent
+
+from contextune.serve.gateway import Gateway
+from contextune.serve.mcp import mcp_server
+
+# what stands in an mcp.json; this file is both servers
+SERVERS = {
+    "mcpServers": {
+        "office": {"command": sys.executable, "args": [__file__, "office"]},
+        "helpdesk": {"command": sys.executable, "args": [__file__, "helpdesk"]},
+    }
+}
+
+
+def serve(name: str) -> None:
+    """One half of the tools as a server of its own."""
+    server = MCPServer(name, log_level="ERROR")
+    for function in FUNCTIONS[:6] if name == "office" else FUNCTIONS[6:]:
+        server.tool(structured_output=False)(function)
+    server.run("stdio")
+
+
+async def main() -> None:
+    """What a client sees, finds and calls."""
+    async with Client(mcp_server(gateway=Gateway(SERVERS))) as client:
+        print("listed:", ", ".join(tool.name for tool in (await client.list_tools()).tools))
+        found = await client.call_tool("search_tools", {"query": "I cannot log in any more", "k": 2})
+        tools = cast("dict[str, Any]", found.structured_content)["tools"]
+        print("found:", ", ".join(tool["name"] for tool in tools))
+        done = await client.call_tool("call_tool", {"name": tools[0]["name"], "arguments": {"user": "rui"}})
+        print("called:", *(block.text for block in done.content if isinstance(block, TextContent)))
+
+
+if sys.argv[1:] in (["office"], ["helpdesk"]):
+    serve(sys.argv[1])
+else:
+    asyncio.run(main())
