@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from contextune.cli import bench, data, doctor, evaluate, llm, mcp, requests, serve, show, tools, train
+from contextune.cli import (
+    bench,
+    data,
+    doctor,
+    evaluate,
+    generate,
+    llm,
+    mcp,
+    requests,
+    serve,
+    show,
+    tools,
+    train,
+)
 from contextune.errors import ContextuneError
 
 app = typer.Typer(
@@ -24,6 +37,7 @@ app.add_typer(train.app, name="train")
 app.add_typer(tools.app, name="tools")
 app.add_typer(evaluate.app, name="eval")
 app.add_typer(llm.app, name="llm")
+app.add_typer(generate.app, name="generate")
 app.add_typer(serve.app, name="serve")
 
 
