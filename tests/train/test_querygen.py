@@ -15,7 +15,7 @@ from tests.train import tiny_llama
 from contextune.llm import Message
 from contextune.train.drafting import Draw, draft, share_keys
 from contextune.train.encoder import Encoder
-from contextune.train.lora import Adapter, read_adapter
+from contextune.train.lora import Adapter, pack, read_adapter
 from contextune.train.querygen import Run
 from contextune.train.querygen_recipe import Config, Filter, read_config
 from contextune.train.reward import Retrieval, Wanted
@@ -79,6 +79,20 @@ def test_an_adapter_learns_what_is_answered_and_nothing_else(writer: Writer, tmp
     assert writer.write(ASKED, learnt) == before
     writer.load(read_adapter(tmp_path / "adapter.safetensors"))
     assert writer.write(ASKED, learnt) == [["book a table"], ["play music"]]
+
+
+def test_a_packed_adapter_is_half_as_large_and_says_the_same(writer: Writer, tmp_path: Path) -> None:
+    how = Tuning(rate=3e-2, epochs=40, batch=2, warmup=1)
+    writer.learn(list(zip(ASKED, ["book a table", "play music"], strict=True)), how)
+    whole, small = tmp_path / "whole.safetensors", tmp_path / "small.safetensors"
+    writer.adapter.save(whole)
+    pack(whole, small)
+    kept, packed = read_adapter(whole), read_adapter(small)
+    assert kept.keys() == packed.keys()
+    for name, tensor in kept.items():
+        assert (tensor.float() - packed[name]).abs().max() <= tensor.float().abs().max() / 127
+    writer.load(packed)
+    assert writer.write(ASKED, Draw(temperature=0, most=8)) == [["book a table"], ["play music"]]
 
 
 def test_an_adapter_of_another_model_is_refused(writer: Writer) -> None:

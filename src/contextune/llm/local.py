@@ -1,7 +1,7 @@
 """A small language model in this process: nothing that it reads leaves the machine."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
@@ -20,8 +20,12 @@ from contextune.llm.smollm2.prepare import fingerprint, prepared
 from contextune.llm.smollm2.tokens import Tokens
 from contextune.types import Progress
 
-ADAPTER = Path(str(files("contextune") / "assets" / "querygen" / "adapter.safetensors"))
-"""The project's own tuning, where the package has it."""
+Task = Literal["queries", "plans"]
+ADAPTERS: Mapping[Task, Path] = {
+    "queries": Path(str(files("contextune") / "assets" / "querygen" / "adapter.safetensors")),
+    "plans": Path(str(files("contextune") / "assets" / "plan_writer" / "adapter.safetensors")),
+}
+"""The project's own tuning, by what the model is used for."""
 _SHARED = 4
 """How many instructions are remembered as read; each task has its own."""
 
@@ -36,17 +40,18 @@ class LocalChat:
     def __init__(
         self,
         *,
-        adapter: Path | Literal["shipped"] | None = "shipped",
+        adapter: Path | Task | None = "queries",
         folder: Path | None = None,
         threads: int = 0,
         progress: Progress | None = None,
     ) -> None:
-        """`adapter` is a LoRA in a file of safetensors, by default the one in the package if it has one.
+        """`adapter` names what the model is tuned for, or is a LoRA in a file of safetensors.
 
+        "queries" is for `QueryGenerator` and for chains of thought, "plans" for `LanguagePlanner`.
         `folder` is where files are kept, by default the user's cache; `threads` 0 is one a core, up to four.
         """
-        if adapter == "shipped":
-            adapter = ADAPTER if ADAPTER.is_file() else None
+        if isinstance(adapter, str):
+            adapter = _shipped(adapter)
         place = prepared(folder or cache_folder(), adapter, progress)
         try:
             self._engine = Engine(place, threads=threads)
@@ -124,6 +129,12 @@ class LocalChat:
     def _guide(self, schema: Schema) -> Guide:
         self._guides = self._guides or Guides(self._tokens)
         return self._guides.guide(schema)
+
+
+def _shipped(task: Task) -> Path:
+    if task not in ADAPTERS:  # not all callers type-check
+        raise LanguageModelError(f"adapter={task!r}: name one of {', '.join(ADAPTERS)}, or a file")
+    return ADAPTERS[task]
 
 
 class _Pen:

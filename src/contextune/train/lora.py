@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 WHERE = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 """The matrices of a decoder, by the names most models give them."""
+SCALE = ".scale"
 
 
 class Pair(nn.Module):
@@ -80,10 +81,36 @@ class Adapter:
 
 
 def read_adapter(file: Path) -> dict[str, Tensor]:
-    """What `Adapter.save` kept."""
+    """What `Adapter.save` or `pack` kept."""
     from safetensors import torch as safetensors
 
-    return cast("Any", safetensors).load_file(str(file))
+    kept: dict[str, Tensor] = cast("Any", safetensors).load_file(str(file))
+    return {
+        name: _unpacked(name, tensor, kept[name + SCALE]) if name + SCALE in kept else tensor
+        for name, tensor in kept.items()
+        if not name.endswith(SCALE)
+    }
+
+
+def pack(source: Path, target: Path) -> None:
+    """Half as large: a byte a weight, with a scale for each of the narrow side."""
+    from safetensors import safe_open
+    from safetensors import torch as safetensors
+
+    with cast("Any", safe_open)(str(source), framework="pt") as file:
+        about = cast("dict[str, str]", file.metadata())
+    packed: dict[str, Tensor] = {}
+    for name, tensor in read_adapter(source).items():
+        wide = 1 if name.endswith(".down") else 0
+        scale = (tensor.float().abs().amax(wide) / 127).clamp(min=1e-12)
+        rounded = tensor.float() / (scale[:, None] if wide else scale)
+        packed[name] = rounded.round().to(torch.int8).contiguous()
+        packed[name + SCALE] = scale
+    cast("Any", safetensors).save_file(packed, str(target), about)
+
+
+def _unpacked(name: str, tensor: Tensor, scale: Tensor) -> Tensor:
+    return tensor.float() * (scale[:, None] if name.endswith(".down") else scale)
 
 
 def _attached(model: nn.Module, rank: int, scale: float) -> Iterator[tuple[str, Pair]]:

@@ -11,6 +11,7 @@ from contextune.errors import LanguageModelError, MissingExtraError
 
 Matrix = NDArray[np.float32]
 
+SCALE = ".scale"
 _NAME = re.compile(r"layers\.(\d+)\.(?:self_attn|mlp)\.([a-z]+)_proj\.(down|up)$")
 
 
@@ -26,10 +27,14 @@ class Adapter:
         try:
             with cast("Any", safe_open)(path, framework="numpy") as file:
                 alpha = float(cast("dict[str, str]", file.metadata())["alpha"])
-                for name in cast("list[str]", file.keys()):
+                names = set(cast("list[str]", file.keys()))
+                for name in sorted(name for name in names if not name.endswith(SCALE)):
                     layer, matrix, side = cast("re.Match[str]", _NAME.search(name)).groups()
                     pair = pairs.setdefault((int(layer), matrix), {})
                     pair[side] = file.get_tensor(name).astype(np.float32)
+                    if name + SCALE in names:  # a byte a weight, and one scale for each of the narrow side
+                        scale = file.get_tensor(name + SCALE).astype(np.float32)
+                        pair[side] *= scale[:, None] if side == "down" else scale
             self._changes = {
                 place: (pair["down"], pair["up"] * np.float32(alpha / len(pair["down"])))
                 for place, pair in pairs.items()
