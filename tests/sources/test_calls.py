@@ -93,6 +93,16 @@ def test_the_address_book_says_who_it_was(tmp_path: Path) -> None:
     assert [item.title for item in items_in(path, about)] == ["Rui Duarte", "Zé"]
 
 
+def test_an_address_book_that_is_read_later_names_them_too(tmp_path: Path, store: SQLiteStore) -> None:
+    calls = backup(tmp_path, call("912345678", name="(Unknown)"), call("5550100", name=""))
+    book = tmp_path / "people.vcf"
+    book.write_text("BEGIN:VCARD\nVERSION:4.0\nFN:Rui Duarte\nTEL:+351 912 345 678\nEND:VCARD\n")
+    import_into(store, "ines", [calls, book], now=NOW)
+    assert {item.title for item in store.items("ines")} == {"Rui Duarte", "5550100"}
+    again = import_into(store, "ines", [calls, book], now=NOW)
+    assert (again.new, again.changed) == (0, 0)
+
+
 def test_what_is_no_call_to_know_of_is_told(tmp_path: Path) -> None:
     path = backup(
         tmp_path,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from contextune.cli import show
+from contextune.cli import imports, show
 from contextune.pipeline import Tuner
 from contextune.sources import load_persona, read_personas
 
@@ -14,6 +14,7 @@ load = typer.Typer(help="Put data into a store.", no_args_is_help=True)
 
 def add_to(app: typer.Typer) -> None:
     """Hang this module's commands on the program."""
+    imports.add_to(app)
     app.add_typer(load, name="load")
     app.command()(forget)
 

@@ -36,14 +36,14 @@ def add_to(app: typer.Typer) -> None:
 
 
 Text = Annotated[str, typer.Argument(help="What the user says.")]
-User = Annotated[str, typer.Option(help="Whose data to search.")]
+User = Annotated[str | None, typer.Option(help="Whose data to search; default: the only user's.")]
 Time = Annotated[str | None, typer.Option(help="When it is said, as 2024-05-16T17:40; default: now.")]
 Place = Annotated[str | None, typer.Option(help="Where: a place of the user's, or LATITUDE,LONGITUDE.")]
 
 
 def search(
     text: Text,
-    user: User,
+    user: User = None,
     time: Time = None,
     place: Place = None,
     method: Method = DEFAULT,
@@ -51,15 +51,15 @@ def search(
     store: show.StorePath = None,
 ) -> None:
     """Print the items that a request hangs on, best first."""
-    request = _request(text, user, time, place)
     with show.open_store(store) as opened, show.progress("Embedding") as update:
+        request = _request(text, show.whose(opened, user), time, place)
         found = Tuner(opened, method=method, progress=update).context(request, k)
     show.hits(found, title=f"“{text}”")
 
 
 def ask(
     text: Text,
-    user: User,
+    user: User = None,
     time: Time = None,
     place: Place = None,
     k: Annotated[int, typer.Option("-k", help="How many items to look at.")] = 8,
@@ -70,12 +70,13 @@ def ask(
     A request for several things gets a step for each. The tools are those of the bundled toolbox.
     Nothing is called.
     """
-    request = _request(text, user, time, place)
     with show.open_store(store) as opened, show.progress("Embedding") as update:
+        request = _request(text, show.whose(opened, user), time, place)
         tuner = Tuner(opened, tools=bundled_toolbox(), progress=update)
         reply = tuner.answer(request, k)
         steps = tuner.steps(request, k, answer=reply)
-        items = opened.items(user) if steps and len(steps) > 1 else [hit.thing for hit in reply.context]
+        several = steps is not None and len(steps) > 1
+        items = opened.items(request.user) if several else [hit.thing for hit in reply.context]
     show.hits(reply.context, title=f"“{text}”")
     show.tools(reply.tools)
     if steps and len(steps) > 1:

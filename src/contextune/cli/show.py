@@ -9,14 +9,22 @@ import platformdirs
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 
 from contextune import types
 from contextune.bench.report import to_rich, write
 from contextune.bench.results import Table as ResultTable
+from contextune.errors import InvalidRequestError
 from contextune.plan import Steps, tell, why
-from contextune.store import SQLiteStore
+from contextune.store import SQLiteStore, Store
 from contextune.types import Hit, Item, Plan, Tool
 
 out = Console()
@@ -30,12 +38,28 @@ StorePath = Annotated[
 ]
 
 
+def store_path(path: Path | None) -> Path:
+    """Where the store is that is meant: at `path`, or in the user's data folder."""
+    if path is not None:
+        return path
+    return platformdirs.user_data_path("contextune", appauthor=False, ensure_exists=True) / "contextune.db"
+
+
 def open_store(path: Path | None) -> SQLiteStore:
     """The store at `path`, or the user's own."""
-    if path is None:
-        folder = platformdirs.user_data_path("contextune", appauthor=False, ensure_exists=True)
-        path = folder / "contextune.db"
-    return SQLiteStore(path)
+    return SQLiteStore(store_path(path))
+
+
+def whose(store: Store, user: str | None) -> str:
+    """The user who is meant: who is named, or else the only one there is."""
+    if user is not None:
+        return user
+    users = store.users()
+    if not users:
+        raise InvalidRequestError("the store is empty: contextune import PATH… fills it with your own files")
+    if len(users) > 1:
+        raise InvalidRequestError(f"the store has {len(users)} users: say with --user whose data is meant")
+    return users[0]
 
 
 def error(message: str) -> None:
@@ -44,9 +68,10 @@ def error(message: str) -> None:
 
 
 @contextmanager
-def progress(title: str, total: int | None = None) -> Generator[types.Progress]:
-    """A bar on standard error; what it yields takes how much is done, of how much."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+def progress(title: str, total: int | None = None, *, sized: bool = False) -> Generator[types.Progress]:
+    """A bar on standard error; what it yields takes how much is done, of how much: things, or bytes."""
+    count = DownloadColumn() if sized else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(title, total=total)
 

@@ -1,8 +1,8 @@
 """Calls made and received: one item for everybody at the other end, and a use for every talk."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -10,7 +10,7 @@ from contextune.sources.files import Skipped
 from contextune.sources.html_text import tidy
 from contextune.sources.reading import About, Found, iso, item_id
 from contextune.sources.repeated import NO_TIME, Repeated, possible
-from contextune.types import Item
+from contextune.types import Item, User
 
 INCOMING, OUTGOING, MISSED = "incoming", "outgoing", "missed"
 VOICEMAIL, REJECTED, BLOCKED = "voicemail", "rejected", "blocked"
@@ -75,13 +75,32 @@ class CallLog:
 
     @cached_property
     def _people(self) -> Mapping[str, str]:
-        """Names by number, as the user's address book has them."""
-        found: dict[str, str] = {}
-        for contact in self._about.user.contacts:
-            for number in (contact.phone, *contact.more.get("phones", ())):
-                if digits := same_number(number or ""):
-                    found.setdefault(digits, contact.name)
-        return found
+        return _names(self._about.user)
+
+
+def is_nameless(item: Item) -> bool:
+    """Whether it is of somebody whose number is all that is known."""
+    return item.app == "PhoneCall" and item.fields.get("contact") == item.fields.get("number")
+
+
+def named(items: Iterable[Item], user: User) -> list[Item]:
+    """Those of nameless callers whom the user's address book knows, with their names."""
+    people = _names(user)
+    return [
+        replace(item, fields={**item.fields, "contact": name})
+        for item in items
+        if is_nameless(item) and (name := people.get(same_number(str(item.fields["number"]))))
+    ]
+
+
+def _names(user: User) -> Mapping[str, str]:
+    """Names by number, as the user's address book has them."""
+    found: dict[str, str] = {}
+    for contact in user.contacts:
+        for number in (contact.phone, *contact.more.get("phones", ())):
+            if digits := same_number(number or ""):
+                found.setdefault(digits, contact.name)
+    return found
 
 
 def same_number(number: str) -> str:

@@ -7,7 +7,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Container, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -132,17 +132,20 @@ class File:
         return self.size if self._stream.closed else self._stream.tell()
 
 
-def files_in(paths: Iterable[Path]) -> Iterator[File | Skipped]:
-    """The files that are meant, folders and archives looked into, in the order of their names."""
+def files_in(paths: Iterable[Path], only: Container[Path] | None = None) -> Iterator[File | Skipped]:
+    """The files that are meant, folders and archives looked into, in the order of their names.
+
+    With `only`, those files and archives on disk alone, by their whole paths.
+    """
     for given in paths:
         path = given.resolve()
         if not path.exists():
             raise InvalidDataError(f"{given}: no such file or folder")
         root = PurePosixPath(path.name or "files")
-        yield from _folder(path, root) if path.is_dir() else _file(path, root)
+        yield from _folder(path, root, only) if path.is_dir() else _file(path, root, only)
 
 
-def _folder(folder: Path, inside: PurePosixPath) -> Iterator[File | Skipped]:
+def _folder(folder: Path, inside: PurePosixPath, only: Container[Path] | None) -> Iterator[File | Skipped]:
     try:
         with os.scandir(folder) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
@@ -156,9 +159,9 @@ def _folder(folder: Path, inside: PurePosixPath) -> Iterator[File | Skipped]:
         elif entry.is_symlink() and not entry.is_file():
             yield Skipped(entry.path, "a link to elsewhere")  # which may lead back here
         elif entry.is_dir():
-            yield from _folder(path, name)
+            yield from _folder(path, name, only)
         else:
-            yield from _file(path, name)
+            yield from _file(path, name, only)
 
 
 def _is_mail_folder(entry: os.DirEntry[str]) -> bool:
@@ -166,7 +169,9 @@ def _is_mail_folder(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir() and Path(entry.path, "cur").is_dir()
 
 
-def _file(path: Path, inside: PurePosixPath) -> Iterator[File | Skipped]:
+def _file(path: Path, inside: PurePosixPath, only: Container[Path] | None) -> Iterator[File | Skipped]:
+    if only is not None and path not in only:
+        return
     try:
         status = path.stat()
     except OSError as error:

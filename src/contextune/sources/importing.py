@@ -1,12 +1,13 @@
 """People's files into a store, in batches: importing again changes nothing, doubles nothing."""
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from zipfile import BadZipFile
 
 from contextune.errors import InvalidDataError, MissingExtraError, UnknownUserError
+from contextune.sources import calls
 from contextune.sources.address_book import AddressBook
 from contextune.sources.files import File, Skipped, files_in
 from contextune.sources.readers import reader_for
@@ -25,6 +26,7 @@ def import_into(
     paths: Iterable[Path],
     *,
     reader: Reader | None = None,
+    only: Container[Path] | None = None,
     now: datetime | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -32,6 +34,7 @@ def import_into(
 
     A user the store does not know is made. The format of each file is guessed, unless `reader` says
     it. Whatever cannot be read is in the report, with the place where it stands; the rest is imported.
+    `only` names the files to read of those in the paths, where some are known to be unchanged.
     `progress` is told bytes.
     """
     given = list(paths)
@@ -40,11 +43,11 @@ def import_into(
     except UnknownUserError:
         known = User(user)
         store.put_user(known)
-    total = sum(file.size for file in files_in(given) if isinstance(file, File))
+    total = sum(file.size for file in files_in(given, only) if isinstance(file, File))
     about = About(known, now or datetime.now().astimezone())
     into = _Import(store, about)
     done = 0
-    for file in files_in(given):
+    for file in files_in(given, only):
         if isinstance(file, Skipped):
             into.tally.skip(file)
             continue
@@ -71,6 +74,7 @@ class _Import:
         self._uses: list[Use] = []
         self._waiting: list[Use] = []
         self._series: dict[str, datetime] = {}
+        self._nameless: set[str] = set()
 
     def read(self, file: File, reader: Reader | None) -> Iterator[None]:
         """All of a file; yields from time to time."""
@@ -98,6 +102,8 @@ class _Import:
         match found:
             case Item():
                 self._items.append((reader.name, file.where, found))
+                if calls.is_nameless(found):
+                    self._nameless.add(found.id)
             case Use():
                 self._uses.append(found)
                 self.tally.uses += 1
@@ -179,7 +185,10 @@ class _Import:
             self.tally.gone = self._store.delete_items(self._id, list(self._outdated()))
         if self._book.changed:
             # asked for again: somebody may have changed the user meanwhile
-            self._store.put_user(self._book.of(self._store.user(self._id)))
+            user = self._book.of(self._store.user(self._id))
+            self._store.put_user(user)
+            # a call log may come before the address book that says who called
+            self._put_items(calls.named(self._store.items(self._id, sorted(self._nameless)), user))
         self.tally.new_contacts = self._book.new
         return self.tally.report()
 
