@@ -2,6 +2,7 @@
 
 import json
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -73,11 +74,18 @@ def test_two_commands_do_not_write_at_once(tokens: Tokens) -> None:
     lock = tokens.path.with_name("tokens.json.new")
     lock.touch()
     with pytest.raises(StoreError, match=r"tokens\.json\.new"):
-        tokens.add("otto")
+        Tokens(tokens.path, patience=0.05).add("otto")
     assert tokens.path.read_bytes() == before
     lock.unlink()
     tokens.add("otto")
     assert not lock.exists()
+
+
+def test_many_at_once_lose_nothing(tokens: Tokens) -> None:
+    users = [f"user{n}" for n in range(12)]
+    with ThreadPoolExecutor(6) as pool:
+        made = list(pool.map(Tokens(tokens.path, patience=60).add, users))
+    assert [found.user if (found := tokens.user_of(one)) else None for one in made] == users
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"key": "00", "tokens": []}', '{"key": 1, "tokens": {}}'])

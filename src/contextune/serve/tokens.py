@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b, sha256
 from pathlib import Path
 from threading import Lock
+from time import monotonic, sleep
 from typing import Any, cast
 
 from contextune.errors import InvalidRequestError, StoreError
@@ -43,8 +44,10 @@ class _File:
 class Tokens:
     """The file of tokens. A change to it is seen by the next request, in every process."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, patience: float = 5.0) -> None:
+        """`patience` is how many seconds to wait for somebody else who is just writing."""
         self.path = Path(path).absolute()
+        self._patience = patience
         self._lock = Lock()
         self._seen: tuple[int, ...] = ()
         self._read = _File(b"", {})
@@ -73,14 +76,14 @@ class Tokens:
         token = Token(
             secrets.token_hex(4), user, _digest(secret), datetime.now(UTC).isoformat(timespec="seconds")
         )
-        with _Writing(self.path) as writing:
+        with _Writing(self.path, self._patience) as writing:
             file = self._file()
             writing.write(_File(file.key or secrets.token_bytes(32), {**file.tokens, token.id: token}))
         return f"{_MARK}_{token.id}_{secret}"
 
     def remove(self, name: str) -> Token:
         """Take a token back, by its id; whoever holds it is turned away from now on."""
-        with _Writing(self.path) as writing:
+        with _Writing(self.path, self._patience) as writing:
             file = self._file()
             if name not in file.tokens:
                 raise InvalidRequestError(
@@ -107,8 +110,9 @@ class Tokens:
 class _Writing:
     """The file beside the file, which only one can make: it holds what is to come, and keeps others out."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, patience: float) -> None:
         self._path = path
+        self._patience = patience
         self._new = path.with_name(f"{path.name}.new")
         self._written = False
 
@@ -116,15 +120,24 @@ class _Writing:
         """Keep others out."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self._new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            raise StoreError(
-                f"{str(self._new)!r} is there: another command is writing tokens; wait for it, "
-                "or remove that file if there is none"
-            ) from None
+            self._made()
         except OSError as error:
             raise StoreError(f"the tokens {str(self._path)!r} cannot be written: {error.strerror}") from error
         return self
+
+    def _made(self) -> None:
+        end = monotonic() + self._patience
+        while True:
+            try:
+                os.close(os.open(self._new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                return
+            except FileExistsError:
+                if monotonic() > end:
+                    raise StoreError(
+                        f"{str(self._new)!r} is there: another command is writing tokens; wait for it, "
+                        "or remove that file if there is none"
+                    ) from None
+            sleep(0.01)
 
     def __exit__(self, *_: object) -> None:
         """Let others in."""
