@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 from tests.llm.chat_server import ChatServer, said
-from tests.openai_server import Reply
+from tests.openai_server import Reply as HttpReply
 
 from contextune.errors import InvalidDataError, LanguageModelError
 from contextune.generate import Meter, MeteredChat, MeteredEndpoint, Price, Scribe, Spent, UselessError
-from contextune.generate.costs import keep_spent, spent_before
-from contextune.llm import EndpointChat, Message
+from contextune.llm import Draft, EndpointChat, Message, Reply
 
 ASKED = [Message("system", "Be brief."), Message("user", "Name a fruit.")]
 FRUIT = {
@@ -30,11 +29,11 @@ def server() -> Iterator[ChatServer]:
         yield server
 
 
-def fruits(server: ChatServer, *answers: Reply | str) -> None:
+def fruits(server: ChatServer, *answers: HttpReply | str) -> None:
     """Have the server say these, one after the other."""
     said_so_far = iter(answers)
 
-    def answer(_: dict[str, Any]) -> Reply:
+    def answer(_: dict[str, Any]) -> HttpReply:
         one = next(said_so_far)
         return said(json.dumps({"fruit": one}), usage=USAGE) if isinstance(one, str) else one
 
@@ -153,8 +152,12 @@ def test_any_model_is_metered(server: ChatServer) -> None:
 
 def test_what_earlier_runs_took_is_known(tmp_path: Path) -> None:
     folder = tmp_path / "answers"
-    assert spent_before(folder) == Spent()
-    keep_spent(folder, Spent(1, 2, 3))
-    assert spent_before(folder) == Spent(1, 2, 3)
+    first = Meter(folder)
+    first.add(Reply((Draft("fig"),), 10, 5))
+    assert (first.before, first.spent) == (Spent(), Spent(1, 10, 5))
+    second = Meter(folder)
+    second.add(Reply((Draft("fig"),), 1, 1))
+    assert (second.before, second.spent) == (Spent(1, 10, 5), Spent(1, 1, 1))
+    assert Meter(folder).before == Spent(2, 11, 6)
     (folder / "spent.json").write_text("what?")
-    assert spent_before(folder) == Spent()
+    assert Meter(folder).before == Spent()

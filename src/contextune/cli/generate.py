@@ -25,7 +25,6 @@ from contextune.generate import (
     make_toolbox,
     persona_faults,
 )
-from contextune.generate.costs import keep_spent, spent_before
 from contextune.generate.files import ANSWERS
 from contextune.generate.making import AT_ONCE
 from contextune.generate.quotas import APIS, ITEMS, PERSONAS, QUERIES
@@ -175,17 +174,14 @@ def _scribe(
     folder: Path, model: str | None, option: list[str] | None, price: tuple[float, float] | None, **how: Any
 ) -> Generator[Scribe]:
     """What asks the model; what that took is told at the end, however it ends."""
-    meter, cost = Meter(), Price(*price) if price else None
     answers = folder / ANSWERS
-    before = spent_before(answers)
+    meter, cost = Meter(answers), Price(*price) if price else None
     try:
         yield Scribe(_chat(model, meter, _fields(option)), answers, **how)
     finally:
-        total = before + meter.spent
-        keep_spent(answers, total)
         show.out.print(f"This run: {meter.spent.told(cost)}.", highlight=False)
-        if before.answers:
-            show.out.print(f"All runs: {total.told(cost)}.", highlight=False)
+        if meter.before.answers:
+            show.out.print(f"All runs: {(meter.before + meter.spent).told(cost)}.", highlight=False)
 
 
 def _chat(model: str | None, meter: Meter, options: Mapping[str, Any]) -> Chat:

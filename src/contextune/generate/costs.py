@@ -49,35 +49,40 @@ class Spent:
         return f"{tokens}: {self.money(price):,.2f}" if price else tokens
 
 
-def spent_before(folder: Path) -> Spent:
-    """What earlier runs took, as `keep_spent` wrote it down; what cannot be read counts as nothing."""
-    with suppress(OSError, ValueError, TypeError):
-        return Spent(**json.loads((folder / _FILE).read_text(encoding="utf-8")))
-    return Spent()
-
-
-def keep_spent(folder: Path, spent: Spent) -> None:
-    """Write down what all runs took."""
-    with suppress(OSError):  # a full disk has been told of by what matters more
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / _FILE).write_text(json.dumps(asdict(spent)), encoding="utf-8")
-
-
 class Meter:
-    """Adds up. Safe to share between threads."""
+    """Adds up. Safe to share between threads.
 
-    def __init__(self) -> None:
-        self._spent, self._lock = Spent(), Lock()
+    With a folder, what all runs took is written down there with every answer: a run may be killed.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.before = _read(folder) if folder else Spent()
+        """What earlier runs took."""
+        self._folder, self._spent, self._lock = folder, Spent(), Lock()
 
     @property
     def spent(self) -> Spent:
-        """So far."""
+        """In this run, so far."""
         return self._spent
 
     def add(self, reply: Reply) -> None:
         """One more answer."""
         with self._lock:
             self._spent += Spent(1, reply.read, reply.written)
+            if self._folder:
+                _write(self._folder, self.before + self._spent)
+
+
+def _read(folder: Path) -> Spent:
+    with suppress(OSError, ValueError, TypeError):  # then nothing is known of earlier runs
+        return Spent(**json.loads((folder / _FILE).read_text(encoding="utf-8")))
+    return Spent()
+
+
+def _write(folder: Path, spent: Spent) -> None:
+    with suppress(OSError):  # a full disk is told of by what matters more
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / _FILE).write_text(json.dumps(asdict(spent)), encoding="utf-8")
 
 
 class MeteredChat:
