@@ -166,6 +166,7 @@ def _keeping(service: Service, work: Work, preparing: Preparing) -> APIRouter:
     async def put_me(me: Me, form: forms.MeForm) -> Response:
         """Begin, or replace what is known of you; your items and uses stay."""
         await work.do(service.put_me, me, form)
+        preparing.start(me, 0)
         return Response(status_code=204)
 
     @routes.delete("/me", status_code=204)
@@ -189,7 +190,7 @@ def _keeping(service: Service, work: Work, preparing: Preparing) -> APIRouter:
     async def put_items(me: Me, form: forms.ItemsForm) -> Response:
         """Put items, all or none of them; those of the same id are replaced."""
         count = await work.do(service.put_items, me, form)
-        preparing.start(me)
+        preparing.start(me, len(form.items))
         return Reply(count)
 
     # a POST, as ids may tell of somebody and addresses are written into logs on their way
@@ -206,7 +207,9 @@ def _keeping(service: Service, work: Work, preparing: Preparing) -> APIRouter:
     @routes.post("/uses", response_model=replies.Count)
     async def put_uses(me: Me, form: forms.UsesForm) -> Response:
         """Tell of uses: you opened, played or called something. The next request knows."""
-        return Reply(await work.do(service.put_uses, me, form))
+        count = await work.do(service.put_uses, me, form)
+        preparing.start(me, count["count"])
+        return Reply(count)
 
     return routes
 

@@ -1,12 +1,22 @@
-"""Items that were just put are embedded in a thread of their own, so that nobody else waits for them."""
+"""What was just put is embedded in a thread of its own, so that nobody else waits for it."""
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from threading import Lock
 
 from contextune.serve.logs import told
 from contextune.serve.refusals import Refusal
+
+_MANY = 20
+"""More changes than this are left to the thread, however many wait for it."""
+
+
+@dataclass(slots=True)
+class _Job:
+    future: Future[None]
+    large: bool
 
 
 class Preparing:
@@ -16,20 +26,28 @@ class Preparing:
         self._prepare = prepare
         self._timeout = timeout
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="prepare")
-        self._jobs: dict[str, Future[None]] = {}
+        self._jobs: dict[str, _Job] = {}
         self._lock = Lock()
 
-    def start(self, user: str) -> None:
-        """Make the user's items ready; one that waits for the thread will see these items too."""
+    def start(self, user: str, changes: int) -> None:
+        """Make the user's items ready; a job that still waits for the thread will see these changes too."""
         with self._lock:
             waiting = self._jobs.get(user)
-            if waiting is None or waiting.running() or waiting.done():
-                self._jobs[user] = self._thread.submit(self._ready, user)
+            if waiting is None or waiting.future.running() or waiting.future.done():
+                future = self._thread.submit(self._ready, user)
+                self._jobs[user] = _Job(future, changes > _MANY)
+            else:
+                waiting.large |= changes > _MANY
 
     async def done(self, user: str) -> None:
-        """Wait until the user's items are ready, holding no thread meanwhile; or say when to come back."""
+        """Wait until the user's items are ready, holding no thread meanwhile; or say when to come back.
+
+        A little that has not begun is left to the request itself: it is not to wait behind much of others.
+        """
         job = self._jobs.get(user)
-        if job is not None and not await self._ended(job):
+        if job is None or (not job.large and self._left(user)):
+            return
+        if not await self._ended(job.future):
             raise Refusal(
                 503,
                 "preparing",
@@ -39,22 +57,28 @@ class Preparing:
 
     async def stop(self, user: str) -> None:
         """Leave it, where it has not begun: there is nothing to make ready of somebody forgotten."""
+        job = self._jobs.get(user)
+        if job is not None and not self._left(user):
+            await self._ended(job.future)
+
+    def close(self) -> None:
+        """Wait for the one at work; what has not begun is done by the user's next request."""
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def _left(self, user: str) -> bool:
+        """Whether it had not begun, and will not."""
         with self._lock:
             job = self._jobs.get(user)
-            if job is not None and job.cancel():
+            left = job is not None and job.future.cancel()
+            if left:
                 del self._jobs[user]
-        if job is not None:
-            await self._ended(job)
+            return left
 
     async def _ended(self, job: Future[None]) -> bool:
         """Whether it is over in time, however it ended."""
         # awaiting it would raise what it raised, and cancel whoever waits if it was cancelled
         over, _ = await asyncio.wait([asyncio.wrap_future(job)], timeout=self._timeout)
         return bool(over)
-
-    def close(self) -> None:
-        """Wait for the one at work; what has not begun is done by the user's next request."""
-        self._thread.shutdown(wait=True, cancel_futures=True)
 
     def _ready(self, user: str) -> None:
         try:
@@ -64,5 +88,5 @@ class Preparing:
         finally:
             with self._lock:
                 job = self._jobs.get(user)
-                if job is not None and job.running():
+                if job is not None and job.future.running():
                     del self._jobs[user]
