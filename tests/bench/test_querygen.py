@@ -1,6 +1,7 @@
 """The tables of query generation, out of a run that was written by hand."""
 
 import json
+import lzma
 from pathlib import Path
 
 import pytest
@@ -44,13 +45,22 @@ def run(folder: Path, **models: dict[str, list[str]]) -> Path:
     return folder
 
 
+def test_a_packed_run_is_read_too(tmp_path: Path) -> None:
+    folder = run(tmp_path / "run", sft=LINES)
+    plain = bench.read_runs([folder])
+    file = folder / "queries.jsonl"
+    file.with_name("queries.jsonl.xz").write_bytes(lzma.compress(file.read_bytes()))
+    file.unlink()
+    assert bench.read_runs([folder]) == plain
+
+
 LINES = {"1": ["book a table"], "2": ["tell the weather", ""], "3": []}
 
 
 def test_good_lines_find_more_than_the_request(searched: bench.Searched, tmp_path: Path) -> None:
     folder = run(tmp_path / "run", **{"sft": {name: ["send a mail"] for name in REQUESTS}, "align-1": LINES})
     tables = bench.tables(searched, bench.read_runs([folder]))
-    assert list(tables) == ["ToolBench, out-of-domain", "Out-of-domain, pooled"]
+    assert list(tables) == [title for title, parts in bench.TESTS.items() if ("toolbench", "ood") in parts]
     table = tables["ToolBench, out-of-domain"]
     assert table.rows == ("utterance", "SFT", "alignment")
     found = {row: table.cell(row, "mmrr@11").interval.mean for row in table.rows}

@@ -1,5 +1,6 @@
 """The data in the package: whole, consistent, and the same as what it was copied from."""
 
+import gzip
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -65,12 +66,13 @@ def test_queries_lie_close_together(persona: Persona) -> None:
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the data the package was made from is not beside it")
 @pytest.mark.parametrize(
     ("name", "source"),
-    [("personas", "personas"), ("pairs.jsonl", "pairs/pairs.jsonl"), ("toolbox.yaml", "toolbox.yaml")],
+    [("personas", "personas"), ("pairs.jsonl.gz", "pairs/pairs.jsonl"), ("toolbox.yaml", "toolbox.yaml")],
 )
 def test_the_package_holds_the_shared_data(name: str, source: str) -> None:
     ours, theirs = asset(name), SHARED / source
     if ours.is_file():
-        assert ours.read_bytes() == theirs.read_bytes()
+        held = ours.read_bytes()
+        assert (gzip.decompress(held) if ours.suffix == ".gz" else held) == theirs.read_bytes()
         return
     names = sorted(file.name for file in ours.glob("*.json"))
     assert names == sorted(file.name for file in theirs.glob("*.json"))

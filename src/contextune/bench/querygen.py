@@ -4,6 +4,8 @@ A run of `contextune.train.querygen` keeps what its models wrote; here it is sea
 """
 
 import json
+import lzma
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +32,8 @@ METRICS = ("mmrr@11", "map", "recall@3", "recall@5", "recall@11")
 TESTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "ToolBench, in-domain": (("toolbench", "id_test"),),
     "ToolBench, out-of-domain": (("toolbench", "ood"),),
-    "Out-of-domain, pooled": (("toolbench", "ood"), ("wide", "ood"), ("metatool", "ood")),
+    "ToolBench, out-of-domain, with what the filter left out": (("toolbench", "ood"), ("wide", "ood")),
+    "Out-of-domain, with MetaTool": (("toolbench", "ood"), ("wide", "ood"), ("metatool", "ood")),
     "ToolLens": (("toollens", "test"),),
 }
 """What is judged: sets and parts of the data."""
@@ -66,8 +69,7 @@ def read_runs(folders: Sequence[Path]) -> list[Written]:
     found: dict[tuple[str, str], Written] = {}
     for folder in folders:
         try:
-            rows = (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-            for row in map(json.loads, rows):
+            for row in map(json.loads, _lines(folder / "queries.jsonl")):
                 lines = {str(key): tuple(map(str, value)) for key, value in row["lines"].items()}
                 found[row["model"], row["set"]] = Written(row["model"], row["set"], lines)
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -75,6 +77,14 @@ def read_runs(folders: Sequence[Path]) -> list[Written]:
                 f"{folder}: no run of query generation: {error}; contextune.train.querygen makes one"
             ) from None
     return list(found.values())
+
+
+def _lines(file: Path) -> list[str]:
+    """Of a file, or of the same file packed."""
+    packed = file.with_name(f"{file.name}.xz")
+    if packed.exists():
+        return lzma.decompress(packed.read_bytes()).decode().splitlines()
+    return file.read_text(encoding="utf-8").splitlines()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +213,7 @@ def tables(
 
 def _titles(models: Sequence[str]) -> dict[str, str]:
     """How models are called in a table: the last iteration of alignment stands for the method."""
-    aligned = [model for model in models if model.startswith("align-")]
+    aligned = [model for model in models if re.fullmatch(r"align-\d+", model)]
     return {model: "SFT" if model == "sft" else model for model in models} | (
         {aligned[-1]: "alignment"} if aligned else {}
     )

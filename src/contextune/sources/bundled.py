@@ -26,12 +26,12 @@ def training_personas() -> list[Persona]:
 
 def bundled_pairs() -> list[Pair]:
     """The training pairs in the package."""
-    return list(read_pairs(asset("pairs.jsonl")))
+    return list(read_pairs(asset("pairs.jsonl.gz")))
 
 
 def training_pairs() -> list[Pair]:
     """More pairs in the package, by other hands."""
-    return list(read_pairs(asset("training/pairs.jsonl")))
+    return list(read_pairs(asset("training/pairs.jsonl.gz")))
 
 
 class PlainRequest(NamedTuple):

@@ -1,5 +1,6 @@
 """Implicit requests with the items they need, a near miss, and the call that serves them: training pairs."""
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,18 +44,18 @@ class Pair(_Frozen):
 
 
 def read_pairs(file: Path) -> Iterator[Pair]:
-    """The pairs of a JSONL file; a bad line is refused with its number, field and reason."""
+    """The pairs of a JSONL file, plain or packed; a bad line is refused with its number, field and reason."""
     try:
-        lines = file.open("rb")
+        data = file.read_bytes()
+        lines = (gzip.decompress(data) if file.suffix == ".gz" else data).splitlines()
     except OSError as error:
-        raise InvalidDataError(f"{file}: cannot be read: {error.strerror}") from None
-    with lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                yield Pair.model_validate(json.loads(line.decode()))
-            except ValidationError as error:
-                fault = error.errors(include_url=False, include_input=False)[0]
-                where = "".join(f"{step}." for step in fault["loc"]).removesuffix(".") or "the line"
-                raise InvalidDataError(f"{file}:{number}: {where}: {fault['msg']}") from None
-            except ValueError as error:
-                raise InvalidDataError(f"{file}:{number}: is not JSON in UTF-8: {error}") from None
+        raise InvalidDataError(f"{file}: cannot be read: {error.strerror or error}") from None
+    for number, line in enumerate(lines, 1):
+        try:
+            yield Pair.model_validate(json.loads(line.decode()))
+        except ValidationError as error:
+            fault = error.errors(include_url=False, include_input=False)[0]
+            where = "".join(f"{step}." for step in fault["loc"]).removesuffix(".") or "the line"
+            raise InvalidDataError(f"{file}:{number}: {where}: {fault['msg']}") from None
+        except ValueError as error:
+            raise InvalidDataError(f"{file}:{number}: is not JSON in UTF-8: {error}") from None
