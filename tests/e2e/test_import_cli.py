@@ -264,8 +264,10 @@ def test_what_is_of_no_use_is_said(
 def test_nothing_that_can_be_read_is_told_by_the_exit_status(
     tmp_path: Path, here: Callable[..., Result]
 ) -> None:
-    (tmp_path / "photo\x1b[2J.jpg").write_bytes(b"\xff\xd8")
-    result = here("import", tmp_path, "--store", tmp_path / "store.db")
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "photo\x1b[2J.jpg").write_bytes(b"\xff\xd8")
+    result = here("import", folder, "--store", tmp_path / "store.db")
     assert result.exit_code == 1
     assert "no format that is known" in result.stdout
     assert "Nothing was read, 1 skipped. User: me." in result.stdout
