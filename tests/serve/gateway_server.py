@@ -65,7 +65,7 @@ async def call_tool(
         case "stroll":
             for step in range(4):
                 await context.session.report_progress(step, 4, f"step {step}")
-                await anyio.sleep(0.25)
+                await anyio.sleep(0.5)
         case "fail":
             text = types.TextContent(type="text", text="the archive is closed")
             return types.CallToolResult(content=[text], is_error=True)

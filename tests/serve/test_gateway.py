@@ -3,13 +3,8 @@
 import asyncio
 import json
 import os
-import signal
 import socket
-import subprocess
-import sys
-import time
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,61 +12,34 @@ from typing import Any
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
-from mcp_types import CallToolResult, TextContent, Tool
+from mcp_types import CallToolResult, Tool
 from tests.conftest import WordEmbedder
+from tests.serve.gateway_talk import (
+    alive,
+    call,
+    catalog,
+    client_of,
+    entry,
+    quick,
+    search,
+    starts,
+    text,
+)
 
 from contextune.embed import Embedder
-from contextune.errors import InvalidDataError
+from contextune.errors import InvalidDataError, PlanError
 from contextune.serve import gateway_line
 from contextune.serve.gateway import WITHIN, Gateway, Person
-from contextune.serve.mcp import mcp_server
+from contextune.serve.gateway_check import check_arguments
 from contextune.store import SQLiteStore
-from contextune.tools.shelf import Shelf
+from contextune.types import Tool as ToolOf
 from contextune.types import User
-
-SERVER = Path(__file__).with_name("gateway_server.py")
-QUICK = Path(__file__).with_name("gateway_plain.py")
-PLAIN = Path(__file__).parents[1] / "tools" / "servers" / "plain.py"
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(gateway_line, "QUIET", 0.0)  # however slow the machine, servers are asked first
     return tmp_path
-
-
-def entry(folder: Path, name: str, count: int = 0, script: Path = SERVER) -> dict[str, Any]:
-    return {"command": sys.executable, "args": [str(script), name, str(count), str(folder)]}
-
-
-def quick(folder: Path, name: str, count: int = 0) -> dict[str, Any]:
-    return entry(folder, name, count, QUICK)
-
-
-def catalog(**servers: dict[str, Any]) -> dict[str, Any]:
-    return {"mcpServers": servers}
-
-
-@asynccontextmanager
-async def client_of(gateway: Gateway, user: str | None = None) -> AsyncGenerator[Client]:
-    async with Client(mcp_server(user, gateway=gateway)) as client:
-        yield client
-
-
-async def search(client: Client, query: str, k: int = 5) -> dict[str, Any]:
-    found = await client.call_tool("search_tools", {"query": query, "k": k})
-    assert not found.is_error, found.content
-    assert isinstance(found.content[0], TextContent)
-    assert json.loads(found.content[0].text) == found.structured_content
-    return found.structured_content
-
-
-async def call(client: Client, name: str, **arguments: Any) -> CallToolResult:
-    return await client.call_tool("call_tool", {"name": name, "arguments": arguments})
-
-
-def text(result: CallToolResult) -> str:
-    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
 class Talk:
@@ -104,19 +72,6 @@ def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
         yield Talk(portal, client)
 
 
-def starts(folder: Path, name: str) -> list[int]:
-    file = folder / f"{name}.starts"
-    return [int(line) for line in file.read_text().split()] if file.exists() else []
-
-
-def alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def test_two_servers_with_hundreds_of_tools(folder: Path, word_embedder: Embedder) -> None:
     servers = catalog(north=quick(folder, "north", 200), süd=quick(folder, "süd", 150))
 
@@ -129,6 +84,9 @@ def test_two_servers_with_hundreds_of_tools(folder: Path, word_embedder: Embedde
             for server in ("north", "süd"):
                 painted = await call(client, f"{server}/paint_violin", how="red")
                 assert text(painted) == f"{server}: paint_violin"
+            many = [(f"{one}/say", str(number)) for number in range(20) for one in ("north", "süd")]
+            said = await asyncio.gather(*(call(client, name, text=word) for name, word in many))
+            assert [text(one) for one in said] == [f"{name.split('/')[0]}: {word}" for name, word in many]
             both = await call(client, "paint_violin", how="red")
             assert both.is_error
             assert "say which of 'north/paint_violin', 'süd/paint_violin'" in text(both)
@@ -188,6 +146,20 @@ def test_wrong_calls_are_told_and_nothing_is_called(talk: Talk) -> None:
     assert (empty.is_error, "no text" in text(empty)) == (True, True)
 
 
+def test_arguments_are_checked_without_asking_the_network() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        nobody.setblocking(False)
+        away = {"$ref": f"http://127.0.0.1:{nobody.getsockname()[1]}/schema.json"}
+        check_arguments(ToolOf("a", "", parameters={"properties": {"x": away}}), {"x": 1})
+        with pytest.raises(BlockingIOError):
+            nobody.accept()
+    free = ToolOf("a", "", parameters={"type": "object"})
+    check_arguments(free, {"whatever": ["is", "given"]})
+    closed = ToolOf("a", "", "s", {"additionalProperties": False, "properties": {"x": {"enum": [1, 2]}}})
+    with pytest.raises(PlanError, match=r"'s/a' was not called: .*'y' was unexpected.*x: 3 is not one of"):
+        check_arguments(closed, {"y": 1, "x": 3})
+
+
 def test_a_prompt_stays_as_small_as_it_is(folder: Path, word_embedder: Embedder) -> None:
     async def listed(count: int) -> bytes:
         servers = catalog(a=quick(folder, "a", count))
@@ -201,73 +173,6 @@ def test_a_prompt_stays_as_small_as_it_is(folder: Path, word_embedder: Embedder)
     assert len(many) < 3000
 
 
-def test_a_server_that_dies_is_started_again(folder: Path, word_embedder: Embedder) -> None:
-    async def talk() -> None:
-        async with client_of(Gateway(catalog(a=quick(folder, "a")), embedder=word_embedder)) as client:
-            died = await call(client, "die")
-            assert died.is_error
-            assert "broke off" in text(died)
-            assert "not known" in text(died)
-            again = await call(client, "say", text="hello")
-            assert again.structured_content["said"] == "hello"
-            assert len(starts(folder, "a")) == 2
-            os.kill(starts(folder, "a")[-1], signal.SIGKILL)  # and one that dies while nobody calls it
-            again = await call(client, "say", text="still there?")
-            assert again.structured_content["by"] == starts(folder, "a")[-1]
-            assert len(starts(folder, "a")) == 3
-
-    asyncio.run(talk())
-
-
-def test_a_server_that_never_answers(folder: Path, word_embedder: Embedder) -> None:
-    gateway = Gateway(catalog(a=entry(folder, "a")), embedder=word_embedder, timeout=20.0)
-
-    async def talk() -> None:
-        line = gateway._lines["a"]  # pyright: ignore[reportPrivateUsage]  # to start takes longer than to answer
-        async with client_of(gateway) as client:
-            await search(client, "greeting")
-            line._timeout = 0.6  # pyright: ignore[reportPrivateUsage]
-            waited = await call(client, "wait")
-            assert waited.is_error
-            assert "did not answer within 0.6 seconds" in text(waited)
-            line._timeout = 20.0  # pyright: ignore[reportPrivateUsage]
-            assert not (await call(client, "say", text="awake?")).is_error
-            line._timeout = 0.6  # pyright: ignore[reportPrivateUsage]
-            told: list[float] = []
-
-            async def hear(progress: float, total: float | None, message: str | None) -> None:
-                told.append(progress)
-
-            strolled = await client.call_tool(
-                "call_tool", {"name": "stroll"}, progress_callback=hear
-            )  # longer than that, but it says how far it is
-            assert not strolled.is_error
-            assert told == [0, 1, 2, 3]
-
-    asyncio.run(talk())
-
-
-def test_a_call_that_is_cancelled_is_cancelled_at_its_server(folder: Path, word_embedder: Embedder) -> None:
-    async def talk() -> None:
-        async with client_of(Gateway(catalog(a=entry(folder, "a")), embedder=word_embedder)) as client:
-            waiting = asyncio.create_task(call(client, "wait"))
-            await until(folder / "a.waiting")
-            said = await call(client, "say", text="beside it")  # calls do not wait for each other
-            assert not said.is_error
-            waiting.cancel()
-            await until(folder / "a.cancelled")
-            assert not (await call(client, "say", text="after it")).is_error
-            assert len(starts(folder, "a")) == 1
-
-    asyncio.run(talk())
-
-
-async def until(file: Path) -> None:
-    async with asyncio.timeout(20):
-        while not file.exists():
-            await asyncio.sleep(0.02)
-
-
 def test_new_tools_are_found(folder: Path, word_embedder: Embedder) -> None:
     async def talk() -> None:
         async with client_of(Gateway(catalog(a=entry(folder, "a")), embedder=word_embedder)) as client:
@@ -278,99 +183,6 @@ def test_new_tools_are_found(folder: Path, word_embedder: Embedder) -> None:
                 while (await search(client, "peel potatoes"))["tools"][0]["name"] != "a/peel_potatoes":
                     await asyncio.sleep(0.02)
             assert text(await call(client, "peel_potatoes")) == "a: peel_potatoes"
-
-    asyncio.run(talk())
-
-
-def test_servers_that_cannot_be_reached_are_named_and_the_rest_is_searched(
-    folder: Path, word_embedder: Embedder
-) -> None:
-    servers = catalog(
-        a=quick(folder, "a"),
-        dead={"command": sys.executable, "args": [str(PLAIN), "dead"]},
-        silent={"command": sys.executable, "args": [str(PLAIN), "silent"]},
-        off={**quick(folder, "off"), "disabled": True},
-    )
-    gateway = Gateway(servers, embedder=word_embedder, timeout=5.0)
-    gateway._lines["silent"]._timeout = 0.5  # pyright: ignore[reportPrivateUsage]  # the others may take longer
-    assert [one.name for one in gateway.refused] == ["off"]
-
-    async def talk() -> None:
-        async with client_of(gateway) as client:
-            found = await search(client, "greeting")
-            assert found["tools"][0]["name"] == "a/say"
-            assert "the server 'dead' ended before it had answered" in found["note"]
-            assert "the server 'silent' did not answer within 0.5 seconds" in found["note"]
-            assert "SECRET" not in found["note"]
-
-    asyncio.run(talk())
-
-
-def test_servers_whose_tools_are_known_are_started_when_they_are_called(
-    folder: Path, word_embedder: Embedder
-) -> None:
-    servers = catalog(a=quick(folder, "a", 10), b=quick(folder, "b", 10))
-
-    async def talk(query: str, *, called: str = "") -> str:
-        with Shelf(folder / "shelf.db") as shelf:
-            gateway = Gateway(servers, embedder=word_embedder, shelf=shelf)
-            async with client_of(gateway) as client:
-                name = (await search(client, query))["tools"][0]["name"]
-                if called:
-                    assert not (await call(client, called, text="x")).is_error
-                return name
-
-    asyncio.run(talk("greeting"))
-    assert (len(starts(folder, "a")), len(starts(folder, "b"))) == (1, 1)
-    assert asyncio.run(talk("greeting")).endswith("/say")
-    assert (len(starts(folder, "a")), len(starts(folder, "b"))) == (1, 1)
-    asyncio.run(talk("greeting", called="b/say"))
-    assert (len(starts(folder, "a")), len(starts(folder, "b"))) == (1, 2)
-    servers["mcpServers"]["a"]["args"][2] = "20"  # started in another way, it may offer something else
-    asyncio.run(talk("greeting"))
-    assert (len(starts(folder, "a")), len(starts(folder, "b"))) == (2, 2)
-
-
-@pytest.fixture
-def running(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]], int]]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    processes = [start(folder, port)]
-    yield f"http://127.0.0.1:{port}/mcp", processes, port
-    for process in processes:
-        process.kill()
-        process.wait()
-
-
-def start(folder: Path, port: int) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen([sys.executable, SERVER, "web", "5", folder, str(port)])
-    for _ in range(600):
-        with socket.socket() as line:
-            if line.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.05)
-    return process
-
-
-def test_a_server_over_http_beside_one_over_stdio(
-    folder: Path, running: tuple[str, list[subprocess.Popen[bytes]], int], word_embedder: Embedder
-) -> None:
-    url, processes, port = running
-    servers = catalog(web={"type": "http", "url": url}, local=entry(folder, "local"))
-
-    async def talk() -> None:
-        async with client_of(Gateway(servers, embedder=word_embedder)) as client:
-            names = {tool["name"] for tool in (await search(client, "repeat a greeting"))["tools"]}
-            assert {"web/say", "local/say"} <= names
-            assert text(await call(client, "web/say", text="hello")) == "web: hello"
-            processes[0].kill()
-            processes[0].wait()
-            gone = await call(client, "web/say", text="anybody?")
-            assert gone.is_error
-            assert "the server 'web' cannot be reached" in text(gone)
-            processes.append(start(folder, port))
-            assert text(await call(client, "web/say", text="back")) == "web: back"
 
     asyncio.run(talk())
 

@@ -24,7 +24,7 @@ from contextune.cli import app
 from contextune.embed import Embedder
 from contextune.errors import ContextuneError, InvalidRequestError, MissingExtraError
 from contextune.serve.mcp import mcp_server
-from contextune.serve.mcp_http import http_app
+from contextune.serve.mcp_http import address, http_app, listen
 from contextune.serve.mcp_ready import Heed, Ready
 from contextune.sources import asset, load_persona, read_persona
 from contextune.store import SQLiteStore
@@ -277,13 +277,14 @@ def url(home: Path) -> Iterator[str]:
 
 def test_over_http_with_the_token_and_not_without(home: Path, url: str) -> None:
     async def talk() -> None:
-        async with (
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
-        ):
-            assert len((await client.list_tools()).tools) == 5
-            said = await client.call_tool("call_tool", {"name": "say", "arguments": {"text": "olá 你好"}})
-            assert text(said) == "hall: olá 你好"
+        for mode in ("auto", "legacy"):  # the protocol of 2026-07-28, and that of 2025-11-25
+            async with (
+                httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as http,
+                Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+            ):
+                assert len((await client.list_tools()).tools) == 5
+                said = await client.call_tool("call_tool", {"name": "say", "arguments": {"text": "olá 你好"}})
+                assert text(said) == "hall: olá 你好"
         async with httpx2.AsyncClient() as http:
             for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": TOKEN}):
                 answer = await http.post(
@@ -303,6 +304,15 @@ def test_a_token_that_can_be_guessed(store: SQLiteStore) -> None:
     for token in ("short", "with a space in the middle", "not-ascii-ação-não-serve"):
         with pytest.raises(InvalidRequestError, match="16 or more"):
             http_app(server, token)
+
+
+def test_a_port_that_is_taken() -> None:
+    with listen("127.0.0.1", 0) as taken:
+        with pytest.raises(ContextuneError, match="choose another --port"):
+            listen("127.0.0.1", taken.getsockname()[1])
+        assert address("127.0.0.1", taken) == f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+    with pytest.raises(ContextuneError, match="choose another --port"):
+        listen("127.0.0.1", 70_000)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def mcp(
     ] = 30.0,
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of stdio.")] = False,
     host: Annotated[str, typer.Option(help="Where to listen, with --http.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="On which port, with --http.")] = 8765,
+    port: Annotated[int, typer.Option(help="On which port, with --http; 0 takes a free one.")] = 8765,
     token: Annotated[
         str | None,
         typer.Option(
@@ -139,10 +139,11 @@ def _serve_stdio(server: "Server[Any]") -> None:
 def _serve_http(server: "Server[Any]", token: str | None, host: str, port: int) -> None:
     import anyio
 
-    from contextune.serve.mcp_http import address, serve_http
+    from contextune.serve.mcp_http import address, listen, serve_http
 
     given = token or secrets.token_urlsafe(24)
-    show.err.print(f"Serving MCP at {address(host, port)}", markup=False, highlight=False)
-    if not token:
-        show.err.print(f"Authorization: Bearer {given}", markup=False, highlight=False, soft_wrap=True)
-    anyio.run(serve_http, server, given, host, port)
+    with listen(host, port) as listening:
+        show.err.print(f"Serving MCP at {address(host, listening)}", markup=False, highlight=False)
+        if not token:
+            show.err.print(f"Authorization: Bearer {given}", markup=False, highlight=False, soft_wrap=True)
+        anyio.run(serve_http, server, given, host, listening)

@@ -26,7 +26,7 @@ from contextune.serve.gateway_shelf import keep_tools, kept_tools
 from contextune.serve.mcp_ready import Heed
 from contextune.store import Store
 from contextune.tools import Catalog, Found, Loaded, ToolRetriever
-from contextune.tools.loaders.mcp import TIMEOUT, as_servers, check_installed
+from contextune.tools.loaders.mcp import TIMEOUT, as_servers, check_installed, is_url
 from contextune.tools.shelf import Shelf
 from contextune.types import Feedback, Request, Tool
 
@@ -39,6 +39,8 @@ WITHIN = "CONTEXTUNE_GATEWAY"
 """The environment variable in which servers are told which catalogues they are started from."""
 _AGAIN = 60.0
 """Seconds after which a server that could not be asked for its tools is asked again."""
+_LATE = 15.0
+"""Seconds after which servers that still have not said what they offer are no longer waited for."""
 _PATIENCE = 10.0
 """Seconds that servers have to end."""
 _REMEMBERED = 1000
@@ -55,7 +57,7 @@ class Person:
 
 
 class Gateway:
-    """The servers of an `mcp.json`, or of what stands in one; to be used in an `async with` block.
+    """The servers of an `mcp.json`, of what stands in one, or at a URL; for an `async with` block.
 
     A server is started when one of its tools is called, or when nothing is known of its tools yet.
     """
@@ -71,9 +73,10 @@ class Gateway:
     ) -> None:
         """`shelf` keeps tools and their vectors from one run to the next; without it all are asked anew."""
         check_installed()
-        servers, self.refused = as_servers(catalog)
-        if not servers:
+        found, self.refused = as_servers(catalog)
+        if not found:
             raise InvalidDataError("there is no server that could be used: name some under `mcpServers`")
+        servers = [replace(server, name=server.called) for server in found]
         within = _within(catalog)
         self._servers = {
             server.name: replace(server, env={**server.env, WITHIN: within}) if server.command else server
@@ -89,6 +92,8 @@ class Gateway:
         self._tools: dict[str, tuple[Tool, ...]] = kept_tools(shelf, servers) if shelf else {}
         self._new: set[str] = set()
         self._failed: dict[str, tuple[float, str]] = {}
+        self._knowing: dict[str, asyncio.Task[None]] = {}
+        self._since = 0.0
         self._catalog: Catalog | None = None
         self._index: ToolRetriever | None = None
         self._tuner: Tuner | None = None
@@ -110,22 +115,23 @@ class Gateway:
 
         self._heed.end()
         with anyio.move_on_after(_PATIENCE, shield=True):
-            if self._starting:
-                self._starting.cancel()
-                with suppress(asyncio.CancelledError, Exception):
-                    await self._starting
+            for task in (self._starting, *self._knowing.values()):
+                if task:
+                    task.cancel()
+                    with suppress(asyncio.CancelledError, Exception):
+                        await task
             await asyncio.gather(*(line.close() for line in self._lines.values()))
 
     @property
     def unreached(self) -> dict[str, str]:
         """Servers of whose tools nothing is known, and why."""
-        return {name: why for name, (_, why) in self._failed.items() if name not in self._tools}
+        starting = {name: f"the server {name!r} is still starting" for name in self._knowing}
+        failed = {name: why for name, (_, why) in self._failed.items()}
+        return {name: why for name, why in {**failed, **starting}.items() if name not in self._tools}
 
     async def search(self, query: str, k: int = 5) -> Found:
         """The best `k` tools for what is wanted, and how probable it is that any serves it."""
         index = await self._ready()
-        if not index.catalog:
-            return Found((), 0.0)
         if self._person is None or self._tuner is None:
             return await asyncio.to_thread(index.find, query, k)
         asked = Request(query, self._person.user)
@@ -150,8 +156,11 @@ class Gateway:
         Raises where nothing was called: there is no such tool, it does not take that, its server cannot
         be reached. Whether a call worked is remembered for the search that found the tool.
         """
-        await self._know_all()
-        tool = self._tool(name)
+        try:
+            tool = self._tool(name)
+        except InvalidDataError:  # so far
+            await self._know_all()
+            tool = self._tool(name)
         line = self._lines[tool.app]
         await line.open()  # what the server says of the tool now counts, not what it said last time
         tool = self._tool(tool.id)
@@ -184,20 +193,27 @@ class Gateway:
             self._catalog = self._index = None
 
     async def _know_all(self) -> None:
-        """Ask the servers, side by side, of which nothing is known; a failure is not repeated at once."""
-        now = monotonic()
-        unknown = [
-            name
-            for name in self._servers
-            if name not in self._tools and now - self._failed.get(name, (-_AGAIN, ""))[0] >= _AGAIN
-        ]
-        await asyncio.gather(*map(self._know, unknown))
+        """Ask the servers, side by side, of which nothing is known; a slow one is not waited for long.
+
+        One that fails is not asked again at once.
+        """
+        for name in self._servers:
+            failed, _ = self._failed.get(name, (None, ""))
+            late = failed is None or monotonic() - failed >= _AGAIN
+            if late and name not in self._tools and name not in self._knowing:
+                self._knowing[name] = asyncio.create_task(self._know(name))
+                self._since = monotonic()
+        if self._knowing:
+            left = self._since + _LATE - monotonic()
+            await asyncio.wait(list(self._knowing.values()), timeout=max(0.0, left))
 
     async def _know(self, name: str) -> None:
         try:
             await self._lines[name].open()
         except ContextuneError as error:
             self._failed[name] = (monotonic(), str(error))
+        finally:
+            del self._knowing[name]
 
     async def _ready(self) -> ToolRetriever:
         """The tools there are now, ready to be searched."""
@@ -239,7 +255,7 @@ class Gateway:
 def _within(catalog: str | Path | Mapping[str, Any]) -> str:
     """The catalogue and those it is started from: one that leads back to itself would start without end."""
     chain = os.environ.get(WITHIN, "")
-    if isinstance(catalog, Mapping):
+    if isinstance(catalog, Mapping) or is_url(catalog):
         return chain
     path = str(Path(catalog).resolve())
     if path in chain.split(os.pathsep):

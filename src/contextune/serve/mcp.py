@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from contextune.errors import ContextuneError, InvalidRequestError
+from contextune.errors import InvalidRequestError
 from contextune.serve.gateway import Gateway
 from contextune.serve.mcp_gateway import gateway_tools
 from contextune.serve.mcp_person import Tuned, person_tools
@@ -67,7 +67,7 @@ def mcp_server(
 
 async def _warm(user: str, tuned: Tuned) -> None:
     """Embed what is new of the user's data before the first request has to wait for it."""
-    with suppress(ContextuneError):  # the request will say it
+    with suppress(Exception):  # the request will say it
         await asyncio.to_thread((await tuned()).prepare, user)
 
 

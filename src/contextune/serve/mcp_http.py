@@ -1,10 +1,11 @@
 """MCP over streamable HTTP: for whoever has the token, and nobody else."""
 
 import hmac
+import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from contextune.errors import InvalidRequestError
+from contextune.errors import ContextuneError, InvalidRequestError
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -26,23 +27,35 @@ def http_app(server: "Server[Any]", token: str, host: str = "127.0.0.1") -> App:
     return _Guarded(server.streamable_http_app(streamable_http_path=PATH, host=host), token)
 
 
-async def serve_http(server: "Server[Any]", token: str, host: str, port: int) -> None:
+async def serve_http(server: "Server[Any]", token: str, host: str, listening: socket.socket) -> None:
     """Serve until the process is told to end."""
     import uvicorn
 
     config = uvicorn.Config(
         http_app(server, token, host),
-        host=host,
-        port=port,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=_PATIENCE,
     )
-    await uvicorn.Server(config).serve()
+    await uvicorn.Server(config).serve(sockets=[listening])
 
 
-def address(host: str, port: int) -> str:
+def listen(host: str, port: int) -> socket.socket:
+    """A port to serve at; 0 takes one that is free."""
+    try:
+        return socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=100
+        )
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ContextuneError(
+            f"cannot listen at {host!r}, port {port}: {reason}; choose another --port, or --host"
+        ) from None
+
+
+def address(host: str, listening: socket.socket) -> str:
     """What a client is given."""
+    port = listening.getsockname()[1]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
 
 

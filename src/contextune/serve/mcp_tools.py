@@ -32,6 +32,8 @@ _HINTS = {
     "open_world": "openWorldHint",
 }
 _log = logging.getLogger(__name__)
+# Where nobody set up logging, Python prints the SDK's warnings, and with them what was asked.
+logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 class Taken(BaseModel):
