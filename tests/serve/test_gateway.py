@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import socket
+import sqlite3
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,7 @@ from contextune.serve import gateway_line
 from contextune.serve.gateway import WITHIN, Gateway, Person
 from contextune.serve.gateway_check import check_arguments
 from contextune.store import SQLiteStore
+from contextune.tools.shelf import Shelf
 from contextune.types import Tool as ToolOf
 from contextune.types import User
 
@@ -210,6 +212,20 @@ def test_what_served_before_is_found_first(folder: Path, store: SQLiteStore, wor
             assert (last.request.text, last.tool, last.ok) == ("report a failure", "a/fail", False)
 
     asyncio.run(talk())
+
+
+def test_a_shelf_that_cannot_be_written_is_done_without(folder: Path, word_embedder: Embedder) -> None:
+    shelf = Shelf(folder / "shelf.db")
+    found = Gateway(catalog(a=quick(folder, "a")), embedder=word_embedder, shelf=shelf)
+    with sqlite3.connect(folder / "shelf.db") as spoiled:
+        spoiled.execute("DROP TABLE vectors")
+
+    async def talk() -> None:
+        async with client_of(found) as client:
+            assert (await search(client, "greeting"))["tools"][0]["name"] == "a/say"
+
+    asyncio.run(talk())
+    shelf.close()
 
 
 def test_a_gateway_does_not_start_itself(

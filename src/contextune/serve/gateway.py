@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from contextune.embed import Embedder
-from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError
+from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError, StoreError
 from contextune.pipeline import Tuner
 from contextune.serve.gateway_check import check_arguments
 from contextune.serve.gateway_line import Line
@@ -219,26 +219,32 @@ class Gateway:
         """The tools there are now, ready to be searched."""
         await self._know_all()
         async with self._building:
-            while self._index is None:
-                tools, new = self._all(), {name: self._tools[name] for name in self._new}
-                self._new.clear()
-                try:
-                    index = await asyncio.to_thread(self._built, tools, new)
-                except BaseException:
-                    self._new |= new.keys()
-                    raise
-                if tools == self._all():  # or else more has changed in the meantime
-                    self._index = index
-                    if self._person:
-                        self._tuner = Tuner(
-                            self._person.store, embedder=self._embedder, tools=index, progress=self._heed
-                        )
-            return self._index
+            if self._index is not None:
+                return self._index
+            tools, new = self._all(), {name: self._tools[name] for name in self._new}
+            self._new.clear()
+            try:
+                index = await asyncio.to_thread(self._built, tools, new)
+            except BaseException:
+                self._new |= new.keys()
+                raise
+            if self._person:
+                self._tuner = Tuner(
+                    self._person.store, embedder=self._embedder, tools=index, progress=self._heed
+                )
+            if tools == self._all():  # what has changed in the meantime is for the next search
+                self._index = index
+            return index
 
     def _built(self, tools: Sequence[Tool], new: Mapping[str, Sequence[Tool]]) -> ToolRetriever:
         if self._shelf:
-            keep_tools(self._shelf, self._servers, new)
-        return ToolRetriever(tools, self._embedder, shelf=self._shelf, progress=self._heed)
+            try:
+                keep_tools(self._shelf, self._servers, new)
+                return ToolRetriever(tools, self._embedder, shelf=self._shelf, progress=self._heed)
+            except StoreError as error:  # it saves time, and is needed for nothing else
+                _log.warning("what servers offer cannot be kept: %s", error)
+                self._shelf = None
+        return ToolRetriever(tools, self._embedder, progress=self._heed)
 
     async def _remember(self, tool: Tool, *, ok: bool) -> None:
         """Keep it with the search that found the tool; a call that nobody searched for says little."""
