@@ -14,8 +14,9 @@ from contextune.bench.answers import answer_files
 from contextune.cli import show
 from contextune.context import DEFAULT, METHODS
 from contextune.errors import InvalidDataError
+from contextune.llm import required_chat
 from contextune.pipeline import Tuner
-from contextune.plan import Expected, judge
+from contextune.plan import Expected, LanguagePlanner, judge
 from contextune.plan.parts import divide
 from contextune.plan.values import People
 from contextune.sources import Persona, Query, asset, load_persona, persona_files, read_persona
@@ -63,6 +64,9 @@ def ask(
     time: Time = None,
     place: Place = None,
     k: Annotated[int, typer.Option("-k", help="How many items to look at.")] = 8,
+    llm: Annotated[
+        bool, typer.Option("--llm", help="Let the language model that is configured write the call.")
+    ] = False,
     store: show.StorePath = None,
 ) -> None:
     """Print the items a request hangs on, the tools that can serve it, the call to make, and why.
@@ -72,7 +76,8 @@ def ask(
     """
     with show.open_store(store) as opened, show.progress("Embedding") as update:
         request = _request(text, show.whose(opened, user), time, place)
-        tuner = Tuner(opened, tools=bundled_toolbox(), progress=update)
+        planner = LanguagePlanner(required_chat(task="plans", progress=update)) if llm else None
+        tuner = Tuner(opened, tools=bundled_toolbox(), planner=planner, progress=update)
         reply = tuner.answer(request, k)
         steps = tuner.steps(request, k, answer=reply)
         several = steps is not None and len(steps) > 1

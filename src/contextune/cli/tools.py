@@ -16,15 +16,26 @@ from rich.text import Text
 from contextune.cli import show
 from contextune.embed import default_embedder
 from contextune.errors import ContextuneError, InvalidDataError, StoreError
+from contextune.llm import required_chat
 from contextune.store import text_digest
-from contextune.tools import Catalog, Loaded, Only, Refused, ToolRetriever, bundled_toolbox
+from contextune.tools import (
+    Catalog,
+    Loaded,
+    Only,
+    Queries,
+    QueryGenerator,
+    Refused,
+    ToolRetriever,
+    bundled_toolbox,
+    search_all,
+)
 from contextune.tools.index import ToolIndex
 from contextune.tools.loaders import load_tools, tool_json
 from contextune.tools.loaders.checks import mapping
 from contextune.tools.loaders.mcp import is_url
 from contextune.tools.memory import tool_stats
 from contextune.tools.shelf import Shelf
-from contextune.types import Tool
+from contextune.types import Progress, Tool
 
 app = typer.Typer(help="Keep a catalogue of tools, and search it.", no_args_is_help=True)
 
@@ -157,6 +168,9 @@ def search(
     text: Annotated[str, typer.Argument(help="What the user says.")],
     k: Annotated[int, typer.Option("-k", help="How many tools to show.")] = 10,
     server: OnServer = None,
+    querygen: Annotated[
+        bool, typer.Option("--querygen", help="Let the configured language model write what to search for.")
+    ] = False,
     catalog: CatalogPath = None,
 ) -> None:
     """Print the tools that can serve a request, best first."""
@@ -165,13 +179,22 @@ def search(
         if not tools:
             raise InvalidDataError("the catalogue is empty: contextune tools add …")
         only = Only(servers=[server]) if _of_server(tools, server) and server is not None else None
-        found = ToolRetriever(tools, shelf=shelf, progress=update).search(text, k, only=only)
+        retriever = ToolRetriever(tools, shelf=shelf, progress=update)
+        queries = _queries(text, progress=update) if querygen else Queries(text, (), (text,))
+        found = search_all(retriever, queries, k, only=only).hits
+    for line in queries.generated:
+        show.out.print(_text(f"searched for: {line}"), soft_wrap=True)
     rows: list[tuple[str, ...]] = []
     for rank, hit in enumerate(found, 1):
         also, why = ", ".join(_also_on(tools, hit.thing)), "; ".join(hit.reasons)
         rows.append((str(rank), f"{hit.score:.3f}", hit.thing.id, _brief(hit.thing), also, why))
     columns = ("", "score", "tool", "what it does", "also on", "why")
     show.out.print(_table(columns, rows, title=f"“{text}”"))
+
+
+def _queries(text: str, *, progress: Progress) -> Queries:
+    """The request, and what a language model makes of it."""
+    return QueryGenerator(required_chat(progress=progress), request_first=True).queries(text)
 
 
 def _bundled() -> Loaded:
