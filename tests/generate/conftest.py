@@ -23,9 +23,9 @@ def meter() -> Meter:
 @pytest.fixture
 def scribe_of(author: Author, meter: Meter) -> Callable[[Path], Scribe]:
     """A new scribe each time, as a new run has one, that remembers in a folder."""
+    chat = MeteredEndpoint("author", meter, base_url=author.url, api_key="key", retries=2)
 
     def make(folder: Path) -> Scribe:
-        chat = MeteredEndpoint("author", meter, base_url=author.url, api_key="key", retries=2)
         return Scribe(chat, folder / ".answers")
 
     return make

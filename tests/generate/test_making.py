@@ -12,9 +12,13 @@ from tests.generate.author import Author, keep, said, wanted
 from contextune.errors import InvalidDataError, LanguageModelError
 from contextune.generate import Meter, Scribe, check_files, diversity, make_personas, make_queries
 from contextune.generate.files import ANSWERS
+from contextune.generate.people import add_items, make_person
+from contextune.generate.person_rules import item_faults, user_faults
 from contextune.generate.quotas import item_counts, kinds, query_count
+from contextune.generate.seen import Seen
+from contextune.generate.traits import traits
 from contextune.llm import EndpointChat
-from contextune.sources import load_persona, read_personas
+from contextune.sources import Persona, load_persona, read_personas
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
 
@@ -143,6 +147,82 @@ def test_a_persona_without_use_is_left_out_and_the_next_run_asks_anew(
     author.spoil = keep
     assert len(make_personas(scribe_of(tmp_path), tmp_path, 1).personas) == 1
     assert author.parts["person"] == 1
+
+
+@pytest.mark.parametrize(
+    ("app", "change", "why"),
+    [
+        ("Calendar", {"end_time": "2020-01-01T10:00"}, "items[0].end_time: is not after the start"),
+        ("Calendar", {"start_time": "2024-02-31T10:00"}, "items: a time cannot be"),
+        ("Calendar", {"place": "moon"}, "items[0].place: 'moon' is none of club, commute, harbour, home"),
+        ("Calendar", {"organizer": "me@corme.es"}, "items[0].organizer: 'me@corme.es' does not end in"),
+        ("Mail", {"date": "2020-01-01T10:00"}, "items[0]: is to be made in the 15 days before now"),
+        (
+            "Mail",
+            {"use": [{"when": "night", "where": "moon", "times": 1}]},
+            "items[0].use: 'moon' is none of",
+        ),
+        ("PhoneCall", {"contact": "Nobody"}, "items[0].contact: 'Nobody' is none of"),
+        ("Google", {"query": " "}, "items[0].query: is empty"),
+    ],
+)
+def test_an_item_that_breaks_a_rule_is_written_again(
+    author: Author, scribe_of: ScribeOf, tmp_path: Path, app: str, change: dict[str, Any], why: str
+) -> None:
+    given = traits(0)
+    person = make_person(scribe_of(tmp_path), "p1", given, Seen(alike=1.0))
+
+    def spoil(_: str, answer: dict[str, Any], count: int) -> dict[str, Any] | None:
+        bad, *rest = answer["items"]
+        return {"items": [{**bad, **change}, *rest]} if count == 1 else None
+
+    author.spoil = spoil
+    made = add_items(scribe_of(tmp_path), Persona(person.user, (), {}, ()), person, app, 3)
+    assert [item.app for item in made.items] == [app] * 3
+    assert f"- {why}" in author.asked[-1]["messages"][-1]["content"]
+    assert list(item_faults(made)) == []
+
+
+def test_items_that_say_the_same(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
+    person = make_person(scribe_of(tmp_path), "p1", traits(0), Seen(alike=1.0))
+
+    def twice(_: str, answer: dict[str, Any], count: int) -> dict[str, Any] | None:
+        first, _second, *rest = answer["items"]
+        return {"items": [first, first, *rest]} if count == 1 else None
+
+    author.spoil = twice
+    made = add_items(scribe_of(tmp_path), Persona(person.user, (), {}, ()), person, "Music", 3)
+    assert len({item.title for item in made.items}) == 3
+    assert "items[1]: has the same title as another" in author.asked[-1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (
+            {"places": [{"name": "work", "latitude": 1, "longitude": 2}] * 4},
+            "places: each has a name of its own",
+        ),
+        (
+            {"places": [{"name": name, "latitude": 99, "longitude": 2} for name in ("home", "a", "b", "c")]},
+            "places: (99.0, 2.0) is no coordinate",
+        ),
+        ({"profession": ""}, "profile.profession: is missing"),
+        ({"contacts": []}, "contacts: at least 3 have a phone number"),
+    ],
+)
+def test_a_person_that_breaks_a_rule_is_invented_again(
+    author: Author, scribe_of: ScribeOf, tmp_path: Path, change: dict[str, Any], why: str
+) -> None:
+    def spoil(_: str, answer: dict[str, Any], count: int) -> dict[str, Any] | None:
+        contacts = [{**contact, "phone": None} for contact in answer["contacts"]]
+        bad = {**answer, **change}
+        return ({**bad, "contacts": contacts} if not bad["contacts"] else bad) if count == 1 else None
+
+    author.spoil = spoil
+    person = make_person(scribe_of(tmp_path), "p1", traits(0), Seen(alike=1.0))
+    assert f"- {why}" in author.asked[-1]["messages"][-1]["content"]
+    assert list(user_faults(person.user)) == []
 
 
 def request(author: Author, place: int = -1) -> str:

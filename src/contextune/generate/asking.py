@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Event
@@ -58,7 +58,15 @@ class Scribe:
 
         `filed` is the name under which answers are remembered. `exact` takes the likeliest words.
         """
-        digest = sha256(json.dumps([self._chat.name, [one.content for one in messages], schema]).encode())
+        asked = [
+            self._chat.name,
+            [one.content for one in messages],
+            schema,
+            most,
+            exact,
+            asdict(self._sampling),
+        ]
+        digest = sha256(json.dumps(asked).encode())
         kept = self._right.get(filed, digest.hexdigest())
         if kept is not None and not list(check(json.loads(kept))):
             return json.loads(kept)

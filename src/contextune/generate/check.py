@@ -8,11 +8,11 @@ from pathlib import Path
 
 from contextune.errors import InvalidDataError
 from contextune.generate.faults import Fault, Lines
+from contextune.generate.files import bundled_tools
 from contextune.generate.person_rules import item_faults, user_faults
 from contextune.generate.query_rules import query_faults
 from contextune.search import words
 from contextune.sources import Persona, persona_files, read_persona
-from contextune.tools.toolbox import bundled_toolbox
 from contextune.types import Progress, Tool
 
 _PARTS = "id|profile|places|contacts|items|queries"
@@ -50,7 +50,7 @@ def check_files(
     paths: Sequence[Path], toolbox: Sequence[Tool] | None = None, *, progress: Progress | None = None
 ) -> Checked:
     """Check persona files, and folders of them, against the bundled toolbox or another."""
-    tools = {tool.name: tool for tool in (bundled_toolbox() if toolbox is None else toolbox)}
+    tools = {tool.name: tool for tool in (bundled_tools() if toolbox is None else toolbox)}
     files = list(dict.fromkeys(chain.from_iterable(persona_files(p) if p.is_dir() else [p] for p in paths)))
     personas: list[Persona] = []
     faults: list[Found] = []

@@ -1,11 +1,14 @@
 """What is made, as files: written whole or not at all, so that a run that is broken off leaves no halves."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from contextune.errors import InvalidDataError
 from contextune.sources import Persona, parse_persona, persona_json, read_persona
+from contextune.tools.toolbox import bundled_toolbox
+from contextune.types import Tool
 
 ANSWERS = ".answers"
 """The folder, within that of what is made, in which answers are remembered."""
@@ -33,13 +36,19 @@ def write_persona(folder: Path, persona: Persona) -> Path:
 
 def persona_text(data: dict[str, Any]) -> str:
     """A persona as JSON with a line for each contact, item and query, as people read it."""
-    parts = [f'"{name}": {_lines(value)}' for name, value in data.items()]
+    parts = [f"{_line(name)}: {_lines(value)}" for name, value in data.items()]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def read_made(folder: Path) -> list[Persona]:
     """The personas that are in a folder already; none, if there is no such folder yet."""
     return [read_persona(file) for file in sorted(folder.glob("*.json"))] if folder.is_dir() else []
+
+
+@cache
+def bundled_tools() -> tuple[Tool, ...]:
+    """The toolbox in the package, read once."""
+    return tuple(bundled_toolbox())
 
 
 def _lines(value: object) -> str:

@@ -1,7 +1,7 @@
 """Words that give a request away: rare ones that it shares with the item it is to be found without."""
 
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 
 from contextune.plan.priors import CommonWords
 from contextune.search import words
@@ -25,14 +25,19 @@ def common_words() -> CommonWords:
 def leaks(persona: Persona, query: Query) -> dict[str, list[str]]:
     """The words by which a search by words would find what the request needs, by item."""
     common = common_words().counts
-    stands_in = Counter(word for item in persona.items for word in set(words(item.text)))
+    stands_in = Counter(word for item in persona.items for word in _words(item.text))
     said = {word for word in words(query.text) if word not in common and not word.isdigit()}
     said = {word for word in said if stands_in[word] <= _RARE}
     found: dict[str, list[str]] = {}
     for item in persona.items:
         if (query.gold.relevant or {}).get(item.id, 0) < 2:
             continue  # what only helps may well be named
-        shared = said & set(words(item.text))
-        if said & set(words(item.title)) or len(shared) >= _FEW:
+        shared = said & _words(item.text)
+        if said & _words(item.title) or len(shared) >= _FEW:
             found[item.id] = sorted(shared)
     return found
+
+
+@lru_cache(maxsize=256)  # the items of a persona are looked at once for each query
+def _words(text: str) -> frozenset[str]:
+    return frozenset(words(text))

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from contextune.errors import InvalidDataError, LanguageModelError
 from contextune.generate.asking import Scribe, UselessError
-from contextune.generate.files import read_made, write_persona
+from contextune.generate.files import bundled_tools, read_made, write_persona
 from contextune.generate.people import known_people, make_persona
 from contextune.generate.quotas import PERSONAS, QUERIES, kinds, offered, query_count
 from contextune.generate.requests import Slots, write_queries
 from contextune.generate.seen import Seen
 from contextune.sources import Persona
-from contextune.tools.toolbox import bundled_toolbox
 from contextune.types import Progress, Tool
 
 AT_ONCE = 4
@@ -72,7 +71,7 @@ def make_queries(
     """Queries for the personas in a folder, so many each on average with those that they have already."""
     if average <= 0 or at_once < 1:
         raise InvalidDataError(f"{average} queries a persona, {at_once} at once: ask for more than 0")
-    tools = bundled_toolbox() if toolbox is None else list(toolbox)
+    tools = list(bundled_tools() if toolbox is None else toolbox)
     if len(tools) < 3:
         raise InvalidDataError(
             f"a toolbox of {len(tools)} APIs is too small: a query names the right one and two others"

@@ -127,7 +127,12 @@ def _first_fault(
         return Fault("query", f"has {len(words(query.text))} words: say it in a sentence")
     if one["kind"] != query.gold.kind:
         return Fault("kind", f"{query.gold.kind} was asked for, not {one['kind']}")
-    return next(request_faults(persona, query), None)
+    if fault := next(request_faults(persona, query), None):
+        return fault
+    apps = {item.app for item in persona.items if item.id in (query.gold.relevant or {})}
+    if query.gold.kind == "cross" and len(apps) < 2:
+        return Fault("relevant", "a cross query needs items of two applications")
+    return None
 
 
 def _completed(scribe: Scribe, persona: Persona, query: Query, tools: Sequence[Tool]) -> Query | None:
