@@ -7,6 +7,7 @@ from contextune.sources.reading import About, Found
 from contextune.types import Item, Use
 
 _FIRST_YEAR = 1995
+_SOON = timedelta(days=1)
 NO_TIME = "an entry without a time that can be read"
 
 
@@ -43,5 +44,8 @@ class Repeated:
 
 def possible(time: datetime, about: About) -> bool:
     """Whether something on record can be of this time: devices whose clock is off write 1970, or 2037."""
-    clock = about.clock(time)
-    return clock.year >= _FIRST_YEAR and clock <= about.clock(about.now) + timedelta(days=1)
+    if time.tzinfo is None or about.now.tzinfo is None:
+        time, now = about.clock(time), about.clock(about.now)
+    else:
+        now = about.now  # two instants compare as they are, which is quicker
+    return time.year >= _FIRST_YEAR and time <= now + _SOON

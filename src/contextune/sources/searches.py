@@ -1,10 +1,11 @@
 """What was searched for and watched on the web, as addresses tell: they are the same in every language."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import SplitResult, parse_qs, unquote_plus, urlsplit
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import parse_qs, unquote_plus, urlsplit
 
 from contextune.sources.html_text import tidy
 from contextune.sources.reading import iso, item_id, shortened
@@ -70,14 +71,12 @@ class Search:
 
 def search_in(url: str) -> Search | None:
     """The search that a page of results answers; None for any other page."""
-    parts = _split(url)
-    if parts is None:
+    page = _page(url)
+    if page is None:
         return None
-    host = (parts.hostname or "").lower()
-    for engine in _ENGINES:
-        found = engine.path.match(parts.path) if engine.host.fullmatch(host) else None
-        if found:
-            text = unquote_plus(found[1]) if engine.path.groups else _query(parts).get(engine.query, "")
+    for engine in _engines(page.host):
+        if found := engine.path.match(page.path):
+            text = unquote_plus(found[1]) if engine.path.groups else page.query(engine.query)
             words = shortened(tidy(text).replace("\n", " "), _MOST_QUERY)
             return Search(words, engine.site) if words else None
     return None
@@ -85,19 +84,18 @@ def search_in(url: str) -> Search | None:
 
 def video_in(url: str) -> str | None:
     """What YouTube calls the video that a page shows; None for any other page."""
-    parts = _split(url)
-    if parts is None:
+    page = _page(url)
+    if page is None:
         return None
-    host = (parts.hostname or "").lower()
-    if host == "youtu.be":
-        found = _VIDEO.match(parts.path[1:])
+    if page.host == "youtu.be":
+        found = _VIDEO.match(page.path[1:])
         return found[0] if found else None
-    if not _YOUTUBE.fullmatch(host):
+    if not _YOUTUBE.fullmatch(page.host):
         return None
-    if parts.path == "/watch":
-        name = _query(parts).get("v", "")
+    if page.path == "/watch":
+        name = page.query("v")
         return name if _VIDEO.fullmatch(name) else None
-    found = _VIDEO_PATH.match(parts.path)
+    found = _VIDEO_PATH.match(page.path)
     return found[1] if found else None
 
 
@@ -112,20 +110,35 @@ def is_url(text: str) -> bool:
     return text.startswith(("https://", "http://", "www."))
 
 
-def _split(url: str) -> SplitResult | None:
+class _Page(NamedTuple):
+    """An address in its parts."""
+
+    host: str
+    path: str
+    rest: str
+
+    def query(self, name: str) -> str:
+        """What the address says under this name, or nothing."""
+        if f"{name}=" not in self.rest:
+            return ""
+        try:
+            found = parse_qs(self.rest, max_num_fields=200)
+        except ValueError:
+            return ""
+        return found.get(name, [""])[0]
+
+
+@lru_cache(maxsize=16)  # the same address is asked about several times in a row
+def _page(url: str) -> _Page | None:
     if not url.startswith(("https://", "http://")) or len(url) > _MOST_URL:
         return None
     try:
         parts = urlsplit(url)
-        _ = parts.hostname
+        return _Page((parts.hostname or "").lower(), parts.path, parts.query)
     except ValueError:
         return None
-    return parts
 
 
-def _query(parts: SplitResult) -> Mapping[str, str]:
-    try:
-        found = parse_qs(parts.query, max_num_fields=200)
-    except ValueError:
-        return {}
-    return {name: values[0] for name, values in found.items()}
+@lru_cache(maxsize=64)
+def _engines(host: str) -> tuple[_Engine, ...]:
+    return tuple(engine for engine in _ENGINES if engine.host.fullmatch(host))
