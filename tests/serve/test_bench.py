@@ -20,7 +20,7 @@ def personas() -> list[Persona]:
 def test_many_users_at_once_get_what_is_theirs() -> None:
     told: list[int] = []
     asking = Asking(requests=50, clients=4, fresh=False)
-    load = measure(personas(), asking, users=4, progress=lambda done, _: told.append(done))
+    load = measure(personas(), asking, users=4, workers=2, progress=lambda done, _: told.append(done))
     assert (load.requests, load.users, load.failures, load.leaks) == (50, 4, 0, 0)
     assert load.items > 50
     assert 0 < load.p50 <= load.p95 <= load.p99

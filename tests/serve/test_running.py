@@ -134,6 +134,7 @@ def test_logs_hold_nothing_of_anybodys(program: Program) -> None:
     with socket.create_connection((address.hostname or "", address.port or 0), 30) as line:
         line.sendall(f"{MARK} {MARK}\r\n\r\n".encode())
         assert line.recv(100).startswith(b"HTTP/1.1 400")
+    assert MARK not in httpx.get(f"{program.url}/metrics").text
     log = program.log()
     lines = [cast("dict[str, Any]", json.loads(line)) for line in log.splitlines()]
     assert MARK not in log
@@ -209,7 +210,10 @@ def test_an_exception_is_written_without_its_words() -> None:
 
 
 def test_without_fastapi_it_says_what_to_install(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['fastapi'] = None; from contextune.cli import main; main()"
+    libraries = ["fastapi", "starlette", "uvicorn", "prometheus_client", "opentelemetry"]
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({libraries})); from contextune.cli import main; main()"
+    )
     tokens = str(tmp_path / "t")
     command = [sys.executable, "-c", code, "serve", "--store", str(tmp_path / "s.db"), "--tokens", tokens]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -5,9 +5,10 @@ request as another user. Every item is marked with its owner, and every answer i
 """
 
 import json
-import multiprocessing
 import os
 import socket
+import subprocess
+import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +28,6 @@ import numpy as np
 from contextune.embed import default_embedder
 from contextune.errors import StoreError
 from contextune.pipeline import Tuner
-from contextune.serve.run import Listening, run
 from contextune.serve.settings import Limits, Settings
 from contextune.serve.tokens import Tokens
 from contextune.sources import Persona, load_persona
@@ -36,7 +36,13 @@ from contextune.types import Item, Progress
 
 _OWNER = "belongs_to"
 """A field that no application has, so that it is in no text and changes no rank."""
-_STARTING = 180.0
+_SERVE = """
+import sys
+from contextune.serve.run import Listening, run
+from contextune.serve.settings import Settings
+run(Settings.from_json(sys.argv[1]), Listening(port=int(sys.argv[2]), workers=int(sys.argv[3])))
+"""
+_STARTING = 120.0
 """Seconds in which the service has to be there."""
 
 
@@ -206,25 +212,20 @@ def served(settings: Settings, workers: int, log: Path) -> Generator[int]:
     """The service in processes of its own; the port it listens at."""
     with socket.create_server(("127.0.0.1", 0)) as found:
         port: int = found.getsockname()[1]
-    listening = Listening(port=port, workers=workers)
-    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(settings, listening, log))
-    process.start()
+    command = [sys.executable, "-c", _SERVE, settings.to_json(), str(port), str(workers)]
+    # the lines of requests are written, as they would be, but not shown
+    with log.open("ab") as target:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=target, stderr=target)  # noqa: S603
     try:
         end = monotonic() + _STARTING
         while not all(_answers(port) for _ in range(2 * workers)):
-            if not process.is_alive() or monotonic() > end:
+            if process.poll() is not None or monotonic() > end:
                 raise StoreError(f"the service did not start: {log.read_text(encoding='utf-8')[-500:]}")
             sleep(0.1)
         yield port
     finally:
         process.terminate()
-        process.join()
-
-
-def _serve(settings: Settings, listening: Listening, log: Path) -> None:
-    with log.open("ab") as target:
-        os.dup2(target.fileno(), 2)  # the lines of requests are written, as they would be, but not shown
-    run(settings, listening)
+        process.wait()
 
 
 def _answers(port: int) -> bool:
