@@ -1,6 +1,6 @@
 """The benchmark of speed measures what it says."""
 
-from contextune.bench.latency import measure
+from contextune.bench.latency import WHOLE, measure
 from contextune.sources import bundled_personas
 
 
@@ -9,7 +9,9 @@ def test_each_method_and_size_is_measured() -> None:
     assert [(row.method, row.items) for row in results] == [
         ("bm25", 33),
         ("semantic", 33),
+        (WHOLE, 33),
         ("bm25", 80),
         ("semantic", 80),
+        (WHOLE, 80),
     ]
     assert all(0 < row.median <= row.p95 for row in results)

@@ -1,7 +1,7 @@
 """How long one request takes, embedding included, over stores of different sizes."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
@@ -14,8 +14,10 @@ from contextune.embed import default_embedder
 from contextune.pipeline import Tuner
 from contextune.sources import Persona, load_persona
 from contextune.store import SQLiteStore, Store, text_digest
+from contextune.tools import bundled_toolbox
 from contextune.types import Item, Progress, Request, User
 
+WHOLE = "context, tools and plan"
 _EMBEDDED = 1000
 """How many of the items of a large store are embedded; the rest are their copies."""
 
@@ -40,6 +42,8 @@ def measure(
 ) -> list[Latency]:
     """Each method over the personas as they are, then over users of `sizes` items put together from them.
 
+    And the whole way of a request: the learned ranking, the tools of the toolbox, and the plan.
+
     Every request is of a text not seen before, so that nothing is remembered.
     """
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "latency.db") as store:
@@ -54,20 +58,25 @@ def measure(
         results: list[Latency] = []
         for items, wanted in jobs:
             for method in methods:
-                results.append(_time(Tuner(store, method=method), method, items, wanted))
+                tuner = Tuner(store, method=method)
+                results.append(_time(tuner, tuner.context, method, items, wanted))
                 if progress:
-                    progress(len(results), len(jobs) * len(methods))
+                    progress(len(results), len(jobs) * (len(methods) + 1))
+            whole = Tuner(store, tools=bundled_toolbox())
+            results.append(_time(whole, whole.answer, WHOLE, items, wanted))
         return results
 
 
-def _time(tuner: Tuner, method: str, items: int, requests: Sequence[Request]) -> Latency:
+def _time(
+    tuner: Tuner, do: Callable[[Request], object], method: str, items: int, requests: Sequence[Request]
+) -> Latency:
     for user in {request.user for request in requests}:
         tuner.prepare(user)
-    tuner.context(Request("warm up", user=requests[0].user, time=requests[0].time))
+    do(Request("warm up", user=requests[0].user, time=requests[0].time))
     taken: list[float] = []
     for request in requests:
         start = perf_counter()
-        tuner.context(request)
+        do(request)
         taken.append((perf_counter() - start) * 1000)
     return Latency(method, items, float(np.median(taken)), float(np.percentile(taken, 95)))
 
