@@ -1,6 +1,6 @@
 """The way of a request, from top to bottom: utterance → context → tools → plan → answer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -101,6 +101,13 @@ class Tuner:
     def context(self, request: Request, k: int | None = 10) -> list[Hit[Item]]:
         """The items the request hangs on, best first: the best `k`, or with None all it may see."""
         return self._retriever.rank(request, k)
+
+    def signals(self, request: Request, k: int = 10) -> dict[str, Mapping[str, float]]:
+        """For what `context` gives, by id, how much each family of signals raised it over what is typical.
+
+        `contextune.signals.FAMILIES` says what they are. Empty where the method of ranking learns nothing.
+        """
+        return self._retriever.signals(request, k)
 
     def tools(
         self,

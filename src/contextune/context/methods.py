@@ -11,6 +11,7 @@ from contextune.context.look import Asked, look
 from contextune.context.ranker import ContextRanker
 from contextune.embed import Embedder
 from contextune.search import reciprocal_rank_fusion, similarities, top, words
+from contextune.signals import FAMILIES
 from contextune.types import Request, local_time
 
 _DEPTH = 200
@@ -34,12 +35,18 @@ class Search:
         return self.known.index
 
 
+def _none_learned(positions: Sequence[int]) -> list[Mapping[str, float]]:
+    return [{} for _ in positions]
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """Positions of items, best first, with their scores, and why some of them are where they are."""
 
     found: Sequence[tuple[int, float]]
     reasons: Callable[[Sequence[int]], Sequence[tuple[str, ...]]]
+    signals: Callable[[Sequence[int]], Sequence[Mapping[str, float]]] = _none_learned
+    """What each family of signals added to the scores of some; nothing where nothing is learned."""
 
 
 Method = Callable[[Search], Ranking]
@@ -108,11 +115,19 @@ def learned(search: Search) -> Ranking:
         rest[scene.rows] = False
         found += [(position, 0.0) for position, _ in situated(replace(search, visible=rest)).found]
 
-    def reasons(positions: Sequence[int]) -> Sequence[tuple[str, ...]]:
-        looked = np.array([number[position] for position in positions if position in number], np.intp)
-        return [*ranked.reasons(looked), *[()] * (len(positions) - len(looked))]
+    # those that were not looked at closely come last
+    def looked(positions: Sequence[int]) -> NDArray[np.intp]:
+        return np.array([number[position] for position in positions if position in number], np.intp)
 
-    return Ranking(found, reasons)
+    def reasons(positions: Sequence[int]) -> Sequence[tuple[str, ...]]:
+        said = ranked.reasons(looked(positions))
+        return [*said, *[()] * (len(positions) - len(said))]
+
+    def signals(positions: Sequence[int]) -> Sequence[Mapping[str, float]]:
+        rows = [dict(zip(FAMILIES, row.tolist(), strict=True)) for row in ranked.above(looked(positions))]
+        return [*rows, *_none_learned(positions[len(rows) :])]
+
+    return Ranking(found, reasons, signals)
 
 
 def _by_score(scores: NDArray[np.float32], best: NDArray[np.intp]) -> Ranking:

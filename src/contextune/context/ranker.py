@@ -93,18 +93,12 @@ class Ranked:
 
     def reasons(self, numbers: NDArray[np.intp]) -> list[tuple[str, ...]]:
         """For some candidates, what put each where it is: the families of signals that weighed most."""
-        if not len(numbers):
-            return []
-        # against what is typical of the best: what all of them have says nothing about any
-        best = self.order[:_TYPICAL]
-        looked = np.union1d(numbers, best)
-        weights_of = dict(zip(looked.tolist(), self._weights(looked), strict=True))
-        typical = np.mean([weights_of[number] for number in best.tolist()], axis=0)
         found: list[tuple[str, ...]] = []
-        for number in numbers.tolist():
+        for number, weights in zip(numbers.tolist(), self.above(numbers), strict=True):
             words: list[str] = []
-            above = weights_of[number] - typical
-            heaviest = sorted(zip(above.tolist(), FAMILIES.values(), strict=True), key=lambda pair: -pair[0])
+            heaviest = sorted(
+                zip(weights.tolist(), FAMILIES.values(), strict=True), key=lambda pair: -pair[0]
+            )
             for weight, family in heaviest:
                 if words and (weight <= 0 or len(words) == _REASONS):
                     break
@@ -112,6 +106,19 @@ class Ranked:
                     words.append(why)
             found.append(tuple(words))
         return found
+
+    def above(self, numbers: NDArray[np.intp]) -> Floats:
+        """What each family (column) added to the score of some candidates (rows), less what is typical.
+
+        Typical is the mean of the best: what all of them have says nothing about any.
+        """
+        if not len(numbers):
+            return np.zeros((0, len(FAMILIES)))
+        best = self.order[:_TYPICAL]
+        looked = np.union1d(numbers, best)
+        weights = self._weights(looked)
+        typical = weights[np.searchsorted(looked, best)].mean(0)
+        return weights[np.searchsorted(looked, numbers)] - typical
 
     def _weights(self, numbers: NDArray[np.intp]) -> Floats:
         """What each family (column) added to the score of some candidates (rows).

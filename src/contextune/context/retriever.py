@@ -6,7 +6,7 @@ from functools import cache
 
 from contextune.context.index import Indexes, Known
 from contextune.context.look import Asked
-from contextune.context.methods import DEFAULT, METHODS, Search, learned, situated
+from contextune.context.methods import DEFAULT, METHODS, Ranking, Search, learned, situated
 from contextune.context.portrait import situations
 from contextune.context.ranker import ContextRanker, default_ranker
 from contextune.embed import Embedder, Matrix, RememberingEmbedder
@@ -54,13 +54,18 @@ class ContextRetriever:
 
     def rank(self, request: Request, k: int | None = None) -> list[Hit[Item]]:
         """The best `k` of the items the request may see, best first; all of them if `k` is None."""
-        if k is not None and k < 1:
-            raise InvalidRequestError(f"k={k!r}: ask for at least one item")
-        known = self._indexes.of(request.user)
-        _check_place(request, known.index.user)
+        known = self._known(request, k)
+        return self._search(request, known, k) if known.index.items else []
+
+    def signals(self, request: Request, k: int) -> dict[str, Mapping[str, float]]:
+        """For what `rank` gives, by id, how much each family of signals raised it."""
+        known = self._known(request, k)
         if not known.index.items:
-            return []
-        return self._search(request, known, k)
+            return {}
+        ranking, depth = self._ranking(request, known, k)
+        positions = [position for position, _ in ranking.found[:depth]]
+        names = [known.index.items[position].id for position in positions]
+        return dict(zip(names, ranking.signals(positions), strict=True))
 
     def around(self, request: Request, items: Sequence[str]) -> "Around":
         """What search for tools wants to know of a request, and of the items it hangs on, by id."""
@@ -76,12 +81,17 @@ class ContextRetriever:
         vectors = known.gallery.vectors(local_time(request.time, known.index.user.zone))
         return Around(vectors[[position[item] for item in items]], apps)
 
+    def _known(self, request: Request, k: int | None) -> Known:
+        """What is known of the user, once it is clear that the request can be asked."""
+        if k is not None and k < 1:
+            raise InvalidRequestError(f"k={k!r}: ask for at least one item")
+        known = self._indexes.of(request.user)
+        _check_place(request, known.index.user)
+        return known
+
     def _search(self, request: Request, known: Known, k: int | None) -> list[Hit[Item]]:
         items = known.index.items
-        depth = min(k or len(items), len(items))
-        visible = known.index.visible(request.time)
-        search = Search(request, known, visible, self._embedder, self._ranker, depth)
-        ranking = self._method(search)
+        ranking, depth = self._ranking(request, known, k)
         found = ranking.found[:depth]
         positions = [position for position, _ in found]
         explained = cache(lambda: ranking.reasons(positions))  # once for all hits, at the first look at any
@@ -89,6 +99,12 @@ class ContextRetriever:
             Hit(items[position], score, Reasons(lambda n=n: explained()[n]))
             for n, (position, score) in enumerate(found)
         ]
+
+    def _ranking(self, request: Request, known: Known, k: int | None) -> tuple[Ranking, int]:
+        """All that was looked at, and how many of it are wanted."""
+        depth = min(k or len(known.index.items), len(known.index.items))
+        visible = known.index.visible(request.time)
+        return self._method(Search(request, known, visible, self._embedder, self._ranker, depth)), depth
 
 
 def _check_place(request: Request, user: User) -> None:
