@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from html import unescape
 from typing import BinaryIO, NamedTuple
 
@@ -24,7 +25,7 @@ class Told(NamedTuple):
     links: tuple[tuple[str, str], ...]
     time: str
     small: str
-    """What is told about the entry below it, such as that it was an advertisement."""
+    """What is told about the entry below it, such as that it was an advertisement, as HTML."""
 
 
 def told(stream: BinaryIO) -> Iterator[Told]:
@@ -47,14 +48,19 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
 def _told(number: int, text: str) -> Told:
     cells = list(_cells(text, _CONTENT))
     content = cells[0] if cells else ""
-    lines = [html_text(part) for part in _BREAK.split(content)]
+    lines = (html_text(part) for part in reversed(_BREAK.split(content)))
     return Told(
         number,
-        " ".join(html_text(header) for header in _cells(text, _HEADER)),
+        " ".join(_product(header) for header in _cells(text, _HEADER)),
         tuple(_links(content)),
-        next((line for line in reversed(lines) if line), ""),
-        html_text(cells[-1]) if len(cells) > 1 else "",
+        next((line for line in lines if line), ""),
+        cells[-1] if len(cells) > 1 else "",
     )
+
+
+@lru_cache(maxsize=64)  # there are few
+def _product(header: str) -> str:
+    return html_text(header)
 
 
 def _cells(text: str, mark: str) -> Iterator[str]:

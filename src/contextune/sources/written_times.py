@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 _MONTHS = (
@@ -80,6 +81,7 @@ def _date(text: str) -> tuple[int, int, int] | None:
     return (third, first, second) if second > 12 else (third, second, first)
 
 
+@lru_cache(maxsize=256)
 def _month(word: str) -> int | None:
     """By how its name begins, in whatever language: the longest beginning counts."""
     found = [stem for stem in _STEMS if word.startswith(stem)]
