@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _HANDED = "CONTEXTUNE_SERVE"
 """The settings, for processes that are started by uvicorn."""
 SERVER: dict[str, Any] = {
-    "http": "h11",  # the other parser takes heads of any size
+    "http": "contextune.serve.line:PromptLine",
     "h11_max_incomplete_event_size": 32_768,
     "ws": "none",
     "log_config": None,
