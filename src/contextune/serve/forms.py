@@ -166,6 +166,13 @@ class AskForm(Said):
     why: bool = Field(True, description="Also say why each item and tool was found.")
 
 
+class InspectForm(Said):
+    """A request to be taken apart, and how much is wanted."""
+
+    k: int = Field(10, ge=1, le=MOST_HITS)
+    tools: int = Field(5, ge=1, le=MOST_TOOLS)
+
+
 class FeedbackForm(Said):
     """A request, and what became of it: which items it did hang on, which not, and the tool called."""
 

@@ -22,8 +22,9 @@ from contextune.serve.replies import ErrorReply, Reply
 from contextune.serve.settings import Limits
 from contextune.serve.spans import Spans
 from contextune.serve.tokens import Token, Tokens
+from contextune.serve.web import PATHS
 
-OPEN = frozenset({"/health", "/metrics", "/openapi.json", "/docs"})
+OPEN = frozenset({"/health", "/metrics", "/openapi.json", "/docs", *PATHS})
 """What anybody may see: there is nothing of anybody's in it."""
 _COSTS = {("DELETE", "/v1/me"): 10.0}
 """Requests that count as several: forgetting writes the whole store anew."""

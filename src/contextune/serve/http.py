@@ -21,7 +21,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("the HTTP service", "serve") from error
 
-from contextune.serve import forms, refusals, replies
+from contextune.serve import forms, inspector, refusals, replies, web
 from contextune.serve.faults import faults
 from contextune.serve.gate import Gate, error_reply
 from contextune.serve.metrics import CONTENT_TYPE, Metrics
@@ -105,6 +105,8 @@ def create_app(settings: Settings) -> FastAPI:
     async def docs() -> HTMLResponse:  # pyright: ignore[reportUnusedFunction]  # it is a route
         return HTMLResponse(reference(app.openapi()))
 
+    app.include_router(web.pages())
+
     return app
 
 
@@ -143,6 +145,12 @@ def _asking(service: Service, work: Work, preparing: Preparing) -> APIRouter:
         """All of it: items, tools, the call to make, and why."""
         await preparing.done(me)
         return Reply(await work.do(service.ask, me, form))
+
+    @routes.post("/inspect", response_model=inspector.InspectReply)
+    async def inspect(me: Me, form: forms.InspectForm) -> Response:
+        """The answer taken apart: what weighed how much, and the tools with and without your items."""
+        await preparing.done(me)
+        return Reply(await work.do(service.inspect, me, form))
 
     @routes.post("/feedback", status_code=204)
     async def feedback(me: Me, form: forms.FeedbackForm) -> Response:

@@ -10,7 +10,7 @@ from contextune.embed import OnnxEmbedder, default_embedder
 from contextune.embed.onnx import THREADS
 from contextune.errors import ContextuneError, InvalidDataError, UnknownUserError
 from contextune.pipeline import Tuner
-from contextune.serve import forms, replies
+from contextune.serve import forms, inspector, replies
 from contextune.serve.metrics import Metrics
 from contextune.serve.refusals import invalid, refusal_of
 from contextune.serve.settings import Settings
@@ -97,6 +97,11 @@ class Service:
             for name, seconds in answer.seconds.items():
                 self._metrics.stage(f"ask.{name}", seconds)
             return replies.answer_reply(answer, steps, why=form.why)
+
+    def inspect(self, user: str, form: forms.InspectForm) -> inspector.InspectReply:
+        """A request taken apart, for the page that shows it."""
+        with self._doing("inspect", _PLACE):
+            return inspector.inspect(self._tuner, form.request(user), form.k, form.tools)
 
     def feedback(self, user: str, form: forms.FeedbackForm) -> None:
         """Keep what became of a request."""
