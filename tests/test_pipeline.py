@@ -1,9 +1,12 @@
 """The way of a request from top to bottom, with the embedder of the package and a bundled persona."""
 
+import gc
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
+from typing import Any, cast
 
 import pytest
 
@@ -161,3 +164,20 @@ def test_threads_that_read_while_another_writes(
             assert len(seen) == len(set(seen))
             assert before <= set(seen) <= before | {item.id for item in new}
     assert {hit.thing.id for hit in tuner.context(request, k=None)} == before | {item.id for item in new}
+
+
+def test_who_is_forgotten_is_not_kept_in_memory(
+    store: SQLiteStore, persona: Persona, word_embedder: Embedder
+) -> None:
+    tuner = Tuner(store, embedder=word_embedder, method="bm25")
+    tuner.context(persona.request(persona.queries[0]))
+    held = [weakref.ref(kept.index) for kept in _kept_of(tuner).values()]
+    assert held
+    tuner.forget(persona.id)
+    gc.collect()
+    assert [one() for one in held] == [None] * len(held)
+
+
+def _kept_of(tuner: Tuner) -> dict[str, Any]:
+    retriever = cast("Any", tuner)._retriever
+    return retriever._indexes._kept

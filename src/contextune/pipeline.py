@@ -93,10 +93,11 @@ class Tuner:
         self.record(request.user, *(Use(item, request.time, place) for item in used))
 
     def forget(self, user: str) -> None:
-        """Erase the user from the store, and from memory what was written for their requests."""
+        """Erase the user from the store and from memory."""
         if self._querygen:
             self._querygen.forget(user)
         self.store.forget(user)
+        self._retriever.forget(user)
 
     def context(self, request: Request, k: int | None = 10) -> list[Hit[Item]]:
         """The items the request hangs on, best first: the best `k`, or with None all it may see."""

@@ -161,6 +161,11 @@ class Indexes:
                 self._kept.popitem(last=False)
         return kept
 
+    def forget(self, user: str) -> None:
+        """Drop what is kept in memory of a user."""
+        with self._lock:
+            self._kept.pop(user, None)
+
     def _renewed(self, user: str, revision: Revision, before: Known | None) -> Known:
         """Items that did not change, and portraits that would say the same, are taken over from before."""
         index = before.index if before else None

@@ -44,6 +44,10 @@ class ContextRetriever:
         self._ranker = (lambda: ranker) if ranker else default_ranker
         self._indexes = Indexes(store, embedder, progress=progress)
 
+    def forget(self, user: str) -> None:
+        """Drop what is kept in memory of a user; the store is the caller's."""
+        self._indexes.forget(user)
+
     def prepare(self, user: str) -> None:
         """Make everything ready that the user's first request would otherwise wait for."""
         known = self._indexes.of(user)
