@@ -172,6 +172,11 @@ def settle(until: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
+def _listening() -> None:
+    """Whatever a shell starts in the background is deaf to Ctrl-C, and so is what that starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_watch_imports_what_changes_and_stops_cleanly(tmp_path: Path, how: signal.Signals) -> None:
     folder = tmp_path / "notes"
@@ -183,7 +188,7 @@ def test_watch_imports_what_changes_and_stops_cleanly(tmp_path: Path, how: signa
     with (
         log.open("w") as out,
         faults.open("w") as err,
-        subprocess.Popen(words, stdout=out, stderr=err) as watching,
+        subprocess.Popen(words, stdout=out, stderr=err, preexec_fn=_listening) as watching,
     ):
         try:
             settle(lambda: "1 items (1 new" in log.read_text())

@@ -10,7 +10,7 @@ import pytest
 from tests.generate.author import Author
 from typer.testing import CliRunner, Result
 
-from contextune.cli import app
+from contextune.cli import app, show
 from contextune.errors import ContextuneError
 from contextune.sources import asset, read_personas
 from contextune.tools.toolbox import read_toolbox
@@ -22,6 +22,12 @@ def configured(author: Author, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", author.url)
     monkeypatch.setenv("OPENAI_API_KEY", "key")
     monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths can be long, and are not to break the lines that are looked for."""
+    monkeypatch.setattr(show.out, "_width", 250)
 
 
 def run(*words: str | int | Path, rc: int = 0) -> Result:
