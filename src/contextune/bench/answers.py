@@ -13,6 +13,8 @@ from typing import Any
 from contextune.context import DEFAULT
 from contextune.errors import InvalidDataError
 from contextune.pipeline import Tuner
+from contextune.plan import Steps
+from contextune.plan.parts import divide
 from contextune.sources import Persona, Query, load_persona, persona_files, read_persona
 from contextune.store import SQLiteStore
 from contextune.tools import QueryGenerator, ToolRetriever, bundled_toolbox
@@ -79,4 +81,17 @@ def _answer(tuner: Tuner, persona: Persona, query: Query) -> dict[str, Any]:
         "tools": [hit.thing.name for hit in reply.tools],
         "plan": {"api": reply.plan.api, "args": dict(reply.plan.args)} if reply.plan else None,
     }
-    return written | ({"queries": list(reply.queries)} if reply.queries else {})
+    several = _steps(tuner, persona, query)
+    return (
+        written
+        | ({"queries": list(reply.queries)} if reply.queries else {})
+        | ({"steps": several.to_json()} if several else {})
+    )
+
+
+def _steps(tuner: Tuner, persona: Persona, query: Query) -> Steps | None:
+    """The steps of a query that asks for several things."""
+    if len(divide(query.text)) < 2:
+        return None
+    steps = tuner.steps(persona.request(query))
+    return steps if steps and len(steps) > 1 else None

@@ -1,9 +1,6 @@
 """Commands that answer requests."""
 
-import json
 import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -13,13 +10,11 @@ import typer
 from contextune.bench.answers import answer_files
 from contextune.cli import show
 from contextune.context import DEFAULT, METHODS
-from contextune.errors import InvalidDataError
 from contextune.llm import required_chat
 from contextune.pipeline import Tuner
 from contextune.plan import Expected, LanguagePlanner, judge
-from contextune.plan.parts import divide
 from contextune.plan.values import People
-from contextune.sources import Persona, Query, asset, load_persona, persona_files, read_persona
+from contextune.sources import asset, load_persona, read_persona
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
 from contextune.types import Request, parse_place, parse_time
@@ -107,35 +102,10 @@ def answer(
     """Answer every query of every persona, reading nothing that the queries are judged by."""
     with show.progress("Answering") as update:
         refused = answer_files(folder, out, method=method, progress=update)
-    _add_steps(folder, out, method)
     for reason in refused:
         show.error(reason)
     if refused:
         raise typer.Exit(2)
-
-
-def _add_steps(folder: Path, out: Path, method: str) -> None:
-    """Write the steps of queries that ask for several things beside what is written of them already."""
-    seen: set[str] = set()
-    for file in persona_files(folder):
-        with suppress(InvalidDataError):  # it has been refused
-            persona = read_persona(file, gold=False)
-            several = [query for query in persona.queries if len(divide(query.text)) > 1]
-            if several and persona.id not in seen:
-                _write_steps(persona, several, out / f"{persona.id}.json", method)
-            seen.add(persona.id)
-
-
-def _write_steps(persona: Persona, queries: Sequence[Query], path: Path, method: str) -> None:
-    answers = json.loads(path.read_text(encoding="utf-8"))
-    with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "persona.db") as store:
-        load_persona(store, persona)
-        tuner = Tuner(store, method=method, tools=bundled_toolbox())
-        for query in queries:
-            steps = tuner.steps(persona.request(query))
-            if steps and len(steps) > 1:
-                answers[query.id]["steps"] = steps.to_json()
-    path.write_text(json.dumps(answers, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def demo() -> None:
