@@ -21,6 +21,7 @@ from contextune.llm.answers import Answers
 from contextune.llm.chat import Chat, Draft, Message, Sampling
 from contextune.llm.endpoint import EndpointChat
 from contextune.llm.fence import fenced, inert
+from contextune.search.words import squeezed
 from contextune.signals.facts import part_of_day
 from contextune.types import Request
 
@@ -118,7 +119,7 @@ class ChainOfThought:
         if len(answer) > _LONGEST:
             raise self._useless(f"has {len(answer)} characters: a sentence or two were asked for")
         # so an apology is told from a thought, and a request that talked the model into something else
-        if not any(_squeezed(name) in _squeezed(answer) for app in apps for name in _names(app)):
+        if not any(squeezed(name) in squeezed(answer) for app in apps for name in _names(app)):
             raise self._useless("names none of the applications")
         return answer
 
@@ -143,7 +144,3 @@ def thought_messages(request: Request, apps: Sequence[str] = tuple(APPS)) -> lis
 
 def _names(app: str) -> list[str]:
     return [app, APPS[app].noun] if app in APPS else [app]
-
-
-def _squeezed(text: str) -> str:
-    return re.sub(r"[\W_]", "", text).casefold()

@@ -14,6 +14,7 @@ from contextune.plan.candidates import Candidate, candidates
 from contextune.plan.schema import Parameter, fits
 from contextune.plan.situation import Situation
 from contextune.plan.values import normal, text_form
+from contextune.search.words import squeezed
 from contextune.types import Argument, Source
 
 _REACHES = re.compile(r"[\w.+-]+@[\w-]+\.\w[\w.]*|https?://\S+|www\.\S+|\+?\d[\d\s().-]{5,}\d")
@@ -75,9 +76,10 @@ class Ground:
         return Source("said", words=value) if text and text in said else None
 
     def _reaches_nobody_new(self, value: Any, parameter: Parameter) -> None:
+        known: list[str] | None = None
         for found in _REACHES.findall(_texts(value)):
-            known = (self.situation.request.text, *self._known())
-            if not any(_bare(found) in _bare(text) for text in known):
+            known = known or [squeezed(text) for text in (self.situation.request.text, *self._known())]
+            if not any(squeezed(found) in text for text in known):
                 raise UngroundedError(f"{parameter.name} names {_short(found)}, which stands nowhere")
 
     def _known(self) -> list[str]:
@@ -105,10 +107,6 @@ def _texts(value: Any) -> str:
     if isinstance(value, list | tuple):
         return " ".join(map(_texts, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return str(value)
-
-
-def _bare(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _short(value: Any) -> str:

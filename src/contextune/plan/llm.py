@@ -13,7 +13,6 @@ from typing import Any
 
 from contextune.errors import LanguageModelError
 from contextune.llm.chat import Chat, Message, Sampling
-from contextune.plan.base import Planner
 from contextune.plan.frames import compose, question
 from contextune.plan.ground import Ground, UngroundedError
 from contextune.plan.pointer import PointerPlanner
@@ -116,17 +115,13 @@ def _sure(written: Plan, plain: Plan | None) -> Plan:
     """How sure it is: as the light planner, where both agree; no more than a coin where they do not."""
     same = plain is not None and plain.tool == written.tool
     light: Mapping[str, Argument] = plain.arguments if plain is not None and same else {}
+    agreed = {
+        name for name, one in written.arguments.items() if name in light and light[name].value == one.value
+    }
     arguments = {
-        name: replace(one, confidence=light[name].confidence)
-        if name in light and light[name].value == one.value
-        else replace(one, confidence=UNSURE)
+        name: replace(one, confidence=light[name].confidence if name in agreed else UNSURE)
         for name, one in written.arguments.items()
     }
     confidence = plain.confidence if plain is not None and same else UNSURE
-    for name, one in arguments.items():
-        if one.confidence == UNSURE and (name not in light or light[name].value != one.value):
-            confidence *= UNSURE
+    confidence *= UNSURE ** (len(arguments) - len(agreed))
     return replace(written, arguments=arguments, confidence=confidence)
-
-
-__all__ = ["LanguagePlanner", "Planner", "call_text", "read_call", "read_plan"]

@@ -57,6 +57,11 @@ class _Characters(dict[int, str]):
 _CHARACTERS = _Characters()
 
 
+def squeezed(text: str) -> str:
+    """Letters and digits alone, folded: names that are spelled apart, or with other marks, become one."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
 def words(text: str) -> list[str]:
     """The words of `text` in their order, folded; see the module for what counts as one word."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("i\u0307", "i")  # what "İ" folds to

@@ -23,6 +23,7 @@ import typer
 from contextune.context.cot import thought_messages
 from contextune.llm.chat import Message
 from contextune.llm.prompts import describe_messages
+from contextune.search.words import squeezed
 from contextune.sources import bundled_pairs, training_pairs
 from contextune.tools.lines import MOST, WORDS
 from contextune.tools.text import tool_text
@@ -64,14 +65,14 @@ def more(folder: Path, bench: Toolset) -> tuple[Toolset, list[ToolQuery]]:
     """ToolBench's training requests that the filter left out, about servers that are learnt from anyway."""
     whole = read_toolset(folder / "toolbench")
     known = {place for query in bench.queries if query.split == "train" for place in query.relevant}
-    servers = {_squeezed(_server(bench.tools[place])) for place in known}
+    servers = {squeezed(_server(bench.tools[place])) for place in known}
     said = {query.text for query in bench.queries}
     chosen = [
         query
         for query in whole.split("train")
         if query.text not in said
         and 0 < len(query.relevant) <= MOST
-        and all(_squeezed(_server(whole.tools[place])) in servers for place in query.relevant)
+        and all(squeezed(_server(whole.tools[place])) in servers for place in query.relevant)
     ]
     return _among(bench, "more", whole, sorted(chosen, key=lambda query: _mixed(query.text)), "train")
 
@@ -95,11 +96,11 @@ def wide(folder: Path, bench: Toolset, lens: Toolset) -> tuple[Toolset, list[Too
     """ToolBench's requests that the filter left out and that name no server that is learnt from."""
     whole = read_toolset(folder / "toolbench")
     known = {place for query in bench.queries if query.split != "ood" for place in query.relevant}
-    learnt = {_squeezed(_server(tool)) for tool in (*(bench.tools[place] for place in known), *lens.tools)}
+    learnt = {squeezed(_server(tool)) for tool in (*(bench.tools[place] for place in known), *lens.tools)}
     said = {query.text for query in bench.queries}
     chosen: list[ToolQuery] = []
     for query in whole.queries:
-        servers = {_squeezed(_server(whole.tools[place])) for place in query.relevant}
+        servers = {squeezed(_server(whole.tools[place])) for place in query.relevant}
         if query.text in said or not 0 < len(query.relevant) <= _FEW or servers & learnt:
             continue
         said.add(query.text)
@@ -161,10 +162,6 @@ def _set(
 
 def _server(tool: Tool) -> str:
     return tool.app or tool.name
-
-
-def _squeezed(name: str) -> str:
-    return "".join(filter(str.isalnum, name)).casefold()
 
 
 def _mixed(text: str) -> str:
