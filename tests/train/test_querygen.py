@@ -145,6 +145,7 @@ def test_the_whole_run_and_what_it_keeps(model: Path, encoder: Path, tmp_path: P
     assert run.calibrate("sft") in RECIPE.temperatures
     run.learnt("warm", run.warm)
     run.align(1e9)
+    run.ablate(1e9)
     log = [json.loads(row) for row in (tmp_path / "log.jsonl").read_text().splitlines()]
     drafted = [row for row in log if row["what"] == "drafted" and row["set"] == "toolbench"]
     assert [row["iteration"] for row in drafted] == [1, 2, 1]  # and once more for the ablations
@@ -157,15 +158,16 @@ def test_the_whole_run_and_what_it_keeps(model: Path, encoder: Path, tmp_path: P
     again = Run(RECIPE, data(), encoder, model, tmp_path)
     again.learnt("sft", again.sft)
     again.align(1e9)
+    again.ablate(1e9)
     more = [json.loads(row) for row in (tmp_path / "log.jsonl").read_text().splitlines()][len(log) :]
     assert [row["model"] for row in more if row["what"] == "taken over"] == ["sft", "align-1", "align-2"]
-    assert not any(row["what"] == "aligned" for row in more)
+    assert not any(row["what"] in ("aligned", "drafted", "judged") for row in more)
 
 
 def test_the_right_descriptions_can_stand_among_the_drafts(
     model: Path, encoder: Path, tmp_path: Path
 ) -> None:
-    recipe = replace(RECIPE, stages=("align",), iterations=0, shown=True, ablations={"plain": {}})
+    recipe = replace(RECIPE, stages=("ablations",), shown=True, ablations={"plain": {}})
     run = Run(recipe, data(), encoder, model, tmp_path)
     pool = run.drafted(1)
     assert [len(drafts) for _, drafts, _ in pool] == [4] * len(pool)
@@ -174,6 +176,35 @@ def test_the_right_descriptions_can_stand_among_the_drafts(
     run.all()
     log = [json.loads(row) for row in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [row["model"] for row in log if row["what"] == "judged"] == ["ablation plain"]
+
+
+def test_adapters_are_blended(model: Path, encoder: Path, tmp_path: Path) -> None:
+    recipe = replace(
+        RECIPE,
+        stages=("sft", "warm", "blends"),
+        blends={"all warm": {"sft": 0.0, "warm": 1.0}, "half": {"sft": 0.5, "warm": 0.5}},
+    )
+    run = Run(recipe, data(), encoder, model, tmp_path)
+    run.all()
+    states = {
+        name: read_adapter(tmp_path / f"{name}.safetensors") for name in ("sft", "warm", "all warm", "half")
+    }
+    layers = [name.removesuffix(".up") for name in states["sft"] if name.endswith(".up")]
+
+    def product(name: str, layer: str) -> torch.Tensor:
+        return states[name][f"{layer}.up"].float() @ states[name][f"{layer}.down"].float()
+
+    for layer in layers:
+        assert torch.allclose(product("all warm", layer), product("warm", layer), atol=1e-3)
+        between = (product("sft", layer) + product("warm", layer)) / 2
+        best = (
+            sum(torch.linalg.svdvals(between)[recipe.rank :] ** 2) ** 0.5
+        )  # what no pair of that rank can keep
+        assert float(torch.linalg.norm(product("half", layer) - between)) == pytest.approx(
+            float(best), abs=1e-2
+        )
+    judged = [json.loads(row)["model"] for row in (tmp_path / "queries.jsonl").read_text().splitlines()]
+    assert {"all warm", "half"} <= set(judged)
 
 
 def test_iterations_take_turns_with_the_requests(model: Path, encoder: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """LoRA (Hu et al., 2021), plainly: beside each frozen matrix a narrow pair learns, and can be added in."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -90,6 +90,25 @@ def read_adapter(file: Path) -> dict[str, Tensor]:
         for name, tensor in kept.items()
         if not name.endswith(SCALE)
     }
+
+
+def blended(parts: Sequence[tuple[Mapping[str, Tensor], float]]) -> dict[str, Tensor]:
+    """One adapter that does, as nearly as its rank allows, what several do by their shares."""
+    first = parts[0][0]
+    found: dict[str, Tensor] = {}
+    for name in (key.removesuffix(".down") for key in first if key.endswith(".down")):
+        rank = len(first[f"{name}.down"])
+        up = torch.cat([share * state[f"{name}.up"].float() for state, share in parts], 1)
+        down = torch.cat([state[f"{name}.down"].float() for state, _ in parts], 0)
+        left, rest = torch.linalg.qr(
+            up
+        )  # their product is large, and of low rank: only the core is taken apart
+        right, other = torch.linalg.qr(down.T)
+        a, sizes, b = torch.linalg.svd(rest @ other.T)
+        root = sizes[:rank].sqrt()
+        found[f"{name}.up"] = left @ a[:, :rank] * root
+        found[f"{name}.down"] = root[:, None] * (b[:rank] @ right.T)
+    return found
 
 
 def pack(source: Path, target: Path) -> None:

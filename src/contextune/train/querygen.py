@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from contextune.llm.chat import Message
 from contextune.llm.prompts import describe_messages, intent_messages
@@ -29,7 +28,7 @@ from contextune.search.metrics import recall
 from contextune.tools.lines import parse
 from contextune.train.drafting import Draw
 from contextune.train.encoder import Encoder
-from contextune.train.lora import read_adapter
+from contextune.train.lora import blended, read_adapter
 from contextune.train.querygen_recipe import Config, Filter, read_config
 from contextune.train.reward import Retrieval, Wanted
 from contextune.train.writer import Lesson, Writer
@@ -100,6 +99,10 @@ class Run:
         if "align" in stages:
             self.align(until)
             self.calibrate("alignment")
+        if "ablations" in stages:
+            self.ablate(until)
+        if "blends" in stages:
+            self.blend()
 
     def say(self, what: str, **figures: Any) -> None:
         """One line to the log and the screen."""
@@ -140,6 +143,8 @@ class Run:
 
     def judge(self, model: str, temperature: float) -> dict[str, float]:
         """Write for every request that is judged, keep what was written, and say how much of it is found."""
+        if model in self._judged:
+            return self._judged[model]
         judged = {
             name: [one for split in _JUDGED for one in self.part(name, split)[: self.config.judged]]
             for name in self.wanted
@@ -202,7 +207,6 @@ class Run:
     def align(self, until: float) -> None:
         """Algorithm 1, for so many iterations or seconds."""
         best: tuple[float, str] = (-1.0, "")
-        warm = self.writer.adapter.state()
         for iteration in range(1, self.config.iterations + 1):
             if time.perf_counter() - self._start > until:
                 self.say("out of time", iteration=iteration)
@@ -213,11 +217,6 @@ class Run:
             kept = [recalls for part, recalls in found.items() if part.endswith("dev")]
             best = max(best, (sum(kept) / max(1, len(kept)), model))
         self.say("best", model=best[1], recall5=best[0])
-        if self.config.ablations:
-            final = self.writer.adapter.state()
-            self.writer.load(warm)
-            self.ablate(self.drafted(1), warm, until)
-            self.writer.load(final)
 
     def iterate(self, iteration: int) -> None:
         """Draft, keep the best, learn from these."""
@@ -275,9 +274,17 @@ class Run:
         asked = self.ask([one for one, _ in left])
         return [(messages, text) for messages, (_, text) in zip(asked, left, strict=True)]
 
-    def ablate(self, pool: Pool, warm: dict[str, Tensor], until: float) -> None:
-        """One iteration under other rewards and filters, from the same drafts."""
-        for name, changed in self.config.ablations.items():
+    def ablate(self, until: float) -> None:
+        """One iteration under other rewards and filters, from the same drafts of the same model."""
+        left = {
+            name: how for name, how in self.config.ablations.items() if f"ablation {name}" not in self._judged
+        }
+        if not left:
+            return
+        self.learnt("warm", self.warm)
+        warm = self.writer.adapter.state()
+        pool = self.drafted(1)
+        for name, changed in left.items():
             if time.perf_counter() - self._start > until:
                 self.say("out of time", ablation=name)
                 break
@@ -288,6 +295,16 @@ class Run:
             self.writer.learn(kept, self.config.align, seed=self.config.seed)
             self.say("ablated", name=name, kept=len(kept))
             self.judge(f"ablation {name}", 0.1)
+
+    def blend(self) -> None:
+        """Judge adapters that lie between others: what one learnt in domain, and the other beyond it."""
+        for name, shares in self.config.blends.items():
+            parts = [
+                (read_adapter(self.out / f"{part}.safetensors"), share) for part, share in shares.items()
+            ]
+            self.writer.load(blended(parts))
+            self.writer.adapter.save(self.out / f"{name}.safetensors")
+            self.judge(name, 0.1)
 
 
 def _turn(wanted: list[Wanted], most: int, iteration: int) -> list[Wanted]:

@@ -30,7 +30,7 @@ class Config:
     rank: int = 16
     alpha: float = 32.0
     stages: tuple[str, ...] = ("zero-shot", "sft", "warm", "align")
-    """What a run does."""
+    """What a run does; it knows "ablations" and "blends" as well."""
     sft: Tuning = field(default_factory=Tuning)
     warm: Tuning = field(default_factory=Tuning)
     align: Tuning = field(default_factory=lambda: Tuning(rate=5e-4))
@@ -58,6 +58,8 @@ class Config:
     request_first: bool = True
     ablations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     """Other rewards and filters, by name: each tried for one iteration, on the drafts of the first."""
+    blends: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
+    """Adapters between others of the same folder, by name: how much of each."""
     temperatures: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
     """At which a tuned model is tried on the requests kept for it, as in the paper."""
     judged: int = 800
