@@ -67,6 +67,7 @@ class Run:
         gguf = next(iter(sorted(model.glob("*.gguf"))), None) if model.is_dir() else None
         self.writer = ENGINES[engine](model, file=gguf and gguf.name, rank=config.rank, alpha=config.alpha)
         self._judged = self._before()
+        self._first: Pool = []
         self.say("ready")
 
     def _before(self) -> dict[str, dict[str, float]]:
@@ -220,7 +221,9 @@ class Run:
 
     def iterate(self, iteration: int) -> None:
         """Draft, keep the best, learn from these."""
-        kept = self.kept(self.drafted(iteration), self.config.reward, self.config.filter)
+        pool = self.drafted(iteration)
+        self._first = pool if iteration == 1 else self._first
+        kept = self.kept(pool, self.config.reward, self.config.filter)
         mixed = self.lessons[(iteration * self.config.lessons) % max(1, len(self.lessons)) :]
         given = [*kept, *mixed[: self.config.lessons]]
         loss = self.writer.learn(given, self.config.align, seed=self.config.seed + iteration)
@@ -283,7 +286,7 @@ class Run:
             return
         self.learnt("warm", self.warm)
         warm = self.writer.adapter.state()
-        pool = self.drafted(1)
+        pool = self._first or self.drafted(1)
         for name, changed in left.items():
             if time.perf_counter() - self._start > until:
                 self.say("out of time", ablation=name)
