@@ -1,5 +1,6 @@
 """What a tool takes, and plans that keep to it or do not."""
 
+import socket
 from typing import Any
 
 import pytest
@@ -101,3 +102,16 @@ def test_a_value_is_checked_by_itself() -> None:
     assert fits("2024-05-17", when)
     assert not fits("2024-05-32", when)
     assert not fits(17, when)
+
+
+def test_a_schema_that_points_elsewhere_is_not_fetched() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        nobody.setblocking(False)
+        away = {"$ref": f"http://127.0.0.1:{nobody.getsockname()[1]}/schema.json"}
+        properties = {"one": away, "several": {"type": "array", "items": away}}
+        tool = Tool("t", "d", parameters={"type": "object", "properties": properties})
+        assert not any(fits(value, one) for one in parameters(tool) for value in ("x", ["x"]))
+        with pytest.raises(PlanError, match="the schema of 't' cannot be read"):
+            check(plan("t", one="x"), tool)
+        with pytest.raises(BlockingIOError):
+            nobody.accept()

@@ -185,8 +185,11 @@ def check(plan: Plan, tool: Tool) -> Plan:
 
 
 def fits(value: Any, parameter: Parameter) -> bool:
-    """Whether the value may stand for the argument."""
-    return bool(_checker(parameter).is_valid(value))
+    """Whether the value may stand for the argument; nothing may where its schema cannot be read."""
+    try:
+        return bool(_checker(parameter).is_valid(value))
+    except Exception:  # whatever a library makes of a schema that is none
+        return False
 
 
 def _checker(parameter: Parameter) -> Any:
@@ -198,8 +201,10 @@ def _checker(parameter: Parameter) -> Any:
 
 def _made_checker(schema: Mapping[str, Any]) -> Any:
     from jsonschema.validators import validator_for  # pyright: ignore[reportUnknownVariableType]  # slow to import
+    from referencing import Registry
 
-    return validator_for(schema)(schema, format_checker=_formats())
+    # without a registry of its own it would fetch whatever address a server writes as a reference
+    return validator_for(schema)(schema, format_checker=_formats(), registry=Registry[Any]())
 
 
 def _named(message: str) -> str:
