@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.tools.servers.forgetful import Forgetful, forgetful
 
 from contextune import Tuner
 from contextune.errors import InvalidDataError, MissingExtraError, StoreError
@@ -330,6 +331,17 @@ def test_servers_that_misbehave(mode: str, message: str, value: object, tmp_path
             outcome = running.run(plan("one"), dry=False)
             assert (outcome.status, outcome.value) == ("failed", value)
             assert outcome.message == f"the server 'plain' {message}"
+
+
+def test_a_server_that_has_forgotten_us_gets_a_new_line() -> None:
+    with forgetful() as port, McpRunner(f"http://127.0.0.1:{port}/mcp", app="web") as runner:
+        running = Executor([Tool("note", "Note it.", app="web", annotations=SAFE)], [runner])
+        assert running.run(plan("note"), dry=False).value == "noted"
+        Forgetful.sessions.clear()
+        refused = running.run(plan("note"), dry=False)
+        assert refused.message == "the server 'web' was started anew, and did nothing: call it again"
+        assert running.run(plan("note"), dry=False).value == "noted"
+    assert len(Forgetful.called) == 2
 
 
 def test_what_is_not_text_comes_back_as_it_is(tmp_path: Path) -> None:

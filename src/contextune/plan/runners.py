@@ -1,9 +1,7 @@
 """Who carries a call out: Python functions, or the MCP server that a tool came from."""
 
-import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +13,8 @@ from pydantic_core import ArgsKwargs
 
 from contextune.errors import ContextuneError, InvalidDataError
 from contextune.tools.loaders import Server
+from contextune.tools.loaders.failures import answered, forgotten, why
+from contextune.tools.loaders.loops import finished
 from contextune.tools.loaders.mcp import TIMEOUT, as_servers, check_installed
 from contextune.types import Tool
 
@@ -77,12 +77,7 @@ def _awaited(value: Awaitable[object]) -> object:
     async def wait() -> object:
         return await value
 
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(wait())
-    with ThreadPoolExecutor(1) as pool:  # a notebook or a server runs a loop of its own in this thread
-        return pool.submit(lambda: asyncio.run(wait())).result()
+    return finished(wait())
 
 
 class McpRunner:
@@ -139,18 +134,18 @@ class McpRunner:
         if self._portal is None:
             with self:
                 return self.call(tool, args)
+
         server = self._servers[tool.app]
         connection = self._connected(server, self._portal)
         try:
-            answer = self._portal.call(_call, connection, tool.name, dict(args), self._timeout)
+            answer = self._portal.call(_call, connection, tool.name, args, self._timeout)
         except Exception as error:
-            if not _answered(error):
+            if not answered(error):
                 self._hang_up(tool.app)  # the next call gets a new line
             return _failed(error, server, self._timeout)
         return _result(answer)
 
     def _connected(self, server: Server, portal: "BlockingPortal") -> "Connection":
-        from contextune.tools.loaders.connection import why
 
         if server.name not in self._lines:
             try:
@@ -180,28 +175,12 @@ async def _line(server: Server, timeout: float) -> "AsyncGenerator[Connection]":
 
 
 async def _call(
-    connection: "Connection", name: str, args: dict[str, Any], timeout: float
+    connection: "Connection", name: str, args: Mapping[str, Any], timeout: float
 ) -> "CallToolResult":
     import anyio
-    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
-    request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=args))
     with anyio.fail_after(timeout):
-        # not by `call_tool`, which lists the tools after the call, and fails where that does
-        return await connection.client.session.send_request(request, CallToolResult)
-
-
-def _answered(error: Exception) -> bool:
-    """Whether the server itself turned the call down: some do with the code of a connection that closed."""
-    from mcp import MCPError
-    from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
-
-    closed = (CONNECTION_CLOSED, "Connection closed")
-    return (
-        isinstance(error, MCPError)
-        and error.code != REQUEST_TIMEOUT
-        and (error.code, error.message) != closed
-    )
+        return await connection.call(name, args)
 
 
 def _failed(error: Exception, server: Server, timeout: float) -> Result:
@@ -209,8 +188,10 @@ def _failed(error: Exception, server: Server, timeout: float) -> Result:
 
     called = f"the server {server.called!r}"
     match error:
-        case MCPError() if _answered(error):
+        case MCPError() if answered(error):
             return Result(error.message, f"{called} answers with error {error.code}")
+        case MCPError() if forgotten(error):
+            return Result(failure=f"{called} was started anew, and did nothing: call it again")
         case TimeoutError():
             return Result(failure=f"{called} did not answer within {timeout:g} seconds: {_UNKNOWN}")
         case ValidationError():

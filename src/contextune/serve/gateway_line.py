@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from contextune.errors import ContextuneError
 from contextune.tools.catalog import Loaded
 from contextune.tools.loaders import LiveCatalog, Server
+from contextune.tools.loaders.failures import answered, forgotten
 from contextune.tools.loaders.mcp import TIMEOUT
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Line:
             except Exception as error:
                 await self._look_after(connection, error)
                 # a server that was started anew knows nothing of the session, and did nothing
-                if not (again and _forgotten(error)):
+                if not (again and forgotten(error)):
                     return self._failed(error)
         raise AssertionError("the second time is the last")
 
@@ -88,20 +89,16 @@ class Line:
         self, connection: "Connection", name: str, args: Mapping[str, Any], told: "Told | None"
     ) -> "CallToolResult":
         import anyio
-        from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
         async def come(progress: float, total: float | None, message: str | None) -> None:
             limit.deadline = anyio.current_time() + self._timeout
             if told:
                 await told(progress, total, message)
 
-        request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=dict(args)))
         self._calls += 1
         try:
             with anyio.fail_after(self._timeout) as limit:
-                answer = await connection.client.session.send_request(
-                    request, CallToolResult, progress_callback=come
-                )
+                answer = await connection.call(name, args, come)
         finally:
             self._calls -= 1
         self._heard = monotonic()
@@ -122,13 +119,13 @@ class Line:
                 else:
                     await connection.client.session.send_ping()
         except Exception as error:
-            return _answered(error)
+            return answered(error)
         self._heard = monotonic()
         return True
 
     async def _look_after(self, connection: "Connection", error: Exception) -> None:
         """Hang up on a line that is dead, and on one that does not answer unless others wait for it too."""
-        if _answered(error) or (isinstance(error, TimeoutError) and self._calls):
+        if answered(error) or (isinstance(error, TimeoutError) and self._calls):
             return
         async with self._opening:
             if self._live and self._live.connection in (connection, None):
@@ -148,7 +145,7 @@ class Line:
 
         called = f"the server {self.server.called!r}"
         match error:
-            case MCPError() if _answered(error):
+            case MCPError() if answered(error):
                 return refusal(f"{called} answers with error {error.code}: {error.message}")
             case TimeoutError():
                 return refusal(f"{called} did not answer within {self._timeout:g} seconds: {_UNKNOWN}")
@@ -156,31 +153,3 @@ class Line:
                 return refusal(f"{called} answers with something that is not the result of a call")
             case _:
                 return refusal(f"{called} broke off before it had answered: {_UNKNOWN}; it is started anew")
-
-
-def _forgotten(error: Exception) -> bool:
-    """Whether a server turned the call down because it does not know the session, as after a restart."""
-    from mcp import MCPError
-    from mcp_types import INVALID_REQUEST
-
-    return isinstance(error, MCPError) and (error.code, error.message) == (
-        INVALID_REQUEST,
-        "Session terminated",
-    )
-
-
-def _answered(error: Exception) -> bool:
-    """Whether the server itself said no; some do with the code of a connection that closed."""
-    from mcp import MCPError
-    from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
-    from pydantic import ValidationError
-
-    if isinstance(error, ValidationError):
-        return True
-    return (
-        isinstance(error, MCPError)
-        and error.code != REQUEST_TIMEOUT
-        and not _forgotten(error)
-        and (error.code, error.message) != (CONNECTION_CLOSED, "Connection closed")
-        and not (error.code == CONNECTION_CLOSED and error.message.startswith("SSE stream"))
-    )

@@ -2,32 +2,34 @@
 
 import logging
 import os
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 import httpx2
-import mcp_types
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client import IncomingMessage
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.message import SessionMessage
 from mcp_types import (
-    CONNECTION_CLOSED,
     METHOD_NOT_FOUND,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
     Implementation,
     JSONRPCResponse,
     ToolListChangedNotification,
 )
-from pydantic import ValidationError
 
 from contextune.errors import ContextuneError, InvalidDataError
 from contextune.tools.loaders.checks import items, kind_of
+from contextune.tools.loaders.failures import innermost
 from contextune.tools.loaders.servers import Server
 
 if TYPE_CHECKING:
@@ -79,6 +81,14 @@ class Connection:
                 raise InvalidDataError("lists its tools in a circle: a page it gave before comes again")
             seen.add(cursor)
         raise InvalidDataError(f"lists its tools on more than {_MOST_PAGES:,} pages")
+
+    async def call(
+        self, name: str, args: Mapping[str, Any], told: ProgressFnT | None = None
+    ) -> CallToolResult:
+        """What a tool gives back, as it is; `told` is how far it has come, where it says so."""
+        request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=dict(args)))
+        # not by `call_tool`, which lists the tools after the call, and fails where that does
+        return await self.client.session.send_request(request, CallToolResult, progress_callback=told)
 
     async def listen(self, heard: Callable[[], None]) -> None:
         """Ask to be told of changes, where that has to be asked for; returns when it is told no more."""
@@ -137,7 +147,7 @@ async def _http_streams(server: Server, timeout: float) -> AsyncGenerator["Trans
         ):
             yield streams
     except Exception as error:
-        if turned_down and isinstance(_innermost(error), MCPError):  # which says nothing of the status
+        if turned_down and isinstance(innermost(error), MCPError):  # which says nothing of the status
             raise ContextuneError(
                 f"answers with HTTP {turned_down}: check the address, and the headers it asks for"
             ) from None
@@ -200,36 +210,3 @@ class _Raw:
     ) -> None:
         """Listen no longer."""
         await self.aclose()
-
-
-def _innermost(error: BaseException) -> BaseException:
-    """The SDK's tasks fail in groups, and groups of groups."""
-    while isinstance(error, BaseExceptionGroup):
-        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
-    return error
-
-
-def why(error: BaseException, server: Server, timeout: float) -> str:
-    """What went wrong with a server and what to do, in our words: its own are data, and may hold anything."""
-    error = _innermost(error)
-    match error:
-        case ContextuneError():
-            return str(error)
-        case TimeoutError() | MCPError(code=mcp_types.REQUEST_TIMEOUT) | httpx2.TimeoutException():
-            return f"did not answer within {timeout:g} seconds: try again, or with a longer timeout"
-        case FileNotFoundError() | NotADirectoryError() | PermissionError() if server.command:
-            if server.cwd and not Path(server.cwd).is_dir():
-                return f"cannot be started in {server.cwd!r}: there is no such folder"
-            reason = error.strerror or type(error).__name__
-            return f"cannot be started by {server.command!r}: {reason}; install it, or write its whole path"
-        case httpx2.TransportError() | httpx2.InvalidURL() | OSError():
-            return f"cannot be reached ({type(error).__name__}): check the address, and that it runs"
-        case MCPError():
-            # servers too use this code, for all sorts of errors
-            if error.code == CONNECTION_CLOSED and error.message == "Connection closed" and server.command:
-                return "ended before it had answered: run its command by hand to see why"
-            return f"answers with error {error.code}: check that it is an MCP server"
-        case ValidationError():
-            return "answers with something that is not MCP"
-        case _:
-            return f"fails with {type(error).__name__}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from contextune.errors import ContextuneError, InvalidDataError
 from contextune.tools.catalog import Loaded
+from contextune.tools.loaders.failures import why
 from contextune.tools.loaders.mcp import TIMEOUT, as_loaded, as_servers, check_installed
 from contextune.tools.loaders.servers import Server
 
@@ -77,7 +78,7 @@ class LiveCatalog:
     async def _serve(self, ready: asyncio.Event) -> None:
         import anyio
 
-        from contextune.tools.loaders.connection import connect, why
+        from contextune.tools.loaders.connection import connect
 
         heard = asyncio.Event()
         try:
@@ -114,8 +115,6 @@ class LiveCatalog:
 
     async def _is_new(self, connection: "Connection") -> bool:
         import anyio
-
-        from contextune.tools.loaders.connection import why
 
         try:
             with anyio.fail_after(self._timeout):

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from contextune.errors import InvalidDataError, MissingExtraError
 from contextune.tools.catalog import Loaded, Refused
 from contextune.tools.loaders.checks import first_sentence, mapping
+from contextune.tools.loaders.failures import why
+from contextune.tools.loaders.loops import finished
 from contextune.tools.loaders.schemas import load_schemas
 from contextune.tools.loaders.servers import Server, read_servers
 
@@ -82,18 +83,13 @@ def _run(servers: Sequence[Server], timeout: float) -> list[Loaded]:
     async def together() -> list[Loaded]:
         return await asyncio.gather(*(_load(server, timeout) for server in servers))
 
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(together())
-    with ThreadPoolExecutor(1) as pool:  # a notebook or a server runs a loop of its own in this thread
-        return pool.submit(lambda: asyncio.run(together())).result()
+    return finished(together())
 
 
 async def _load(server: Server, timeout: float) -> Loaded:
     import anyio
 
-    from contextune.tools.loaders.connection import connect, why
+    from contextune.tools.loaders.connection import connect
 
     try:
         with anyio.fail_after(timeout):
