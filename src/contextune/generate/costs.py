@@ -1,7 +1,7 @@
 """What a run takes: questions, tokens, and money where a price is known."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -114,10 +114,4 @@ class MeteredEndpoint(EndpointChat):
 
     def __init__(self, model: str, meter: Meter, **about: Any) -> None:
         """`about` is what `EndpointChat` takes."""
-        super().__init__(model, **about)
-        self._meter = meter
-
-    def _send(self, messages: Sequence[Message], sampling: Sampling, form: Mapping[str, Any]) -> Reply:
-        reply = super()._send(messages, sampling, form)
-        self._meter.add(reply)
-        return reply
+        super().__init__(model, heard=meter.add, **about)

@@ -1,7 +1,7 @@
 """Answers from any server that speaks OpenAI's `/chat/completions`: messages leave this machine for it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from types import MappingProxyType
@@ -28,17 +28,20 @@ class EndpointChat:
         timeout: float = 30.0,
         retries: int = 2,
         options: Mapping[str, Any] = MappingProxyType({}),
+        heard: Callable[[Reply], None] | None = None,
     ) -> None:
         """`base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY.
 
         `timeout` is in seconds, for each try. `options` are sent along, and take the place of what
-        `Sampling` says under the same name; None leaves a name out.
+        `Sampling` says under the same name; None leaves a name out. `heard` is told every answer as it comes
+        in, also those that are thrown away because they do not fit.
         """
         self._client, self._server, self._errors = open_endpoint(
             "chat", LanguageModelError, base_url=base_url, api_key=api_key, timeout=timeout, retries=retries
         )
         self._model = model
         self._options = dict(options)
+        self._heard = heard
         self._without_schema: set[str] = set()
 
     @property
@@ -88,6 +91,8 @@ class EndpointChat:
                     raise
                 at_once = 1
                 continue
+            if self._heard:
+                self._heard(reply)
             drafts += reply.drafts[:missing]
             read, written = read + reply.read, written + reply.written
         return Reply(tuple(drafts), read, written)
