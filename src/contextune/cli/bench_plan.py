@@ -9,13 +9,11 @@ from contextune.bench import plan as bench
 from contextune.bench import plan_report
 from contextune.bench.plan_written import WrittenPlans, read_answers
 from contextune.cli import show
-from contextune.cli.plan_data import PlanData, plan_data
+from contextune.cli.plan_data import chosen_tools, plan_data
 from contextune.plan.pointer import PointerPlanner
 from contextune.plan.scorer import ArgumentScorer
 from contextune.train import plan as recipe
 from contextune.train.fold_vectors import bundled_folds
-from contextune.train.tool_examples import without_context
-from contextune.train.tools import by_fold, shown
 
 
 def add_to(app: typer.Typer) -> None:
@@ -56,15 +54,3 @@ def plan(
             plan_report.write(rows, out / name.replace(" ", "-") if model else out)
     if model:
         show.out.print(f"{model.without} of its calls could not be made: the light planner's stand in.")
-
-
-def chosen_tools(data: PlanData) -> dict[str, bench.Choose]:
-    """For the rows that search for tools, who ranks them: what has not seen the request."""
-    people = data.tool_examples
-    with show.progress("Rankers of tools") as update:
-        rankers = by_fold(shown([*people, *map(without_context, people)]), progress=update)
-    return {
-        bench.NOTHING: bench.said_tools(people, data.tools),
-        bench.RAG: bench.ranked_tools(people, rankers, data.tools, context=False),
-        bench.TUNED: bench.ranked_tools(people, rankers, data.tools, context=True),
-    }

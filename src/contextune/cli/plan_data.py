@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from contextune.bench import plan as bench
 from contextune.cli import show
 from contextune.sources import bundled_pairs, training_pairs
 from contextune.tools import bundled_toolbox
@@ -11,8 +12,9 @@ from contextune.train.plan import Lessons
 from contextune.train.plan_examples import Asked, from_personas, fused
 from contextune.train.plan_times import time_examples
 from contextune.train.ranker import Measured
-from contextune.train.tool_examples import ToolExample, found_scores
+from contextune.train.tool_examples import ToolExample, found_scores, without_context
 from contextune.train.tool_examples import from_personas as tool_examples
+from contextune.train.tools import by_fold, shown
 from contextune.types import Tool
 
 
@@ -38,3 +40,15 @@ def plan_data(folds: FoldVectors) -> PlanData:
     with show.progress("Arguments") as update:
         lessons = Lessons.of(requests, made, [*bundled_pairs(), *training_pairs()], tools, progress=update)
     return PlanData(requests, tools, tool_examples(folds, examples, scores), lessons)
+
+
+def chosen_tools(data: PlanData) -> dict[str, bench.Choose]:
+    """For the rows that search for tools, who ranks them: what has not seen the request."""
+    people = data.tool_examples
+    with show.progress("Rankers of tools") as update:
+        rankers = by_fold(shown([*people, *map(without_context, people)]), progress=update)
+    return {
+        bench.NOTHING: bench.said_tools(people, data.tools),
+        bench.RAG: bench.ranked_tools(people, rankers, data.tools, context=False),
+        bench.TUNED: bench.ranked_tools(people, rankers, data.tools, context=True),
+    }

@@ -8,7 +8,7 @@ import typer
 
 from contextune.bench import plan as plan_bench
 from contextune.cli import show
-from contextune.cli.plan_data import plan_data
+from contextune.cli.plan_data import chosen_tools, plan_data
 from contextune.cli.tool_data import tool_data
 from contextune.context.ranker import ContextRanker, default_ranker
 from contextune.embed import Embedder, EndpointEmbedder, SentenceTransformersEmbedder, default_embedder
@@ -98,8 +98,6 @@ def plan(out: Annotated[Path, typer.Option(help="Folder to write the planner to.
 @app.command()
 def plan_lessons(out: Annotated[Path, typer.Option(help="The JSON file to write.")]) -> None:
     """Write what a language model learns planning from, and what it is asked to be measured."""
-    from contextune.cli.bench_plan import chosen_tools
-
     data = plan_data(bundled_folds())
     chosen = chosen_tools(data)
     right = lessons.right_tool(data.tools)
