@@ -3,7 +3,6 @@
 Asking the model again would take hours on a machine without a GPU; what it wrote is read by the same planner.
 """
 
-import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 from contextune.bench.plan import NOTHING
 from contextune.errors import InvalidDataError, LanguageModelError
 from contextune.llm import Draft, Message, Reply, Sampling
+from contextune.packed import read_packed
 from contextune.plan.ground import UngroundedError
 from contextune.plan.llm import LanguagePlanner, read_call
 from contextune.plan.pointer import PointerPlanner
@@ -27,9 +27,7 @@ Answers = Mapping[tuple[str, str], str]
 def read_answers(file: Path) -> Answers:
     """What `contextune.train.plan_writer` kept, plain or packed."""
     try:
-        data = file.read_bytes()
-        text = (gzip.decompress(data) if file.suffix == ".gz" else data).decode()
-        rows = [json.loads(line) for line in text.splitlines()]
+        rows = [json.loads(line) for line in read_packed(file).decode().splitlines()]
         return {(str(row["name"]), str(row["row"])): str(row["answer"]) for row in rows}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidDataError(

@@ -4,10 +4,8 @@ The tools are RapidAPI's endpoints as ToolBench has them (not in the package). A
 of copies, a copy's vector being the original's turned a little; of those only the vectors are searched.
 """
 
-import gzip
 import json
 import tempfile
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -24,6 +22,7 @@ from rich.table import Table
 
 from contextune.embed import Embedder, Matrix, default_embedder
 from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError
+from contextune.packed import read_packed
 from contextune.search import similarities, top
 from contextune.search.approximate import ApproximateIndex
 from contextune.sources import bundled_personas
@@ -212,9 +211,9 @@ def read_tools(data: Path) -> list[Tool]:
     """ToolBench's endpoints, mixed, so that the first thousand are of every kind, each under its own id."""
     file = data / "toolbench" / "toolenv.jsonl.gz"
     try:
-        lines = gzip.decompress(file.read_bytes()).splitlines()
+        lines = read_packed(file).splitlines()
         mixed = list(distinct(uniform_tool(json.loads(line)) for line in lines))
-    except (OSError, EOFError, ValueError, KeyError, zlib.error) as error:
+    except (OSError, ValueError, KeyError) as error:
         raise InvalidDataError(f"{file}: cannot be read: {error}") from None
     Random(0).shuffle(mixed)  # noqa: S311  # no secrets here
     return mixed

@@ -1,6 +1,5 @@
 """The learned part of the light planner: which candidate an argument is filled with, and how sure that is."""
 
-import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.errors import RankerError
+from contextune.packed import read_packed, write_packed
 from contextune.plan.candidates import Candidate
 from contextune.plan.features import Matrix
 from contextune.plan.priors import CommonWords, Known, Priors
@@ -48,8 +48,8 @@ class ArgumentScorer:
         folder.mkdir(parents=True, exist_ok=True)
         self.scores.save(folder / "arguments.json.gz")
         known = {"priors": self.known.priors.to_json(), "common": self.known.common.counts}
-        packed = json.dumps(known, ensure_ascii=False, sort_keys=True).encode()
-        (folder / "known.json.gz").write_bytes(gzip.compress(packed, mtime=0))
+        written = json.dumps(known, ensure_ascii=False, sort_keys=True).encode()
+        write_packed(folder / "known.json.gz", written)
         card = {"doubts": self.doubts.to_json(), "about": self.about}
         (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
 
@@ -58,10 +58,10 @@ class ArgumentScorer:
         """The scorer in a folder; refused with a reason where it does not fit this version's features."""
         try:
             card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-            found = json.loads(gzip.decompress((folder / "known.json.gz").read_bytes()))
+            found = json.loads(read_packed(folder / "known.json.gz"))
             known = Known(Priors.from_json(found["priors"]), CommonWords(found["common"]))
             doubts, about = Logistic.from_json(card["doubts"], DOUBTS), card["about"]
-        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise RankerError(
                 f"no usable planner in {str(folder)!r}: {error}; make one with contextune train plan"
             ) from None

@@ -1,6 +1,5 @@
 """LambdaMART (LightGBM's `lambdarank`): fit, score, explain, save, load."""
 
-import gzip
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.errors import RankerError
+from contextune.packed import read_packed, write_packed
 from contextune.types import Progress
 
 if TYPE_CHECKING:
@@ -149,20 +149,19 @@ class Ranker:
         """Write it to one file."""
         content = {"format": _FORMAT, "features": self.names, "about": self.about, "models": self.models}
         file.parent.mkdir(parents=True, exist_ok=True)
-        # no time stamp, so that the same ranker is the same bytes
-        file.write_bytes(gzip.compress(json.dumps(content).encode(), mtime=0))
+        write_packed(file, json.dumps(content).encode())
 
     @classmethod
     def load(cls, file: Path, names: Sequence[str]) -> "Ranker":
         """The ranker in a file; refused unless it was made for exactly these features."""
         try:
-            content = json.loads(gzip.decompress(file.read_bytes()))
+            content = json.loads(read_packed(file))
             features, models, version = (
                 tuple(content["features"]),
                 tuple(content["models"]),
                 content["format"],
             )
-        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise RankerError(f"{file}: is no ranker: {error}") from None
         if version != _FORMAT:
             raise RankerError(f"{file}: has format {version!r}, this version reads {_FORMAT}: train it again")

@@ -3,15 +3,14 @@
 A folder holds `tools.jsonl` (or `.gz`) and `queries.jsonl`. None of this data is in the package.
 """
 
-import gzip
 import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from contextune.errors import InvalidDataError
+from contextune.packed import found_packed, read_packed
 from contextune.types import Tool
 
 _Made = TypeVar("_Made")
@@ -110,8 +109,7 @@ def _each(file: Path, make: Callable[[dict[str, Any]], _Made]) -> Iterator[_Made
 
 
 def _content(file: Path) -> bytes:
-    packed = file.with_name(file.name + ".gz")
     try:
-        return file.read_bytes() if file.exists() else gzip.decompress(packed.read_bytes())
-    except (OSError, EOFError, zlib.error) as error:
+        return read_packed(found_packed(file))
+    except OSError as error:
         raise InvalidDataError(f"{file}: cannot be read: {error}") from None

@@ -1,6 +1,5 @@
 """A file → the JSON value it holds, be it written as JSON or as YAML."""
 
-import gzip
 import json
 import re
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from typing import Any, NoReturn, cast
 import yaml
 
 from contextune.errors import InvalidDataError
+from contextune.packed import read_packed
 from contextune.tools.loaders.checks import kind_of
 
 _LARGEST = 5_000_000
@@ -37,13 +37,11 @@ for _tag, _pattern, _first in (
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, unpacked if it is a .gz."""
+    """The text of a file, unpacked if it is a .gz or .xz."""
     try:
-        content = path.read_bytes()
-        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
-    except (OSError, EOFError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InvalidDataError(f"{path}: cannot be read: {reason}") from None
+        return read_packed(path).decode("utf-8-sig")
+    except OSError as error:
+        raise InvalidDataError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise InvalidDataError(f"{path}: is no text in UTF-8") from None
 
