@@ -7,9 +7,10 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from contextune.llm.smollm2.adapter import SCALE
+
 WHERE = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 """The matrices of a decoder, by the names most models give them."""
-SCALE = ".scale"
 
 
 class Pair(nn.Module):
@@ -96,15 +97,15 @@ def blended(parts: Sequence[tuple[Mapping[str, Tensor], float]]) -> dict[str, Te
     """One adapter that does, as nearly as its rank allows, what several do by their shares."""
     first = parts[0][0]
     found: dict[str, Tensor] = {}
+    linalg = cast("Any", torch.linalg)  # it has no types
     for name in (key.removesuffix(".down") for key in first if key.endswith(".down")):
         rank = len(first[f"{name}.down"])
         up = torch.cat([share * state[f"{name}.up"].float() for state, share in parts], 1)
         down = torch.cat([state[f"{name}.down"].float() for state, _ in parts], 0)
-        left, rest = torch.linalg.qr(
-            up
-        )  # their product is large, and of low rank: only the core is taken apart
-        right, other = torch.linalg.qr(down.T)
-        a, sizes, b = torch.linalg.svd(rest @ other.T)
+        # their product is large, and of low rank: only the core is taken apart
+        left, rest = linalg.qr(up)
+        right, other = linalg.qr(down.T)
+        a, sizes, b = linalg.svd(rest @ other.T)
         root = sizes[:rank].sqrt()
         found[f"{name}.up"] = left @ a[:, :rank] * root
         found[f"{name}.down"] = root[:, None] * (b[:rank] @ right.T)

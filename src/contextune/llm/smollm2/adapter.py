@@ -12,6 +12,7 @@ from contextune.errors import LanguageModelError, MissingExtraError
 Matrix = NDArray[np.float32]
 
 SCALE = ".scale"
+"""How the names end of what packed matrices are multiplied by."""
 _NAME = re.compile(r"layers\.(\d+)\.(?:self_attn|mlp)\.([a-z]+)_proj\.(down|up)$")
 
 
