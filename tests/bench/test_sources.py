@@ -18,6 +18,13 @@ def test_the_mailbox_that_is_made_is_a_mailbox(tmp_path: Path) -> None:
     assert any("attachments" in item.fields for item in items)
 
 
+def test_a_mailbox_can_be_of_one_kind(tmp_path: Path) -> None:
+    file = tmp_path / "Inbox.mbox"
+    write_mailbox(file, 300_000, shares={"plain": 1})
+    assert b"multipart" not in file.read_bytes()
+    assert all("attachments" not in item.fields for item in items_in(file))
+
+
 def test_an_import_is_measured() -> None:
     told: list[tuple[int, int]] = []
     speed = measure(1, progress=lambda done, of: told.append((done, of)))

@@ -2,7 +2,8 @@
 
 import base64
 import io
-from datetime import datetime
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.sources.reading_files import ABOUT, fields_in, found_in, items_in, skipped_in
 
+from contextune.sources.mail_fields import sent_time
 from contextune.sources.mail_parts import read_parts
 from contextune.sources.mbox import messages
 from contextune.types import Item, Use
@@ -207,6 +209,37 @@ def test_headers_are_read_however_they_are_written(tmp_path: Path) -> None:
     assert found["recipients"] == ["rui@example.com", "ines@example.com", "RUI@example.com"]
     assert found["subject"].startswith("Grüße aus")
     assert found["date"] == "2024-05-14T10:00+00:00"  # the mail's own is none
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "Mon, 13 May 2024 09:00:00 +0100", "3 May 2024 09:00:00 -0730", "Mon, 13 May 2024 09:00:00 -0000",
+        "Mon, 13 May 2024 09:00:00 +0000 (UTC)", "3 May 2024 09:00:00 +0199", "1 May 0024 09:00:00 +0000",
+        "Mon, 13 May 2024 09:00:60 +0000", "Mon, 31 Feb 2024 09:00:00 +0000", "1 May 2024 09:00:00 +2500",
+        "Mon, 13 Mai 2024 09:00:00 +0000", "mon, 13 may 2024 09:00:00 gmt", "Thu, 1 Jan 1970 00:00:00 +0000",
+    ],
+)  # fmt: skip
+def test_a_date_is_read_as_the_library_reads_it(date: str) -> None:
+    try:
+        time = parsedate_to_datetime(date)
+    except ValueError:
+        time = None
+    expected = (time if time.tzinfo else time.replace(tzinfo=UTC)) if time and time.year > 1980 else None
+    found = sent_time({"date": date.encode()})
+    assert found == expected
+    assert found is None or found.utcoffset() == (expected and expected.utcoffset())
+
+
+@pytest.mark.parametrize("name", ["Kiss", "KISS", "fi", "Weiss", "Weiß", "kiln", "İs"])
+@pytest.mark.parametrize("sign", ["ß", "ẞ", "\u212a", "ﬁ", "ſ", "İ", "ı", "é", "窯", "k"])
+def test_a_name_in_the_text_is_not_told_again_however_it_is_written(
+    tmp_path: Path, name: str, sign: str
+) -> None:
+    text = f"wei{sign} {sign}iss {sign}s ki{sign} {sign} {sign}iln ü"
+    mail = f"From: {name} <m@example.org>\nSubject: x\n\n{text}\n"
+    (found,) = fields_in(eml(tmp_path, mail.encode()))
+    assert found["content"].endswith(f"From: {name}") == (name.casefold() not in text.casefold())
 
 
 def test_a_mail_without_any_date_is_kept(tmp_path: Path) -> None:

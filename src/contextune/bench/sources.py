@@ -6,7 +6,7 @@ import quopri
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -29,8 +29,7 @@ _WORDS = tuple(
         "flight hotel confirmed number gate dinner at eight Ana will join meeting notes below regards",
     )
 )
-_KINDS = ("plain", "both", "html", "attached")
-_SHARES = (45, 30, 15, 10)
+SHARES = {"plain": 45, "both": 30, "html": 15, "attached": 10}
 """Of a hundred mails, so many are plain text, text and HTML, HTML alone, and with something attached."""
 _START = datetime(2022, 1, 3, 8, tzinfo=UTC)
 
@@ -51,11 +50,13 @@ class Speed:
     """The most the process held, in MB."""
 
 
-def measure(megabytes: int = 1000, progress: Progress | None = None) -> Speed:
+def measure(
+    megabytes: int = 1000, progress: Progress | None = None, shares: Mapping[str, int] = SHARES
+) -> Speed:
     """Make a mailbox of this size, and import it in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         mailbox = Path(folder) / "Inbox.mbox"
-        size = write_mailbox(mailbox, megabytes * 1_000_000, progress)
+        size = write_mailbox(mailbox, megabytes * 1_000_000, progress, shares)
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             mails, *figures = pool.apply(_measured, (mailbox,))
     return Speed(size / 1e6, mails, *figures)
@@ -85,11 +86,13 @@ def _most_memory() -> float:
     return used / (1e6 if sys.platform == "darwin" else 1e3)
 
 
-def write_mailbox(path: Path, size: int, progress: Progress | None = None, seed: int = 7) -> int:
+def write_mailbox(
+    path: Path, size: int, progress: Progress | None = None, shares: Mapping[str, int] = SHARES, seed: int = 7
+) -> int:
     """A mailbox of about this many bytes, as mailboxes are: most mails are small, most bytes attached."""
     written = 0
     with path.open("wb") as target:
-        for mail in _mails(Random(seed)):  # noqa: S311  # no secrets here
+        for mail in _mails(Random(seed), shares):  # noqa: S311  # no secrets here
             written += target.write(mail)
             if progress:
                 progress(min(written, size), size)
@@ -98,11 +101,11 @@ def write_mailbox(path: Path, size: int, progress: Progress | None = None, seed:
     return written
 
 
-def _mails(random: Random) -> Iterator[bytes]:
+def _mails(random: Random, shares: Mapping[str, int]) -> Iterator[bytes]:
     number = 0
     while True:
         number += 1
-        (kind,) = random.choices(_KINDS, _SHARES)
+        (kind,) = random.choices(tuple(shares), tuple(shares.values()))
         headers, body = _BODIES[kind](random)
         time = _START + timedelta(minutes=7 * number)
         sender = f"{random.choice(_WORDS).lower()}.{random.randrange(400)}@example.org"

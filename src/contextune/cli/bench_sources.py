@@ -7,6 +7,7 @@ from rich.table import Table
 
 from contextune.bench import sources as bench
 from contextune.cli import show
+from contextune.errors import InvalidRequestError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -16,10 +17,16 @@ def add_to(app: typer.Typer) -> None:
 
 def import_(
     megabytes: Annotated[int, typer.Option(min=1, help="Size of the mailbox that is made.")] = 1000,
+    kind: Annotated[
+        str | None,
+        typer.Option(help=f"Only mails of this kind: {', '.join(bench.SHARES)}; default: as mailboxes are."),
+    ] = None,
 ) -> None:
     """Time the import of a large mailbox, and tell the memory it takes."""
+    if kind is not None and kind not in bench.SHARES:
+        raise InvalidRequestError(f"there is no kind {kind!r}: choose among {', '.join(bench.SHARES)}")
     with show.progress("Making a mailbox") as update:
-        speed = bench.measure(megabytes, progress=update)
+        speed = bench.measure(megabytes, progress=update, shares=bench.SHARES if kind is None else {kind: 1})
     table = Table("what", "figure", title=f"Import of {speed.mails:,} mails in {speed.megabytes:,.0f} MB")
     table.add_row("reading, MB/s", f"{speed.megabytes / speed.parsing:.1f}")
     table.add_row("reading, mails/s", f"{speed.mails / speed.parsing:,.0f}")

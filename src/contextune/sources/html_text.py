@@ -22,6 +22,8 @@ _QUOTED = re.compile(
     r"<(?:blockquote\b[^<>]*\btype=.?cite|div\b[^<>]*\bclass=.?gmail_quote)[^<>]*>", re.IGNORECASE
 )
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u00ad\u034f\u200b\u200c\u200e\u200f\u2060\ufeff]+")
+_JOINER = "\u034f"
+"""The one among them that counts as printable."""
 _ODD_SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u3000]")
 _SPACES = re.compile(r" {2,}")
 _EDGES = re.compile(r" ?\n ?")
@@ -42,10 +44,8 @@ def tidy(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = text.replace("\t", " ")
     # looking first takes a tenth of the time, and most texts are in order
-    if not text.isascii() and _ODD_SPACES.search(text):
-        text = _ODD_SPACES.sub(" ", text)
-    if _INVISIBLE.search(text):
-        text = _INVISIBLE.sub("", text)
+    if not text.replace("\n", "").isprintable() or _JOINER in text:
+        text = _INVISIBLE.sub("", _ODD_SPACES.sub(" ", text))
     if "  " in text:
         text = _SPACES.sub(" ", text)
     if " \n" in text or "\n " in text:

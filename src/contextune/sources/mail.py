@@ -20,6 +20,9 @@ _FROM_LINE = re.compile(r"^>(>*From )", re.MULTILINE)
 _LENGTH = re.compile(rb"\s*\d+\s*\n")
 _TRASHED = re.compile(r":2,[A-Z]*T")
 _MAILDIR = ("cur", "new")
+_MARKS = frozenset(("from", "to", "date", "subject", "message-id", "received"))
+_UNFOLDED = "İŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"
+"""Signs beside ß that are folded to letters of ASCII, and are none."""
 
 
 class Mbox:
@@ -82,7 +85,7 @@ class Mail:
 def _mail(content: bytes, folder: str, about: About, where: str, envelope: str = "") -> Iterator[Found]:
     parts = read_parts(content)
     headers = parts.headers
-    if not headers.keys() & {"from", "to", "date", "subject", "message-id", "received"}:
+    if _MARKS.isdisjoint(headers):
         yield Skipped(where, "no mail: it has no headers")
         return
     labels = fields.labels(headers) if "x-gmail-labels" in headers else None
@@ -121,9 +124,18 @@ def _content(text: str, name: str, attachments: Sequence[str]) -> str:
     lines = [shortened(text)]
     if attachments:
         lines.append(f"Attached: {', '.join(attachments)}")
-    if name and name.casefold() not in text.casefold():
+    if name and not _says(text, name):
         lines.append(f"From: {name}")
     return "\n".join(filter(None, lines))
+
+
+def _says(text: str, name: str) -> bool:
+    """Whether a text holds a name, in large letters or small."""
+    if name.isascii() and not text.isascii() and not any(sign in text for sign in _UNFOLDED):
+        # the letters of other scripts make no difference then, and folding them takes most of the time
+        plain = text.replace("ß", "ss").encode("utf-8", "surrogatepass")
+        return name.lower().encode() in plain.lower()
+    return name.casefold() in text.casefold()
 
 
 def _unnamed(content: bytes) -> str:

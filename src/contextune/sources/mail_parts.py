@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from email import message_from_bytes, policy
 from email.errors import MessageError
 from email.header import decode_header
+from functools import lru_cache
 
 from contextune.sources.charsets import decode
 from contextune.sources.html_text import html_text, tidy
@@ -20,12 +21,16 @@ Headers = Mapping[str, bytes]
 
 _FOLD = re.compile(rb"\r?\n[ \t]+")
 _FIELD = re.compile(
-    rb"^(from|sender|to|cc|bcc|subject|date|delivery-date|message-id|references|in-reply-to|received"
+    rb"\n(?=[bcdfimrstx])(from|sender|to|cc|bcc|subject|date|delivery-date|message-id|references|in-reply-to|received"
     rb"|x-gmail-labels|content-type|content-disposition|content-transfer-encoding)"
     rb":[ \t]*([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)",
-    re.MULTILINE | re.IGNORECASE,
+    re.IGNORECASE,
 )
-"""The headers that are read: of twenty others each mail has, most are long."""
+"""The headers that are read: of twenty others each mail has, most are long.
+
+Led by the end of the line before, which is found quicker than the beginning of a line; by their first
+letters most others are passed over at once.
+"""
 _BOUNDARY = re.compile(rb"boundary\s*=\s*(?:\"([^\"]+)\"|([^\s;\"]+))", re.IGNORECASE)
 _CHARSET = re.compile(rb"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _QUOTED = re.compile(r"^>.*(?:\n|$)", re.MULTILINE)
@@ -70,6 +75,11 @@ def header_text(value: bytes) -> str:
     return " ".join(words.split())
 
 
+@lru_cache(maxsize=128)  # each is written in two or three ways
+def _called(name: bytes) -> str:
+    return name.decode("ascii").lower()
+
+
 class _Walk:
     """A walk through the parts of one mail, by positions: nothing is copied that is not kept."""
 
@@ -88,9 +98,11 @@ class _Walk:
             blank, length = before, 3
         block = self._content[start : min(blank if blank >= 0 else end, start + _MOST_HEADERS)]
         found: dict[str, bytes] = {}
-        for name, value in _FIELD.findall(block):
-            found.setdefault(name.decode("ascii").lower(), value)
-        found = {name: _FOLD.sub(b" ", value) for name, value in found.items()}
+        for name, value in _FIELD.findall(b"\n" + block):
+            found.setdefault(_called(name), value)
+        for name, value in found.items():
+            if b"\n" in value:
+                found[name] = _FOLD.sub(b" ", value)
         return found, blank + length if blank >= 0 else end
 
     def text(self, headers: Headers, start: int, end: int, depth: int) -> str:
