@@ -7,7 +7,6 @@ from typing import Annotated
 
 import platformdirs
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -22,13 +21,14 @@ from rich.table import Table
 from contextune import types
 from contextune.bench.report import to_rich, write
 from contextune.bench.results import Table as ResultTable
+from contextune.cli.terminal import Terminal
 from contextune.errors import InvalidRequestError
 from contextune.plan import Steps, tell, why
 from contextune.store import SQLiteStore, Store
 from contextune.types import Hit, Item, Plan, Tool
 
-out = Console()
-err = Console(stderr=True)
+out = Terminal()
+err = Terminal(stderr=True)
 
 StorePath = Annotated[
     Path | None,
