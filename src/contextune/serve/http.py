@@ -5,10 +5,10 @@ way to ask for somebody else's data.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from contextune.errors import MissingExtraError
 
@@ -67,6 +67,7 @@ _bearer = HTTPBearer(auto_error=False, description="A token made by `contextune 
 Me = Annotated[str, Depends(_me)]
 Start = Annotated[int, Query(ge=0, le=10**9, description="How many to leave out.")]
 Most = Annotated[int, Query(ge=1, le=1000, description="How many to give.")]
+_Form = TypeVar("_Form")
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -122,35 +123,34 @@ def _asking(service: Service, work: Work, preparing: Preparing) -> APIRouter:
     """What a request hangs on, and what to do about it."""
     routes = _router("ask")
 
+    async def answer(call: Callable[[str, _Form], object], me: str, form: _Form) -> Response:
+        await preparing.done(me)  # with what the user told of last
+        return Reply(await work.do(call, me, form))
+
     @routes.post("/context", response_model=replies.ContextReply)
     async def context(me: Me, form: forms.ContextForm) -> Response:
         """The items of yours that a request hangs on, best first."""
-        await preparing.done(me)
-        return Reply(await work.do(service.context, me, form))
+        return await answer(service.context, me, form)
 
     @routes.post("/tools", response_model=replies.ToolsReply)
     async def tools(me: Me, form: forms.ToolsForm) -> Response:
         """The tools that can serve a request, best first, and how probable it is that any does."""
-        await preparing.done(me)
-        return Reply(await work.do(service.tools, me, form))
+        return await answer(service.tools, me, form)
 
     @routes.post("/plan", response_model=replies.PlanAnswer)
     async def plan(me: Me, form: forms.PlanForm) -> Response:
         """The call to make, each argument pointing at where it comes from. Nothing is called."""
-        await preparing.done(me)
-        return Reply(await work.do(service.plan, me, form))
+        return await answer(service.plan, me, form)
 
     @routes.post("/ask", response_model=replies.AnswerReply)
     async def ask(me: Me, form: forms.AskForm) -> Response:
         """All of it: items, tools, the call to make, and why."""
-        await preparing.done(me)
-        return Reply(await work.do(service.ask, me, form))
+        return await answer(service.ask, me, form)
 
     @routes.post("/inspect", response_model=inspector.InspectReply)
     async def inspect(me: Me, form: forms.InspectForm) -> Response:
         """The answer taken apart: what weighed how much, and the tools with and without your items."""
-        await preparing.done(me)
-        return Reply(await work.do(service.inspect, me, form))
+        return await answer(service.inspect, me, form)
 
     @routes.post("/feedback", status_code=204)
     async def feedback(me: Me, form: forms.FeedbackForm) -> Response:

@@ -1,4 +1,4 @@
-"""A connection to an MCP server, by the official SDK: what it says of itself, and its list of tools."""
+"""A connection to an MCP server, by the official SDK: what it says of itself, its tools, and calls of them."""
 
 import logging
 import os
