@@ -3,6 +3,7 @@
 import os
 import random
 import sqlite3
+import stat
 from contextlib import closing
 from pathlib import Path
 
@@ -214,3 +215,16 @@ def test_a_full_disk_is_told(path: Path) -> None:
             store.put_items("ana", (Item(str(n), "Notes", {"title": "x" * 300}) for n in range(5000)))
         assert store.items("ana") == []
         assert store.put_items("ana", [Item("1", "Notes", {})]) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps permissions elsewhere")
+def test_nobody_else_can_read_it(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with SQLiteStore(path) as store:
+            store.put_user(User("ana"))
+            files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    finally:
+        os.umask(before)
+    assert len(files) > 1  # the log beside it holds as much
+    assert set(files.values()) == {0o600}
