@@ -1,13 +1,10 @@
 """How well the tools of somebody's own catalogue are found, on queries of their own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from contextune.bench.bars import ABSTENTION, Bar, Verdict
 from contextune.bench.queries import Query
@@ -17,7 +14,7 @@ from contextune.embed import Embedder, RememberingEmbedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.search.metrics import metric
 from contextune.tools import Catalog, Found, ToolRetriever
-from contextune.tools.index import ToolIndex, VectorShelf
+from contextune.tools.index import MemoryShelf, ToolIndex, VectorShelf
 from contextune.tools.retriever import DEFAULT
 from contextune.types import Hit, Progress, Tool
 
@@ -120,19 +117,6 @@ class Finds(Protocol):
         ...
 
 
-class _Memory:
-    """Vectors for the time of one run, so that nothing is embedded twice."""
-
-    def __init__(self) -> None:
-        self._rows: dict[tuple[str, bytes], NDArray[np.float32]] = {}
-
-    def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        return {digest: self._rows[model, digest] for digest in digests if (model, digest) in self._rows}
-
-    def put_vectors(self, model: str, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
-        self._rows |= {(model, digest): row for digest, row in vectors.items()}
-
-
 class Trial:
     """A catalogue with a way to search it, ready to be measured."""
 
@@ -152,7 +136,7 @@ class Trial:
         """
         if not len(catalog):
             raise InvalidDataError("the catalogue holds no tool: there is nothing to find")
-        kept = _Memory() if shelf is None else shelf
+        kept = MemoryShelf() if shelf is None else shelf
         self.embedder = RememberingEmbedder(embedder or default_embedder())
         self.method = method
         self.retriever = retriever or ToolRetriever(

@@ -3,14 +3,11 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from contextune.bench.results import Table, evaluate
 from contextune.embed import Embedder, RememberingEmbedder, default_embedder
 from contextune.search.metrics import Run
 from contextune.tools import ToolRetriever
-from contextune.tools.index import VectorShelf
+from contextune.tools.index import MemoryShelf
 from contextune.train.toolsets import ToolQuery, Toolset, read_toolset
 from contextune.types import Progress
 
@@ -57,7 +54,7 @@ def run(retriever: ToolRetriever, queries: Sequence[ToolQuery]) -> Run:
 
 
 def _retrievers(toolset: Toolset, untuned: Embedder | None) -> Mapping[str, ToolRetriever]:
-    kept, embedder = _Kept(), RememberingEmbedder(default_embedder())
+    kept, embedder = MemoryShelf(), RememberingEmbedder(default_embedder())
     tuned = {
         title: ToolRetriever(toolset.tools, embedder, method=method, shelf=kept)
         for title, method in (
@@ -71,21 +68,6 @@ def _retrievers(toolset: Toolset, untuned: Embedder | None) -> Mapping[str, Tool
         return tuned
     plain = ToolRetriever(toolset.tools, untuned, method="semantic")
     return {"BM25T": tuned.pop("BM25T"), "Semantic search, untuned": plain, **tuned}
-
-
-class _Kept(VectorShelf):
-    """Vectors in memory, so that the tools are embedded once for all rows."""
-
-    def __init__(self) -> None:
-        self._rows: dict[tuple[str, bytes], NDArray[np.float32]] = {}
-
-    def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """Those made before."""
-        return {digest: self._rows[model, digest] for digest in digests if (model, digest) in self._rows}
-
-    def put_vectors(self, model: str, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
-        """Keep them."""
-        self._rows |= {(model, digest): vector for digest, vector in vectors.items()}
 
 
 def _keys(toolset: Toolset) -> dict[str, str]:

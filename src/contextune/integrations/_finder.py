@@ -1,19 +1,17 @@
 """Finding among a framework's own tools, which may be others at every request."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
 from contextune.integrations._places import Places
 from contextune.search import interleave
 from contextune.tools import Only, ToolRetriever
+from contextune.tools.index import MemoryShelf
 from contextune.types import Tool
 
 Naming = Callable[[Tool], str]
@@ -77,7 +75,7 @@ class Finder:
         self._naming = naming
         self._embedder = embedder
         self._built: OrderedDict[tuple[Tool, ...], ToolRetriever] = OrderedDict()
-        self._vectors = _Vectors()
+        self._vectors = MemoryShelf(_VECTORS)
         self._lock = Lock()
 
     def names(self, offered: Sequence[Tool], texts: Sequence[str], k: int) -> list[str]:
@@ -138,20 +136,3 @@ class Among(Only):
     def __call__(self, tool: Tool) -> bool:
         """Whether the framework has this tool."""
         return self.naming(tool) in self.names
-
-
-class _Vectors:
-    """Vectors of tools for as long as the program runs."""
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[str, bytes], NDArray[np.float32]] = {}
-
-    def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """Those kept for these text digests under this model."""
-        return {digest: self._kept[model, digest] for digest in digests if (model, digest) in self._kept}
-
-    def put_vectors(self, model: str, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
-        """Keep vectors, if need be instead of all others."""
-        if len(self._kept) + len(vectors) > _VECTORS:
-            self._kept = {}
-        self._kept |= {(model, digest): vector for digest, vector in vectors.items()}

@@ -35,6 +35,24 @@ class VectorShelf(Protocol):
         ...
 
 
+class MemoryShelf:
+    """A shelf for as long as the program runs; with more than `most` vectors it begins anew."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
+        self._kept: dict[tuple[str, bytes], NDArray[np.float32]] = {}
+
+    def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        """Those kept for these text digests under this model."""
+        return {digest: self._kept[model, digest] for digest in digests if (model, digest) in self._kept}
+
+    def put_vectors(self, model: str, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
+        """Keep vectors, if need be instead of all others."""
+        if self._most is not None and len(self._kept) + len(vectors) > self._most:
+            self._kept = {}
+        self._kept |= {(model, digest): vector for digest, vector in vectors.items()}
+
+
 @dataclass(frozen=True, eq=False)
 class ToolIndex:
     """A catalogue, ready to be searched."""
