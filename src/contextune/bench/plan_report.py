@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from contextune.bench.plan import BOTH, ERRORS, METRICS, PAPER, RAG, TUNED, Case, Rows, cells, errors, split
-
-_ALPHA = 0.05
+from contextune.bench.report import ALPHA, headed
 
 
 def to_rich(rows: Rows) -> list[Table]:
@@ -22,7 +20,7 @@ def to_rich(rows: Rows) -> list[Table]:
 def _overall(rows: Rows) -> Table:
     found = cells(rows)
     count = len(next(iter(rows.values())))
-    table = _headed(f"Plans for all requests (n = {count})", METRICS)
+    table = headed(f"Plans for all requests (n = {count})", METRICS)
     for row in rows:
         shown: list[str] = []
         for place, metric in enumerate(METRICS):
@@ -31,7 +29,7 @@ def _overall(rows: Rows) -> Table:
             parts = [f"{100 * cell.interval.mean:.2f}"]
             if not math.isnan(half):
                 parts.append(f"±{100 * half:.1f}")
-            if cell.p is not None and cell.p < _ALPHA:
+            if cell.p is not None and cell.p < ALPHA:
                 parts.append("*")
             if row in PAPER:
                 parts.append(f"({100 * PAPER[row][place]:.2f})")
@@ -39,13 +37,13 @@ def _overall(rows: Rows) -> Table:
         table.add_row(Text(row), *shown)
     table.caption = Text(
         "In percent. ± half the width of the 95% bootstrap interval; "
-        f"* p < {_ALPHA} against {RAG}, paired randomisation test; in parentheses: as published."
+        f"* p < {ALPHA} against {RAG}, paired randomisation test; in parentheses: as published."
     )
     return table
 
 
 def _errors(rows: Rows) -> Table:
-    table = _headed("What keeps plans from matching, in percent of all requests", ERRORS)
+    table = headed("What keeps plans from matching, in percent of all requests", ERRORS)
     for row, cases in rows.items():
         table.add_row(Text(row), *(f"{100 * share:.1f}" for share in errors(cases).values()))
     return table
@@ -57,19 +55,11 @@ def _key(by: str, case: Case) -> str:
 
 def _split(rows: Rows, by: str) -> Table:
     heads = ["n", f"{TUNED}: AST", "exact", f"{BOTH}: AST", "exact"]
-    table = _headed(f"By {by}", heads)
+    table = headed(f"By {by}", heads)
     parts = {row: split(rows[row], lambda case: _key(by, case)) for row in (TUNED, BOTH)}
     for name, (count, *_) in parts[TUNED].items():
         shares = [share for row in (TUNED, BOTH) for share in parts[row][name][1:]]
         table.add_row(Text(name), str(count), *(f"{100 * share:.1f}" for share in shares))
-    return table
-
-
-def _headed(title: str, heads: Sequence[str]) -> Table:
-    table = Table(title=Text(title), title_justify="left", caption_justify="left")
-    table.add_column("")
-    for head in heads:
-        table.add_column(Text(head), justify="right")
     return table
 
 

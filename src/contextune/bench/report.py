@@ -34,7 +34,7 @@ def to_rich(table: Table, *, by_kind: str | None = None) -> list[RichTable]:
 
 def _overall(table: Table) -> RichTable:
     queries = len(table.qrels)
-    rich = _headed(f"All queries (n = {queries})", [measure.label for measure in table.metrics])
+    rich = headed(f"All queries (n = {queries})", [measure.label for measure in table.metrics])
     rich.caption = _caption(table)
     for row in table.rows:
         figures = table.reference.get(row, {})
@@ -50,7 +50,7 @@ def _overall(table: Table) -> RichTable:
 def _by_kind(table: Table, name: str) -> RichTable:
     counts = [table.cell(table.rows[0], name, kind).n for kind in table.kinds]
     heads = [f"{kind} (n = {n})" for kind, n in zip(table.kinds, counts, strict=True)]
-    rich = _headed(f"{metric(name).label} by kind of query", heads)
+    rich = headed(f"{metric(name).label} by kind of query", heads)
     for row in table.rows:
         rich.add_row(
             Text(row), *(_percent(table.cell(row, name, kind).interval.mean) for kind in table.kinds)
@@ -58,7 +58,8 @@ def _by_kind(table: Table, name: str) -> RichTable:
     return rich
 
 
-def _headed(title: str, heads: Sequence[str]) -> RichTable:
+def headed(title: str, heads: Sequence[str]) -> RichTable:
+    """A table still without rows, with a column for their names and one for each head."""
     # names come from users and papers; as Text they keep square brackets, which a str would lose as markup
     rich = RichTable(title=Text(title), title_justify="left", caption_justify="left")
     rich.add_column("")
