@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from contextune.errors import InvalidDataError, PlanError
 from contextune.plan import Course, Executor, FunctionRunner, McpRunner, Pointer, Steps, check_steps
-from contextune.plan.results import resolve
-from contextune.plan.schema import parameters
 from contextune.plan.steps import check_step, pointers
 from contextune.plan.tell import call, reasons
 from contextune.tools import Catalog, Loaded
@@ -266,63 +264,6 @@ def test_checked_against_the_catalogue() -> None:
         check_steps(Steps((BOTH.plans[0], plan("write_note", text="a", to=Pointer(0)))), TOOLS.tool)
     with pytest.raises(InvalidDataError, match="no tool 'fly'"):
         check_steps(Steps((plan("fly"),)), TOOLS.tool)
-
-
-TAKES = tool(
-    "take",
-    email_subject=TEXT,
-    issue_id=TEXT,
-    destination=TEXT,
-    start_time={"type": "string", "format": "date-time"},
-    recipients={"type": "array", "items": TEXT},
-    body={**TEXT, "x-free-text": True},
-    count={"type": "integer"},
-)
-PARAMETERS = {one.name: one for one in parameters(TAKES)}
-
-
-@pytest.mark.parametrize(
-    ("value", "path", "name", "wanted"),
-    [
-        ({"email_subject": "A", "subject": "B"}, ("email_subject",), "email_subject", "A"),
-        ({"emailSubject": "A", "subject": "B"}, ("email_subject",), "email_subject", "A"),
-        ([{"subject": "A"}, {"subject": "B"}], (0, "email_subject"), "email_subject", "A"),
-        ([{"subject": "A"}, {"subject": "B"}], (1, "email_subject"), "email_subject", "B"),
-        ({"result": [{"title": "A"}]}, (0, "email_subject"), "email_subject", "A"),
-        ({"total": 1, "mails": [{"subject": "A"}]}, (0, "email_subject"), "email_subject", "A"),
-        ('[{"subject": "A"}]', (0, "email_subject"), "email_subject", "A"),
-        ({"id": 12, "title": "x"}, ("issue_id",), "issue_id", "12"),
-        ("ABC-1", ("issue_id",), "issue_id", "ABC-1"),
-        ([{"name": "Pronto", "address": "Rua 1"}], (0, "destination"), "destination", "Rua 1"),
-        ([{"start": "2024-05-17T10:00"}], (0, "start_time"), "start_time", "2024-05-17T10:00"),
-        ({"recipients": ["a", "b"]}, ("recipients",), "recipients", ["a", "b"]),
-        ({"recipient": "a"}, ("recipient",), "recipients", ["a"]),
-        ("rain", (), "body", "rain"),
-        ({"high": 21, "sky": "rain", "wind": None}, (), "body", "high: 21, sky: rain"),
-        ([{"a": 1}, "b"], (), "body", "a: 1\nb"),
-        ("{not json", (), "body", "{not json"),
-        ({"count": "3"}, ("count",), "count", 3),
-        ({"count": "nan"}, ("count",), "count", "nan"),
-    ],
-)
-def test_what_a_pointer_leads_to(value: Any, path: tuple[str | int, ...], name: str, wanted: Any) -> None:
-    assert resolve(value, Pointer(0, path), PARAMETERS[name]) == wanted
-
-
-@pytest.mark.parametrize(
-    ("value", "path", "reason"),
-    [
-        ([{"subject": "A"}, {"subject": "B"}], ("email_subject",), "not clear: step 1 found 2"),
-        ([{"subject": "A"}], (3, "email_subject"), "not there: step 1 found 1"),
-        ({"subject": "A"}, (2, "email_subject"), "wants a list, and step 1 gave none"),
-        ({"secret": "hunter2"}, ("email_subject",), "step 1 gave 'secret'"),
-        (None, ("email_subject",), "is empty"),
-    ],
-)
-def test_what_a_pointer_does_not_find(value: Any, path: tuple[str | int, ...], reason: str) -> None:
-    with pytest.raises(PlanError, match=reason) as raised:
-        resolve(value, Pointer(0, path), PARAMETERS["email_subject"])
-    assert "hunter2" not in str(raised.value)
 
 
 JSON = st.recursive(

@@ -1,4 +1,4 @@
-"""A connection to an MCP server, by the official SDK: what it says of itself, its tools, and calls of them."""
+"""A connection to an MCP server, by the official SDK: what it says of itself, its tools, and their calls."""
 
 import logging
 import os
