@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import onnxruntime
 from tokenizers import Tokenizer
 
 from contextune.embed.base import Matrix, whole_texts
 from contextune.errors import EmbedderError
+from contextune.runtime import runtime
 
 THREADS = "CONTEXTUNE_THREADS"
 _BATCH = 8
-_runtime = cast("Any", onnxruntime)  # it comes without types
 
 
 class OnnxEmbedder:
@@ -29,9 +28,9 @@ class OnnxEmbedder:
         try:
             about = cast("dict[str, Any]", json.loads((folder / "embedder.json").read_text(encoding="utf-8")))
             self._tokenizer = cast("Any", Tokenizer.from_file(str(folder / "tokenizer.json")))
-            options = _runtime.SessionOptions()
+            options = runtime.SessionOptions()
             options.intra_op_num_threads = threads
-            self._session = _runtime.InferenceSession(
+            self._session = runtime.InferenceSession(
                 folder / "model.onnx", options, providers=["CPUExecutionProvider"]
             )
             self._tokenizer.no_padding()

@@ -3,16 +3,16 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
+
+from contextune.runtime import runtime
 
 MODEL, CONTEXT = "model.onnx", "context"
 
 Scores = NDArray[np.float32]
-_runtime = cast("Any", onnxruntime)  # it comes without types
 
 
 class Engine:
@@ -20,11 +20,11 @@ class Engine:
 
     def __init__(self, folder: Path, *, threads: int = 0) -> None:
         """`threads` 0 is one a core, and four at most: matrices so small are soon multiplied."""
-        options = _runtime.SessionOptions()
+        options = runtime.SessionOptions()
         options.intra_op_num_threads = threads or min(4, os.cpu_count() or 1)
         # threads that spin while they wait are a tenth faster alone, and twice as slow where others work too
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self.session = _runtime.InferenceSession(folder / MODEL, options, providers=["CPUExecutionProvider"])
+        self.session = runtime.InferenceSession(folder / MODEL, options, providers=["CPUExecutionProvider"])
         self.context = int(self.session.get_modelmeta().custom_metadata_map[CONTEXT])
         """Tokens that can be read and written together."""
         shapes = {given.name: given.shape for given in self.session.get_inputs()}
@@ -81,4 +81,4 @@ class Reading:
 
 
 def _shared(array: Scores) -> Any:
-    return _runtime.OrtValue.ortvalue_from_numpy(array)
+    return runtime.OrtValue.ortvalue_from_numpy(array)
