@@ -123,6 +123,12 @@ def test_a_new_tool_is_filled_by_what_its_schema_says() -> None:
     assert planned("What does he sing there?", tool, SONG).args["songName"] == "Says"
 
 
+def test_a_tool_whose_schema_cannot_be_read_is_not_called() -> None:
+    broken = Tool("read_email", "Reads a mail", parameters={"type": "object", "$ref": "#/$defs/nowhere"})
+    situation = Situation(Request("What did she write?", user="ines", time=NOW), USER, [Hit(MAIL, 1.0)])
+    assert PointerPlanner().call(situation, broken) is None
+
+
 def test_the_first_tool_is_taken_and_none_is_none() -> None:
     situation = Situation(Request("When is it?", user="ines", time=NOW), USER, [Hit(EVENT, 1.0)])
     planner = PointerPlanner()

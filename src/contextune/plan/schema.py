@@ -5,14 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from contextune.errors import PlanError
 from contextune.search.words import identifier_words, words
 from contextune.types import Plan, Tool
-
-if TYPE_CHECKING:
-    from jsonschema.exceptions import ValidationError
 
 Kind = Literal[
     "text", "free", "moment", "day", "duration", "list", "number", "integer", "boolean", "choice", "other"
@@ -159,7 +156,11 @@ def faults(plan: Plan, tool: Tool) -> list[str]:
     found = [f"{name!r} is no argument of {tool.name}" for name in plan.arguments if name not in known]
     open_names = {one.argument for one in plan.missing}
     found += [f"asks for {name!r}, which is given" for name in sorted(open_names & plan.arguments.keys())]
-    for error in _errors(tool, plan.args):
+    try:
+        errors = list(_made_checker(tool.parameters).iter_errors(plan.args))
+    except Exception as error:  # whatever a library makes of a schema that is none
+        return [*found, f"the schema of {tool.name!r} cannot be read: {error}; mend it"]
+    for error in errors:
         if error.validator == "additionalProperties":
             continue  # told above, by name
         if error.validator == "required" and not error.absolute_path and _named(error.message) in open_names:
@@ -167,13 +168,6 @@ def faults(plan: Plan, tool: Tool) -> list[str]:
         where = ".".join(map(str, error.absolute_path))
         found.append(f"{where}: {error.message}" if where else error.message)
     return found
-
-
-def _errors(tool: Tool, args: Mapping[str, Any]) -> "list[ValidationError]":
-    try:
-        return list(_made_checker(tool.parameters).iter_errors(args))
-    except Exception as error:  # whatever a library makes of a schema that is none
-        raise PlanError(f"the schema of {tool.name!r} cannot be read: {error}; mend it") from None
 
 
 def check(plan: Plan, tool: Tool) -> Plan:
