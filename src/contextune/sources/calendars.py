@@ -32,7 +32,7 @@ class Calendar:
 
     def reads(self, file: File) -> bool:
         """Whether the file says that it is a calendar."""
-        return "BEGIN:VCALENDAR" in file.start.upper()
+        return file.says("BEGIN:VCALENDAR")
 
     def read(self, file: File, about: About) -> Iterator[Found]:
         """Its events and tasks, those of one name together: they are versions or exceptions of one."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from contextune.sources.calls import (
@@ -32,6 +33,7 @@ _COLUMNS = {
     "length": "duration|call duration|duration (s)|duration (sec)|duration in seconds|length|dauer|"
     "duración|durée|duração|durata|duur",
 }
+_ROLES = {name: role for role, known in _COLUMNS.items() for name in known.split("|")}
 _KINDS = (
     (BLOCKED, r"block|spam|gesperrt|bloque"),
     (REJECTED, r"reject|declin|dismiss|abgelehnt|abgewiesen|rechaz|refus|rejeit|rifiut|^5$"),
@@ -42,8 +44,10 @@ _KINDS = (
 )
 """How each kind is told, in this order: "answered" stands in "unanswered"."""
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?$")
+_CLOCK = re.compile(r",? *(\d{1,2}):(\d\d)(?::(\d\d))?$", re.ASCII)
 _SLASHED = re.compile(r"^(\d{1,2})[/-](\d{1,2})[/-](\d{2}|\d{4})\b(.*)$")
 _UNITS = re.compile(r"(\d+) ?([hms])", re.IGNORECASE)
+_FIRST_YEAR = 1900
 _DAY_FIRST, _MONTH_FIRST = "day first", "month first"
 _AMBIGUOUS = "a date that can be read in two ways, such as 5/6/2024"
 
@@ -96,6 +100,11 @@ class _Slashed(NamedTuple):
         if order is None and self.first != self.second:
             return None
         month, day = (self.first, self.second) if order == _MONTH_FIRST else (self.second, self.first)
+        if self.year >= _FIRST_YEAR and (clock := _CLOCK.match(self.rest)):
+            try:
+                return datetime(self.year, month, day, int(clock[1]), int(clock[2]), int(clock[3] or 0))
+            except ValueError:
+                return None
         return written_time(f"{self.year}-{month:02}-{day:02} {self.rest}", about.user.zone)
 
 
@@ -112,32 +121,52 @@ def _order(file: File, names: Sequence[str], about: About) -> str | None:
     with file.open() as stream:
         table = rows(file, stream, names)
         next(table, None)
-        dates = [one for row in table if row.values and (one := _slashed(_date(row.values)))]
-    read = {order: [one.time(order, about) for one in dates] for order in (_DAY_FIRST, _MONTH_FIRST)}
-    wrong = {order: _missing(times, about) for order, times in read.items()}
-    best = [order for order in read if wrong[order] == min(wrong.values())]
+        read = {order: _Read(about) for order in (_DAY_FIRST, _MONTH_FIRST)}
+        for row in table:
+            if row.values and (one := _slashed(_date(row.values))):
+                for order, times in read.items():
+                    times.add(one.time(order, about))
+    fewest = min(times.wrong for times in read.values())
+    best = [order for order, times in read.items() if times.wrong == fewest]
     if len(best) > 1:
-        best = [order for order in best if _sorted(read[order], about)] or best
+        best = [order for order in best if read[order].sorted] or best
     return best[0] if len(best) == 1 else None
 
 
-def _missing(times: Sequence[datetime | None], about: About) -> int:
-    """How many there cannot be: of a thirteenth month, or still to come."""
-    now = about.clock(about.now)
-    return sum(time is None or about.clock(time).date() > now.date() for time in times)
+class _Read:
+    """What comes out where all dates of a file are read in one way."""
 
+    def __init__(self, about: About) -> None:
+        self.wrong = 0
+        """How many there cannot be: of a thirteenth month, or still to come."""
+        self._about = about
+        self._today = about.clock(about.now).date()
+        self._last: datetime | None = None
+        self._rising = self._falling = True
 
-def _sorted(times: Sequence[datetime | None], about: About) -> bool:
-    known = [about.clock(time) for time in times if time]
-    return known in (sorted(known), sorted(known, reverse=True))
+    def add(self, time: datetime | None) -> None:
+        """The next date."""
+        if time is None:
+            self.wrong += 1
+            return
+        clock = self._about.clock(time)
+        self.wrong += clock.date() > self._today
+        if self._last is not None:
+            self._rising = self._rising and clock >= self._last
+            self._falling = self._falling and clock <= self._last
+        self._last = clock
+
+    @property
+    def sorted(self) -> bool:
+        """Whether they go forward, or back, all the way."""
+        return self._rising or self._falling
 
 
 def _names(first: Sequence[str]) -> tuple[str, ...]:
     """What each column is, or nothing where it is of no use here."""
-    roles = {name: role for role, known in _COLUMNS.items() for name in known.split("|")}
     found: list[str] = []
     for name in first:
-        role = roles.get(name.strip().lower().replace("_", " "), "")
+        role = _ROLES.get(name.strip().lower().replace("_", " "), "")
         found.append("" if role in found else role)
     return tuple(found)
 
@@ -160,9 +189,13 @@ def _time(date: str, order: str | None, about: About) -> datetime | None:
 
 
 def _call(row: Mapping[str, str], time: datetime | None) -> Call:
-    kind = row.get("kind", "").lower()
-    direction = next((name for name, told in _KINDS if re.search(told, kind)), None)
+    direction = _direction(row.get("kind", ""))
     return Call(row.get("number", ""), row.get("name", ""), direction, time, _seconds(row.get("length", "")))
+
+
+@lru_cache(maxsize=64)  # a log has a handful
+def _direction(kind: str) -> str | None:
+    return next((name for name, told in _KINDS if re.search(told, kind.lower())), None)
 
 
 def _seconds(text: str) -> int:

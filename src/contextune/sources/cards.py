@@ -1,7 +1,7 @@
 """One entry of an address book: a name, addresses, numbers, and who is related to it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -43,12 +43,15 @@ class Card:
     """One entry as it is written."""
 
     line: int
-    lines: tuple[Line, ...]
+    lines: Mapping[str, Sequence[Line]]
+    """Its properties by name; those that say nothing are left out."""
     ended: bool
 
-    def all(self, name: str) -> list[Line]:
-        """The properties of this name that say something, the preferred first."""
-        found = [line for line in self.lines if line.name == name and line.value]
+    def all(self, name: str) -> Sequence[Line]:
+        """The properties of this name, the preferred first."""
+        found = self.lines.get(name, ())
+        if len(found) < 2:
+            return found
         return sorted(found, key=lambda line: "pref" not in line.types() and "PREF" not in line.parameters)
 
     def text(self, name: str) -> str:
@@ -136,7 +139,7 @@ class Card:
 
 def cards(stream: BinaryIO) -> Iterator[Card]:
     """The entries of a file, without their pictures."""
-    lines: list[Line] = []
+    lines: dict[str, list[Line]] = {}
     started = 0
     for number, raw in unfolded(stream):
         line = parse_line(raw)
@@ -145,27 +148,17 @@ def cards(stream: BinaryIO) -> Iterator[Card]:
         mark = (line.name, line.value.strip().upper())
         if mark == ("BEGIN", "VCARD"):
             if started:
-                yield Card(started, tuple(lines), ended=False)
-            lines, started = [], number
+                yield Card(started, lines, ended=False)
+            lines, started = {}, number
         elif mark == ("END", "VCARD"):
             if started:
-                yield Card(started, tuple(lines), ended=True)
+                yield Card(started, lines, ended=True)
             started = 0
-        elif started and line.name not in _HEAVY:
-            lines.append(line)
+        elif started and line.value and line.name not in _HEAVY:
+            lines.setdefault(line.name, []).append(line)
     if started:
-        yield Card(started, tuple(lines), ended=False)
+        yield Card(started, lines, ended=False)
 
 
 def _once(values: Iterator[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, values)))
-
-
-def named(cards: Sequence[Card]) -> dict[str, int]:
-    """Where the cards of names and ids stand."""
-    found: dict[str, int] = {}
-    for number, card in enumerate(cards):
-        found.setdefault(card.name.casefold(), number)
-        if card.uid:
-            found.setdefault(f"uid {card.uid}", number)
-    return found

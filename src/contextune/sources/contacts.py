@@ -1,8 +1,9 @@
 """Address books (.vcf): vCard 2.1, 3 and 4, with who is what to the user."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from contextune.sources.cards import Card, Relation, cards, named
+from contextune.sources.cards import Card, Relation, cards
 from contextune.sources.files import File, Skipped
 from contextune.sources.reading import About, Found
 from contextune.types import Contact
@@ -33,11 +34,11 @@ class Contacts:
 
     def reads(self, file: File) -> bool:
         """Whether the file says that it holds cards."""
-        return "BEGIN:VCARD" in file.start.upper()
+        return file.says("BEGIN:VCARD")
 
     def read(self, file: File, about: About) -> Iterator[Found]:
         """Everybody in it; whoever has no card but is said to be related to the user, too."""
-        people: list[Card] = []
+        people: list[Contact] = []
         own: list[Card] = []
         with file.open() as stream:
             for card in cards(stream):
@@ -52,12 +53,12 @@ class Contacts:
                     own.append(card)
                     yield Skipped(where, "the user's own card: only its relations are read")
                 else:
-                    people.append(card)
-        yield from _contacts(people, [one for card in own for one in card.relations], about)
+                    people.append(_contact(card, _said(card, about)))
+        yield from _contacts(people, [one for card in own for one in card.relations])
 
 
-def _contacts(people: Sequence[Card], relations: Sequence[Relation], about: About) -> Iterator[Contact]:
-    places = named(people)
+def _contacts(people: Sequence[Contact], relations: Sequence[Relation]) -> Iterator[Contact]:
+    places = _named(people) if relations else {}
     known: dict[int, str] = {}
     for relation in relations:
         key = f"uid {relation.uid}" if relation.uid else relation.name.casefold()
@@ -65,8 +66,18 @@ def _contacts(people: Sequence[Card], relations: Sequence[Relation], about: Abou
             known.setdefault(places[key], relation.kind)
         elif relation.name:
             yield Contact(relation.name, relation=relation.kind)
-    for number, card in enumerate(people):
-        yield _contact(card, known.get(number) or _said(card, about))
+    for number, contact in enumerate(people):
+        yield replace(contact, relation=known[number]) if known.get(number) else contact
+
+
+def _named(people: Sequence[Contact]) -> dict[str, int]:
+    """Where those of names and ids stand."""
+    found: dict[str, int] = {}
+    for number, contact in enumerate(people):
+        found.setdefault(contact.name.casefold(), number)
+        if uid := contact.more.get("uid"):
+            found.setdefault(f"uid {uid}", number)
+    return found
 
 
 def _contact(card: Card, relation: str | None) -> Contact:

@@ -25,6 +25,8 @@ class Line(NamedTuple):
 
     def types(self) -> list[str]:
         """What its TYPE says, and what older versions say without that word."""
+        if not self.parameters:
+            return []
         bare = [name.lower() for name, values in self.parameters.items() if not values]
         return [value.lower() for value in self.parameters.get("TYPE", [])] + bare
 
@@ -38,6 +40,8 @@ class Line(NamedTuple):
 
     def raw(self) -> str:
         """The value unpacked, still escaped."""
+        if not self.parameters:
+            return self.value
         encoding = {value.upper() for value in self.parameters.get("ENCODING", [])} | {
             name for name, values in self.parameters.items() if not values
         }
@@ -49,6 +53,8 @@ class Line(NamedTuple):
 
 def unescaped(text: str) -> str:
     """Signs that were escaped, as themselves."""
+    if "\\" not in text:
+        return text
     return _ESCAPE.sub(lambda found: "\n" if found[1] in "nN" else found[1], text)
 
 
@@ -91,7 +97,7 @@ def parse_line(text: str) -> Line | None:
         return None
     parameters: dict[str, list[str]] = {}
     at = head.end()
-    while found := _PARAMETER.match(text, at):
+    while text.startswith(";", at) and (found := _PARAMETER.match(text, at)):
         values = parameters.setdefault(found[1].strip().upper(), [])
         values += [one.strip().strip('"') for one in (found[2] or "").split(",") if one.strip()]
         at = found.end()

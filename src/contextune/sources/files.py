@@ -89,13 +89,18 @@ class File:
         with self._open() as stream:
             return stream.read(HEAD)
 
-    @property
+    @cached_property
     def start(self) -> str:
         """Its first kilobytes as text, whatever it holds."""
         for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
             if self.head.startswith(mark):
                 return self.head[2:].decode(encoding, "replace")
         return self.head.decode("utf-8-sig", "replace")
+
+    def says(self, words: str) -> bool:
+        """Whether these words stand in its first kilobytes, in large letters or small."""
+        # as bytes, of which letters beyond ASCII are left alone: each file is held against many formats
+        return words.upper().encode() in self.start.encode("utf-8", "replace").upper()
 
     def open(self) -> BinaryIO:
         """Its bytes from the beginning, in a stream to be closed."""

@@ -18,6 +18,14 @@ _COLUMNS = {
 }
 """What each column is called by the many programs that fetch one's plays; of times the surest first."""
 _WITHOUT_NAMES = ("artist", "album", "song", "time")
+_USUAL = re.compile(r"(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}),? (\d\d):(\d\d)$", re.ASCII)
+"""As Last.fm itself writes it: to try one pattern after the other takes ten times as long."""
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1
+    )
+}
 _WRITTEN = ("%d %b %Y %H:%M", "%d %b %Y, %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S")
 _EPOCH = re.compile(r"\d{9,10}(?:\d{3})?(?:\.\d*)?$")
 
@@ -85,13 +93,25 @@ def _time(text: str) -> datetime | None:
     if _EPOCH.match(text):
         number = float(text)
         return datetime.fromtimestamp(number / 1000 if number > 10**11 else number, UTC)
+    try:
+        time = _usual_time(text) or datetime.fromisoformat(text)
+    except ValueError:
+        return _written_time(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _usual_time(text: str) -> datetime | None:
+    found = _USUAL.match(text)
+    month = _MONTHS.get(found[2]) if found else None
+    if not found or not month:
+        return None
+    return datetime(int(found[3]), month, int(found[1]), int(found[4]), int(found[5]), tzinfo=UTC)
+
+
+def _written_time(text: str) -> datetime | None:
     for written in _WRITTEN:
         try:
             return datetime.strptime(text, written).replace(tzinfo=UTC)
         except ValueError:
             continue
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
+    return None

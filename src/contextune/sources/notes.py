@@ -42,10 +42,9 @@ class Notes:
 
     def reads(self, file: File) -> bool:
         """Whether its name says text; a page of the web is none."""
-        start = file.start.lower()
-        if file.suffix not in _SUFFIXES or "\0" in start:
+        if file.suffix not in _SUFFIXES or "\0" in file.start:
             return False
-        return not file.suffix.startswith(".htm") or not ("<script" in start or "<link" in start)
+        return not file.suffix.startswith(".htm") or not (file.says("<script") or file.says("<link"))
 
     def read(self, file: File, _about: About) -> Iterator[Found]:
         """The note."""
@@ -92,6 +91,7 @@ def _front_matter(text: str) -> Mapping[str, Any] | None:
     if len(text) > _MOST_FRONT:
         return None
     try:
+        # not the loader in C: thousands of brackets in a row end the whole program there
         found: object = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
@@ -104,8 +104,13 @@ def _front_matter(text: str) -> Mapping[str, Any] | None:
 
 def _plain(text: str) -> str:
     """Markdown as it is read: links by their names."""
-    text = _LINK.sub(lambda found: found[2] or found[1], _COMMENT.sub("", text))
-    return tidy(_WEB_LINK.sub(lambda found: found[1], text))
+    if "%%" in text:
+        text = _COMMENT.sub("", text)
+    if "[[" in text:
+        text = _LINK.sub(lambda found: found[2] or found[1], text)
+    if "](" in text:
+        text = _WEB_LINK.sub(lambda found: found[1], text)
+    return tidy(text)
 
 
 def _title(file: File, front: Mapping[str, Any], text: str, *, html: bool) -> str:
