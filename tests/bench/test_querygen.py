@@ -2,6 +2,7 @@
 
 import json
 import lzma
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,10 @@ def test_iterations_are_read_from_the_log(tmp_path: Path) -> None:
     assert [(log.iteration, log.reward, log.best, log.tokens_per_second) for log in logs] == [
         (1, 0.4, 0.6, 1234)
     ]
-    assert bench.recall_lines(logs) == {"toolbench ood": [66.6]}
+    assert bench.recall_lines(logs) == {"ToolBench, out-of-domain": [66.6]}
+    assert bench.reward_lines(logs) == {"iteration 1": [50, 50]}
+    many = [replace(logs[0], iteration=n) for n in range(1, 13)]
+    assert list(bench.reward_lines(many)) == [f"iteration {n}" for n in (1, 4, 7, 9, 12)]
     assert bench.rewards_table(logs).row_count == 1
 
 

@@ -37,6 +37,13 @@ TESTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "ToolLens": (("toollens", "test"),),
 }
 """What is judged: sets and parts of the data."""
+_DRAWN = {
+    "toolbench id_test": "ToolBench, in-domain",
+    "toolbench ood": "ToolBench, out-of-domain",
+    "wide ood": "ToolBench, what the filter left out",
+    "metatool ood": "MetaTool",
+    "toollens test": "ToolLens",
+}
 PAPER: Mapping[str, Reference] = {
     "ToolBench, in-domain": {
         "utterance": _row(0.4841, 0.5675, 55.67, 63.82, 74.36),
@@ -129,9 +136,20 @@ def _iteration(row: Mapping[str, Any], recalls: Mapping[str, Mapping[str, float]
 
 
 def recall_lines(logs: Sequence[Iteration]) -> dict[str, list[float]]:
-    """Recall@5 after each iteration, a line for each part of the data (the paper's Figure 3)."""
+    """Recall@5 after each iteration, a line for each part that is judged (the paper's Figure 3)."""
     parts = dict.fromkeys(part for log in logs for part in log.recall)
-    return {part: [log.recall.get(part, float("nan")) for log in logs] for part in parts}
+    return {
+        _DRAWN.get(part, part): [log.recall.get(part, float("nan")) for log in logs]
+        for part in parts
+        if not part.endswith("dev")  # those choose the iteration
+    }
+
+
+def reward_lines(logs: Sequence[Iteration], most: int = 5) -> dict[str, list[float]]:
+    """How the drafts' rewards are spread, in percent, from the first iteration to the last (Figure 4)."""
+    places = np.linspace(0, len(logs) - 1, min(most, len(logs))).round()
+    chosen = [logs[int(n)] for n in dict.fromkeys(places.tolist())]
+    return {f"iteration {log.iteration}": [100 * share for share in log.spread] for log in chosen}
 
 
 def rewards_table(logs: Sequence[Iteration]) -> RichTable:

@@ -51,7 +51,7 @@ def querygen(
             up="Recall@5, %",
         )
         plots.curves(
-            {f"iteration {log.iteration}": [100 * share for share in log.spread] for log in logs},
+            bench.reward_lines(logs),
             [0.05 + 0.1 * n for n in range(10)],
             plot / "rewards.svg",
             title="Rewards of the drafts (MMRR)",
