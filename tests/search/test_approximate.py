@@ -236,5 +236,5 @@ from contextune.search.approximate import ApproximateIndex
 ApproximateIndex.build(np.eye(9, dtype=np.float32))
 import onnxruntime, lightgbm
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")

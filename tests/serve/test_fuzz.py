@@ -79,7 +79,7 @@ def fuzzed(operation: Any, mode: GenerationMode, url: str, shown: str) -> int:
     )
     def ask(case: Any) -> None:
         nonlocal asked
-        case.call_and_validate(base_url=url, headers={"Authorization": shown}, checks=CHECKS)
+        case.call_and_validate(base_url=url, headers={"Authorization": shown}, checks=CHECKS, timeout=600)
         asked += 1
 
     ask()
