@@ -201,6 +201,56 @@ def test_what_is_broken_is_skipped_and_the_rest_is_read(tmp_path: Path) -> None:
     assert len(items_in(file)) == 2
 
 
+@pytest.mark.parametrize(
+    ("start", "rule", "why"),
+    [
+        ("20200101T090000", "FREQ=DAILY;INTERVAL=0", "an event whose repetition cannot be read"),
+        ("20200101T090000", "FREQ=HOURLY;BYMONTH=13", "an event whose repetition cannot be read"),
+        ("20200101T090000", "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30", "an event whose repetition cannot be read"),
+        (
+            "20200101T090000",
+            "FREQ=DAILY;BYMONTHDAY=-31;BYMONTH=4",
+            "an event whose repetition cannot be read",
+        ),
+        ("20240513T090000", "FREQ=DAILY;INTERVAL=7;BYDAY=TU", "an event whose repetition cannot be read"),
+        ("20240513T090000", "FREQ=DAILY;BYSETPOS=2", "an event whose repetition cannot be read"),
+        ("00010101T000000", "FREQ=HOURLY", "an event that repeats too often"),
+        ("00010101", "FREQ=DAILY;BYDAY=MO", "an event that repeats too often"),
+    ],
+)
+def test_rules_without_end_are_not_followed(tmp_path: Path, start: str, rule: str, why: str) -> None:
+    file = calendar(tmp_path, event(f"DTSTART:{start}", f"RRULE:{rule}"), GLAZE)
+    assert skipped_in(file) == [why]
+    assert len(items_in(file)) == 1 + ("cannot be read" in why)
+
+
+@pytest.mark.parametrize(
+    ("start", "rule", "times"),
+    [
+        ("20240229", "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=29", 1),
+        ("20240513T090000", "FREQ=DAILY;INTERVAL=7;BYDAY=MO;COUNT=5", 5),
+        ("20240513T090000", "FREQ=HOURLY;INTERVAL=36;BYDAY=TU;COUNT=2", 3),
+        ("20240513T090000", "FREQ=WEEKLY;BYDAY=MO,WE;BYSETPOS=-1;COUNT=3", 4),
+        ("20240513T090000", "FREQ=DAILY;BYYEARDAY=-1", 2),
+        ("20240513T090000", "FREQ=MONTHLY;BYDAY=1MO;COUNT=4", 5),
+    ],
+)
+def test_rules_that_seldom_come_true_are_followed(tmp_path: Path, start: str, rule: str, times: int) -> None:
+    # the start counts too, where the rule itself would leave it out
+    assert len(items_in(calendar(tmp_path, event(f"DTSTART:{start}", f"RRULE:{rule}")))) == times
+
+
+def test_lines_of_megabytes_are_cut_and_attachments_passed_over(tmp_path: Path) -> None:
+    folded = "\r\n ".join(["QUJD" * 18] * 9000)
+    attached = f"ATTACH;ENCODING=BASE64;VALUE=BINARY:{folded}"
+    long = event("DTSTART:20240516T190000Z", f"LOCATION:{'far ' * 200_000}", uid="long")
+    file = calendar(tmp_path, event("DTSTART:20240516T190000Z", attached, "LOCATION:here"), long)
+    assert skipped_in(file) == ["the end of a line that is too long"]
+    near, far = (one["location"] for one in fields_in(file))
+    assert near == "here"
+    assert len(far) < 1010
+
+
 def test_a_calendar_may_hold_nothing_be_cut_or_be_in_another_encoding(tmp_path: Path) -> None:
     assert items_in(calendar(tmp_path)) == []
     unfolded = event("DTSTART:20240516T190000Z", "DESCRIPTION:one", "two lines")

@@ -16,12 +16,14 @@ from tests.sources.reading_files import (
     utc,
 )
 
+from contextune.errors import InvalidDataError
 from contextune.sources import import_into
 from contextune.sources.calls import same_number
+from contextune.sources.calls_xml import CallsXml
 from contextune.sources.readers import reader_for
 from contextune.sources.reading import About
 from contextune.store import SQLiteStore
-from contextune.types import Contact, Use, User
+from contextune.types import Contact, Item, Use, User
 
 HEAD = (
     "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>\n"
@@ -261,16 +263,29 @@ def test_rows_that_say_too_little_and_broken_tables_are_told(tmp_path: Path) -> 
         "5550142",
         "5550142,Blocked,2024-05-15 20:12",
         '"5550142',
-        "y" * 200_000,
+        "y" * 200_000 + '"',
+        "5550142,Missed,2024-05-15 20:12",
     ]
-    assert skipped_in(table(tmp_path, "number,type,date\n" + "\n".join(rows))) == [
+    path = table(tmp_path, "number,type,date\n" + "\n".join(rows))
+    assert len(items_in(path)) == 1
+    assert skipped_in(path) == [
         WITHHELD,
         "a call of a kind that is not known",
         NO_TIME,
         NO_TIME,
         "a call that the phone refused",
-        "a table that is broken from here on",
+        "a row that cannot be read",
     ]
+
+
+def test_an_element_without_an_end_is_not_waited_for(tmp_path: Path) -> None:
+    whole = backup(tmp_path, call()).read_text(encoding="utf-8")
+    endless = tmp_path / "endless.xml"
+    endless.write_text(whole.replace("</calls>", f"<call number='{'5' * 3_000_000}"), encoding="utf-8")
+    reading = CallsXml().read(only_file(endless), ABOUT)
+    assert isinstance(next(reading), Item)
+    with pytest.raises(InvalidDataError, match="more than a megabyte"):
+        list(reading)
 
 
 def test_the_hour_that_comes_twice_is_two_hours_in_a_backup(tmp_path: Path) -> None:

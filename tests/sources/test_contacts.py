@@ -151,6 +151,16 @@ def test_what_is_no_person_or_broken_is_skipped_and_counted(tmp_path: Path) -> N
     assert [one.name for one in contacts(file)] == ["only@example.org", "Marta Silva", "Studio", "Whole"]
 
 
+def test_a_line_of_megabytes_is_cut_and_told(tmp_path: Path) -> None:
+    photo = "\r\n ".join(["QUJD" * 18] * 9000)
+    people = (card(f"FN:{'A' * 600_000}"), card("FN:Rui", f"PHOTO;ENCODING=b:{photo}", "TEL:5550142"))
+    file = book(tmp_path, *people)
+    assert skipped_in(file) == ["the end of a line that is too long"]
+    long, rui = contacts(file)
+    assert len(long.name) == 500
+    assert (rui.name, rui.phone) == ("Rui", "5550142")
+
+
 def test_importing_again_doubles_nobody_and_keeps_what_is_known(tmp_path: Path, store: SQLiteStore) -> None:
     known = Contact("Rui Duarte", phone="+351 555 0142", relation="brother", more={"since": 1988})
     store.put_user(User(INES.id, INES.profile, contacts=(known, Contact("Nobody"))))

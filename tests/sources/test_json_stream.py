@@ -20,6 +20,11 @@ def test_entries_across_the_borders_of_what_is_held() -> None:
     assert read(json.dumps(values, indent=2)) == values
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_mark_at_the_beginning_tells_the_encoding(encoding: str) -> None:
+    assert read('[{"a": "Lágrima 😀"}]'.encode(encoding)) == [{"a": "Lágrima 😀"}]
+
+
 def test_a_list_within_an_object_is_found_by_its_name() -> None:
     text = json.dumps({"Other": [{"x": 1}] * 50_000, "Browser History": [{"y": 2}], "Last": [{"z": 3}]})
     assert read(text, "Browser History") == [{"y": 2}]

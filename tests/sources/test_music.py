@@ -168,13 +168,29 @@ def test_every_shape_of_last_fm_table_tells_the_same(tmp_path: Path, shape: str)
 
 def test_plays_without_a_time_or_a_song_and_broken_tables_are_told(tmp_path: Path) -> None:
     path = tmp_path / "scrobbles.csv"
-    rows = ["A,B,,1715754000", "A,B,C,", "A,B,C,soon", "", "A", '"x', "y" * 200_000]
+    rows = [
+        "A,B,,1715754000",
+        "A,B,C,",
+        "A,B,C,soon",
+        "",
+        "A",
+        '"x',
+        "y" * 200_000 + '"',
+        "A,B,after it,1715754000",
+    ]
     path.write_text("artist,album,track,uts\n" + "\n".join(rows), encoding="utf-8")
     assert skipped_in(path) == [
         "a play of no song",
         *["an entry without a time that can be read"] * 3,
-        "a table that is broken from here on",
+        "a row that cannot be read",
     ]
+    assert [item.title for item in items_in(path)] == ["after it"]
+
+
+def test_a_table_that_is_not_in_utf_8_is_read_as_western_european(tmp_path: Path) -> None:
+    path = tmp_path / "scrobbles.csv"
+    path.write_bytes("artist,album,track,uts\nAmália,Ó,Lágrima,1715754000\n".encode("cp1252"))
+    assert [item.fields["artist"] for item in items_in(path)] == ["Amália"]
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,12 @@ from hashlib import blake2b
 from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
-from contextune.sources.content_lines import unfolded
+from contextune.sources.content_lines import MOST_LINE, unfolded
 
 KINDS = ("VEVENT", "VTODO", "VJOURNAL")
 _ZONE = re.compile(r";TZID=\"?([^:;\"]+)", re.IGNORECASE)
 _PROPERTY = re.compile(r"[A-Za-z0-9-]+[;:]")
+_ATTACHED = re.compile(r"ATTACH[;:]", re.IGNORECASE)
 _WORDS = re.compile(r"(?:DESCRIPTION|SUMMARY|LOCATION)\b", re.IGNORECASE)
 _REPEATING = ("RRULE", "RDATE", "RECURRENCE-ID")
 
@@ -35,6 +36,8 @@ class Block:
     calendar: Calendar
     ended: bool = True
     """Whether the file goes on to its end."""
+    cut: bool = False
+    """Whether a line of it is longer than what is kept of one."""
 
     def get(self, name: str) -> str:
         """What stands behind a name, without what stands between the two; nothing where it is missing."""
@@ -81,7 +84,7 @@ def blocks(stream: BinaryIO) -> Iterator[Block]:
     """The events, tasks and journal entries of a file, which may hold several calendars."""
     calendar = Calendar()
     kept: list[str] = []
-    inside, started = "", 0
+    inside, started, cut = "", 0, False
     for number, line in unfolded(stream):
         name, _, value = line.partition(":")
         word, what = name.strip().upper(), value.strip().upper()
@@ -89,20 +92,25 @@ def blocks(stream: BinaryIO) -> Iterator[Block]:
             if word == "BEGIN" and what == "VCALENDAR":
                 calendar = Calendar()
             elif word == "BEGIN" and what in (*KINDS, "VTIMEZONE", "VFREEBUSY"):
-                inside, started, kept = what, number, [line]
+                inside, started, cut, kept = what, number, False, [line]
             elif word not in ("BEGIN", "END"):
                 calendar.properties.setdefault(word.partition(";")[0], value.strip())
             continue
         if word == "BEGIN" and what in KINDS:  # the one before was never ended
             yield Block(inside, started, tuple(kept), calendar, ended=False)
-            inside, started, kept = what, number, [line]
+            inside, started, cut, kept = what, number, False, [line]
             continue
+        if _ATTACHED.match(line):
+            continue
+        cut = cut or len(line) >= MOST_LINE
         if _PROPERTY.match(line):
             kept.append(line)
-        elif line.strip() and _WORDS.match(kept[-1]):  # a line that should have been folded
+        elif (
+            line.strip() and len(kept[-1]) < MOST_LINE and _WORDS.match(kept[-1])
+        ):  # a line that should have been folded
             kept[-1] += f"\\n{line}"
         if word == "END" and what == inside:
-            block = Block(inside, started, tuple(kept), calendar)
+            block = Block(inside, started, tuple(kept), calendar, cut=cut)
             if inside == "VTIMEZONE":
                 calendar.zones[block.get("TZID")] = kept
             elif inside in KINDS:

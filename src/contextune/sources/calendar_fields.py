@@ -9,6 +9,7 @@ from contextune.sources.html_text import html_text, tidy
 from contextune.sources.reading import iso, shortened
 
 _MOST_NOTES = 4000
+_MOST_WORDS = 1000
 _STATUS = {"CONFIRMED": "Confirmed", "TENTATIVE": "Tentative"}
 
 
@@ -44,11 +45,11 @@ def event_fields(component: Any, calendar: Mapping[str, str]) -> dict[str, Any]:
     people = [_person(person) for person in _all(component, "ATTENDEE")]
     status = _word(component, "STATUS").upper()
     fields: dict[str, Any] = {
-        "event_name": _word(component, "SUMMARY"),
+        "event_name": _short(component, "SUMMARY"),
         "category": next(_categories(component), "") or _named(calendar.get("X-WR-CALNAME", "")),
         "organizer": next((_person(one) for one in _all(component, "ORGANIZER")), ""),
         "participants": list(dict.fromkeys(filter(None, people))),
-        "location": _word(component, "LOCATION"),
+        "location": _short(component, "LOCATION"),
         "start_time": _written(start),
         "end_time": _written(end),
         "status": _STATUS.get(status, ""),
@@ -64,7 +65,7 @@ def task_fields(component: Any, title: str) -> dict[str, Any]:
     done = _word(component, "STATUS").upper() == "COMPLETED" or component.get("COMPLETED") is not None
     due = moment(component, "DUE") or start_of(component)
     fields: dict[str, Any] = {
-        "title": _word(component, "SUMMARY"),
+        "title": _short(component, "SUMMARY"),
         "list": title,
         "due": _written(due),
         "status": "done" if done else "open",
@@ -98,6 +99,10 @@ def _written(time: date | datetime | None) -> str:
 
 def _word(component: Any, name: str) -> str:
     return next((tidy(str(one)) for one in listed(component.get(name))), "")
+
+
+def _short(component: Any, name: str) -> str:
+    return shortened(_word(component, name), _MOST_WORDS)
 
 
 def _all(component: Any, name: str) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from contextune.errors import MissingExtraError
 from contextune.sources.calendar_blocks import Block
+from contextune.sources.calendar_limits import endless, impossible
 from contextune.sources.reading import UNFORESEEN
 
 MOST = 1000
@@ -54,7 +55,7 @@ def occurrences(components: Sequence[Any], kind: str, since: datetime, until: da
     calendar = cast("Any", icalendar.Calendar())
     for component in components:
         if component is not None:
-            _check(component)
+            _check(component, until)
             calendar.add_component(component)
     query = cast("Any", recurring_ical_events).of(calendar, components=(kind,))
     found: list[Any] = query.between(since, until)
@@ -63,7 +64,7 @@ def occurrences(components: Sequence[Any], kind: str, since: datetime, until: da
     return found
 
 
-def _check(component: Any) -> None:
+def _check(component: Any, until: datetime) -> None:
     """Refuse rules that would take for ever to unroll."""
     if any(name == "RRULE" for name, _ in component.errors):
         raise ValueError("a rule that cannot be read")
@@ -74,6 +75,11 @@ def _check(component: Any) -> None:
         for name in ("BYHOUR", "BYMINUTE", "BYSECOND"):
             a_day *= len(rule.get(name, ())) or 1
         if a_day > _MOST_A_DAY:
+            raise TooOften
+        start = getattr(component.get("DTSTART"), "dt", None)
+        if impossible(rule, start):
+            raise ValueError("a rule that never comes true")
+        if endless(rule, start, until):
             raise TooOften
 
 

@@ -45,6 +45,8 @@ class Calendar:
                 elif block.kind not in _KINDS:
                     yield Skipped(where, "an entry of a journal")
                 else:
+                    if block.cut:
+                        yield Skipped(where, "the end of a line that is too long")
                     groups.setdefault((block.kind, block.uid), []).append(block)
         yield from each(
             groups.values(),

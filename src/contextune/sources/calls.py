@@ -8,7 +8,7 @@ from functools import cached_property
 
 from contextune.sources.files import Skipped
 from contextune.sources.html_text import tidy
-from contextune.sources.reading import About, Found, iso, item_id
+from contextune.sources.reading import About, Found, iso, item_id, shortened
 from contextune.sources.repeated import NO_TIME, Repeated, possible
 from contextune.types import Item, User
 
@@ -20,6 +20,7 @@ _NOBODY = frozenset(
 _TWO_DIGITS = re.compile(
     r"2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
 )  # countries whose code has two digits; 1 and 7 are the only ones with one, all others have three
+_MOST_NAME, _MOST_NUMBER = 300, 100
 _NORTH_AMERICAN = re.compile(r"1\d{10}")
 
 
@@ -44,9 +45,9 @@ class CallLog:
 
     def add(self, call: Call, where: str) -> Iterator[Found]:
         """One more call."""
-        name = tidy(call.name)
+        name = shortened(tidy(call.name), _MOST_NAME)
         name = "" if name.strip("()").casefold() in _NOBODY else name
-        digits = same_number(call.number)
+        digits = same_number(call.number[:_MOST_NUMBER])
         if call.withheld or not digits:
             yield Skipped(where, "a call whose number was withheld")
         elif call.time is None or not possible(call.time, self._about):
@@ -56,7 +57,7 @@ class CallLog:
         elif call.direction == BLOCKED:
             yield Skipped(where, "a call that the phone refused")
         else:
-            number = tidy(call.number)
+            number = tidy(call.number[:_MOST_NUMBER])
             fields = {
                 "contact": self._people.get(digits) or name or number,
                 "number": number,

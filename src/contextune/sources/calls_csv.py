@@ -73,7 +73,7 @@ class CallsCsv:
 
         def call(row: Row) -> Iterator[Found]:
             if row.values is None:
-                yield Skipped(where(row), "a table that is broken from here on")
+                yield Skipped(where(row), "a row that cannot be read")
                 return
             date = _date(row.values)
             time = _time(date, order, about)

@@ -100,9 +100,11 @@ def _repaired(stream: BinaryIO) -> Iterator[bytes]:
     while chunk := stream.read(_CHUNK):
         held += chunk
         # within an element there is no "<", so that no character is cut in two
-        cut = held.rfind(b"<") if len(held) < _LONGEST else len(held)
-        yield _REFERENCE.sub(_character, held[: max(cut, 0)])
-        held = held[max(cut, 0) :]
+        cut = max(held.rfind(b"<"), 0)
+        if len(held) - cut > _LONGEST:
+            raise InvalidDataError("XML with an element of more than a megabyte: not read any further")
+        yield _REFERENCE.sub(_character, held[:cut])
+        held = held[cut:]
     yield _REFERENCE.sub(_character, held)
 
 

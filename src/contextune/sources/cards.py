@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from contextune.sources.content_lines import Line, parse_line, unescaped, unfolded
+from contextune.sources.content_lines import MOST_LINE, Line, parse_line, unescaped, unfolded
 from contextune.sources.html_text import tidy
 
 _LABEL = re.compile(r"_\$!<(.*)>!\$_")
@@ -26,6 +26,7 @@ _ANDROID = {
 }
 """The kinds of relations, by the numbers Android has for them."""
 _MOST_NOTE = 500
+_MOST_NAME = 500
 _HEAVY = ("PHOTO", "LOGO", "SOUND", "KEY")
 
 
@@ -46,6 +47,8 @@ class Card:
     lines: Mapping[str, Sequence[Line]]
     """Its properties by name; those that say nothing are left out."""
     ended: bool
+    cut: bool = False
+    """Whether a line of it is longer than what is kept of one."""
 
     def all(self, name: str) -> Sequence[Line]:
         """The properties of this name, the preferred first."""
@@ -67,13 +70,13 @@ class Card:
     def name(self) -> str:
         """What the person is called; a firm, where there is no person."""
         if full := self.text("FN"):
-            return full
+            return full[:_MOST_NAME]
         for line in self.all("N"):
             family, given, middle, *_ = [*line.parts(), "", "", ""]
             if whole := tidy(" ".join(filter(None, (given, middle, family)))):
-                return whole
+                return whole[:_MOST_NAME]
         firm = next((line.parts()[0] for line in self.all("ORG")), "")
-        return firm or self.text("NICKNAME") or next(iter(self.emails), "")
+        return (firm or self.text("NICKNAME") or next(iter(self.emails), ""))[:_MOST_NAME]
 
     @property
     def emails(self) -> list[str]:
@@ -140,7 +143,7 @@ class Card:
 def cards(stream: BinaryIO) -> Iterator[Card]:
     """The entries of a file, without their pictures."""
     lines: dict[str, list[Line]] = {}
-    started = 0
+    started, cut = 0, False
     for number, raw in unfolded(stream):
         line = parse_line(raw)
         if line is None:
@@ -149,13 +152,14 @@ def cards(stream: BinaryIO) -> Iterator[Card]:
         if mark == ("BEGIN", "VCARD"):
             if started:
                 yield Card(started, lines, ended=False)
-            lines, started = {}, number
+            lines, started, cut = {}, number, False
         elif mark == ("END", "VCARD"):
             if started:
-                yield Card(started, lines, ended=True)
+                yield Card(started, lines, ended=True, cut=cut)
             started = 0
         elif started and line.value and line.name not in _HEAVY:
             lines.setdefault(line.name, []).append(line)
+            cut = cut or len(raw) >= MOST_LINE
     if started:
         yield Card(started, lines, ended=False)
 

@@ -1,7 +1,10 @@
 """Bytes to text, by the name of a character set that may be missing, unknown or wrong."""
 
+import codecs
 import re
 
+WESTERN = "contextune-western"
+"""How UTF-8 is to be decoded that may be none: bytes that cannot be are read as Western European."""
 _TRUSTED = re.compile(
     r"(?i)(?:utf|iso|windows|cp\d|us-ascii|ascii|koi8|big5|gb|euc|shift|ks_c|tis|mac|latin|hz)[\w-]*$"
 )
@@ -19,6 +22,15 @@ _WIDER = {
     "shift_jis": "cp932",
 }
 """What is meant, for names that stand for less than people write under them."""
+
+
+def _western(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+
+
+codecs.register_error(WESTERN, _western)
 
 
 def decode(content: bytes, charset: str = "") -> str:

@@ -43,6 +43,8 @@ class Contacts:
         with file.open() as stream:
             for card in cards(stream):
                 where = f"{file.where}, line {card.line}"
+                if card.cut:
+                    yield Skipped(where, "the end of a line that is too long")
                 if not card.ended:
                     yield Skipped(where, "a card that is cut off")
                 elif card.is_group:

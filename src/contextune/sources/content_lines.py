@@ -12,6 +12,8 @@ _HEAD = re.compile(r"(?:([\w-]+)\.)?([A-Za-z0-9-]+)")
 _LONGEST = 32 * 2**20
 """Bytes of one line: what is longer is no line."""
 _MOST_WIDE = 64 * 2**20
+MOST_LINE = 2**18
+"""Characters kept of a line that was put together again: only pictures and attachments are longer."""
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -59,21 +61,23 @@ def unescaped(text: str) -> str:
 
 
 def unfolded(stream: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Lines put together again that were folded, with the number of the first."""
+    """Lines put together again that were folded, as far as they are kept, with the number of the first."""
     held: list[str] = []
-    first = 1
+    first, length = 1, 0
     for number, line in enumerate(_lines(stream), 1):
         if line[:1] in (" ", "\t") and held:
-            held.append(line[1:])
+            if length < MOST_LINE:
+                held.append(line[1:])
+                length += len(line)
         elif held and held[-1].endswith("=") and "QUOTED-PRINTABLE" in held[0].partition(":")[0].upper():
             held[-1] = held[-1][:-1]
             held.append(line)
         else:
             if any(held):
-                yield first, "".join(held)
-            held, first = [line], number
+                yield first, "".join(held)[:MOST_LINE]
+            held, first, length = [line], number, len(line)
     if any(held):
-        yield first, "".join(held)
+        yield first, "".join(held)[:MOST_LINE]
 
 
 def _lines(stream: BinaryIO) -> Iterator[str]:
@@ -86,7 +90,7 @@ def _lines(stream: BinaryIO) -> Iterator[str]:
             return
     line = first.removeprefix(b"\xef\xbb\xbf")
     while line:
-        yield decode(line.rstrip(b"\r\n"))
+        yield decode(line[: 4 * MOST_LINE].rstrip(b"\r\n"))
         line = stream.readline(_LONGEST)
 
 

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from contextune.sources.charsets import WESTERN
 from contextune.sources.files import File
 
 _DELIMITERS = ",;\t|"
@@ -12,7 +13,7 @@ _SUFFIXES = (".csv", ".tsv")
 
 
 class Row(NamedTuple):
-    """One row, and the line it ends on; nothing where the table is broken from here on."""
+    """One row, and the line it ends on; nothing where it cannot be read."""
 
     line: int
     values: Mapping[str, str] | None
@@ -35,8 +36,9 @@ def rows(file: File, stream: BinaryIO, names: Sequence[str]) -> Iterator[Row]:
     A table without names has its first row read, too: compare `first_row`.
     """
     line = next((line for line in file.start.splitlines() if line.strip()), "")
-    encoding = "utf-16" if file.head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    text = io.TextIOWrapper(cast("Any", stream), encoding, errors="replace", newline="")
+    wide = file.head[:2] in (b"\xff\xfe", b"\xfe\xff")
+    encoding, errors = ("utf-16", "replace") if wide else ("utf-8-sig", WESTERN)
+    text = io.TextIOWrapper(cast("Any", stream), encoding, errors=errors, newline="")
     reader = csv.reader(text, delimiter=_delimiter(line))
     while True:
         try:
@@ -44,8 +46,8 @@ def rows(file: File, stream: BinaryIO, names: Sequence[str]) -> Iterator[Row]:
         except StopIteration:
             return
         except csv.Error:
-            yield Row(reader.line_num, None)
-            return
+            yield Row(reader.line_num, None)  # a cell of more than a hundred kilobytes: the rest is read
+            continue
         if any(value.strip() for value in values):
             row = dict(zip(names, (value.strip() for value in values), strict=False))
             row.pop("", None)

@@ -143,7 +143,7 @@ def files_in(paths: Iterable[Path], only: Container[Path] | None = None) -> Iter
     With `only`, those files and archives on disk alone, by their whole paths.
     """
     for given in paths:
-        path = given.resolve()
+        path = Path(os.path.realpath(given))  # to which a loop of links is no error
         if not path.exists():
             raise InvalidDataError(f"{given}: no such file or folder")
         root = PurePosixPath(path.name or "files")
@@ -161,7 +161,7 @@ def _folder(folder: Path, inside: PurePosixPath, only: Container[Path] | None) -
         path, name = Path(entry.path), inside / entry.name
         if entry.name.startswith(".") and not _is_mail_folder(entry):
             yield Skipped(entry.path, "hidden")
-        elif entry.is_symlink() and not entry.is_file():
+        elif entry.is_symlink() and not path.is_file():
             yield Skipped(entry.path, "a link to elsewhere")  # which may lead back here
         elif entry.is_dir():
             yield from _folder(path, name, only)

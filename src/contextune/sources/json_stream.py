@@ -62,11 +62,14 @@ class _Text:
         self.at = 0
         self.ended = False
         self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._decoder: codecs.IncrementalDecoder | None = None
 
     def more(self) -> bool:
         """Hold more of the file; whether there was more."""
         chunk = self._stream.read(_CHUNK)
+        if self._decoder is None:
+            wide = chunk[:2] in (b"\xff\xfe", b"\xfe\xff")
+            self._decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")("replace")
         self.held = self.held[self.at :] + self._decoder.decode(chunk, final=not chunk)
         self.at = 0
         return bool(chunk)

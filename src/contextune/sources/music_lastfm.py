@@ -51,7 +51,7 @@ class LastFm:
 
         def play(row: Row) -> Iterator[Found]:
             if row.values is None:
-                yield Skipped(where(row), "a table that is broken from here on")
+                yield Skipped(where(row), "a row that cannot be read")
             else:
                 yield from _play(row.values, where(row), about, songs)
 
