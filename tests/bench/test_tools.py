@@ -1,5 +1,6 @@
 """Figure 2 of the paper on a hand-made case, and every row of it on a few personas."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,11 +8,11 @@ import pytest
 from tests.train.tiny_tools import few_folds, vector
 
 from contextune.bench.results import Table
-from contextune.bench.tools import METRICS, WITH_CONTEXT, Asked, tool_rows, tool_table
+from contextune.bench.tools import METRICS, UNTUNED, WITH_CONTEXT, Asked, tool_rows, tool_table
 from contextune.embed import Embedder
 from contextune.rank import Settings
 from contextune.search import words
-from contextune.tools import Catalog, bundled_toolbox
+from contextune.tools import Catalog, ToolRetriever, bundled_toolbox
 from contextune.tools.index import ToolIndex
 from contextune.tools.wish import Wish
 from contextune.train import tools as recipe
@@ -140,7 +141,8 @@ def test_every_row_ranks_every_api(
     rows = tool_rows(folds, people, [], word_embedder)
     assert list(rows) == [
         "BM25T",
-        "Semantic search, untuned",
+        UNTUNED,
+        f"{UNTUNED}, with the context found",
         "tuned embedder",
         "tuned embedder, with the context found",
         "learned",
@@ -155,9 +157,9 @@ def test_every_row_ranks_every_api(
         assert run.keys() == asked.keys(), row
         assert all(sorted(found) == sorted(names) for found in run.values()), row
     # the made vectors are those of the embedder that stands in for the untuned one
-    assert rows["Semantic search, untuned"] == rows["tuned embedder"]
+    assert rows[UNTUNED] == rows["tuned embedder"]
     assert rows["tuned embedder"] != rows["tuned embedder, with the context found"]
-    assert len({str(rows[row]) for row in list(rows)[4:]}) == 4
+    assert len({str(rows[row]) for row in list(rows)[5:]}) == 4
     index = ToolIndex.build(Catalog(toolbox), word_embedder)
     for name, one in asked.items():
         said = word_embedder.embed([one.wish.text])[0]
@@ -165,16 +167,25 @@ def test_every_row_ranks_every_api(
         assert best[names.index(rows["tuned embedder"][name][0])] == best.max()
         lexical = index.fields["all"].scores(words(one.wish.text))
         assert lexical[names.index(rows["BM25T"][name][0])] == lexical.max()
+    plugged_in = ToolRetriever(toolbox, word_embedder, method="semantic")
+    for name, one in asked.items():
+        context = one.wish.context
+        assert context is not None
+        said = replace(context, vectors=word_embedder.embed([item.text for item in context.items]))
+        hits = plugged_in.search(one.wish.text, len(names), context=said)
+        like = {hit.thing.name: hit.score for hit in hits}
+        ranked = [like[tool] for tool in rows[f"{UNTUNED}, with the context found"][name]]
+        np.testing.assert_allclose(ranked, [hit.score for hit in hits], atol=1e-6)  # ties in any order
     table = tool_table(people, rows)
     assert table.cell("learned", "recall@10").n == len(asked)
     assert table.cell(WITH_CONTEXT, "recall@10").p is not None
 
 
-def test_without_an_untuned_embedder_its_row_is_left_out(
+def test_without_an_untuned_embedder_its_rows_are_left_out(
     folds: FoldVectors, people: list[ToolExample], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recipe, "SETTINGS", Settings(rounds=1, seeds=1, smallest_leaf=5))
     told: list[tuple[int, int]] = []
     rows = tool_rows(folds, people, [], None, progress=lambda done, total: told.append((done, total)))
-    assert "Semantic search, untuned" not in rows
+    assert not any(row.startswith(UNTUNED) for row in rows)
     assert told[-1] == (5, 5)

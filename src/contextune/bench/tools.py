@@ -23,6 +23,7 @@ from contextune.types import Progress
 
 METRICS = ("recall@1", "recall@3", "recall@5", "recall@10", "mrr")
 WITH_CONTEXT = "learned, with the context found"
+UNTUNED = "Semantic search, untuned"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +65,7 @@ def tool_rows(
     rankers = by_fold(shown([*people, *map(without_context, people), *public]), progress=progress)
     rows = {"BM25T": {e.name: _by_words(e) for e in asked.alone}}
     if untuned is not None:
-        index = ToolIndex.build(Catalog(bundled_toolbox()), untuned)
-        vectors = untuned.embed([e.wish.text for e in asked.alone])
-        rows["Semantic search, untuned"] = {
-            e.name: _ordered(e, index.vectors @ vector)
-            for e, vector in zip(asked.alone, vectors, strict=True)
-        }
+        rows |= _untuned(asked, untuned)
     return rows | {
         "tuned embedder": {e.name: _ordered(e, e.index.vectors @ e.wish.vector) for e in asked.alone},
         "tuned embedder, with the context found": {
@@ -95,6 +91,23 @@ def tool_table(people: Sequence[ToolExample], rows: Mapping[str, Run], *, by: st
         kinds=kinds if by == "kind" else apps,
         baseline="learned" if "learned" in rows else None,
     )
+
+
+def _untuned(asked: Asked, embedder: Embedder) -> dict[str, Run]:
+    """The paper's own pair: one retriever that nothing was tuned for, with context and without."""
+    tools = ToolIndex.build(Catalog(bundled_toolbox()), embedder).vectors
+    vectors = embedder.embed([e.wish.text for e in asked.alone])
+    texts = list({item.text: None for e in asked.found if e.wish.context for item in e.wish.context.items})
+    known = dict(zip(texts, embedder.embed(texts), strict=True))
+    alone: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
+    for e, vector in zip(asked.found, vectors, strict=True):
+        context = e.wish.context
+        if context is not None and len(context.items):
+            context = replace(context, vectors=np.stack([known[item.text] for item in context.items]))
+        alone[e.name] = _ordered(e, tools @ vector)
+        found[e.name] = _ordered(e, tools @ replace(e.wish, vector=vector, context=context).in_context)
+    return {UNTUNED: alone, f"{UNTUNED}, with the context found": found}
 
 
 def _learned(examples: Sequence[ToolExample], rankers: Mapping[int, Ranker]) -> Run:
