@@ -12,6 +12,8 @@ from contextune.plan import Planner, PointerPlanner, Situation, Steps, check_ste
 from contextune.plan.anaphora import NOTHING, anaphora
 from contextune.plan.links import Step, addressed, carried, linked, suited
 from contextune.plan.parts import divide, verbs_of
+from contextune.remembered import Memory
+from contextune.remembered import forget as forget_words
 from contextune.store import Store
 from contextune.tools import Found, Only, Queries, QueryGenerator, ToolRetriever, search_all
 from contextune.tools.memory import past_of
@@ -51,15 +53,15 @@ class Tuner:
             raise InvalidRequestError("querygen searches for tools, and there are none: pass tools=… as well")
         self.store = store
         chosen = embedder or default_embedder()
+        self._retriever = ContextRetriever(store, chosen, method=method, ranker=ranker, progress=progress)
         if tools is None or isinstance(tools, ToolRetriever):
             self._tools = tools
-        else:
-            self._tools = ToolRetriever(tools, chosen)
+        else:  # what is said is embedded once for both
+            self._tools = ToolRetriever(tools, self._retriever.embedder)
         self._querygen = querygen
         self._planner = planner or PointerPlanner()
         # vectors of another embedder cannot be compared with those of the items
         self._shared = self._tools is not None and self._tools.embedder.name == chosen.name
-        self._retriever = ContextRetriever(store, chosen, method=method, ranker=ranker, progress=progress)
 
     def prepare(self, user: str) -> None:
         """Embed what is new and build the user's index now, not at their first request."""
@@ -93,11 +95,20 @@ class Tuner:
         self.record(request.user, *(Use(item, request.time, place) for item in used))
 
     def forget(self, user: str) -> None:
-        """Erase the user from the store and from memory."""
-        if self._querygen:
-            self._querygen.forget(user)
-        self.store.forget(user)
-        self._retriever.forget(user)
+        """Erase the user from the store and from the memory of this process, down to what they said last.
+
+        Also what language models answered them, in memory and in folders, wherever it is remembered: by a
+        `QueryGenerator`, a `ChainOfThought`, a `CachedChat`. Somebody the store does not know is an error,
+        and forgotten all the same: another process may have erased them there.
+        """
+        try:
+            self.store.forget(user)
+        finally:
+            self._retriever.forget(user)
+            for part in (self._querygen, self._planner):
+                if isinstance(part, Memory):
+                    part.forget(user)
+            forget_words(user)
 
     def context(self, request: Request, k: int | None = 10) -> list[Hit[Item]]:
         """The items the request hangs on, best first: the best `k`, or with None all it may see."""

@@ -3,7 +3,7 @@
 Vectors of items, and of requests that feedback is kept of, are kept in the user's part of the store,
 under the model and a digest of the text, those of portraits under the item, and go when the item or the
 user goes. Vectors of other requests are remembered in the process only: what somebody says is not written
-down for being said.
+down for being said, and gone when anybody is forgotten.
 """
 
 from collections import OrderedDict
@@ -13,6 +13,7 @@ from threading import Lock
 import numpy as np
 
 from contextune.embed.base import Embedder, Matrix
+from contextune.remembered import remembered
 from contextune.store import Store, text_digest
 from contextune.types import Progress
 
@@ -83,11 +84,17 @@ class RememberingEmbedder:
         self._size = size
         self._seen: OrderedDict[str, Matrix] = OrderedDict()
         self._lock = Lock()
+        remembered(self)
 
     @property
     def name(self) -> str:
         """The name of the embedder behind it."""
         return self._embedder.name
+
+    def forget(self, user: str | None = None) -> None:  # noqa: ARG002  # a text does not say whose it is
+        """Drop all texts and their vectors, whoever's they are."""
+        with self._lock:
+            self._seen.clear()
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """As the embedder behind it, asking it only for what is not remembered."""

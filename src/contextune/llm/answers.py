@@ -14,6 +14,7 @@ from threading import Lock
 from typing import TypeVar
 
 from contextune.errors import StoreError
+from contextune.remembered import remembered
 
 FILE = "answers.db"
 _ON_DISK = 10_000
@@ -31,6 +32,7 @@ class Answers:
         self._file = folder / FILE if folder else None
         if self._file:
             self._prepare(self._file)
+        remembered(self)
 
     def get(self, user: str, digest: str) -> str | None:
         """The answer, if it is remembered."""
@@ -58,14 +60,17 @@ class Answers:
             _or_none(self._file, write)
 
     def forget(self, user: str | None = None) -> None:
-        """Erase what was answered for a user, or for everybody; a disk that fails is an error here."""
+        """Erase what was answered for a user, or for everybody; a disk that fails is an error here.
+
+        What is filed under nobody goes with any user: it may have been said to them.
+        """
         with self._lock:
-            for key in [key for key in self._kept if user in (None, key[0])]:
+            for key in [key for key in self._kept if user is None or key[0] in ("", user)]:
                 del self._kept[key]
         if self._file:
             try:
                 with closing(_open(self._file)) as disk:
-                    disk.execute("DELETE FROM answers WHERE user = coalesce(?, user)", (user,))
+                    disk.execute("DELETE FROM answers WHERE user IN ('', coalesce(?, user))", (user,))
                     disk.execute("VACUUM")
             except sqlite3.Error as error:
                 raise StoreError(f"{str(self._file)!r}: {error}: delete the file by hand") from None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contextune.errors import LanguageModelError
+from contextune.llm.cache import CachedChat
 from contextune.llm.chat import Chat, Message, Sampling
 from contextune.plan.frames import compose, question
 from contextune.plan.ground import Ground, UngroundedError
@@ -32,7 +33,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LanguagePlanner:
-    """Plans by any `Chat`; where that fails, `light` does. Safe to share between threads if the model is."""
+    """Plans by any `Chat`; where that fails, `light` does. Safe to share between threads if the model is.
+
+    What a `CachedChat` answers is filed under the user who asked, and goes with them.
+    """
 
     chat: Chat
     light: PointerPlanner = field(default_factory=PointerPlanner)
@@ -53,11 +57,13 @@ class LanguagePlanner:
         return plain if written is None else _sure(written, plain)
 
     def _written(self, situation: Situation, tools: Sequence[Tool]) -> Plan | None:
+        user = situation.user.id
+        chat = self.chat.of(user) if isinstance(self.chat, CachedChat) else self.chat
         messages = plan_messages(situation, tools, budget=self.budget)
         schema = call_schema(tools)
         for _ in range(2):
             try:
-                answer = self.chat.ask(messages, self.sampling, schema=schema).text
+                answer = chat.ask(messages, self.sampling, schema=schema).text
             except LanguageModelError as error:
                 _log.warning("a request is planned without the language model: %s", error)
                 return None
