@@ -164,10 +164,10 @@ def speed(
     method: Methods = None,
     items: Annotated[list[int] | None, typer.Option(help="Size of a store; may be repeated.")] = None,
 ) -> None:
-    """Time one request, embedding included, over a persona and over a large store."""
+    """Time one request, embedding included, over a persona and over large stores, whole and by stages."""
     with show.progress("Timing") as update:
         results = latency_bench.measure(
-            _personas(personas), method or list(METHODS), sizes=items or [10_000], progress=update
+            _personas(personas), method or list(METHODS), sizes=items or latency_bench.SIZES, progress=update
         )
     table = Table("method", "items", "median ms", "95 % ms", title="One request, embedding included")
     for row in results:

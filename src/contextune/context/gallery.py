@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import takewhile
 from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 
-from contextune.context.portrait import portrait
+from contextune.context.portrait import Relations, portrait
 from contextune.embed import Matrix
 from contextune.signals import Facts, Uses
 from contextune.types import Item, Use, User, local_time
@@ -48,6 +49,7 @@ class Gallery:
         self._made: _Made | None = None
         # of one that nobody looked at, what it would have taken over: so they make no chain
         self._before = before if before is None or before.made else before.taken_over
+        self._relations = Relations(user)
         self._lock = Lock()
 
     @property
@@ -66,19 +68,19 @@ class Gallery:
             self._columns = Uses.of(facts, self._all)
         return self._columns
 
-    def vectors(self, now: datetime) -> Matrix:
-        """A row an item, as its portrait was at a moment of the user's wall clock."""
+    def vectors(self, now: datetime, positions: Sequence[int] | None = None) -> Matrix:
+        """A row an item, or each asked for, as its portrait was at a moment of the user's wall clock."""
         with self._lock:
             if self._made is None:
                 self._made = self._make()
                 self._before = None
             made = self._made
-        if made.latest is None or made.latest < now:
-            return made.vectors
-        return self._as_of(now, made)
+        if made.latest is not None and made.latest >= now:
+            return self._as_of(now, made, positions)
+        return made.vectors if positions is None else made.vectors[positions]
 
     def _make(self) -> "_Made":
-        latest = max((local_time(use.time, self.user.zone) for use in self._all), default=None)
+        latest = local_time(self._all[-1].time, self.user.zone) if self._all else None
         texts = self._described()
         return _Made(texts, self._embedded(texts), latest)
 
@@ -95,7 +97,7 @@ class Gallery:
             uses = self.uses_of(item.id)
             old = known.get(item.id)
             same = old is not None and old[1] == uses and old[0] == item
-            texts.append(old[2] if same and old else portrait(item, self.user, uses))
+            texts.append(old[2] if same and old else portrait(item, self.user, uses, self._relations))
         return texts
 
     def uses_of(self, item: str) -> list[Use]:
@@ -111,17 +113,24 @@ class Gallery:
         rows = [known[text] if text in known else fresh[name] for name, text in named.items()]
         return np.stack(rows) if rows else np.empty((0, 0), np.float32)
 
-    def _as_of(self, now: datetime, made: "_Made") -> Matrix:
+    def _as_of(self, now: datetime, made: "_Made", positions: Sequence[int] | None) -> Matrix:
         """As they were before the later uses; of use to look back, so worked out each time and not kept."""
         zone = self.user.zone
+        later = {
+            use.item for use in takewhile(lambda use: local_time(use.time, zone) >= now, self._all[::-1])
+        }
+        wanted = range(len(self.items)) if positions is None else positions
         then: dict[int, str] = {}
-        for number, item in enumerate(self.items):
-            uses = self.uses_of(item.id)
-            seen = [use for use in uses if local_time(use.time, zone) < now]
-            if len(seen) < len(uses) and (text := portrait(item, self.user, seen)) != made.texts[number]:
-                then[number] = text
+        for row, number in enumerate(wanted):
+            item = self.items[number]
+            if item.id in later:
+                seen = [use for use in self.uses_of(item.id) if local_time(use.time, zone) < now]
+                text = portrait(item, self.user, seen, self._relations)
+                if text != made.texts[number]:
+                    then[row] = text
+        past = made.vectors[wanted] if positions is not None else made.vectors
         if not then:
-            return made.vectors
-        past = made.vectors.copy()
+            return past
+        past = past.copy()
         past[list(then)] = self._embed_past(list(then.values()))
         return past

@@ -63,7 +63,9 @@ class UserIndex:
     @_made_once
     def tokens(self) -> list[list[str]]:
         """The words of every item."""
-        return [words(text) for text in self.texts]
+        # the same words as the very same strings: most words stand in many items
+        shared: dict[str, str] = {}
+        return [[shared.setdefault(word, word) for word in words(text)] for text in self.texts]
 
     @_made_once
     def vectors(self) -> Matrix:
@@ -73,7 +75,12 @@ class UserIndex:
     @_made_once
     def facts(self) -> Facts:
         """What signals read: times, places and people as columns."""
-        return Facts(self.user, self.items, self.tokens)
+        return Facts(self.user, self.items, self.tokens, self.position)
+
+    @_made_once
+    def position(self) -> Mapping[str, int]:
+        """Where each item lies, by id."""
+        return {item.id: number for number, item in enumerate(self.items)}
 
     @_made_once
     def apps(self) -> Mapping[str, slice]:
@@ -102,7 +109,7 @@ class UserIndex:
     def _take_over(self, before: "UserIndex") -> None:
         """Fill in, out of `before`, whatever it had made: only what changed is worked out anew."""
         made, mine = vars(before), vars(self)
-        old = {item.id: position for position, item in enumerate(before.items)}
+        old = before.position
         same = [
             position
             if (position := old.get(item.id)) is not None and before.items[position] == item

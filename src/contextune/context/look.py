@@ -1,8 +1,10 @@
 """From a request and what is known of its user to the scene that signals are read off."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contextune.context.candidates import candidates
 from contextune.context.history import vector_in_context
@@ -19,6 +21,8 @@ from contextune.types import Request, User, local_time
 _HERE = 0.3
 """Within so many kilometres of a place, somebody is there."""
 _UNREAD = Reading({}, {}, {})
+_BLOCK = 512
+"""Rows that stay in a processor's cache while several vectors are compared with them."""
 
 
 def named_place(request: Request, user: User) -> str | None:
@@ -79,15 +83,13 @@ def scene_of(
     """The scene, given the vectors of the items, a row each, and of the request."""
     now, place = local_time(request.time, index.user.zone), named_place(request, index.user)
     visible, facts, moment = index.visible(request.time), index.facts, hours(now)
-    likeness = Likeness(
-        similarities(asked.meant, vectors).astype(np.float64),
-        similarities(asked.bare, vectors).astype(np.float64),
-        similarities(asked.around, vectors).astype(np.float64),
-        index.lexical_scores(words(request.text), visible),
-    )
+    situated, bare = _alike((asked.meant, asked.bare), vectors)
+    lexical = index.lexical_scores(words(request.text), visible)
     before = uses.before(moment)
     here = facts.place_code.get(place, NOWHERE) if place else NOWHERE
-    rows = candidates(visible, likeness, facts, before, now=moment, here=here, depth=depth)
+    rows = candidates(visible, situated, bare, lexical, facts, before, now=moment, here=here, depth=depth)
+    looked = vectors[rows]
+    around = similarities(asked.around, looked).astype(np.float64)  # chooses no candidates
     return Scene(
         text=request.text,
         now=now,
@@ -95,7 +97,20 @@ def scene_of(
         facts=facts,
         uses=before,
         rows=rows,
-        likeness=likeness.of(rows),
-        vectors=vectors[rows],
+        likeness=Likeness(situated[rows], bare[rows], around, lexical[rows]),
+        vectors=looked,
         reading=reading,
     )
+
+
+def _alike(queries: Sequence[Matrix], vectors: Matrix) -> NDArray[np.float64]:
+    """The likeness of each query to every row of the vectors.
+
+    Block by block: of a large store, reading the vectors takes longer than multiplying them.
+    """
+    found = np.empty((len(queries), len(vectors)))
+    for start in range(0, len(vectors), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        for number, query in enumerate(queries):
+            found[number, block] = similarities(query, vectors[block])
+    return found

@@ -8,7 +8,7 @@ are few and remembered. An embedder tuned on both finds by meaning what otherwis
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from contextune.signals.facts import part_of_day
@@ -33,14 +33,35 @@ def situations(user: User) -> list[str]:
     return [situation(time, place) for time in week for place in places]
 
 
-def portrait(item: Item, user: User, uses: Sequence[Use]) -> str:
-    """The item's text, its time and place, its people's relations, its usage; `uses` are the item's own."""
+class Relations:
+    """What people are to the user, by the names, addresses and numbers they go by."""
+
+    def __init__(self, user: User) -> None:
+        self._said: list[str] = []
+        self._known: dict[str, list[int]] = {}
+        for contact in user.contacts:
+            if contact.relation:
+                for name in filter(None, (contact.name, contact.email, contact.phone)):
+                    self._known.setdefault(name.casefold(), []).append(len(self._said))
+                self._said.append(f"{contact.name.split()[0]}: {contact.relation}")
+
+    def of(self, people: Iterable[str]) -> list[str]:
+        """In the order of the address book."""
+        found = {number for person in people for number in self._known.get(person.casefold(), ())}
+        return [self._said[number] for number in sorted(found)]
+
+
+def portrait(item: Item, user: User, uses: Sequence[Use], relations: Relations | None = None) -> str:
+    """The item's text, its time and place, its people's relations, its usage; `uses` are the item's own.
+
+    `relations` are the user's, for whoever has many portraits to make and an address book of hundreds.
+    """
     parts = [item.text]
     if item.time:
         parts.append(_moment(local_time(item.time, user.zone)))
     if item.place:
         parts.append(f"at: {_spoken(item.place)}")
-    parts += _relations(item, user)
+    parts += (relations or Relations(user)).of(item.people)
     parts += _habits(item, user, uses)
     return " — ".join(parts)
 
@@ -51,16 +72,6 @@ def _moment(time: datetime) -> str:
 
 def _spoken(place: str) -> str:
     return place.replace("_", " ")
-
-
-def _relations(item: Item, user: User) -> list[str]:
-    people = {person.casefold() for person in item.people}
-    return [
-        f"{contact.name.split()[0]}: {contact.relation}"
-        for contact in user.contacts
-        if contact.relation
-        and people & {name.casefold() for name in (contact.name, contact.email, contact.phone) if name}
-    ]
 
 
 def _habits(item: Item, user: User, uses: Sequence[Use]) -> list[str]:

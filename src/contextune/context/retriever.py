@@ -44,6 +44,11 @@ class ContextRetriever:
         self._ranker = (lambda: ranker) if ranker else default_ranker
         self._indexes = Indexes(store, embedder, progress=progress)
 
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder, remembering what it embedded last: a stage after this one need not do it again."""
+        return self._embedder
+
     def forget(self, user: str) -> None:
         """Drop what is kept in memory of a user; the store is the caller's."""
         self._indexes.forget(user)
@@ -79,11 +84,11 @@ class ContextRetriever:
         apps: Mapping[str, float] = {}
         if ranker.reads(self._embedder.name):
             apps = ranker.reader.read(asked.meant, asked.bare).apps
-        position = {item.id: number for number, item in enumerate(known.index.items)}
+        position = known.index.position
         if unknown := [item for item in items if item not in position]:
             raise InvalidRequestError(f"user {request.user!r} has no item {unknown[0]!r}")
-        vectors = known.gallery.vectors(local_time(request.time, known.index.user.zone))
-        return Around(vectors[[position[item] for item in items]], apps)
+        now, rows = local_time(request.time, known.index.user.zone), [position[item] for item in items]
+        return Around(known.gallery.vectors(now, rows), apps)
 
     def _known(self, request: Request, k: int | None) -> Known:
         """What is known of the user, once it is clear that the request can be asked."""

@@ -47,20 +47,30 @@ def part_of_day(time: datetime) -> str:
 class Facts:
     """A user's items by position: times, places, people and words as columns."""
 
-    def __init__(self, user: User, items: Sequence[Item], tokens: Sequence[Sequence[str]]) -> None:
+    def __init__(
+        self,
+        user: User,
+        items: Sequence[Item],
+        tokens: Sequence[Sequence[str]],
+        position: Mapping[str, int] | None = None,
+    ) -> None:
+        """`tokens` are the words of each item, `position` says where each lies, by id."""
         self.user = user
         self.items = items
-        self.word_sets = [
-            frozenset(found) - _labels(item.schema) for item, found in zip(items, tokens, strict=True)
-        ]
-        """The words of each item, but for those that all items of its application have."""
+        self._tokens = tokens
         self.lengths = np.array([len(found) for found in tokens], np.float64)
-        self.title_words = [frozenset(words(item.title)) for item in items]
+        shared: dict[str, str] = {}
+        self.title_words = [
+            tuple(shared.setdefault(word, word) for word in words(item.title)) for item in items
+        ]
+        """The words of each item's title; not as sets, which take four times the memory."""
         self.thread = _numbered([_REPLY.sub("", item.title).casefold() for item in items])
         """Items of one title, less its Re: and Fwd:, have one number; those without a title -1."""
         self.apps = sorted({item.app for item in items})
         code = {app: number for number, app in enumerate(self.apps)}
         self.app: Numbers = np.array([code[item.app] for item in items], np.int64)
+        self.of_app = [np.flatnonzero(self.app == number) for number in range(len(self.apps))]
+        """The positions of the items of each application."""
         self._set_times()
         self.places = list(dict.fromkeys([*user.places, *NAMELESS, *(i.place for i in items if i.place)]))
         self.place_code = {place: number for number, place in enumerate(self.places)}
@@ -69,12 +79,19 @@ class Facts:
         )
         nan = (np.nan, np.nan)
         self.coordinates: Floats = np.array([user.places.get(p, nan) for p in self.places]).reshape(-1, 2)
-        self.people = People(user.contacts, items, self.word_sets)
+        self.people = People(user.contacts, items, map(self.words_of, range(len(items))))
         self.states = {name: _values(items, name) for name in ("direction", "status", "folder")}
         """What fields that tell a state say."""
         self.lasted: Floats = np.array([_number(item.fields.get("duration_s")) for item in items], np.float64)
         """Seconds."""
-        self.position = {item.id: number for number, item in enumerate(items)}
+        self.position = position or {item.id: number for number, item in enumerate(items)}
+
+    def words_of(self, row: int) -> frozenset[str]:
+        """The words of an item, but for those that all items of its application have.
+
+        Made when asked for: a set for each of many items takes more memory than anything else.
+        """
+        return frozenset(self._tokens[row]) - _labels(self.items[row].schema)
 
     def _set_times(self) -> None:
         zone = self.user.zone
@@ -100,7 +117,7 @@ class People:
     """Which contacts each item involves, and what words stand for them."""
 
     def __init__(
-        self, contacts: Sequence[Contact], items: Sequence[Item], word_sets: Sequence[frozenset[str]]
+        self, contacts: Sequence[Contact], items: Sequence[Item], word_sets: Iterable[frozenset[str]]
     ) -> None:
         self.contacts = contacts
         names = [words(contact.name) for contact in contacts]
@@ -118,13 +135,17 @@ class People:
         ]
         self.involved = _padded(involved)
         """Contacts that wrote, are written to, take part, call."""
-        self.mentioned = _padded([sorted(first[w] for w in found & first.keys()) for found in word_sets])
+        self.mentioned = _padded([sorted(first[w] for w in first.keys() & found) for found in word_sets])
         """Contacts whose first name stands in the item's words."""
-        self.table = np.zeros((len(items), len(contacts) + 1), np.float32)
-        """Which item (rows) has to do with which contact (columns), in either way."""
-        np.put_along_axis(self.table, np.hstack([self.involved, self.mentioned]), 1, axis=1)
-        self.table[:, NOBODY] = 0
         self.count = np.array([len(item.people) for item in items], np.float64)
+
+    def shared(self, rows: Numbers, others: Numbers) -> NDArray[np.bool_]:
+        """Which items (rows) have to do, in either way, with a contact of which others (columns)."""
+        mine, theirs = (np.hstack([self.involved[n], self.mentioned[n]]) for n in (rows, others))
+        known = np.zeros((len(others), len(self.contacts) + 1), np.bool_)  # the last stands for nobody
+        np.put_along_axis(known, theirs, values=True, axis=1)
+        known[:, NOBODY] = False
+        return np.logical_or.reduce(known[:, mine], axis=2).T
 
     def best(self, scores: Floats, table: Numbers, nothing: float) -> Floats:
         """For each item the highest of its contacts' scores, or `nothing`."""

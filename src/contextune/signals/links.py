@@ -83,7 +83,7 @@ def why(scene: Scene, number: int, strength: Floats) -> str | None:
     if shared and len(shared[0]) > _TELLING:
         words = [word for word in shared[:3] if len(word) > _TELLING]
         return f"tied to “{title}” by the words: {', '.join(words)}"
-    if facts.people.table[one] @ facts.people.table[other] > 0:
+    if facts.people.shared(scene.rows[[number]], scene.rows[[top]]).any():
         return f"has the same people as “{title}”"
     return f"near in time to “{title}”" if abs(facts.time[one] - facts.time[other]) < _NEAR / 2 else None
 
@@ -94,13 +94,15 @@ def _tied(scene: Scene, anchors: Numbers) -> Floats:
     time, place = facts.time[rows], facts.place[rows]
     day = np.floor(time / 24)
     apart = np.abs(time[:, None] - time[anchors][None])
-    contacts, thread = facts.people.table[rows], facts.thread[rows]
+    thread = facts.thread[rows]
     held, weight = scene.shared_words
     near = np.exp(-apart / _NEAR)
     found = np.empty((len(_TIES), len(rows), len(anchors)))
-    found[0] = scene.vectors @ scene.vectors[anchors].T
-    found[1] = (held * weight) @ held[anchors].T
-    found[2] = contacts @ contacts[anchors].T > 0
+    # not by BLAS, whose threads would have to be waited for; and only words that any anchor has
+    found[0] = np.einsum("ij,kj->ik", scene.vectors, scene.vectors[anchors])
+    mine = np.flatnonzero(held[anchors].any(0))
+    found[1] = np.einsum("ij,kj->ik", held[:, mine] * weight[mine], held[anchors][:, mine])
+    found[2] = facts.people.shared(rows, rows[anchors])
     found[3] = np.where(np.isnan(near), 0, near)
     found[4] = day[:, None] == day[anchors][None]
     found[5] = (place[:, None] == place[anchors][None]) & (place[:, None] >= 0)

@@ -44,10 +44,6 @@ class Likeness:
     lexical: Floats
     """By words, each application an own collection."""
 
-    def of(self, rows: Numbers) -> "Likeness":
-        """Of some candidates only."""
-        return Likeness(self.situated[rows], self.bare[rows], self.around[rows], self.lexical[rows])
-
 
 @dataclass(frozen=True)
 class Scene:
@@ -78,7 +74,7 @@ class Scene:
     @cached_property
     def word_sets(self) -> list[frozenset[str]]:
         """The words of each candidate."""
-        return [self.facts.word_sets[row] for row in map(int, self.rows)]
+        return [self.facts.words_of(row) for row in map(int, self.rows)]
 
     @cached_property
     def rare_words(self) -> Mapping[str, float]:
@@ -135,17 +131,19 @@ class Scene:
         return self.facts.times[role][self.rows] - self.hour
 
     @cached_property
-    def uses_of(self) -> Numbers:
-        """For each use the candidate it is of, by number among the candidates; -1 for other items."""
+    def own(self) -> Uses:
+        """The uses of the candidates, each by its number among them: of a large store's uses a few."""
         number = np.full(len(self.facts.items), -1, np.int64)
         number[self.rows] = np.arange(len(self.rows))
-        return number[self.uses.item]
+        of = number[self.uses.item]
+        mine = np.flatnonzero(of >= 0)
+        uses = self.uses
+        return Uses(of[mine], uses.time[mine], uses.hour[mine], uses.weekday[mine], uses.place[mine])
 
     def count(self, weights: Floats | NDArray[np.bool_] | None = None) -> Floats:
-        """For each candidate the number of its uses, or the sum of the uses' weights."""
-        mine = self.uses_of >= 0
-        chosen = None if weights is None else weights[mine].astype(np.float64)
-        return np.bincount(self.uses_of[mine], chosen, minlength=len(self.rows)).astype(np.float64)
+        """For each candidate the number of its uses, or the sum of the weights of its `own`."""
+        chosen = None if weights is None else weights.astype(np.float64)
+        return np.bincount(self.own.item, chosen, minlength=len(self.rows)).astype(np.float64)
 
     def rank(self, values: Floats, *, within: bool = False) -> Floats:
         """How many candidates have a higher value; `within` their application only. NaN counts as lowest."""

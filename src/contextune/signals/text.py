@@ -35,7 +35,7 @@ def measure(scene: Scene) -> Columns:
         "text.meaning score": _standard(like.situated),
         "text.said score": _standard(like.bare),
         "text.title words": np.array(
-            [len(facts.title_words[n] & said) for n in map(int, scene.rows)], np.float64
+            [len(said.intersection(facts.title_words[n])) for n in map(int, scene.rows)], np.float64
         ),
         "text.overlap": np.array([len(found & said) for found in scene.word_sets]) / max(1, len(said)),
         "text.length": facts.lengths[scene.rows],

@@ -40,7 +40,7 @@ FEATURES = {
 
 def measure(scene: Scene) -> Columns:
     """The features of this family."""
-    uses, now = scene.uses, scene.now
+    uses, now = scene.own, scene.now
     fresh = 0.5 ** ((scene.hour - uses.time) / _HALF_LIFE)
     here = (uses.place == scene.here) & (scene.here != NOWHERE)
     part = _part(uses.hour) == _part(np.array([now.hour]))[0]
@@ -78,20 +78,20 @@ def measure(scene: Scene) -> Columns:
 
 def why(scene: Scene, number: int) -> str | None:
     """How often, and when and where mostly; and that this is such a time or place."""
-    mine = scene.uses_of == number
+    mine = scene.own.item == number
     if not mine.any():
         return None
     item = scene.items[number]
     verb = item.schema.verb
     count = int(mine.sum())
     words = [f"{verb} {count} times" if count > 1 else f"{verb} once"]
-    moments = [moment(float(t)) for t in scene.uses.time[mine]]
+    moments = [moment(float(t)) for t in scene.own.time[mine]]
     days, parts = _usual_days(moments), _usual_part(moments)
     if days:
         words.append(f"on {days} {parts}" if parts else f"on {days}s")
     elif parts:
         words.append("at night" if parts == "nights" else f"in the {parts}")
-    place, often = Counter(map(int, scene.uses.place[mine])).most_common(1)[0]
+    place, often = Counter(map(int, scene.own.place[mine])).most_common(1)[0]
     if place != NOWHERE and often >= _MOST * count:
         words.append(f"at {scene.facts.places[place].replace('_', ' ')}")
         if place == scene.here:
@@ -121,8 +121,7 @@ def _part(hour: Numbers) -> Numbers:
 def _rhythm(scene: Scene) -> Columns:
     """From the first two moments of the gaps, so that no loop over items is needed."""
     last = np.full(len(scene.rows), np.nan)
-    mine = scene.uses_of >= 0
-    of, time = scene.uses_of[mine], scene.uses.time[mine]
+    of, time = scene.own.item, scene.own.time
     order = np.lexsort((time, of))
     of, time = of[order], time[order]
     last[of] = time  # in order of time, so the latest stays
@@ -144,12 +143,12 @@ def _rhythm(scene: Scene) -> Columns:
 
 def _with_recent(scene: Scene) -> Floats:
     """What usually goes with what was used last, if that was within the hour."""
-    uses = scene.uses
+    uses, own = scene.uses, scene.own
     if not len(uses.time) or scene.hour - uses.time[-1] > 1:
         return np.zeros(len(scene.rows))
     moments = uses.time[uses.item == uses.item[-1]]
-    place = np.searchsorted(moments, uses.time)
-    before = np.abs(uses.time - moments[np.maximum(place - 1, 0)])
-    after = np.abs(uses.time - moments[np.minimum(place, len(moments) - 1)])
-    near = (np.minimum(before, after) <= 1) & (uses.item != uses.item[-1])
+    place = np.searchsorted(moments, own.time)
+    before = np.abs(own.time - moments[np.maximum(place - 1, 0)])
+    after = np.abs(own.time - moments[np.minimum(place, len(moments) - 1)])
+    near = (np.minimum(before, after) <= 1) & (scene.rows[own.item] != uses.item[-1])
     return scene.count(near)
