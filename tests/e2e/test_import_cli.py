@@ -7,8 +7,11 @@ import sqlite3
 import subprocess
 import sys
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import closing
+from hashlib import sha256
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
@@ -245,6 +248,39 @@ def test_doctor_sees_a_model_that_is_not_what_was_packed(
     assert "tokenizer.json: not what was packed" in ill.stdout
     assert "none yet at" in ill.stdout
     assert not (tmp_path / "none.db").exists()
+
+
+def installed(folder: Path, *assets: str) -> Distribution:
+    """These assets as a wheel installs them, with the list of checksums that comes along."""
+    info = folder / "contextune-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: contextune\nVersion: 0.1.0\n")
+    lines: list[str] = []
+    for name in assets:
+        copy = folder / "contextune" / "assets" / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(asset(name), copy)
+        digest = urlsafe_b64encode(sha256(copy.read_bytes()).digest()).rstrip(b"=").decode()
+        lines.append(f"contextune/assets/{name},sha256={digest},{copy.stat().st_size}\n")
+    (info / "RECORD").write_text("".join(lines))
+    return Distribution.at(info)
+
+
+def test_doctor_sees_assets_that_are_damaged_or_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = installed(tmp_path, "personas/b05.json", "personas/b06.json", "embedder/embedder.json")
+
+    def as_installed(_name: str) -> Distribution:
+        return packed
+
+    monkeypatch.setattr(doctor, "distribution", as_installed)
+    _, well = doctor.models()
+    assert well == ("assets", doctor.OK, "3 files, checksums are right")
+    damaged, gone = (tmp_path / "contextune/assets/personas" / name for name in ("b05.json", "b06.json"))
+    damaged.write_bytes(damaged.read_bytes().replace(b"a", b"b", 1))
+    gone.unlink()
+    _, ill = doctor.models()
+    assert (ill.what, ill.state) == ("assets", doctor.BROKEN)
+    assert ill.said.startswith("b05.json, b06.json: not what was packed; pip install --force-reinstall")
 
 
 @pytest.mark.parametrize(

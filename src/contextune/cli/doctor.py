@@ -77,7 +77,7 @@ def doctor(store: show.StorePath = None) -> None:
     """
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("installation", _installation),
-        ("models", _models),
+        ("models", models),
         ("extras", _extras),
         ("zone", _zone),
         ("store", lambda: _store(show.store_path(store))),
@@ -128,7 +128,7 @@ def _installation() -> Iterator[Finding]:
         yield Finding("libraries", OK, "all that are needed can be loaded")
 
 
-def _models() -> Iterator[Finding]:
+def models() -> Iterator[Finding]:
     """What is in the package, against the checksums it was packed with."""
     folder = asset("embedder")
     card = json.loads((folder / "embedder.json").read_text(encoding="utf-8"))
@@ -213,7 +213,8 @@ def _speed() -> Iterator[Finding]:
     persona = read_persona(asset("personas/b05.json"))
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "doctor.db") as store:
         load_persona(store, persona)
-        tuner = Tuner(store, tools=bundled_toolbox())
+        tools = bundled_toolbox()
+        tuner = Tuner(store, tools=tools)
         tuner.prepare(persona.id)
         took: list[float] = []
         planned = 0
@@ -229,5 +230,5 @@ def _speed() -> Iterator[Finding]:
     yield Finding(
         "speed",
         NOTE if slow else OK,
-        f"one request takes {usual * 1000:.0f} ms ({len(persona.items)} items, 59 tools){slow}",
+        f"one request takes {usual * 1000:.0f} ms ({len(persona.items)} items, {len(tools)} tools){slow}",
     )
