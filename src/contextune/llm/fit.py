@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from contextune.checking import checker
 from contextune.errors import LanguageModelError
 from contextune.llm.chat import Draft, Message, Reply
 
@@ -22,17 +23,14 @@ class Fit:
     def __init__(self, schema: Schema) -> None:
         import jsonschema  # slow to import, and most answers are plain text
         from jsonschema.validators import validator_for
-        from referencing import Registry
 
-        checker = cast("Any", validator_for(schema, default=jsonschema.Draft202012Validator))
         try:
-            checker.check_schema(schema)
+            cast("Any", validator_for(schema, default=jsonschema.Draft202012Validator)).check_schema(schema)
         except jsonschema.SchemaError as error:
             raise LanguageModelError(
                 f"answers cannot be held against this JSON Schema: {error.message}"
             ) from None
-        # with a registry of its own, a $ref to an address is an error; without, it would be fetched
-        self._checker = checker(schema, registry=cast("Any", Registry)())
+        self._checker = checker(schema)
 
     def fitting(self, reply: Reply, who: str) -> Reply:
         """The reply with those drafts alone that fit; `who` gave it."""

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from functools import cache, lru_cache
 from typing import Any, Literal, cast
 
+from contextune.checking import checker
 from contextune.errors import PlanError
 from contextune.search.words import identifier_words, words
 from contextune.types import Plan, Tool
@@ -157,7 +158,7 @@ def faults(plan: Plan, tool: Tool) -> list[str]:
     open_names = {one.argument for one in plan.missing}
     found += [f"asks for {name!r}, which is given" for name in sorted(open_names & plan.arguments.keys())]
     try:
-        errors = list(_made_checker(tool.parameters).iter_errors(plan.args))
+        errors = list(checker(tool.parameters, formats=_formats()).iter_errors(plan.args))
     except Exception as error:  # whatever a library makes of a schema that is none
         return [*found, f"the schema of {tool.name!r} cannot be read: {error}; mend it"]
     for error in errors:
@@ -189,16 +190,8 @@ def fits(value: Any, parameter: Parameter) -> bool:
 def _checker(parameter: Parameter) -> Any:
     if parameter.name not in parameter.checkers:
         schema = {name: part for name, part in parameter.schema.items() if name != "default"}
-        parameter.checkers[parameter.name] = _made_checker(schema)
+        parameter.checkers[parameter.name] = checker(schema, formats=_formats())
     return parameter.checkers[parameter.name]
-
-
-def _made_checker(schema: Mapping[str, Any]) -> Any:
-    from jsonschema.validators import validator_for  # pyright: ignore[reportUnknownVariableType]  # slow to import
-    from referencing import Registry
-
-    # without a registry of its own it would fetch whatever address a server writes as a reference
-    return validator_for(schema)(schema, format_checker=_formats(), registry=Registry[Any]())
 
 
 def _named(message: str) -> str:

@@ -1,8 +1,9 @@
 """Whether arguments are what a tool takes, before its server is bothered with them."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
+from contextune.checking import checker
 from contextune.errors import PlanError
 from contextune.types import Tool
 
@@ -17,16 +18,9 @@ def check_arguments(tool: Tool, args: Mapping[str, Any]) -> None:
 
 
 def _faults(schema: Mapping[str, Any], args: Mapping[str, Any]) -> list[str]:
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import validator_for
-    from referencing import Registry
-
     try:
-        made = cast("Any", validator_for(schema, default=Draft202012Validator))
-        # without a registry of its own it would fetch whatever address a server writes as a reference
-        checker = made(schema, registry=Registry[Any]())
         errors = sorted(
-            checker.iter_errors(dict(args)), key=lambda error: list(map(str, error.absolute_path))
+            checker(schema).iter_errors(dict(args)), key=lambda error: list(map(str, error.absolute_path))
         )
     except Exception:  # whatever a library makes of a schema that is none: the server is the judge
         return []
