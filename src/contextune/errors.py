@@ -13,6 +13,17 @@ class InvalidDataError(ContextuneError):
     """A file or value that is not what it should be; the message names file, field and reason."""
 
 
+class LimitError(InvalidDataError):
+    """More than may be kept of one user."""
+
+    def __init__(self, what: str, most: int) -> None:
+        super().__init__(
+            f"the user would have more than {most:,} {what}, the most that were allowed for: "
+            "delete some first, or allow for more"
+        )
+        self.what, self.most = what, most
+
+
 class UnknownUserError(ContextuneError):
     """A user the store has never heard of."""
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from tests.serve.conftest import Running, running, with_token
+from tests.serve.conftest import Running, mail, running, with_token
 
 from contextune.errors import InvalidDataError
 from contextune.serve.limits import Rates
@@ -96,13 +96,13 @@ def test_an_error_of_the_work_is_its_own() -> None:
 
 
 def test_limits_let_somebody_in() -> None:
-    for wrong in ({"rate": 0}, {"burst": -1}, {"body": 0}, {"timeout": 0}, {"waiting": 0}):
+    for name in ("rate", "burst", "body", "timeout", "waiting", "items", "uses"):
         with pytest.raises(InvalidDataError, match="lets nobody in"):
-            Limits(**wrong)
+            Limits(**{name: 0})
 
 
 def test_settings_reach_another_process(tmp_path: Path) -> None:
-    settings = Settings(tmp_path / "s.db", tmp_path / "t", tmp_path / "c", 3, Limits(1.5, 2, 3, 4.5, 5))
+    settings = Settings(tmp_path / "s.db", tmp_path / "t", tmp_path / "c", 3, Limits(1.5, 2, 3, 4.5, 5, 6, 7))
     assert Settings.from_json(settings.to_json()) == settings
     plain = Settings(tmp_path / "s.db", tmp_path / "t")
     assert Settings.from_json(plain.to_json()) == plain
@@ -155,3 +155,33 @@ def test_a_head_that_is_too_large(strict: Running) -> None:
     # it may hang up before all of it is sent
     with with_token(strict.url, "x" * 2_000_000) as client, suppress(httpx.TransportError):
         assert client.get("/v1/me").status_code in (400, 431)
+
+
+def test_a_user_keeps_only_so_much(tmp_path: Path) -> None:
+    def items(*names: str) -> dict[str, object]:
+        return {"items": [mail(name, f"Kiln {name}") for name in names]}
+
+    def uses(*days: int) -> dict[str, object]:
+        return {"uses": [{"item": "1", "time": f"2024-05-{day:02}T09:00"} for day in days]}
+
+    limits = Limits(rate=10_000, burst=10_000, items=3, uses=2)
+    with running(tmp_path, limits) as small, small.client("ines") as ines, small.client("otto") as otto:
+        for one in (ines, otto):
+            one.put("/v1/me", json={}).raise_for_status()
+        assert ines.put("/v1/items", json=items("1", "2")).json() == {"count": 2}
+        refused = ines.put("/v1/items", json=items("3", "4"))
+        assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_many")
+        assert "at most 3 items" in refused.json()["error"]["message"]
+        assert "/v1/items/delete" in refused.json()["error"]["message"]
+        assert ines.get("/v1/items").json()["total"] == 2  # all of a request, or nothing
+        assert ines.put("/v1/items", json=items("2", "3")).status_code == 200  # one of them is there already
+        assert ines.put("/v1/items", json=items("1", "2", "3")).status_code == 200
+        assert ines.put("/v1/items", json=items("4")).status_code == 413
+        assert otto.put("/v1/items", json=items("4")).status_code == 200  # who has room of their own
+        assert ines.post("/v1/items/delete", json={"ids": ["2"]}).json() == {"count": 1}
+        assert ines.put("/v1/items", json=items("4")).status_code == 200
+        assert ines.post("/v1/uses", json=uses(1, 2)).json() == {"count": 2}
+        assert ines.post("/v1/uses", json=uses(2)).json() == {"count": 0}
+        refused = ines.post("/v1/uses", json=uses(3))
+        assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_many")
+        assert ines.get("/v1/uses").json()["total"] == 2

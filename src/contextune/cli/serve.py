@@ -48,6 +48,8 @@ def serve(
     body: Annotated[int, typer.Option(help="Bytes of a request's body.")] = _LIMITS.body,
     timeout: Annotated[float, typer.Option(help="Seconds of a request.")] = _LIMITS.timeout,
     waiting: Annotated[int, typer.Option(help="Requests that wait for a thread.")] = _LIMITS.waiting,
+    items: Annotated[int, typer.Option(help="Items kept of one user.")] = _LIMITS.items,
+    uses: Annotated[int, typer.Option(help="Uses kept of one user.")] = _LIMITS.uses,
     grace: Annotated[int, typer.Option(help="Seconds to end what is in flight.")] = _LISTENING.grace,
     certificate: Annotated[Path | None, typer.Option(help="For HTTPS: the certificate, as PEM.")] = None,
     key: Annotated[Path | None, typer.Option(help="For HTTPS: its private key, as PEM.")] = None,
@@ -55,7 +57,7 @@ def serve(
     """Serve the data of many users over HTTP, to whoever shows a token of theirs."""
     if context.invoked_subcommand:
         return
-    limits = Limits(rate, burst, body, timeout, waiting)
+    limits = Limits(rate, burst, body, timeout, waiting, items, uses)
     threads = threads or max(1, (os.cpu_count() or 1) // workers)
     settings = Settings(_in_data(store, "contextune.db"), _tokens_path(tokens), catalog, threads, limits)
     pair = (str(certificate), str(key)) if certificate and key else (None, None)

@@ -45,7 +45,7 @@ _REFUSED: dict[int | str, dict[str, Any]] = {
         401: "No token, or nobody's.",
         404: "Nothing is kept for you yet, or no such address.",
         408: "The body did not arrive.",
-        413: "The body is too large.",
+        413: "The body is too large, or it is more than is kept of one user.",
         422: "Parts of the request cannot be taken.",
         429: "Too many requests; `Retry-After` says when to come back.",
         500: "A fault of the service.",

@@ -11,6 +11,7 @@ from contextune.errors import (
     ContextuneError,
     InvalidDataError,
     InvalidRequestError,
+    LimitError,
     PlanError,
     StoreError,
     UnknownUserError,
@@ -52,6 +53,16 @@ def too_often(seconds: int) -> Refusal:
 def too_large(most: int) -> Refusal:
     """A body of more bytes than are taken."""
     return Refusal(413, "too_large", f"the body is too large: send at most {most} bytes, in several requests")
+
+
+def too_many(what: str, most: int) -> Refusal:
+    """More than is kept of one user."""
+    return Refusal(
+        413,
+        "too_many",
+        f"at most {most:,} {what} are kept for you, and these would be more: POST /v1/items/delete takes "
+        "items away, with their uses; or ask whoever runs this service to allow for more",
+    )
 
 
 def too_slow() -> Refusal:
@@ -99,6 +110,8 @@ def refusal_of(error: ContextuneError, where: str) -> Refusal:
             return Refusal(
                 404, "unknown_user", "nothing is kept for you yet: PUT /v1/me first; {} will do as a body"
             )
+        case LimitError():
+            return too_many(error.what, error.most)
         case InvalidRequestError() | InvalidDataError() | PlanError():
             return invalid([where] if where else [])
         case StoreError():

@@ -32,7 +32,7 @@ class Service:
     """A store, a tuner over it and a catalogue of tools, for many threads."""
 
     def __init__(self, settings: Settings, metrics: Metrics, spans: Spans) -> None:
-        self._metrics, self._spans = metrics, spans
+        self._metrics, self._spans, self._limits = metrics, spans, settings.limits
         # each request has a thread of ours already; more inside of it would only be in each other's way
         embedder = default_embedder() if os.environ.get(THREADS) else OnnxEmbedder(threads=1)
         self._shelf = Shelf(settings.catalog) if settings.catalog else None
@@ -142,7 +142,7 @@ class Service:
             except ContextuneError:
                 raise invalid([f"items[{number}].fields: {_FIELDS}"]) from None
         with self._doing("put_items", "items: one holds something that cannot be kept"):
-            return {"count": self._store.put_items(user, items)}
+            return {"count": self._store.put_items(user, items, most=self._limits.items)}
 
     def delete_items(self, user: str, form: forms.IdsForm) -> replies.Count:
         """Delete items."""
@@ -162,7 +162,8 @@ class Service:
     def put_uses(self, user: str, form: forms.UsesForm) -> replies.Count:
         """Record uses, all of them or none; how many are new."""
         with self._doing("put_uses", _USES):
-            return {"count": self._store.put_uses(user, [use.use() for use in form.uses])}
+            uses = [use.use() for use in form.uses]
+            return {"count": self._store.put_uses(user, uses, most=self._limits.uses)}
 
     @contextmanager
     def _doing(self, stage: str, wrong: str = "") -> Generator[None]:

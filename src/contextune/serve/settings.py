@@ -11,7 +11,7 @@ from contextune.errors import InvalidDataError
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one token, one request and one moment may take."""
+    """What one token, one request, one moment and one user may take."""
 
     rate: float = 20.0
     """Requests a second, for each token."""
@@ -23,6 +23,10 @@ class Limits:
     """Seconds until a request is given up; also those a client may take to send its body."""
     waiting: int = 64
     """Requests that may wait for a thread; one more is turned away at once."""
+    items: int = 100_000
+    """Items that are kept of one user."""
+    uses: int = 1_000_000
+    """Uses that are kept of one user."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():

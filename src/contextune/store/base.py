@@ -45,8 +45,11 @@ class Store(Protocol):
         """The ids of all users, sorted."""
         ...
 
-    def put_items(self, user: str, items: Iterable[Item]) -> int:
-        """Add items, or replace those of the same id; how many there were."""
+    def put_items(self, user: str, items: Iterable[Item], *, most: int | None = None) -> int:
+        """Add items, or replace those of the same id; how many there were.
+
+        `LimitError` where the user would have more than `most` by it; what was there before stays.
+        """
         ...
 
     def items(self, user: str, ids: Sequence[str] | None = None) -> list[Item]:
@@ -57,8 +60,11 @@ class Store(Protocol):
         """Delete items with their uses and vectors; how many items there were."""
         ...
 
-    def put_uses(self, user: str, uses: Iterable[Use]) -> int:
-        """Record uses; one that is there already (same item, time and place) is not counted twice."""
+    def put_uses(self, user: str, uses: Iterable[Use], *, most: int | None = None) -> int:
+        """Record uses; one that is there already (same item, time and place) is not counted twice.
+
+        `LimitError` where the user would have more than `most` by it.
+        """
         ...
 
     def uses(self, user: str, *, item: str | None = None) -> list[Use]:

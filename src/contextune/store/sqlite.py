@@ -9,6 +9,7 @@ from contextune.errors import InvalidDataError, StoreError, UnknownUserError
 from contextune.store import file
 from contextune.store.base import Revision, Vector, text_digest
 from contextune.store.database import Database, select_in
+from contextune.store.room import Room
 from contextune.store.rows import (
     checked,
     feedback_from,
@@ -60,6 +61,7 @@ class SQLiteStore(Database):
 
     def __init__(self, path: str | Path, *, timeout: float = 30.0) -> None:
         super().__init__(path, STORE, timeout)
+        self._room = Room()
 
     def put_user(self, user: User) -> None:
         """Add the user, or replace what is known of them; their items and uses stay."""
@@ -82,8 +84,8 @@ class SQLiteStore(Database):
         with self._reading() as connection:
             return [row[0] for row in connection.execute("SELECT id FROM users ORDER BY id").fetchall()]
 
-    def put_items(self, user: str, items: Iterable[Item]) -> int:
-        """Add items, or replace those of the same id; how many there were."""
+    def put_items(self, user: str, items: Iterable[Item], *, most: int | None = None) -> int:
+        """Add items, or replace those of the same id; how many there were. More than `most` are refused."""
         count = 0
         with self._writing() as connection:
             key = _key(connection, user)
@@ -97,8 +99,9 @@ class SQLiteStore(Database):
                         _drop_vectors(connection, key, item.id, keep=item.text)
                     yield row
 
-            if connection.executemany(_PUT_ITEM, rows()).rowcount:
-                _count_change(connection, key)
+            with self._room.within(connection, key, "items", most):
+                if connection.executemany(_PUT_ITEM, rows()).rowcount:
+                    _count_change(connection, key)
         return count
 
     def items(self, user: str, ids: Sequence[str] | None = None) -> list[Item]:
@@ -136,7 +139,7 @@ class SQLiteStore(Database):
                 _count_change(connection, key)
         return deleted
 
-    def put_uses(self, user: str, uses: Iterable[Use]) -> int:
+    def put_uses(self, user: str, uses: Iterable[Use], *, most: int | None = None) -> int:
         """Record uses; how many are new. One that is there already (same item, time and place) stays one."""
         item = ""
         with self._writing() as connection:
@@ -148,14 +151,15 @@ class SQLiteStore(Database):
                     item = use.item
                     yield use_row(key, use)
 
-            try:
-                new = connection.executemany(_PUT_USE, rows()).rowcount
-            except sqlite3.IntegrityError:
-                raise InvalidDataError(
-                    f"a use of item {item!r}, which user {user!r} does not have: put the item first"
-                ) from None
-            if new:
-                _count_change(connection, key, "uses_revision")
+            with self._room.within(connection, key, "uses", most):
+                try:
+                    new = connection.executemany(_PUT_USE, rows()).rowcount
+                except sqlite3.IntegrityError:
+                    raise InvalidDataError(
+                        f"a use of item {item!r}, which user {user!r} does not have: put the item first"
+                    ) from None
+                if new:
+                    _count_change(connection, key, "uses_revision")
         return new
 
     def uses(self, user: str, *, item: str | None = None) -> list[Use]:
