@@ -223,7 +223,9 @@ def tables(
                 ranked = searched.found(name, queries)
                 rows[model] |= {row["id"]: tools for row, tools in zip(asked, ranked, strict=True)}
         if qrels:
-            found[title] = evaluate(rows, qrels, METRICS, baseline=UTTERANCE, reference=PAPER.get(title))
+            found[title] = evaluate(
+                rows, qrels, METRICS, baseline=UTTERANCE, reference=PAPER.get(title) if with_request else None
+            )
         if progress:
             progress(done, len(TESTS))
     return found
