@@ -123,7 +123,7 @@ def test_schemas_are_held_to_as_before() -> None:
     assert wrong(**{"x-size": "three"}) == ["'three' is not of type 'integer'"]
     assert wrong(y=1) == ["Additional properties are not allowed ('y' was unexpected)"]
     assert wrong(**{"$schema": 1}) == ["1 is not of type 'string'"]
-    whole = {"properties": {"a": {}}, "unevaluatedProperties": False}
+    whole: dict[str, Any] = {"properties": {"a": {}}, "unevaluatedProperties": False}
     assert [error.validator for error in checker(whole).iter_errors({"b": 1})] == ["unevaluatedProperties"]
 
 

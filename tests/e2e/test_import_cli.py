@@ -194,11 +194,11 @@ def test_watch_imports_what_changes_and_stops_cleanly(tmp_path: Path, how: signa
         subprocess.Popen(words, stdout=out, stderr=err, preexec_fn=_listening) as watching,
     ):
         try:
-            settle(lambda: "1 items (1 new" in log.read_text())
+            settle(lambda: "1 item (1 new" in log.read_text())
             (folder / "Two.md").write_text("second")
-            settle(lambda: log.read_text().count("1 items (1 new") == 2)
+            settle(lambda: log.read_text().count("1 item (1 new") == 2)
             (folder / "One.md").write_text("first, and more")
-            settle(lambda: "1 items (0 new, 1 changed)" in log.read_text())
+            settle(lambda: "1 item (0 new, 1 changed)" in log.read_text())
             watching.send_signal(how)
             assert watching.wait(30) == 0
         finally:

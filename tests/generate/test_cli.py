@@ -88,7 +88,7 @@ def test_a_server_that_fails_ends_the_run_and_its_cost_is_told(author: Author, t
     result = run("generate", "personas", "--n", 1, "--out", tmp_path, rc=1)
     assert isinstance(result.exception, ContextuneError)
     assert "run the same command again to go on" in str(result.exception)
-    assert "This run: 1 answers" in result.stdout
+    assert "This run: 1 answer," in result.stdout
 
 
 @pytest.mark.parametrize(

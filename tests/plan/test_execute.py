@@ -317,7 +317,7 @@ for line in sys.stdin:
     ("mode", "message", "value"),
     [
         ("dying", "broke off before it had answered: whether it was carried out is not known", None),
-        ("silent", "did not answer within 1 seconds: whether it was carried out is not known", None),
+        ("silent", "did not answer within 1 second: whether it was carried out is not known", None),
         ("refusing", "answers with error -32000", "SECRET"),
         ("odd", "answers with something that is not MCP: whether it was carried out is not known", None),
     ],

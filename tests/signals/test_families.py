@@ -60,6 +60,11 @@ class TestTime:
             "new": "from 10 minutes ago",
         }
 
+    def test_one_minute(self, scene: MakeScene) -> None:
+        made = scene("What came in?", [call("just", "2024-05-16T17:39"), call("now", "2024-05-16T17:40")])
+        said = {item: times.why(made, number(made, item)) for item in ("just", "now")}
+        assert set(said.values()) == {"from 1 minute ago"}
+
     def test_tonight_is_tonight(self, scene: MakeScene) -> None:
         made = scene("What is on tonight?", self.ITEMS)
         inside = values(made, "time.in spoken")

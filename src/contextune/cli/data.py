@@ -8,6 +8,7 @@ import typer
 from contextune.cli import imports, show
 from contextune.pipeline import Tuner
 from contextune.sources import load_persona, read_personas
+from contextune.wording import counted
 
 load = typer.Typer(help="Put data into a store.", no_args_is_help=True)
 
@@ -35,7 +36,8 @@ def load_personas(
                 tuner.prepare(persona.id)
             update(number, len(personas))
     items = sum(len(persona.items) for persona in personas)
-    show.out.print(f"{len(personas)} personas with {items} items are in the store.")
+    loaded = f"{counted(len(personas), 'persona')} with {counted(items, 'item')}"
+    show.out.print(f"In the store: {loaded}.", highlight=False)
 
 
 def forget(

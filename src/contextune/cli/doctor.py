@@ -30,6 +30,7 @@ from contextune.pipeline import Tuner
 from contextune.sources import asset, load_persona, read_persona
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
+from contextune.wording import counted
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 _SIGNS = {OK: "[green]✓[/]", NOTE: "[dim]–[/]", BROKEN: "[bold red]✗[/]"}
@@ -142,7 +143,7 @@ def models() -> Iterator[Finding]:
     if differing:
         yield Finding("assets", BROKEN, f"{', '.join(differing[:5])}: not what was packed; {_AGAIN}")
     elif packed:
-        yield Finding("assets", OK, f"{len(packed)} files, checksums are right")
+        yield Finding("assets", OK, f"{counted(len(packed), 'file')}, checksums are right")
     else:
         yield Finding("assets", NOTE, "run from their sources, which have no checksums of their own")
 
@@ -200,7 +201,7 @@ def _store(path: Path) -> Iterator[Finding]:
         yield Finding("store", BROKEN, f"{path} is damaged ({state}): restore it, or import into a new one")
         return
     size = path.stat().st_size / 2**20
-    yield Finding("store", OK, f"{path}: {len(users):,} users, {size:,.1f} MB")
+    yield Finding("store", OK, f"{path}: {counted(len(users), 'user')}, {size:,.1f} MB")
     for user in users[:3]:
         zone = (
             f"clock in {user.zone}" if user.zone else "clock of this machine: import with --zone sets another"

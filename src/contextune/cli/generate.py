@@ -33,6 +33,7 @@ from contextune.llm.configured import LOCAL, MODEL
 from contextune.sources import Persona
 from contextune.tools.toolbox import bundled_toolbox, read_toolbox
 from contextune.types import Tool
+from contextune.wording import counted
 
 app = typer.Typer(
     help="Make personas, queries and toolboxes with a language model, and check them.", no_args_is_help=True
@@ -164,9 +165,9 @@ def check(
         _figures(found.personas, tools)
     if found.faults:
         bad = len({fault.file for fault in found.faults})
-        show.error(f"{len(found.faults)} faults in {bad} of {found.files} files")
+        show.error(f"{counted(len(found.faults), 'fault')} in {bad} of {counted(found.files, 'file')}")
         raise typer.Exit(1)
-    show.out.print(f"{found.files} personas, no faults.")
+    show.out.print(f"{counted(found.files, 'persona')}, no faults.")
 
 
 @contextmanager
@@ -240,7 +241,8 @@ def _report(people: Sequence[Persona], tools: Sequence[Tool]) -> None:
     faults = [f"{one.id}: {fault}" for one in people if one.queries for fault in persona_faults(one, known)]
     for fault in faults[:_SHOWN]:
         show.error(fault)
-    show.out.print(f"{len(people)} personas, {len(faults) or 'no'} faults.", highlight=False)
+    wrong = counted(len(faults), "fault") if faults else "no faults"
+    show.out.print(f"{counted(len(people), 'persona')}, {wrong}.", highlight=False)
 
 
 def _figures(people: Sequence[Persona], tools: Sequence[Tool]) -> None:

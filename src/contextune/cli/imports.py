@@ -23,6 +23,7 @@ from contextune.sources.readers import reader_named
 from contextune.sources.reading import Reader
 from contextune.store import SQLiteStore
 from contextune.types import User
+from contextune.wording import counted
 
 ME = "me"
 """What the user of a new store is called who gave no name."""
@@ -203,15 +204,15 @@ def _said(report: Report) -> str:
 
 def _counts(report: Report) -> Iterator[str]:
     if files := sum(report.files.values()):
-        yield f"{files:,} {'file' if files == 1 else 'files'} with {report.size / 2**20:,.1f} MB read"
-        yield f"{report.items:,} items ({report.new:,} new, {report.changed:,} changed)"
+        yield f"{counted(files, 'file')} with {report.size / 2**20:,.1f} MB read"
+        yield f"{counted(report.items, 'item')} ({report.new:,} new, {report.changed:,} changed)"
     else:
         yield "Nothing was read"
     if report.uses:
-        yield f"{report.uses:,} uses ({report.new_uses:,} new)"
+        yield f"{counted(report.uses, 'use')} ({report.new_uses:,} new)"
     if report.contacts:
-        yield f"{report.contacts:,} contacts ({report.new_contacts:,} new)"
+        yield f"{counted(report.contacts, 'contact')} ({report.new_contacts:,} new)"
     if report.gone:
-        yield f"{report.gone:,} items moved or called off"
+        yield f"{counted(report.gone, 'item')} moved or called off"
     if skipped := sum(reason.count for reason in report.skipped):
         yield f"{skipped:,} skipped"

@@ -36,6 +36,7 @@ from contextune.tools.loaders.mcp import is_url
 from contextune.tools.memory import tool_stats
 from contextune.tools.shelf import Shelf
 from contextune.types import Progress, Tool
+from contextune.wording import counted
 
 app = typer.Typer(help="Keep a catalogue of tools, and search it.", no_args_is_help=True)
 
@@ -118,7 +119,7 @@ def list_tools(
         return
     table = [(tool.id, _brief(tool), ", ".join(_also_on(tools, tool))) for tool in chosen]
     show.out.print(_table(("tool", "what it does", "also on"), table))
-    show.out.print(f"{len(chosen)} tools.")
+    show.out.print(f"{counted(len(chosen), 'tool')}.")
 
 
 @app.command(name="show")

@@ -11,6 +11,7 @@ from typing import Any
 from contextune.errors import InvalidDataError
 from contextune.llm import Chat, EndpointChat, Message, Reply, Sampling
 from contextune.llm.fit import Schema
+from contextune.wording import counted
 
 _MILLION = 1_000_000
 _FILE = "spent.json"
@@ -45,7 +46,8 @@ class Spent:
 
     def told(self, price: Price | None = None) -> str:
         """In words."""
-        tokens = f"{self.answers:,} answers, {self.read:,} tokens read and {self.written:,} written"
+        read = counted(self.read, "token")
+        tokens = f"{counted(self.answers, 'answer')}, {read} read and {self.written:,} written"
         return f"{tokens}: {self.money(price):,.2f}" if price else tokens
 
 

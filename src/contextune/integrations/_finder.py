@@ -87,7 +87,7 @@ class Finder:
         among = Among(naming=self._naming, names=frozenset(tool.name for tool in offered))
         if not any(map(among, self._retriever.catalog)):
             raise InvalidDataError(
-                f"the retriever knows none of the {len(offered)} tools offered, such as {offered[0].name!r}: "
+                f"the retriever knows none of the tools offered, such as {offered[0].name!r}: "
                 "give it these tools, or say by `naming` what its own are called here"
             )
         found = search_each(self._retriever, texts, k, only=among)

@@ -17,6 +17,7 @@ from contextune.tools.loaders.failures import answered, forgotten, why
 from contextune.tools.loaders.loops import finished
 from contextune.tools.loaders.mcp import TIMEOUT, as_servers, check_installed
 from contextune.types import Tool
+from contextune.wording import counted
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -193,7 +194,7 @@ def _failed(error: Exception, server: Server, timeout: float) -> Result:
         case MCPError() if forgotten(error):
             return Result(failure=f"{called} was started anew, and did nothing: call it again")
         case TimeoutError():
-            return Result(failure=f"{called} did not answer within {timeout:g} seconds: {_UNKNOWN}")
+            return Result(failure=f"{called} did not answer within {counted(timeout, 'second')}: {_UNKNOWN}")
         case ValidationError():
             return Result(failure=f"{called} answers with something that is not MCP: {_UNKNOWN}")
         case _:

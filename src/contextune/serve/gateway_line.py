@@ -11,6 +11,7 @@ from contextune.tools.catalog import Loaded
 from contextune.tools.loaders import LiveCatalog, Server
 from contextune.tools.loaders.failures import answered, forgotten
 from contextune.tools.loaders.mcp import TIMEOUT
+from contextune.wording import counted
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
@@ -148,7 +149,8 @@ class Line:
             case MCPError() if answered(error):
                 return refusal(f"{called} answers with error {error.code}: {error.message}")
             case TimeoutError():
-                return refusal(f"{called} did not answer within {self._timeout:g} seconds: {_UNKNOWN}")
+                waited = counted(self._timeout, "second")
+                return refusal(f"{called} did not answer within {waited}: {_UNKNOWN}")
             case ValidationError():
                 return refusal(f"{called} answers with something that is not the result of a call")
             case _:

@@ -4,6 +4,7 @@ import numpy as np
 
 from contextune.signals.scene import Columns, Floats, Scene, flat, squeezed
 from contextune.signals.spoken import clock_hours, intervals
+from contextune.wording import counted
 
 _FAR = 1e5
 _LATE = -0.5
@@ -123,5 +124,5 @@ def _clock_distance(hour: Floats, other: float) -> Floats:
 def _spell(hours: float) -> str:
     for size, name in ((24 * 7, "week"), (24, "day"), (1, "hour")):
         if hours >= 2 * size:
-            return f"{hours / size:.0f} {name}s"
-    return f"{max(1, hours * 60):.0f} minutes"
+            return counted(round(hours / size), name)
+    return counted(max(1, round(hours * 60)), "minute")

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from contextune.errors import ContextuneError
 from contextune.tools.loaders.servers import Server
+from contextune.wording import counted
 
 if TYPE_CHECKING:
     from mcp import MCPError
@@ -23,7 +24,7 @@ def why(error: BaseException, server: Server, timeout: float) -> str:
         case ContextuneError():
             return str(error)
         case TimeoutError() | MCPError(code=mcp_types.REQUEST_TIMEOUT) | httpx2.TimeoutException():
-            return f"did not answer within {timeout:g} seconds: try again, or with a longer timeout"
+            return f"did not answer within {counted(timeout, 'second')}: try again, or with a longer timeout"
         case FileNotFoundError() | NotADirectoryError() | PermissionError() if server.command:
             if server.cwd and not Path(server.cwd).is_dir():
                 return f"cannot be started in {server.cwd!r}: there is no such folder"
