@@ -1,5 +1,7 @@
 """Commands that measure."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -202,10 +204,39 @@ def store(items: Annotated[int, typer.Option(help="How many items to load.")] = 
     _figures(f"Store, {items:,} items", {names[key]: value for key, value in result.items()})
 
 
+ALONE: tuple[Callable[[], None], ...] = (
+    context,
+    budget,
+    habits,
+    bench_tools.tools,
+    bench_tools.doubts,
+    bench_plan.plan,
+    speed,
+    store,
+    embedder,
+    bench_serve.serve,
+    bench_sources.import_,
+)
+"""Those that need nothing from outside."""
+PUBLIC: tuple[Callable[[Path], None], ...] = (bench_tools.catalogues, bench_tools.scale)
+"""Those that need catalogues which are not in the package."""
+
+
 @app.command(name="all")
-def everything() -> None:
-    """Run every benchmark; one whose peer is not installed says so and the rest go on."""
-    for run in (context, speed, store, embedder):
+def everything(
+    public: Annotated[
+        Path | None, typer.Option(help="Folder of toolbench, toollens and metatool: also what needs them.")
+    ] = None,
+) -> None:
+    """Run every benchmark that needs nothing from outside, which takes a while.
+
+    One whose peer is not installed says so, and the rest go on.
+    """
+    runs = [(run.__name__, run) for run in ALONE]
+    if public:
+        runs += [(run.__name__, partial(run, public)) for run in PUBLIC]
+    for name, run in runs:
+        show.out.rule(name.strip("_"), align="left")
         try:
             run()
         except ContextuneError as error:
