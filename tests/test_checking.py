@@ -1,24 +1,31 @@
 """Values are held against what others wrote, and nobody waits for it."""
 
 import json
+import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from contextune.checking import LONGEST_TEXT, checker, matches
+from contextune.embed import Embedder
 from contextune.errors import PlanError
 from contextune.llm.chat import Draft, Reply
 from contextune.llm.fit import Fit, UnfitError
+from contextune.pipeline import Tuner
 from contextune.plan import Situation, faults, parameters
 from contextune.plan.pointer import PointerPlanner
 from contextune.plan.schema import fits
 from contextune.serve.gateway_check import check_arguments
-from contextune.types import Argument, Hit, Plan, Request, Tool, User
+from contextune.store import SQLiteStore
+from contextune.tools.loaders import Server, load_mcp
+from contextune.types import Argument, Contact, Hit, Item, Plan, Request, Tool, User
 
 # each of them keeps an engine that goes back busy for longer than anybody lives
 EVIL = r"^(a+)+$"
+SERVERS = Path(__file__).with_name("tools") / "servers"
 LONG = "a" * 5000 + "!"
 SLOW = [
     (EVIL, LONG),
@@ -105,6 +112,20 @@ def test_wherever_a_pattern_stands(schema: dict[str, Any]) -> None:
         Fit(schema).fitting(Reply((Draft(json.dumps(given)),)), "a model")
     with suppress(PlanError):
         check_arguments(tool, given)
+
+
+@pytest.mark.timeout(60)
+def test_a_server_that_means_harm(store: SQLiteStore, word_embedder: Embedder) -> None:
+    """From its list of tools to a plan: what does not match is not sent, and nobody waits."""
+    server = Server("plain", command=sys.executable, args=(str(SERVERS / "plain.py"), "evil"))
+    (tool,) = load_mcp(server).tools
+    assert tool.parameters["properties"]["text"]["pattern"] == EVIL
+    store.put_user(User("ines", contacts=(Contact("Rui", phone="a" * 40 + "!"),)))
+    fields = {"title": "Rui", "content": "a" * 40 + "! " + "a" * 60, "modified": "2024-05-13T09:00"}
+    store.put_items("ines", [Item("n1", "Notes", fields)])
+    tuner = Tuner(store, embedder=word_embedder, tools=[tool])
+    plan = tuner.answer(Request(f"Send “{'a' * 40}!” to Rui", "ines")).plan
+    assert plan is None or all("!" not in str(value) for value in plan.args.values())
 
 
 def test_schemas_are_held_to_as_before() -> None:

@@ -13,9 +13,6 @@ from weakref import WeakSet
 
 from contextune.errors import StoreError
 
-_LIBRARIES = ("urllib.parse",)
-"""Modules of others that remember what they were given; the addresses people visited, for one."""
-
 
 @runtime_checkable
 class Memory(Protocol):
@@ -56,11 +53,12 @@ def forget(user: str) -> None:
 def _empty_functions() -> None:
     """Empty what functions remember by their arguments.
 
-    Found by looking, not by a list that somebody could leave one out of. `functools.cache` is for what is
-    loaded once, and stays; a memory of what comes by has a bound (`lru_cache`), and goes.
+    Found by looking, not by a list that somebody could leave one out of; so are functions of others that our
+    modules name, such as `urlsplit`, which remembers addresses people visited. `functools.cache` is for what
+    is loaded once, and stays; a memory of what comes by has a bound (`lru_cache`), and goes.
     """
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == __package__ or name in _LIBRARIES:
+        if name.partition(".")[0] == __package__:
             for value in list(vars(module).values()):
                 told = getattr(value, "cache_parameters", None)
                 if told is not None and told()["maxsize"] is not None:

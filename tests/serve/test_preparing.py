@@ -98,3 +98,21 @@ def test_what_is_stopped_or_fails_leaves_nothing_behind() -> None:
         assert slow.made == ["much"]
 
     asyncio.run(main())
+
+
+def test_forgetting_waits_for_what_is_at_work_though_a_later_job_was_left() -> None:
+    async def main() -> None:
+        slow = Slow()
+        preparing = Preparing(slow, 30)
+        await begun(slow, preparing)
+        preparing.start("much", 1)  # what came meanwhile
+        await preparing.done("much")  # and is left to their own request
+        forgetting = asyncio.create_task(preparing.stop("much"))
+        await asyncio.sleep(0.05)
+        assert not forgetting.done()
+        slow.free.set()
+        await asyncio.wait_for(forgetting, 30)
+        assert slow.made == ["much"]
+        await asyncio.to_thread(preparing.close)
+
+    asyncio.run(main())

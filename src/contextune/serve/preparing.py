@@ -27,6 +27,7 @@ class Preparing:
         self._timeout = timeout
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="prepare")
         self._jobs: dict[str, _Job] = {}
+        self._at_work: tuple[str, Future[None]] | None = None
         self._lock = Lock()
 
     def start(self, user: str, changes: int) -> None:
@@ -56,10 +57,17 @@ class Preparing:
             )
 
     async def stop(self, user: str) -> None:
-        """Leave it, where it has not begun: there is nothing to make ready of somebody forgotten."""
+        """Leave it, where it has not begun: there is nothing to make ready of somebody forgotten.
+
+        What the thread is at is waited for, also where a later job has taken its place: until it ends, it
+        holds what is to be forgotten, and remembers some of it.
+        """
         job = self._jobs.get(user)
         if job is not None and not self._left(user):
             await self._ended(job.future)
+        working = self._at_work
+        if working is not None and working[0] == user:
+            await self._ended(working[1])
 
     def close(self) -> None:
         """Wait for the one at work; what has not begun is done by the user's next request."""
@@ -81,6 +89,9 @@ class Preparing:
         return bool(over)
 
     def _ready(self, user: str) -> None:
+        over: Future[None] = Future()
+        over.set_running_or_notify_cancel()  # whoever stops waiting for it does not call it off
+        self._at_work = (user, over)
         try:
             self._prepare(user)
         except Exception as error:  # the user's next request meets it too, and is told
@@ -90,3 +101,5 @@ class Preparing:
                 job = self._jobs.get(user)
                 if job is not None and job.future.running():
                     del self._jobs[user]
+            self._at_work = None
+            over.set_result(None)

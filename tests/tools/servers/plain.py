@@ -37,6 +37,10 @@ def page(cursor: str | None) -> dict[str, Any]:
     match MODE:
         case "broken":
             return {"tools": BROKEN}
+        case "evil":
+            text = {"type": "string", "pattern": "^(a+)+$"}
+            schema = {"type": "object", "properties": {"number": text, "text": text}, "required": ["number"]}
+            return {"tools": [tool("send_text", inputSchema=schema)]}
         case "circle":
             return {"tools": GOOD[:1], "nextCursor": "b" if cursor == "a" else "a"}
         case "odd-list":
