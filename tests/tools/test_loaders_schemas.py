@@ -240,6 +240,16 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         load_tools(tmp_path / "image.json")
 
 
+@pytest.mark.parametrize(
+    "text", ["[" * 9_999, "a: " + "{b: " * 9_999, "- " * 9_999, "a:\n" + " " * 9_999 + "b: 1"]
+)
+def test_what_is_nested_without_end_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "deep.yaml"
+    file.write_text(text)
+    with pytest.raises(InvalidDataError, match="nested more than"):
+        load_tools(file)
+
+
 def test_aliases_that_would_fill_the_memory(tmp_path: Path) -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]

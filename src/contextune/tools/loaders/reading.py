@@ -15,6 +15,10 @@ from contextune.tools.loaders.checks import kind_of
 _LARGEST = 5_000_000
 """Values in one document, aliases written out: more is a bomb, no description of tools."""
 
+_DEEPEST = 1_000
+"""Brackets within brackets: the reader in C would go on until the process dies of it."""
+_INDENTED = re.compile(rf"^(?: {{{_DEEPEST},}}|(?:[-?:] +){{{_DEEPEST},}})", re.MULTILINE)
+
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -54,12 +58,24 @@ def read_document(path: Path) -> object:
     except ValueError as error:
         if text.lstrip()[:1] in ("{", "[") and path.suffix not in (".yaml", ".yml"):
             raise InvalidDataError(f"{path}: is no readable JSON: {error}") from None
+    if _too_deep(text):
+        raise InvalidDataError(f"{path}: is nested more than {_DEEPEST:,} deep")
     try:
         return _Plain().made(yaml.load(text, _Loader))  # noqa: S506  # made from the safe one
     except yaml.YAMLError as error:
         raise InvalidDataError(f"{path}: is no readable YAML: {_briefly(error)}") from None
     except (ValueError, RecursionError) as error:
         raise InvalidDataError(f"{path}: {error}") from None
+
+
+def _too_deep(text: str) -> bool:
+    """Whether it might be; brackets in texts are counted too, of which nobody leaves a thousand open."""
+    depth = 0
+    for bracket in re.finditer(r"[][{}]", text):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > _DEEPEST:
+            return True
+    return _INDENTED.search(text) is not None
 
 
 def parse_json(text: str) -> object:
