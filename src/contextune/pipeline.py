@@ -165,7 +165,7 @@ class Tuner:
         found = self._search_tools(self._tools, request, queries, tools, context)
         seconds["tools"] = perf_counter() - start
         start = perf_counter()
-        situation = Situation(request, self.store.user(request.user), context)
+        situation = Situation(request, self._retriever.user(request.user), context)
         plan = self._planner.plan(situation, found.hits, found.fits)
         seconds["plan"] = perf_counter() - start
         return Answer(
@@ -201,7 +201,7 @@ class Tuner:
         self, tools: ToolRetriever, request: Request, parts: Sequence[str], k: int | None, most: int
     ) -> Steps | None:
         """A step for each part, or None where one of them is no request that a tool serves."""
-        user = self.store.user(request.user)
+        user = self._retriever.user(request.user)
         planned: list[Step] = []
         for place, part in enumerate(parts):
             before = (Turn("user", one) for one in parts[:place])
@@ -246,7 +246,7 @@ class Tuner:
     ) -> Found:
         hits = context[: Context.MOST]
         around = self._retriever.around(request, [hit.thing.id for hit in hits])
-        user = self.store.user(request.user)
+        user = self._retriever.user(request.user)
         return search_all(
             tools,
             queries,

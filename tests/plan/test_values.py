@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from contextune.plan.values import People, duration, iso_duration, normal, numbers, time_form
+from contextune.plan.values import People, duration, iso_duration, normal, numbers, people_of, time_form
 from contextune.types import Contact
 
 PEOPLE = People(
@@ -63,3 +63,15 @@ def test_times_and_durations() -> None:
 
 def test_numbers() -> None:
     assert numbers("three of the 4.5, not 7th") == [(3.0, "three"), (4.5, "4.5")]
+
+
+def test_first_names_are_those_of_everybody_who_has_one() -> None:
+    people = People([Contact("Rui Duarte"), Contact("…"), Contact("RUI  Costa"), Contact("Ana")])
+    assert people.first_names == {"rui": [0, 2], "ana": [3]}
+
+
+def test_an_address_book_is_read_once_for_one_request_after_the_other() -> None:
+    contacts = (Contact("Rui Duarte", more={"note": ["tall"]}), Contact("Ana"))
+    assert people_of(contacts) is people_of((Contact("Rui Duarte", more={"note": ["tall"]}), Contact("Ana")))
+    assert people_of(contacts[:1]).contacts == contacts[:1]
+    assert people_of((Contact("Rui Duarte"), Contact("Ana"))).contacts[0].more == {}

@@ -53,6 +53,10 @@ class ContextRetriever:
         """Drop what is kept in memory of a user; the store is the caller's."""
         self._indexes.forget(user)
 
+    def user(self, user: str) -> User:
+        """What is known of the user, without reading it from the store where it has not changed."""
+        return self._indexes.of(user).index.user
+
     def prepare(self, user: str) -> None:
         """Make everything ready that the user's first request would otherwise wait for."""
         known = self._indexes.of(user)

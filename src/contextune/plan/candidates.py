@@ -228,7 +228,7 @@ def _persons(situation: Situation, parameter: Parameter) -> Iterator[Candidate]:
 
 def _lists(situation: Situation, parameter: Parameter) -> Iterator[Candidate]:
     """Groups of people: those of an item, and those who are named or related in the way that is said."""
-    contacts = situation.user.contacts
+    contacts, first = situation.user.contacts, situation.people.first_names
     groups: dict[tuple[int, ...], tuple[str, int | None, str]] = {}
 
     def add(group: Sequence[int], origin: str, item: int | None, name: str = "") -> None:
@@ -247,9 +247,8 @@ def _lists(situation: Situation, parameter: Parameter) -> Iterator[Candidate]:
     callers: list[int] = []
     for place, item in enumerate(situation.items):
         involved = [n for person in item.people if (n := situation.people.number(person)) is not None]
-        mentioned = [
-            n for n, words in enumerate(_first_names(contacts)) if words & situation.word_sets[place]
-        ]
+        said = situation.word_sets[place] & first.keys()
+        mentioned = sorted(n for name in said for n in first[name])
         origin = f"{item.app}.people"
         add(involved, origin, place)
         add(mentioned, f"{item.app}.mentioned", place)
@@ -269,10 +268,3 @@ def _lists(situation: Situation, parameter: Parameter) -> Iterator[Candidate]:
         if item is not None:
             sources = (Source("item", situation.items[item].id), *sources)
         yield Candidate(value, origin, sources, item, name, people=numbers_)
-
-
-def _first_names(contacts: Sequence[Contact]) -> list[frozenset[str]]:
-    return [
-        frozenset([text_form(contact.name).split()[0]]) if contact.name.strip() else frozenset()
-        for contact in contacts
-    ]

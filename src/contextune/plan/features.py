@@ -1,8 +1,9 @@
 """What the scorer of arguments looks at: the features of (request, argument, candidate)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,14 +43,15 @@ def measure(
     chosen: Chosen = Chosen(),  # noqa: B008  # frozen, and the same for all
 ) -> Matrix:
     """A row a candidate, a column a feature, in the order of `NAMES`; NaN where there is nothing to say."""
-    matrix = np.full((len(found), len(NAMES)), np.nan, np.float32)
     if not found:
-        return matrix
+        return np.empty((0, len(NAMES)), np.float32)
     scene = _Scene(situation, tool, parameter, found, known, chosen)
-    rows = [scene.row(candidate) for candidate in found]
-    for number, row in enumerate(rows):
-        for name, value in row.items():
-            matrix[number, _COLUMN[name]] = value
+    # as lists first: to set a number in an array takes ten times as long
+    rows = [[_NAN] * len(NAMES) for _ in found]
+    for row, candidate in zip(rows, found, strict=True):
+        for name, value in scene.row(candidate).items():
+            row[_COLUMN[name]] = value
+    matrix = np.array(rows, np.float32)
     narrow, broad = known.priors.of_origins(tool, parameter, [one.origin for one in found])
     matrix[:, _COLUMN["prior"]], matrix[:, _COLUMN["prior by name"]] = narrow, broad
     ranked = {value: rank for rank, value in enumerate(sorted(set(narrow), reverse=True))}
@@ -79,10 +81,11 @@ class _Scene:
             chosen,
         )
         self.said = frozenset(situation.words)
-        self.forms = [text_form(str(one.value)) for one in found]
-        self.form_of = {id(one): form for one, form in zip(found, self.forms, strict=True)}
+        self.most_named = max(situation.named, default=0)
+        self.most_related = max(situation.related, default=0)
         self.counts: dict[str, int] = {}
-        for form in self.forms:
+        for one in found:
+            form = _looked_at(str(one.value)).form
             self.counts[form] = self.counts.get(form, 0) + 1
         self.in_app = _ranks_in_app(situation)
         self.origins = _ranks_in_origin(found)
@@ -101,8 +104,8 @@ class _Scene:
             **{f"wants {what}": bool(spoken & wanted) for what, wanted in WANTS.items()},
             "given": self.known.priors.given(self.tool, parameter),
             "items": len(situation.items),
-            "anybody named": max(situation.named, default=0),
-            "anybody related": max(situation.related, default=0),
+            "anybody named": self.most_named,
+            "anybody related": self.most_related,
             "time days": len(times.days),
             "time clocks": len(times.clocks),
             "time shifts": len(times.shifts),
@@ -123,10 +126,7 @@ class _Scene:
         return found
 
     def _origin(self, one: Candidate) -> dict[str, float]:
-        sort = "part" if one.origin.endswith("~") else "item" if "." in one.origin else one.origin.split()[0]
-        found: dict[str, float] = {
-            **{f"origin {origin}": float(sort == origin or one.origin == origin) for origin in ORIGINS}
-        }
+        found = dict(_origins(one.origin))
         if one.item is None:
             return found
         situation, parameter = self.situation, self.parameter
@@ -149,19 +149,9 @@ class _Scene:
         }
 
     def _value(self, one: Candidate) -> dict[str, float]:
-        form = self.form_of[id(one)]
-        text = str(one.value)
-        tokens = form.split()
-        mine = frozenset(words(text))
-        letters = max(1, len(text))
-        digits = sum(map(str.isdigit, text)) / letters
+        form, mine, plain = _looked_at(str(one.value))
         return {
-            "words": len(tokens),
-            "letters": float(np.log1p(len(text))),
-            "capitals": sum(word[:1].isupper() for word in text.split()) / max(1, len(text.split())),
-            "digits": digits,
-            "at sign": "@" in text,
-            "like a number": digits > 0.6,
+            **plain,
             "language": one.span is not None and one.span.shape == "language",
             "said": len(mine & self.said) / max(1, len(mine)),
             "self": len(mine & self.myself) / max(1, len(self.myself)),
@@ -179,8 +169,8 @@ class _Scene:
         return found | {
             "named": max(named),
             "related": max(related),
-            "best named": max(named) == max(situation.named) and max(named) > 0,
-            "best related": max(related) == max(situation.related) and max(related) > 0,
+            "best named": max(named) == self.most_named and max(named) > 0,
+            "best related": max(related) == self.most_related and max(related) > 0,
             "involved": min(self.involved.get(number, _FAR) for number in one.people),
             "mentioned": min(self.mentioned.get(number, _FAR) for number in one.people),
             "group said": sum(bool(a or b) for a, b in zip(named, related, strict=True)),
@@ -271,15 +261,47 @@ def _where_people(situation: Situation) -> tuple[dict[int, int], dict[int, int]]
     """For each contact the place of the first item that involves, and that mentions, them."""
     involved: dict[int, int] = {}
     mentioned: dict[int, int] = {}
-    first = [(text_form(contact.name).split() or [""])[0] for contact in situation.user.contacts]
+    first = situation.people.first_names
     for place, item in enumerate(situation.items):
         for person in item.people:
             if (number := situation.people.number(person)) is not None:
                 involved.setdefault(number, place)
-        for number, name in enumerate(first):
-            if len(name) > 2 and name in situation.word_sets[place]:
-                mentioned.setdefault(number, place)
+        for name in situation.word_sets[place] & first.keys():
+            if len(name) > 2:
+                for number in first[name]:
+                    mentioned.setdefault(number, place)
     return involved, mentioned
+
+
+class _Looked(NamedTuple):
+    """A value in itself, whatever it is for."""
+
+    form: str
+    words: frozenset[str]
+    plain: Mapping[str, float]
+
+
+@lru_cache(maxsize=4096)
+def _looked_at(text: str) -> _Looked:
+    """Remembered, since an address book of hundreds comes by with every argument of every request."""
+    form = text_form(text)
+    digits = sum(map(str.isdigit, text)) / max(1, len(text))
+    capitals = sum(word[:1].isupper() for word in text.split()) / max(1, len(text.split()))
+    plain = {
+        "words": len(form.split()),
+        "letters": float(np.log1p(len(text))),
+        "capitals": capitals,
+        "digits": digits,
+        "at sign": "@" in text,
+        "like a number": digits > 0.6,
+    }
+    return _Looked(form, frozenset(words(text)), plain)
+
+
+@lru_cache(maxsize=1024)
+def _origins(origin: str) -> Mapping[str, float]:
+    sort = "part" if origin.endswith("~") else "item" if "." in origin else origin.split()[0]
+    return {f"origin {one}": float(one in (sort, origin)) for one in ORIGINS}
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.plan.times import Times, times_in
-from contextune.plan.values import People
+from contextune.plan.values import People, people_of
 from contextune.search import words
 from contextune.types import Hit, Item, Request, User, local_time
 
@@ -59,7 +59,7 @@ class Situation:
     @cached_property
     def people(self) -> People:
         """Whom the user knows."""
-        return People(self.user.contacts)
+        return people_of(tuple(self.user.contacts))
 
     @cached_property
     def named(self) -> list[int]:

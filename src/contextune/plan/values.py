@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 from contextune.plan.schema import Parameter
@@ -81,6 +81,15 @@ class People:
         return None if number is None else self.contacts[number]
 
     @cached_property
+    def first_names(self) -> Mapping[str, Sequence[int]]:
+        """Who goes by each first name, by place in the list."""
+        found: dict[str, list[int]] = {}
+        for number, contact in enumerate(self.contacts):
+            if name := text_form(contact.name).split():
+                found.setdefault(name[0], []).append(number)
+        return found
+
+    @cached_property
     def _names(self) -> list[frozenset[str]]:
         return [frozenset(words(contact.name)) for contact in self.contacts]
 
@@ -111,6 +120,12 @@ class People:
 
 
 NOBODY = People(())
+
+
+@lru_cache(maxsize=64)
+def people_of(contacts: tuple[Contact, ...]) -> People:
+    """Whom a user knows; remembered, since it is the same for one request after the other."""
+    return People(contacts)
 
 
 def text_form(value: str) -> str:
