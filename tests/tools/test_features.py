@@ -71,6 +71,34 @@ def test_a_row_a_candidate() -> None:
     assert column(matrix, "name said").tolist() == [0, 0.5, 0, 0]  # send_email
 
 
+def test_an_example_counts_like_a_description_where_the_request_says_all() -> None:
+    said = "remind me to do something"
+    bare = replace(TOOLBOX, examples=None, example_of=None)
+
+    def meaning(index: ToolIndex, needs_context: float) -> NDArray[np.float32]:
+        return column(measure(index, Wish(said, vector(said), needs_context=needs_context), EVERY), "meaning")
+
+    reminder = PLACE["create_reminder"]
+    described = meaning(bare, 0)
+    assert described[reminder] < 0.5
+    assert meaning(TOOLBOX, 0)[reminder] == pytest.approx(0.95)
+    # examples say all: for a request that leaves things out they count less
+    assert meaning(TOOLBOX, 1)[reminder] == pytest.approx(0.75)
+    assert (meaning(TOOLBOX, 0) >= described).all()
+    np.testing.assert_array_equal(described, meaning(bare, 1))
+
+
+def test_a_tool_is_a_candidate_by_its_example_too() -> None:
+    crowd = [Tool(f"tool{number}", f"water the garden {number}", app=f"app{number}") for number in range(200)]
+    asked = Tool("apply", "Nothing of the kind.", app="Farm", examples=("water the garden",))
+    index = ToolIndex.build(Catalog([*crowd, asked]), EMBEDDER)
+    wish = Wish("water the garden", vector("water the garden"))
+    assert 200 in candidates(index, wish)
+    hidden = np.arange(201) < 200
+    assert 200 not in candidates(index, wish, hidden)
+    assert 200 not in candidates(replace(index, examples=None, example_of=None), replace(wish, text="garden"))
+
+
 SAID = st.text(max_size=30) | st.sampled_from(["send_email to Ana", "play it", "delete the note", "Mail"])
 TOOLS = st.sampled_from(sorted(PLACE))
 ROW = st.tuples(TOOLS, SAID, st.floats(1e-6, 40_000), st.booleans())

@@ -189,6 +189,28 @@ def test_progress_reaches_the_end_and_what_is_done_is_kept(word_embedder: Embedd
     assert told[-1] == (600 - done, 600 - done)
 
 
+def test_the_nearest_example_of_each_tool(word_embedder: Embedder) -> None:
+    tools = [
+        replace(SEND, examples=("write to ana", "mail it off")),
+        READ,
+        replace(SEARCH, examples=("find",)),
+    ]
+    index = ToolIndex.build(Catalog(tools), word_embedder)
+    like = index.by_example(word_embedder.embed(["mail it off"])[0])
+    assert like is not None
+    assert like[0] == pytest.approx(1)
+    assert like[1] == -1  # it has none
+    assert like[2] < 0.5
+    assert ToolIndex.build(Catalog(ALL), word_embedder).by_example(index.vectors[0]) is None
+
+
+def test_of_very_many_examples_the_first_few_count(word_embedder: Embedder) -> None:
+    many = replace(SEND, examples=tuple(f"say {number}" for number in range(300)))
+    index = ToolIndex.build(Catalog([many]), word_embedder)
+    assert index.examples is not None
+    assert len(index.examples) == 8
+
+
 def test_an_empty_catalogue(word_embedder: Embedder) -> None:
     index = ToolIndex.build(Catalog(), word_embedder)
     assert index.vectors.shape == (0, 512)

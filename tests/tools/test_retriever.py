@@ -295,3 +295,20 @@ def test_a_tool_that_was_right_for_such_a_request_moves_up_and_one_that_was_wron
         assert ids(right).index(tool) < ids(wrong).index(tool)
         assert "was right for requests like this before" in right[ids(right).index(tool)].reasons
         assert not any("was right" in said for hit in wrong for said in hit.reasons)
+
+
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        ("Remind me to buy milk", "create_reminder"),
+        ("remind me to unload the kiln", "create_reminder"),
+        ("Schedule a meeting with Ola on Friday at two", "create_event"),
+        ("Note down that the gate code is 4711", "create_note"),
+    ],
+)
+def test_what_people_say_finds_what_descriptions_do_not(text: str, tool: str) -> None:
+    assert shipped().search(text, 1)[0].thing.name == tool
+    described = ToolRetriever([replace(one, examples=()) for one in TOOLBOX])
+    assert described.search(text, 1)[0].thing.name != tool
+    # an example says which tool, not whether there is one
+    assert shipped().find(text, 1).fits == pytest.approx(described.find(text, 1).fits, abs=0.05)

@@ -108,11 +108,15 @@ def test_only_new_texts_are_embedded(path: Path, word_embedder: Embedder) -> Non
     with Shelf(path) as shelf:
         shelf.put(tools, "box")
         first = built(shelf)
-        assert sorted(embedder.texts) == sorted(map(tool_text, tools))
+        examples = {said for tool in tools for said in tool.examples}
+        assert sorted(embedder.texts) == sorted([*map(tool_text, tools), *examples])
     with Shelf(path) as shelf:
         again = built(shelf)
         assert embedder.texts == []
         assert np.array_equal(again.vectors, first.vectors)
+        assert again.examples is not None
+        assert first.examples is not None
+        assert np.array_equal(again.examples, first.examples)
         better = replace(tools[3], description="Does something else.")
         rest = replace(tools[4], parameters={"type": "object"})  # not in the text that is embedded
         shelf.put([*tools[:3], better, rest, *tools[5:]], "box")
@@ -135,6 +139,16 @@ def test_vectors_of_texts_that_are_gone_are_dropped(shelf: Shelf, word_embedder:
     assert (kept(READ), kept(CALL)) == (0, 1)
     shelf.remove(server="Phone")
     assert kept(SEND, READ, CALL) == 0
+
+
+def test_vectors_of_examples_stay_as_long_as_the_tool_has_them(shelf: Shelf, word_embedder: Embedder) -> None:
+    digest = text_digest("Write to Ana")
+    shelf.put([SEND, CALL], "one")
+    ToolIndex.build(shelf.catalog(), word_embedder, shelf=shelf)
+    shelf.put([SEND], "one")  # one is gone, and vectors of what nobody has are dropped
+    assert digest in shelf.vectors(word_embedder.name, [digest])
+    shelf.put([replace(SEND, examples=())], "one")
+    assert shelf.vectors(word_embedder.name, [digest]) == {}
 
 
 def test_many_vectors(shelf: Shelf) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from contextune.errors import InvalidDataError
-from contextune.sources import bundled_pairs, bundled_personas
+from contextune.sources import bundled_pairs, bundled_personas, plain_requests
 from contextune.tools import bundled_toolbox, read_toolbox
 
 
@@ -15,6 +15,15 @@ def test_the_bundled_toolbox_has_the_papers_counts() -> None:
     assert counts == {
         "Music": 11, "Google": 10, "Notes": 9, "Mail": 8, "PhoneCall": 8, "Calendar": 7, "Reminders": 6
     }  # fmt: skip
+
+
+def test_how_people_ask_is_said_of_every_api_and_of_one_alone() -> None:
+    asked = [said for tool in bundled_toolbox() for said in tool.examples]
+    assert all(len(tool.examples) == 2 for tool in bundled_toolbox())
+    assert len(set(asked)) == len(asked)
+    requests = {request.text.casefold().strip(" .?!") for request in plain_requests()}
+    # but for what cannot be said otherwise, none is out of the requests that are measured on
+    assert len(requests & set(asked)) == 5
 
 
 def test_arguments_become_json_schema() -> None:

@@ -63,7 +63,7 @@ def tool_rows(
     """What each way ranks for every request."""
     asked = Asked.of(folds, people)
     rankers = by_fold(shown([*people, *map(without_context, people), *public]), progress=progress)
-    rows = {"BM25T": {e.name: _by_words(e) for e in asked.alone}}
+    rows = {"BM25T": _by_words(asked.alone)}
     if untuned is not None:
         rows |= _untuned(asked, untuned)
     return rows | {
@@ -124,8 +124,11 @@ def _ordered(example: ToolExample, scores: np.ndarray) -> list[str]:
     return [example.index.catalog[int(place)].name for place in np.argsort(-scores, kind="stable")]
 
 
-def _by_words(example: ToolExample) -> list[str]:
-    return _ordered(example, example.index.fields["all"].scores(words(example.wish.text)))
+def _by_words(examples: Sequence[ToolExample]) -> Run:
+    """Over the paper's toolbox as it is: how people ask for an API is no part of it."""
+    paper = Catalog(replace(tool, examples=()) for tool in bundled_toolbox())
+    lexical = ToolIndex.of(paper, np.zeros((len(paper), 1), np.float32)).fields["all"]
+    return {e.name: _ordered(e, lexical.scores(words(e.wish.text))) for e in examples}
 
 
 def _right(example: ToolExample) -> int:

@@ -28,6 +28,10 @@ def candidates(
         top(lexical, depth // 2, visible=visible),
         np.array(index.named(wish.spans), np.intp),
     ]
+    examples = index.by_example(wish.vector)
+    if examples is not None:
+        seen = examples > -1
+        chosen.append(top(examples, depth // 2, visible=seen if visible is None else seen & visible))
     if wish.context is not None and len(wish.context.items):
         chosen.append(index.nearest(wish.in_context, depth // 2, visible))
         apps = [number for number, app in enumerate(index.apps) if app in wish.context.apps]

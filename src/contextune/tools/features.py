@@ -14,6 +14,9 @@ Places = NDArray[np.intp]
 _MONTH = 30.0
 _NEVER = 36_500.0
 """Days ago that stand for never."""
+_SHORT, _LEFT_OUT = 0.05, 0.2
+"""So much liker must an example be than a description, since short texts are
+like much; and the second besides where the request leaves all out, as examples say all."""
 _NEAR = 0.6
 """Requests of this likeness and more are taken for the same wish in other words."""
 
@@ -28,7 +31,7 @@ def _spread(name: str, about: str) -> dict[str, str]:
 
 
 FEATURES: Mapping[str, str] = {
-    **_spread("meaning", "likeness of meaning between what is said and the tool"),
+    **_spread("meaning", "likeness of meaning between what is said and the tool, or an example of it"),
     "meaning score": "the same in standard deviations above the mean of the candidates",
     **_spread("words", "BM25T over name, description and parameters"),
     **{f"words in {field}": f"BM25T over the {field} alone" for field in FIELDS},
@@ -78,6 +81,10 @@ class _Scene:
         self.said = wish.words
         self.vectors = index.vectors[places]
         self.meaning: Floats = (self.vectors @ wish.vector).astype(np.float64)
+        examples = index.by_example(wish.vector)
+        if examples is not None:
+            behind = _SHORT + _LEFT_OUT * wish.needs_context
+            self.meaning = np.maximum(self.meaning, examples[places] - behind)
         self.numbers = list(map(int, places))
         self.app = index.app[places]
         self.apps = [index.apps[app] for app in map(int, self.app)]

@@ -21,6 +21,8 @@ from contextune.types import Progress
 MANY = 20_000
 """From so many tools on, looking at nearly all of the nearest takes less time than looking at all tools."""
 _BATCH = 256
+_EXAMPLES = 8
+"""Of one tool, at most so many: a server that lists hundreds shall not hold up the rest."""
 
 
 class VectorShelf(Protocol):
@@ -77,6 +79,10 @@ class ToolIndex:
     """Of each application's name."""
     graph: ApproximateIndex | None = None
     """Finds the nearest of very many."""
+    examples: Matrix | None = None
+    """Vectors of the requests that tools say they serve, if any do."""
+    example_of: NDArray[np.int64] | None = None
+    """The place of the tool each example is of."""
 
     @classmethod
     def build(
@@ -90,6 +96,10 @@ class ToolIndex:
         """Index a catalogue; with a shelf, only tools whose text is new are embedded."""
         vectors = _embedded([tool_text(tool) for tool in catalog], embedder, shelf, progress)
         index = cls.of(catalog, vectors)
+        said = [(place, text) for place, tool in enumerate(catalog) for text in tool.examples[:_EXAMPLES]]
+        if said:
+            rows = _embedded([text for _, text in said], embedder, shelf, None)
+            index = replace(index, examples=rows, example_of=np.array([place for place, _ in said], np.int64))
         return replace(index, graph=_graph(vectors, shelf)) if len(catalog) >= MANY else index
 
     @classmethod
@@ -125,6 +135,14 @@ class ToolIndex:
         if self.graph and (visible is None or visible.all()):
             return self.graph.nearest(vector, k)
         return top(similarities(vector, self.vectors), k, visible=visible)
+
+    def by_example(self, vector: Matrix) -> NDArray[np.float64] | None:
+        """Of each tool, how like a vector its nearest example is, -1 where it has none; None without any."""
+        if self.examples is None or self.example_of is None:
+            return None
+        best = np.full(len(self.catalog), -1.0)
+        np.maximum.at(best, self.example_of, similarities(vector, self.examples))
+        return best
 
     def named(self, spans: Iterable[Span]) -> list[int]:
         """The tools whose whole name is one of these, longest name first."""

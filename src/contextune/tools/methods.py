@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from contextune.search import reciprocal_rank_fusion, similarities, top
 from contextune.tools.candidates import candidates
-from contextune.tools.features import NAMES, Matrix, measure
+from contextune.tools.features import NAMES, Matrix, Places, measure
 from contextune.tools.index import ToolIndex
 from contextune.tools.ranker import ToolRanker
 from contextune.tools.wish import Floats, Wish
@@ -95,7 +95,16 @@ def learned(search: Search) -> Ranking:
     def reasons(place: int) -> tuple[str, ...]:
         return explain(number[place]) if place in number else ()
 
-    return Ranking(found[: search.depth], reasons, ranker.abstain.any_fits(matrix, plain))
+    return Ranking(found[: search.depth], reasons, _fits(search, ranker, places, matrix, plain))
+
+
+def _fits(search: Search, ranker: ToolRanker, places: Places, matrix: Matrix, scores: Floats) -> float:
+    """Whether any fits is learnt from descriptions alone: an example is also like what nothing serves."""
+    if search.index.examples is not None:
+        described = replace(search.index, examples=None, example_of=None)
+        matrix = measure(described, search.wish, places)
+        scores = ranker.scores.score(matrix)
+    return ranker.abstain.any_fits(matrix, scores)
 
 
 def remembered(matrix: Matrix, scores: Floats) -> Floats:

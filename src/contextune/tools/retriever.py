@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contextune.embed import Embedder, RememberingEmbedder, default_embedder
+from contextune.embed import Embedder, Matrix, RememberingEmbedder, default_embedder
 from contextune.errors import InvalidRequestError
 from contextune.tools.catalog import Catalog
 from contextune.tools.index import ToolIndex, VectorShelf
-from contextune.tools.methods import DEFAULT, METHODS, Search
+from contextune.tools.methods import DEFAULT, METHODS, Search, learned
 from contextune.tools.only import Only
 from contextune.tools.ranker import ToolRanker, default_tool_ranker
 from contextune.tools.wish import Context, Past, Wish
@@ -57,6 +57,7 @@ class ToolRetriever:
         self.catalog = tools if isinstance(tools, Catalog) else Catalog(tools)
         self._method = METHODS[method]
         self._named = method in _KEEPING_NAMES
+        self._learned = METHODS[method] is learned
         self.embedder = RememberingEmbedder(embedder or default_embedder())
         self._ranker = (lambda: ranker) if ranker else default_tool_ranker
         self.index = ToolIndex.build(self.catalog, self.embedder, shelf=shelf, progress=progress)
@@ -98,7 +99,8 @@ class ToolRetriever:
         if only:
             visible = np.fromiter(map(only, self.catalog), bool, len(self.catalog))
         vector = self.embedder.embed([text])[0]
-        wish = Wish(text, vector, self._context(context), past, apps or {})
+        needed = self._needs_context(vector)
+        wish = Wish(text, vector, self._context(context), past, apps or {}, 1.0 if needed is None else needed)
         ranking = self._method(Search(self.index, wish, visible, k, self._ranker))
         named = [place for place in self.index.named(wish.spans) if visible[place]] if self._named else []
         order = _with_named(self.index, [place for place, _ in ranking.found], named, k)
@@ -112,13 +114,13 @@ class ToolRetriever:
             said = ("the request names it",) if place in named else ()
             why = Reasons(lambda place=place, said=said: _once(*said, *ranking.reasons(place)))
             hits.append(Hit(tool, scores.get(place, 0.0), why))
-        return Found(tuple(hits), *self._doubts(ranking.fits, vector))
+        return Found(tuple(hits), None if needed is None else ranking.fits, needed)
 
-    def _doubts(self, fits: float | None, vector: np.ndarray) -> tuple[float | None, float | None]:
+    def _needs_context(self, vector: Matrix) -> float | None:
         """Probabilities hold for the embedder they were learnt with, and for no other."""
-        if fits is None or self._ranker().about.get("embedder") != self.embedder.name:
-            return None, None
-        return fits, self._ranker().abstain.needs_context(vector)
+        if not self._learned or self._ranker().about.get("embedder") != self.embedder.name:
+            return None
+        return self._ranker().abstain.needs_context(vector)
 
     def _context(self, context: Context | Sequence[Hit[Item]]) -> Context | None:
         if isinstance(context, Context):

@@ -165,7 +165,7 @@ def _delete(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
 def _drop_vectors(connection: sqlite3.Connection) -> None:
     """Delete the vectors of texts that no tool has any more."""
     tools = map(_tool, _parsed(connection.execute("SELECT body FROM tools").fetchall()))
-    kept = {text_digest(tool_text(tool)) for tool in tools}
+    kept = {text_digest(text) for tool in tools for text in (tool_text(tool), *tool.examples)}
     there = connection.execute("SELECT DISTINCT digest FROM vectors").fetchall()
     connection.executemany(
         "DELETE FROM vectors WHERE digest = ?", [row for row in there if row[0] not in kept]

@@ -1,6 +1,7 @@
 """Toolboxes in the form of *Context Tuning*'s appendix A.3: APIs by application, in YAML."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -61,8 +62,9 @@ def read_toolbox(file: Path) -> list[Tool]:
 
 
 def bundled_toolbox() -> list[Tool]:
-    """The 59 APIs in the package."""
-    return read_toolbox(asset("toolbox.yaml"))
+    """The 59 APIs in the package, with how people ask for each as its examples."""
+    asked: dict[str, list[str]] = yaml.safe_load(asset("asked.yaml").read_text(encoding="utf-8"))
+    return [replace(tool, examples=tuple(asked[tool.name])) for tool in read_toolbox(asset("toolbox.yaml"))]
 
 
 def _tools(apps: list[_App]) -> Iterator[Tool]:

@@ -75,6 +75,8 @@ class Wish:
     past: Past | None = None
     apps: Mapping[str, float] = field(default_factory=dict[str, float])
     """How probable it is, by the words alone, that the request has to do with each application."""
+    needs_context: float = 1.0
+    """How probable it is that the words alone do not say what is meant."""
 
     @cached_property
     def words(self) -> Sequence[str]:
