@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -194,6 +195,32 @@ class Uses:
     hour: Numbers
     weekday: Numbers
     place: Numbers
+
+    def after(
+        self, facts: Facts, uses: Sequence[Use], *, kept: NDArray[np.bool_], new: NDArray[np.bool_]
+    ) -> "Uses | None":
+        """Those there are now, of which only the new ones are read; None where some are of no known item.
+
+        `kept` says which of the earlier ones are still there, `new` which of those now were not.
+        """
+        item = [facts.position.get(use.item, -1) for use in uses]
+        if -1 in item or len(self.time) != len(kept) or kept.sum() != (~new).sum():
+            return None
+        fresh = Uses.of(facts, [uses[number] for number in np.flatnonzero(new).tolist()])
+
+        def merged(old: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+            column = np.empty(len(uses), old.dtype)
+            column[~new], column[new] = old[kept], more
+            return column
+
+        return Uses(
+            np.array(item, np.int64),
+            merged(self.time, fresh.time),
+            merged(self.hour, fresh.hour),
+            merged(self.weekday, fresh.weekday),
+            # what is a place may have changed with the items
+            np.array([facts.place_code.get(use.place or "", NOWHERE) for use in uses], np.int64),
+        )
 
     @classmethod
     def of(cls, facts: Facts, uses: Sequence[Use]) -> "Uses":

@@ -1,0 +1,157 @@
+"""Whatever changes, in whatever order: what is brought up to date answers as what is made anew."""
+
+import random
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from contextune.context import ContextRetriever
+from contextune.context.since import Since
+from contextune.embed import Embedder
+from contextune.sources import bundled_personas, load_persona
+from contextune.store import SQLiteStore
+from contextune.types import Contact, Item, Request, Use, User
+
+PERSONA = bundled_personas()[3]
+MORE = [item for persona in bundled_personas()[4:7] for item in persona.items]
+NOON = max(query.time for query in PERSONA.queries)
+PLACES = (None, "home", "gym", "the boat", *PERSONA.user.places)
+NOTES = ("kiln slots", "Re: kiln slots", "boat varnish", "", "call Rui back")
+
+
+class Life:
+    """A user whose data changes at random, the same way each time."""
+
+    def __init__(self, store: SQLiteStore, seed: int) -> None:
+        self.store, self.chance = store, random.Random(seed)
+        self.user = PERSONA.user
+        load_persona(store, PERSONA)
+        self.changes: Sequence[Callable[[], object]] = (
+            self.add,
+            self.add,
+            self.change,
+            self.delete,
+            self.use,
+            self.use,
+            self.use_and_add,
+            self.replace,
+            self.know_more,
+            self.come_back,
+        )
+
+    def go_on(self) -> str:
+        change = self.chance.choices(self.changes, [4, 4, 4, 4, 6, 6, 3, 2, 1, 0.5])[0]
+        change()
+        return change.__name__
+
+    def one(self) -> Item:
+        return self.chance.choice(self.store.items(self.user.id))
+
+    def add(self) -> None:
+        chosen = self.chance.sample(MORE, self.chance.randint(1, 3))
+        self.store.put_items(self.user.id, [Item(f"new {i.app} {i.id}", i.app, i.fields) for i in chosen])
+
+    def change(self) -> None:
+        item = self.one()
+        fields = {**item.fields, item.schema.title: self.chance.choice(NOTES)}
+        fields["place"] = self.chance.choice(PLACES)
+        self.store.put_items(self.user.id, [Item(item.id, item.app, fields)])
+
+    def delete(self) -> None:
+        items = self.store.items(self.user.id)
+        self.store.delete_items(
+            self.user.id, [i.id for i in self.chance.sample(items, min(2, len(items) - 9))]
+        )
+
+    def replace(self) -> None:
+        item = self.one()
+        self.store.delete_items(self.user.id, [item.id])
+        self.store.put_items(self.user.id, [item])
+        self.use()
+
+    def use(self) -> None:
+        item, zoned = self.one(), self.chance.random() < 0.2
+        for _ in range(self.chance.randint(1, 4)):
+            # whole hours, so that some are at one moment
+            time = NOON - timedelta(hours=self.chance.randint(-30, 300))
+            time = time.replace(tzinfo=UTC) if zoned else time
+            self.store.put_uses(self.user.id, [Use(item.id, time, self.chance.choice(PLACES))])
+
+    def use_and_add(self) -> None:
+        self.use()
+        self.add()
+
+    def know_more(self) -> None:
+        name = self.chance.choice(("Rui Duarte", "Marta Reis"))
+        contact = Contact(name, f"{name[:3]}@example.com", None, self.chance.choice(("brother", "vet")))
+        known = self.user
+        self.user = User(known.id, known.profile, known.places, (*known.contacts, contact), known.zone)
+        self.store.put_user(self.user)
+
+    def come_back(self) -> None:
+        self.store.forget(self.user.id)
+        load_persona(self.store, PERSONA)
+        self.user = PERSONA.user
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_changes(seed: int, store: SQLiteStore, word_embedder: Embedder) -> None:
+    life = Life(store, seed)
+    kept = {method: ContextRetriever(store, word_embedder, method=method) for method in ("learned", "hybrid")}
+    queries = PERSONA.queries
+    for step in range(25):
+        done = life.go_on()
+        if step % 3 == 1:
+            continue  # some changes are seen together
+        asked = PERSONA.request(queries[step % len(queries)])
+        late = Request(asked.text, asked.user, NOON + timedelta(days=30), asked.place)
+        for method, retriever in kept.items():
+            anew = ContextRetriever(store, word_embedder, method=method)
+            for request in (asked, late)[: 1 + (step % 2)]:
+                found, wanted = retriever.rank(request), anew.rank(request)
+                assert [hit.thing.id for hit in found] == [hit.thing.id for hit in wanted], done
+                assert found == wanted, done
+                assert [hit.reasons for hit in found[:9]] == [hit.reasons for hit in wanted[:9]], done
+                best = [hit.thing.id for hit in found[:5]]
+                around, fresh = retriever.around(request, best), anew.around(request, best)
+                assert np.array_equal(around.vectors, fresh.vectors)
+
+
+def use(item: str, hour: int) -> Use:
+    return Use(item, datetime(2024, 5, 16, hour))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "kept", "new", "items"),
+    [
+        ("", "", "", "", ""),
+        ("", "ab", "", "11", "ab"),
+        ("ab", "", "00", "", "ab"),
+        ("abc", "abc", "111", "000", ""),
+        ("abc", "abcd", "111", "0001", "d"),
+        ("abc", "dabc", "111", "1000", "d"),
+        ("abcd", "acd", "1011", "000", "b"),
+        ("abcd", "axcyd", "1011", "01010", "bxy"),
+        ("ab", "cd", "00", "11", "abcd"),
+    ],
+)
+def test_what_became_of_uses(before: str, now: str, kept: str, new: str, items: str) -> None:
+    since = Since.of([use(name, 1) for name in before], [use(name, 1) for name in now])
+    assert ["01"[flag] for flag in since.kept.tolist()] == list(kept)
+    assert ["01"[flag] for flag in since.new.tolist()] == list(new)
+    assert since.items == set(items)
+
+
+def test_one_use_more_among_thousands() -> None:
+    before = [Use(str(n % 7), datetime(2024, 1, 1) + timedelta(hours=n)) for n in range(5000)]
+    for place in (0, 1, 1023, 1024, 1025, 2048, 4999, 5000):
+        now = [*before[:place], use("new", 1), *before[place:]]
+        since = Since.of(before, now)
+        assert since.kept.all()
+        assert np.flatnonzero(since.new).tolist() == [place]
+        assert since.items == {"new"}
+        back = Since.of(now, before)
+        assert np.flatnonzero(~back.kept).tolist() == [place]
+        assert not back.new.any()
