@@ -3,11 +3,14 @@
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from contextune.context import ContextRetriever
+from contextune.context.index import Indexes, Known
 from contextune.context.since import Since
 from contextune.embed import Embedder
 from contextune.sources import bundled_personas, load_persona
@@ -117,6 +120,52 @@ def test_any_changes(seed: int, store: SQLiteStore, word_embedder: Embedder) -> 
                 best = [hit.thing.id for hit in found[:5]]
                 around, fresh = retriever.around(request, best), anew.around(request, best)
                 assert np.array_equal(around.vectors, fresh.vectors)
+
+
+@pytest.mark.parametrize("seed", range(6, 12))
+def test_any_changes_column_by_column(seed: int, store: SQLiteStore, word_embedder: Embedder) -> None:
+    life, indexes = Life(store, seed), Indexes(store, word_embedder)
+    for step in range(40):
+        done = life.go_on()
+        if step % 4 == 1:
+            continue
+        found, wanted = (each.of(life.user.id) for each in (indexes, Indexes(store, word_embedder)))
+        assert found.index.items == wanted.index.items, done
+        assert found.index.tokens == wanted.index.tokens, done
+        assert_equal(columns(found), columns(wanted), done)
+
+
+def columns(known: Known) -> dict[str, Any]:
+    """All that signals read."""
+    index, facts = known.index, known.index.facts
+    people, uses = facts.people, known.gallery.columns(facts)
+    later = NOON + timedelta(days=30)
+    return {
+        "visible": index.visible(NOON - timedelta(days=3)),
+        "texts": index.texts,
+        "lexical": index.lexical_scores(["kiln", "slots", "boat"], index.visible(NOON)),
+        **{f"times {role}": times for role, times in facts.times.items()},
+        **{f"state {name}": states for name, states in facts.states.items()},
+        **{name: getattr(facts, name) for name in ("lengths", "thread", "time", "app", "place", "lasted")},
+        **{name: getattr(facts, name) for name in ("title_words", "apps", "places", "coordinates")},
+        "position": facts.position == {item.id: number for number, item in enumerate(index.items)},
+        "count": people.count,
+        "involved": [[one for one in row if one >= 0] for row in people.involved.tolist()],
+        "mentioned": [[one for one in row if one >= 0] for row in people.mentioned.tolist()],
+        "vectors": known.gallery.vectors(later),
+        "portraits": known.gallery.made and known.gallery.made.texts,
+        **{f"use {name}": getattr(uses, name) for name in ("item", "time", "hour", "weekday", "place")},
+    }
+
+
+def assert_equal(found: dict[str, Any], wanted: dict[str, Any], done: str) -> None:
+    for name, column in wanted.items():
+        if isinstance(column, np.ndarray):
+            array = cast("NDArray[Any]", column)
+            same = np.array_equal(found[name], array, equal_nan=array.dtype.kind == "f")
+        else:
+            same = found[name] == column
+        assert same, f"{name}, after {done}"
 
 
 def use(item: str, hour: int) -> Use:

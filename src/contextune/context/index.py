@@ -15,6 +15,7 @@ from contextune.context.gallery import EmbedPortraits, Gallery
 from contextune.embed import Embedder, Matrix, embed_items, embed_portraits
 from contextune.search import LexicalIndex, words
 from contextune.signals import Facts
+from contextune.signals.facts import Rows
 from contextune.store import Revision, Store
 from contextune.types import Item, Progress, User, local_time
 
@@ -50,10 +51,10 @@ class UserIndex:
         # so an application is a slice, and no item that a request may not see moves the order of others
         self.items = sorted(items, key=lambda item: (item.app, item.id))
         self._embed = embed
-        made = [local_time(made, user.zone) if (made := item.made) else None for item in self.items]
-        self._made = np.array(made, dtype="datetime64[us]")
         if before:
             self._take_over(before)
+        else:
+            self._made = self._when(self.items)
 
     @_made_once
     def texts(self) -> list[str]:
@@ -106,33 +107,53 @@ class UserIndex:
         now = np.datetime64(local_time(time, self.user.zone), "us")
         return np.isnat(self._made) | (self._made <= now)
 
+    def _when(self, items: Sequence[Item]) -> NDArray[np.datetime64]:
+        """When each was made."""
+        made = [local_time(made, self.user.zone) if (made := item.made) else None for item in items]
+        return np.array(made, dtype="datetime64[us]")
+
     def _take_over(self, before: "UserIndex") -> None:
         """Fill in, out of `before`, whatever it had made: only what changed is worked out anew."""
         made, mine = vars(before), vars(self)
-        old = before.position
+        old, earlier = before.position, before.items
         same = [
-            position
-            if (position := old.get(item.id)) is not None and before.items[position] == item
-            else None
+            position if (position := old.get(item.id, -1)) >= 0 and earlier[position] == item else -1
             for item in self.items
         ]
+        # the very same objects, so that comparing them again costs nothing
+        self.items = [
+            item if position < 0 else earlier[position]
+            for item, position in zip(self.items, same, strict=True)
+        ]
+        change = Rows.of(same)
+        fresh = [self.items[row] for row in change.fresh]
+        if before.user.zone == self.user.zone:
+            self._made = change.merged(before._made, self._when(fresh))
+        else:
+            self._made = self._when(self.items)
         if "texts" in made:
-            mine["texts"] = [
-                item.text if position is None else before.texts[position]
-                for item, position in zip(self.items, same, strict=True)
-            ]
+            mine["texts"] = change.listed(before.texts, [item.text for item in fresh])
         if "tokens" in made:
-            mine["tokens"] = [
-                words(text) if position is None else before.tokens[position]
-                for text, position in zip(self.texts, same, strict=True)
-            ]
+            said = [words(self.texts[row]) for row in change.fresh]
+            mine["tokens"] = change.listed(before.tokens, said)
         if "vectors" in made and len(before.vectors):
-            rows = np.array([-1 if position is None else position for position in same], np.intp)
-            fresh = np.flatnonzero(rows < 0)
-            vectors = before.vectors[rows]
-            if len(fresh):
-                vectors[fresh] = self._embed([self.texts[int(position)] for position in fresh])
+            vectors = before.vectors[same]
+            if fresh:
+                vectors[change.fresh] = self._embed([self.texts[row] for row in change.fresh])
             mine["vectors"] = vectors
+        if "lexical" in made:
+            mine["lexical"] = {
+                app: before.lexical[app]
+                if app in before.apps and same[part] == list(_numbers(before.apps[app]))
+                else LexicalIndex(self.tokens[part])
+                for app, part in self.apps.items()
+            }
+        if "facts" in made and before.user == self.user:
+            mine["facts"] = before.facts.after(self.items, self.tokens, self.position, change)
+
+
+def _numbers(part: slice) -> range:
+    return range(part.start, part.stop)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from hashlib import blake2b
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ from contextune.types import NAMELESS, Contact, Item, Use, User, local_time
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+Value = TypeVar("Value")
 
 NOBODY = -1
 NOWHERE = -1
@@ -45,6 +48,33 @@ def part_of_day(time: datetime) -> str:
     return "night"
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """How items lie now and lay before a change: a column of before and one of the fresh make one of now."""
+
+    order: Numbers
+    """For each row now, its row before; for the fresh, one after the other, -1, -2 and so on."""
+    fresh: list[int]
+    """The rows of what is new or changed."""
+
+    @classmethod
+    def of(cls, same: Sequence[int]) -> "Rows":
+        """`same` says for each row where it lay before, or -1."""
+        order = np.array(same, np.int64)
+        fresh = np.flatnonzero(order < 0)
+        order[fresh] = -1 - np.arange(len(fresh))
+        return cls(order, fresh.tolist())
+
+    def merged(self, before: NDArray[Any], fresh: NDArray[Any]) -> NDArray[Any]:
+        """One column: from the end, where the fresh lie turned round, negative numbers find them."""
+        return np.concatenate([before, fresh[::-1]])[self.order]
+
+    def listed(self, before: Sequence[Value], fresh: Sequence[Value]) -> list[Value]:
+        """The same of lists."""
+        found = [*before, *fresh[::-1]]
+        return [found[row] for row in self.order.tolist()]
+
+
 class Facts:
     """A user's items by position: times, places, people and words as columns."""
 
@@ -57,22 +87,55 @@ class Facts:
     ) -> None:
         """`tokens` are the words of each item, `position` says where each lies, by id."""
         self.user = user
-        self.items = items
-        self._tokens = tokens
-        self.lengths = np.array([len(found) for found in tokens], np.float64)
+        self._set_what_they_share(items, tokens, position)
         shared: dict[str, str] = {}
         self.title_words = [
             tuple(shared.setdefault(word, word) for word in words(item.title)) for item in items
         ]
         """The words of each item's title; not as sets, which take four times the memory."""
-        self.thread = _numbered([_REPLY.sub("", item.title).casefold() for item in items])
+        self.thread: Numbers = np.array([_thread(item.title) for item in items], np.int64)
         """Items of one title, less its Re: and Fwd:, have one number; those without a title -1."""
+        self._set_times()
+        self.people = People(user.contacts, items, map(self.words_of, range(len(items))))
+        self.states = {name: _values(items, name) for name in ("direction", "status", "folder")}
+        """What fields that tell a state say."""
+        self.lasted: Floats = np.array([_number(item.fields.get("duration_s")) for item in items], np.float64)
+        """Seconds."""
+
+    def after(
+        self,
+        items: Sequence[Item],
+        tokens: Sequence[Sequence[str]],
+        position: Mapping[str, int],
+        change: Rows,
+    ) -> "Facts":
+        """The facts of the same user once items have changed; of those that did not, they are taken over."""
+        fresh = Facts(self.user, [items[row] for row in change.fresh], [tokens[row] for row in change.fresh])
+        facts = copy(self)
+        facts._set_what_they_share(items, tokens, position)
+        facts.title_words = change.listed(self.title_words, fresh.title_words)
+        facts.thread = change.merged(self.thread, fresh.thread)
+        facts.times = {role: change.merged(self.times[role], fresh.times[role]) for role in _ROLES}
+        facts.time = change.merged(self.time, fresh.time)
+        facts.people = self.people.after(fresh.people, change)
+        facts.states = {name: change.merged(self.states[name], fresh.states[name]) for name in self.states}
+        facts.lasted = change.merged(self.lasted, fresh.lasted)
+        return facts
+
+    def _set_what_they_share(
+        self, items: Sequence[Item], tokens: Sequence[Sequence[str]], position: Mapping[str, int] | None
+    ) -> None:
+        """What hangs on all items together: which applications and places there are."""
+        self.items = items
+        self._tokens = tokens
+        self.position = position or {item.id: number for number, item in enumerate(items)}
+        self.lengths: Floats = np.array([len(found) for found in tokens], np.float64)
         self.apps = sorted({item.app for item in items})
         code = {app: number for number, app in enumerate(self.apps)}
         self.app: Numbers = np.array([code[item.app] for item in items], np.int64)
         self.of_app = [np.flatnonzero(self.app == number) for number in range(len(self.apps))]
         """The positions of the items of each application."""
-        self._set_times()
+        user = self.user
         self.places = list(dict.fromkeys([*user.places, *NAMELESS, *(i.place for i in items if i.place)]))
         self.place_code = {place: number for number, place in enumerate(self.places)}
         self.place: Numbers = np.array(
@@ -80,12 +143,6 @@ class Facts:
         )
         nan = (np.nan, np.nan)
         self.coordinates: Floats = np.array([user.places.get(p, nan) for p in self.places]).reshape(-1, 2)
-        self.people = People(user.contacts, items, map(self.words_of, range(len(items))))
-        self.states = {name: _values(items, name) for name in ("direction", "status", "folder")}
-        """What fields that tell a state say."""
-        self.lasted: Floats = np.array([_number(item.fields.get("duration_s")) for item in items], np.float64)
-        """Seconds."""
-        self.position = position or {item.id: number for number, item in enumerate(items)}
 
     def words_of(self, row: int) -> frozenset[str]:
         """The words of an item, but for those that all items of its application have.
@@ -140,6 +197,14 @@ class People:
         """Contacts whose first name stands in the item's words."""
         self.count = np.array([len(item.people) for item in items], np.float64)
 
+    def after(self, fresh: "People", change: Rows) -> "People":
+        """The same contacts, once items have changed."""
+        people = copy(self)
+        people.involved = change.merged(*_of_one_width(self.involved, fresh.involved))
+        people.mentioned = change.merged(*_of_one_width(self.mentioned, fresh.mentioned))
+        people.count = change.merged(self.count, fresh.count)
+        return people
+
     def shared(self, rows: Numbers, others: Numbers) -> NDArray[np.bool_]:
         """Which items (rows) have to do, in either way, with a contact of which others (columns)."""
         mine, theirs = (np.hstack([self.involved[n], self.mentioned[n]]) for n in (rows, others))
@@ -172,10 +237,20 @@ def _where(keys: Iterable[Iterable[str]]) -> dict[str, list[int]]:
     return found
 
 
-def _numbered(texts: Sequence[str]) -> Numbers:
-    """Equal texts have one number; the empty text is -1."""
-    code: dict[str, int] = {"": -1}
-    return np.array([code.setdefault(text, len(code)) for text in texts], np.int64)
+def _thread(title: str) -> int:
+    """One number for all titles that differ in a Re: or Fwd:, whatever other items there are; -1 for none."""
+    text = _REPLY.sub("", title).casefold()
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest) >> 1 if text else -1
+
+
+def _of_one_width(one: Numbers, other: Numbers) -> tuple[Numbers, Numbers]:
+    """Both tables as wide as the wider, with nobody in what is added."""
+    width = max(one.shape[1], other.shape[1])
+    wide, narrow = (
+        np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=NOBODY) for table in (one, other)
+    )
+    return wide, narrow
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Numbers:
