@@ -46,12 +46,12 @@ def measure(
     if not found:
         return np.empty((0, len(NAMES)), np.float32)
     scene = _Scene(situation, tool, parameter, found, known, chosen)
-    # as lists first: to set a number in an array takes ten times as long
-    rows = [[_NAN] * len(NAMES) for _ in found]
-    for row, candidate in zip(rows, found, strict=True):
+    # as a list first: to set a number in an array takes ten times as long
+    values = [_NAN] * (len(found) * len(NAMES))
+    for start, candidate in zip(range(0, len(values), len(NAMES)), found, strict=True):
         for name, value in scene.row(candidate).items():
-            row[_COLUMN[name]] = value
-    matrix = np.array(rows, np.float32)
+            values[start + _COLUMN[name]] = value
+    matrix = np.array(values, np.float32).reshape(len(found), len(NAMES))
     narrow, broad = known.priors.of_origins(tool, parameter, [one.origin for one in found])
     matrix[:, _COLUMN["prior"]], matrix[:, _COLUMN["prior by name"]] = narrow, broad
     ranked = {value: rank for rank, value in enumerate(sorted(set(narrow), reverse=True))}
