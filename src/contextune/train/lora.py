@@ -100,8 +100,8 @@ def blended(parts: Sequence[tuple[Mapping[str, Tensor], float]]) -> dict[str, Te
     linalg = cast("Any", torch.linalg)  # it has no types
     for name in (key.removesuffix(".down") for key in first if key.endswith(".down")):
         rank = len(first[f"{name}.down"])
-        up = torch.cat([share * state[f"{name}.up"].float() for state, share in parts], 1)
-        down = torch.cat([state[f"{name}.down"].float() for state, _ in parts], 0)
+        up = torch.cat([share * state[f"{name}.up"].double() for state, share in parts], 1)
+        down = torch.cat([state[f"{name}.down"].double() for state, _ in parts], 0)
         # their product is large, and of low rank: only the core is taken apart
         left, rest = linalg.qr(up)
         right, other = linalg.qr(down.T)
