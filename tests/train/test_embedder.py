@@ -76,7 +76,7 @@ def test_the_loss_falls(data: dict[str, Any], weights: Path, capsys: pytest.Capt
     embedder.train(
         data,
         weights,
-        replace(RECIPE, epochs=60, rate=1e-3, unplaced=0, augmented=0),
+        replace(RECIPE, epochs=40, rate=1e-3, unplaced=0, augmented=0),
         without=None,
         device="cpu",
     )
