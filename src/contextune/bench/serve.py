@@ -109,7 +109,9 @@ def measure(
         with SQLiteStore(settings.store) as store:
             clients = make_users(store, personas, users, Tokens(settings.tokens))
         with served(settings, workers, folder / "log") as port:
-            Asked(port, clients, replace(asking, requests=2 * users, rate=None)).run()  # once, to warm up
+            # first so often that every process has answered everybody, with other texts than those timed
+            warm = replace(asking, requests=8 * users, rate=None)
+            Asked(port, clients, warm, first=asking.requests).run()
             return Asked(port, clients, asking).run(progress)
 
 
@@ -141,8 +143,9 @@ def make_users(store: SQLiteStore, personas: Sequence[Persona], users: int, toke
 class Asked:
     """Requests, each the next of some user, in an order that only the seed decides."""
 
-    def __init__(self, port: int, clients: Sequence[Client], asking: Asking) -> None:
+    def __init__(self, port: int, clients: Sequence[Client], asking: Asking, *, first: int = 0) -> None:
         self._port = port
+        self._first = first
         self._clients = clients
         self._asking = asking
         self._line = local()
@@ -179,7 +182,7 @@ class Asked:
             due = start + number / asking.rate
             sleep(max(0.0, due - perf_counter()))
         said = client.said[number % len(client.said)]
-        text = f"{said['text']} {number}" if asking.fresh else said["text"]
+        text = f"{said['text']} {self._first + number}" if asking.fresh else said["text"]
         status, answer = self._post(client, json.dumps({**said, "text": text}))
         taken = perf_counter() - due
         found: list[Any] = json.loads(answer)["context"] if status == 200 else []

@@ -22,7 +22,6 @@ _HANDED = "CONTEXTUNE_SERVE"
 """The settings, for processes that are started by uvicorn."""
 SERVER: dict[str, Any] = {
     "http": "contextune.serve.line:PromptLine",
-    "h11_max_incomplete_event_size": 32_768,
     "ws": "none",
     "log_config": None,
     "access_log": False,
