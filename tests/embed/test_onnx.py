@@ -63,9 +63,8 @@ class TestAgainstFloat32:
         assert str(reference["digest"]) == texts_digest(bundled.texts), remake
         assert embedder.name.startswith(f"{reference['model']}@"), remake
 
-    def test_vectors(self, bundled: Bundled, reference: Reference) -> None:
-        row = dict(zip(bundled.texts, bundled.vectors, strict=True))
-        ours = np.stack([row[text] for text in reference["texts"].tolist()])
+    def test_vectors(self, embedder: OnnxEmbedder, reference: Reference) -> None:
+        ours = embedder.embed(reference["texts"].tolist())
         theirs = reference["vectors"].astype(np.float32)
         cosines = (ours * theirs).sum(axis=1) / np.linalg.norm(theirs, axis=1)
         assert len(cosines) == 200
@@ -74,10 +73,13 @@ class TestAgainstFloat32:
 
     def test_top_items(self, bundled: Bundled, reference: Reference) -> None:
         ours = top_items(bundled.personas, bundled.vectors)
-        assert [list(query) for query in ours] == reference["queries"].tolist()
-        pairs = zip(ours.values(), reference["top"].tolist(), strict=True)
-        same = [set(mine) == set(theirs) for mine, theirs in pairs]
-        assert len(same) == 770
+        rows: list[tuple[list[str], list[str]]] = list(
+            zip(reference["queries"].tolist(), reference["top"].tolist(), strict=True)
+        )
+        theirs = {(persona, query): best for (persona, query), best in rows}
+        assert len(theirs) == 770
+        same = [set(mine) == set(theirs[query]) for query, mine in ours.items()]
+        assert len(same) > 250
         assert np.mean(same) >= 0.9
 
     def test_unit_length(self, bundled: Bundled) -> None:

@@ -233,7 +233,7 @@ def stands_somewhere(argument: Argument, situation: Situation) -> bool:
         case "frame":
             held = str(fields.get(source.field or "", ""))
             worded = "".join(f"{situation.request.text} {held} ({held})".split())
-            return all(word.strip("()") in worded for word in str(value).split())
+            return all(word.strip("(),") in worded for word in str(value).split())
         case _:
             return False
 
