@@ -10,8 +10,8 @@ from mcp import Client
 from mcp.server.mcpserver import MCPServer
 from mcp_types import TextContent
 
-from contextune.serve.gateway import Gateway
-from contextune.serve.mcp import mcp_server
+from contextune.serve.mcp.gateway import Gateway
+from contextune.serve.mcp.server import mcp_server
 
 # what stands in an mcp.json; this file is both servers
 SERVERS = {

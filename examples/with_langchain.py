@@ -8,7 +8,7 @@ from langchain import agents
 from scripted_chat import ScriptedChat
 
 from contextune.integrations.langchain import ToolDocuments
-from contextune.integrations.langchain_agents import ToolsForPrompt
+from contextune.integrations.langchain_agents import ToolSelectionMiddleware
 from contextune.tools import ToolRetriever, bundled_toolbox
 
 documents = ToolDocuments(tools=ToolRetriever(bundled_toolbox()), k=2)
@@ -16,6 +16,6 @@ for document in documents.invoke("Play something by Chopin"):
     print(document.id)
 
 model = ScriptedChat(query="", wanted="order_lunch", arguments={"dish": "Soup"})
-agent = cast("Any", agents).create_agent(model, FUNCTIONS, middleware=[ToolsForPrompt(k=3)])
+agent = cast("Any", agents).create_agent(model, FUNCTIONS, middleware=[ToolSelectionMiddleware(k=3)])
 state = agent.invoke({"messages": [("user", "I would like soup for lunch.")]})
 print(state["messages"][-1].content)

@@ -7,7 +7,7 @@ from pydantic_ai.capabilities import ToolSearch
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from contextune.integrations.pydantic_ai import SearchStrategy, ToolsForPrompt
+from contextune.integrations.pydantic_ai import PrepareTools, SearchStrategy
 
 
 def script(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
@@ -32,5 +32,5 @@ pull = Agent(
 print(pull.run_sync("I paid 23.50 for the taxi.").output)
 
 print("The tools come with the prompt:")
-push = Agent(FunctionModel(script), toolsets=[ToolsForPrompt(tools, k=3)])
+push = Agent(FunctionModel(script), toolsets=[PrepareTools(tools, k=3)])
 print(push.run_sync("I want the money for the taxi back, it was 23.50.").output)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import settings
 
 from contextune.embed import Embedder, Matrix
-from contextune.embed.base import unit_rows
-from contextune.search import words
+from contextune.embed.protocol import unit_rows
+from contextune.search import tokenize
 from contextune.store import SQLiteStore
 
 settings.register_profile("contextune", deadline=None)
@@ -26,7 +26,7 @@ class WordEmbedder:
         rows = np.zeros((len(texts), 512), np.float32)
         rows[:, 0] = 1e-3  # so that a text without words has a direction too
         for row, text in zip(rows, texts, strict=True):
-            for word in words(text):
+            for word in tokenize(text):
                 row[1 + crc32(word.encode()) % 511] += 1
         return unit_rows(rows, texts=len(texts), source=self.name)
 

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import WordEmbedder
-from tests.tools.fake_writer import Broken, Writer
+from tests.tools.querygen.fake_writer import Broken, Writer
 from tests.tools.tiny_ranker import shipped, tiny_ranker
 
 from contextune import Tuner
 from contextune.embed import Embedder, Matrix
 from contextune.errors import InvalidDataError, InvalidRequestError, UnknownUserError
 from contextune.store import SQLiteStore
-from contextune.tools import Found, Only, QueryGenerator, ToolRetriever, bundled_toolbox
-from contextune.types import Hit, Item, Request, Tool, Use, User
+from contextune.tools import QueryGenerator, ToolFilter, ToolMatches, ToolRetriever, bundled_toolbox
+from contextune.types import Item, ItemHit, Request, ToolHit, UsageEvent, User
 
 NOW = datetime(2024, 5, 16, 17, 40)
 DAY = timedelta(days=1)
@@ -28,8 +28,8 @@ ITEMS = [
 ASKED = Request("Sort it out with her.", "ines", NOW)
 
 
-def ids(hits: Sequence[Hit[Tool]]) -> list[str]:
-    return [hit.thing.id for hit in hits]
+def ids(hits: Sequence[ToolHit]) -> list[str]:
+    return [hit.tool.id for hit in hits]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def later(days: float = 1, user: str = "ines") -> Request:
 
 
 def test_an_answer_holds_tools_whether_any_fits_and_how_long_it_took(tuner: Tuner) -> None:
-    answer = tuner.answer(ASKED, 2, tools=3)
+    answer = tuner.answer(ASKED, 2, max_tools=3)
     assert answer.request is ASKED
     assert answer.context == tuple(tuner.context(ASKED, 2))
     assert answer.tools == tuner.tools(ASKED, 3, context=answer.context).hits
@@ -62,13 +62,13 @@ def test_an_answer_holds_tools_whether_any_fits_and_how_long_it_took(tuner: Tune
     assert set(answer.seconds) == {"context", "tools", "plan"}
     assert all(0 < seconds < 60 for seconds in answer.seconds.values())
     assert answer.plan is not None
-    assert answer.plan.api == answer.tools[0].thing.name
+    assert answer.plan.name == answer.tools[0].tool.name
 
 
 def test_as_it_ships(people: SQLiteStore) -> None:
     tuner = Tuner(people, tools=shipped())
     served = tuner.answer(Request("Play the song Barco Negro.", "ines", NOW))
-    assert served.tools[0].thing.name == "play_song"
+    assert served.tools[0].tool.name == "play_song"
     assert len(served.tools) == 5
     assert served.fits is not None
     assert 0.5 < served.fits < 1
@@ -99,39 +99,41 @@ def test_what_the_search_for_tools_refuses(tuner: Tuner) -> None:
     with pytest.raises(InvalidRequestError, match="k=0: ask for at least one tool"):
         tuner.tools(ASKED, 0)
     with pytest.raises(InvalidRequestError, match="k=0"):
-        tuner.answer(ASKED, tools=0)
+        tuner.answer(ASKED, max_tools=0)
     with pytest.raises(UnknownUserError, match="'nobody'"):
         tuner.tools(Request("Sort it out.", "nobody", NOW))
     with pytest.raises(InvalidDataError, match="no tool 'fly'"):
         tuner.tools(ASKED, always=["fly"])
     with pytest.raises(InvalidRequestError, match="no item 'gone'"):
-        tuner.tools(ASKED, context=[Hit(Item("gone", "Mail", {"subject": "x"}), 1.0)])
+        tuner.tools(ASKED, context=[ItemHit(Item("gone", "Mail", {"subject": "x"}), 1.0)])
 
 
 def test_always_and_only_go_through(tuner: Tuner) -> None:
-    found = tuner.tools(ASKED, 3, always=["get_weather"], only=Only(servers=["Notes"]))
+    found = tuner.tools(ASKED, 3, always=["get_weather"], only=ToolFilter(servers=["Notes"]))
     assert ids(found.hits)[0] == "Google/get_weather"
-    assert {hit.thing.app for hit in found.hits[1:]} == {"Notes"}
-    assert tuner.tools(ASKED, only=Only(servers=["nowhere"])) == Found((), 0.0, found.needs_context)
+    assert {hit.tool.app for hit in found.hits[1:]} == {"Notes"}
+    assert tuner.tools(ASKED, only=ToolFilter(servers=["nowhere"])) == ToolMatches(
+        (), 0.0, found.needs_context
+    )
 
 
 def test_somebody_without_items_gets_tools_too(tuner: Tuner, people: SQLiteStore) -> None:
     people.put_user(User("eva"))
     answer = tuner.answer(Request("Sends a new email to somebody", "eva", NOW))
     assert answer.context == ()
-    assert answer.tools[0].thing.name == "send_email"
+    assert answer.tools[0].tool.name == "send_email"
 
 
 def test_context_is_found_unless_it_is_given(people: SQLiteStore, word_embedder: Embedder) -> None:
     ranker = tiny_ranker("item app")
     tools = ToolRetriever(TOOLBOX, word_embedder, ranker=ranker)
     tuner = Tuner(people, embedder=word_embedder, method="bm25", tools=tools)
-    hits = {hit.thing.id: hit for hit in tuner.context(ASKED, None)}
+    hits = {hit.item.id: hit for hit in tuner.context(ASKED, None)}
     for item in ITEMS:
         found = tuner.tools(ASKED, 3, context=[hits[item.id]])
-        assert {hit.thing.app for hit in found.hits} == {item.app}
+        assert {hit.tool.app for hit in found.hits} == {item.app}
     found = tuner.tools(Request("glaze recipe", "ines", NOW), 3)  # the note, by its words
-    assert {hit.thing.app for hit in found.hits} == {"Notes"}
+    assert {hit.tool.app for hit in found.hits} == {"Notes"}
     assert "the request hangs on “Glaze recipe”, of Notes" in found.hits[0].reasons
     without = tuner.tools(ASKED, 3, context=[])
     assert ids(without.hits) == ids(tools.search(ASKED.text, 3))
@@ -142,7 +144,7 @@ def test_a_tool_that_was_right_comes_first_the_next_time(tuner: Tuner) -> None:
     assert "Google/translate_text" not in before[:1]
     tuner.feedback(ASKED, tool="translate_text")
     hits = tuner.tools(later()).hits
-    assert hits[0].thing.id == "Google/translate_text"
+    assert hits[0].tool.id == "Google/translate_text"
     assert "was right for requests like this before" in hits[0].reasons
 
 
@@ -186,7 +188,7 @@ def test_feedback_of_a_tool_is_kept_by_its_id(tuner: Tuner, people: SQLiteStore)
     tuner.feedback(ASKED, tool="Mail/send_email", ok=False)
     kept = [(one.used, one.rejected, one.tool, one.ok) for one in people.feedback("ines")]
     assert kept == [(("mail",), ("note",), "Mail/send_email", True), ((), (), "Mail/send_email", False)]
-    assert people.uses("ines") == [Use("mail", NOW)]
+    assert people.uses("ines") == [UsageEvent("mail", NOW)]
 
 
 def test_feedback_of_what_is_not_there_is_refused(tuner: Tuner, people: SQLiteStore) -> None:
@@ -211,16 +213,16 @@ def test_a_model_may_write_what_tools_are_searched_for_with(
     chat, querygen = writing("1. Gets the current weather\n2. Sends a new email")
     tools = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("meaning"))
     tuner = Tuner(people, embedder=word_embedder, tools=tools, querygen=querygen)
-    answer = tuner.answer(ASKED, tools=3)
+    answer = tuner.answer(ASKED, max_tools=3)
     assert answer.queries == ("Gets the current weather", "Sends a new email")
     assert ids(answer.tools)[:2] == ["Google/get_weather", "Mail/send_email"]
     assert answer.tools[1].reasons[0] == "found by “Sends a new email”"
     assert list(answer.seconds) == ["context", "queries", "tools", "plan"]
     assert tuner.tools(ASKED, 3, context=answer.context).hits == answer.tools
     assert len(chat.asked) == 1
-    always = tuner.tools(ASKED, 3, always=["play_song"], only=Only(servers=["Mail"]))
+    always = tuner.tools(ASKED, 3, always=["play_song"], only=ToolFilter(servers=["Mail"]))
     assert ids(always.hits)[0] == "Music/play_song"
-    assert {hit.thing.app for hit in always.hits[1:]} == {"Mail"}
+    assert {hit.tool.app for hit in always.hits[1:]} == {"Mail"}
 
 
 def test_without_a_model_no_query_is_shown(tuner: Tuner) -> None:
@@ -282,5 +284,5 @@ class Narrow(WordEmbedder):
 def test_tools_may_have_an_embedder_of_their_own(people: SQLiteStore, word_embedder: Embedder) -> None:
     tuner = Tuner(people, embedder=word_embedder, tools=ToolRetriever(TOOLBOX, Narrow()))
     answer = tuner.answer(Request("send_email about the kiln", "ines", NOW))
-    assert answer.tools[0].thing.name == "send_email"
+    assert answer.tools[0].tool.name == "send_email"
     assert answer.fits is None

@@ -17,9 +17,22 @@ from contextune.errors import (
     StoreError,
     UnknownUserError,
 )
-from contextune.pipeline import Tuner
 from contextune.store import SQLiteStore, Store
-from contextune.types import Answer, Contact, Feedback, Hit, Item, Plan, Request, Tool, Turn, Use, User
+from contextune.tuner import Tuner
+from contextune.types import (
+    Answer,
+    Contact,
+    Feedback,
+    Item,
+    ItemHit,
+    Plan,
+    Request,
+    Tool,
+    ToolHit,
+    Turn,
+    UsageEvent,
+    User,
+)
 
 __all__ = [
     "Answer",
@@ -30,10 +43,10 @@ __all__ = [
     "EmbedderError",
     "EndpointEmbedder",
     "Feedback",
-    "Hit",
     "InvalidDataError",
     "InvalidRequestError",
     "Item",
+    "ItemHit",
     "LanguageModelError",
     "MissingExtraError",
     "OnnxEmbedder",
@@ -46,10 +59,11 @@ __all__ = [
     "Store",
     "StoreError",
     "Tool",
+    "ToolHit",
     "Tuner",
     "Turn",
     "UnknownUserError",
-    "Use",
+    "UsageEvent",
     "User",
     "pack",
 ]

@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from contextune.context import METHODS, ContextRetriever
-from contextune.context.index import Indexes
+from contextune.context.index import UserIndexCache
 from contextune.embed import Embedder, Matrix
 from contextune.errors import UnknownUserError
 from contextune.store import SQLiteStore
-from contextune.types import Item, Request, Use, User
+from contextune.types import Item, Request, UsageEvent, User
 
 NOON = datetime(2024, 5, 16, 12)
 REQUEST = Request("kiln slots", "ines", NOON)
@@ -37,7 +37,7 @@ def note(name: str, text: str) -> Item:
 
 
 def ids(retriever: ContextRetriever, request: Request = REQUEST) -> list[str]:
-    return [hit.thing.id for hit in retriever.rank(request)]
+    return [hit.item.id for hit in retriever.rank(request)]
 
 
 @pytest.fixture
@@ -97,8 +97,8 @@ def test_no_user_sees_another_s_items(method: str, store: SQLiteStore, word_embe
     retriever = ContextRetriever(store, word_embedder, method=method)
     for user in ("ines", "rui", "ines"):
         hits = retriever.rank(Request("kiln slots of ines and rui", user, NOON))
-        assert {hit.thing.title for hit in hits} == {f"kiln slots of {user}", "kiln slots"}
-        assert {hit.thing.id for hit in hits} == {"1", f"of {user}"}
+        assert {hit.item.title for hit in hits} == {f"kiln slots of {user}", "kiln slots"}
+        assert {hit.item.id for hit in hits} == {"1", f"of {user}"}
 
 
 @each_method
@@ -128,7 +128,7 @@ def test_nothing_is_embedded_twice(filled: SQLiteStore, word_embedder: Embedder)
     texts = {item.text for item in filled.items("ines")}
     assert counting.asked == dict.fromkeys([*texts, "kiln slots"], 1)
 
-    filled.put_uses("ines", [Use("1", NOON)])
+    filled.put_uses("ines", [UsageEvent("1", NOON)])
     filled.put_user(User("ines", {"age": 35}))
     filled.put_items("ines", [note("1", "kiln slots"), note("4", "talc")])
     first.rank(REQUEST)
@@ -151,7 +151,7 @@ def test_a_portrait_is_embedded_again_only_when_it_says_something_new(
     assert sum(counting.asked.values()) == 5  # three items, the request, and what is around it
     counting.asked.clear()
 
-    def asked_after(*uses: Use) -> list[str]:
+    def asked_after(*uses: UsageEvent) -> list[str]:
         filled.put_uses("ines", uses)
         retriever.rank(REQUEST)
         asked = list(counting.asked)
@@ -159,11 +159,11 @@ def test_a_portrait_is_embedded_again_only_when_it_says_something_new(
         return asked
 
     morning = NOON.replace(hour=8)
-    assert asked_after(Use("1", morning, "home")) == ["note — kiln slots — opened once, morning, home"]
+    assert asked_after(UsageEvent("1", morning, "home")) == ["note — kiln slots — opened once, morning, home"]
     twice, thrice, often = (morning - timedelta(days=7 * weeks) for weeks in (1, 2, 3))
-    assert len(asked_after(Use("1", twice, "home"))) == 1
-    assert asked_after(Use("1", thrice, "home")) == []  # "a few times" holds for two and for three
-    assert len(asked_after(Use("1", often, "home"))) == 1
+    assert len(asked_after(UsageEvent("1", twice, "home"))) == 1
+    assert asked_after(UsageEvent("1", thrice, "home")) == []  # "a few times" holds for two and for three
+    assert len(asked_after(UsageEvent("1", often, "home"))) == 1
 
     with SQLiteStore(filled.path) as other:  # in another process all of it is there
         ContextRetriever(other, counting).rank(REQUEST)
@@ -201,12 +201,12 @@ def test_another_model_has_vectors_of_its_own(filled: SQLiteStore, word_embedder
 
 
 def test_an_index_is_kept_until_the_items_change(filled: SQLiteStore, word_embedder: Embedder) -> None:
-    indexes = Indexes(filled, word_embedder)
+    indexes = UserIndexCache(filled, word_embedder)
     known = indexes.of("ines")
     assert indexes.of("ines") is known
     ContextRetriever(filled, word_embedder).prepare("ines")  # vectors are no change
     assert indexes.of("ines") is known
-    filled.put_uses("ines", [Use("1", NOON)])
+    filled.put_uses("ines", [UsageEvent("1", NOON)])
     assert indexes.of("ines").index is known.index
     assert indexes.of("ines").gallery is not known.gallery
     filled.put_items("ines", [note("4", "talc")])
@@ -219,7 +219,7 @@ def test_the_users_seen_last_are_kept(store: SQLiteStore, word_embedder: Embedde
     for user in users:
         store.put_user(User(user))
         store.put_items(user, [note(user, "kiln")])
-    indexes = Indexes(store, word_embedder)
+    indexes = UserIndexCache(store, word_embedder)
     regular, guest = indexes.of(users[0]), indexes.of(users[1])
     for user in users[2:]:
         assert [item.id for item in indexes.of(user).index.items] == [user]

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contextune.context.excerpt import Excerpt, Weights
+from contextune.context.excerpt import Excerpt, TokenWeights
 from contextune.types import Item
 
 EVENT = Item(
@@ -24,12 +24,12 @@ EVENT = Item(
         "seats": 4,
     },
 )
-NONE = Weights("", [])
+NONE = TokenWeights("", [])
 
 
 def shorter(item: Item, room: int, asked: str = "") -> str | None:
     excerpt = Excerpt(item)
-    return excerpt.shortened(lambda text: len(text) <= room, Weights(asked, [excerpt.whole]))
+    return excerpt.shortened(lambda text: len(text) <= room, TokenWeights(asked, [excerpt.whole]))
 
 
 def lines(**fields: Any) -> str:
@@ -118,6 +118,6 @@ def test_titles(room: int, title: str | None) -> None:
 
 
 def test_weights_favour_rare_words() -> None:
-    weights = Weights("the kiln", ["the kiln", "the door", "the cat"])
+    weights = TokenWeights("the kiln", ["the kiln", "the door", "the cat"])
     assert weights.of("kiln") > weights.of("the") > weights.of("door") == 0
     assert NONE.of("19:00") > NONE.of("kiln")

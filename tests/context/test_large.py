@@ -7,22 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import WordEmbedder
-from tests.counting import Counting
+from tests.counting_embedder import Counting
 
-from contextune.bench.crowd import Crowd, requests_of
 from contextune.context import ContextRetriever
-from contextune.context.gallery import Gallery
-from contextune.context.index import Indexes, Known
-from contextune.context.look import Asked, scene_of
-from contextune.context.portrait import Relations, portrait
+from contextune.context.build_scene import RequestVectors, scene_of
+from contextune.context.enriched_items import EnrichedItems
+from contextune.context.enriched_text import Relations, enriched_text
+from contextune.context.index import UserIndexCache, UserState
+from contextune.context.signals import ItemColumns, RequestClasses, Scene
+from contextune.context.signals.links import measure
+from contextune.context.signals.registry import initial_strength
+from contextune.datasets import bundled_personas
 from contextune.embed import Embedder
+from contextune.lab.bench.speed.large_users import LargeUsers, requests_of
 from contextune.search import similarities
-from contextune.signals import Facts, Reading, Scene
-from contextune.signals.links import measure
-from contextune.signals.table import first_strength
-from contextune.sources import bundled_personas
 from contextune.store import SQLiteStore
-from contextune.types import Contact, Item, Request, Use, User, local_time
+from contextune.types import Contact, Item, Request, UsageEvent, User, local_time
 
 PERSONAS = bundled_personas()[:8]
 NOON = datetime(2024, 5, 16, 12)
@@ -33,12 +33,12 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SQLiteStor
     embedder = WordEmbedder()
     path: Path = tmp_path_factory.mktemp("crowd") / "store.db"
     with SQLiteStore(path) as store:
-        yield store, Crowd.of(PERSONAS, embedder).settle(store, 1200, embedder.name)
+        yield store, LargeUsers.of(PERSONAS, embedder).settle(store, 1200, embedder.name)
 
 
-def scenes(crowd: tuple[SQLiteStore, User], embedder: Embedder) -> Iterator[tuple[Request, Known, Scene]]:
+def scenes(crowd: tuple[SQLiteStore, User], embedder: Embedder) -> Iterator[tuple[Request, UserState, Scene]]:
     store, user = crowd
-    known = Indexes(store, embedder).of(user.id)
+    known = UserIndexCache(store, embedder).of(user.id)
     for request in requests_of(PERSONAS, 20, user):
         yield (
             request,
@@ -48,8 +48,8 @@ def scenes(crowd: tuple[SQLiteStore, User], embedder: Embedder) -> Iterator[tupl
                 known.index,
                 known.gallery.columns(known.index.facts),
                 vectors=known.gallery.vectors(local_time(request.time, user.zone)),
-                asked=Asked.of(request, user, embedder),
-                reading=Reading({}, {}, {}),
+                asked=RequestVectors.of(request, user, embedder),
+                reading=RequestClasses({}, {}, {}),
                 depth=10,
             ),
         )
@@ -58,7 +58,7 @@ def scenes(crowd: tuple[SQLiteStore, User], embedder: Embedder) -> Iterator[tupl
 def test_likeness_is_that_to_each_item(crowd: tuple[SQLiteStore, User], word_embedder: Embedder) -> None:
     for request, known, scene in scenes(crowd, word_embedder):
         vectors = known.gallery.vectors(request.time)[scene.rows]
-        asked = Asked.of(request, known.index.user, word_embedder)
+        asked = RequestVectors.of(request, known.index.user, word_embedder)
         assert 200 < len(scene.rows) < len(known.index.items)
         for found, query in (
             (scene.likeness.situated, asked.meant),
@@ -84,7 +84,7 @@ def test_ties_are_those_of_each_two_candidates(
     crowd: tuple[SQLiteStore, User], word_embedder: Embedder
 ) -> None:
     for _, known, scene in scenes(crowd, word_embedder):
-        strength = first_strength(scene)
+        strength = initial_strength(scene)
         columns, top = measure(scene, strength), int(np.argmax(strength))
         people, others = known.index.facts.people, range(0, len(scene.rows), 7)
         contacts = [
@@ -102,7 +102,7 @@ def test_ties_are_those_of_each_two_candidates(
 
 
 def test_nobody_has_nobody_in_common() -> None:
-    facts = Facts(User("ines"), [Item("1", "Notes", {"title": "kiln"})], [["kiln"]])
+    facts = ItemColumns(User("ines"), [Item("1", "Notes", {"title": "kiln"})], [["kiln"]])
     assert not facts.people.shared(np.array([0]), np.array([0])).any()
 
 
@@ -127,9 +127,9 @@ def test_relations_are_those_of_the_address_book_in_its_order() -> None:
 def test_looking_back_some_portraits_are_as_all_are(word_embedder: Embedder) -> None:
     user = User("ines")
     items = [Item(str(number), "Notes", {"title": f"kiln {number}"}) for number in range(6)]
-    uses = [Use(str(number % 4), NOON - timedelta(hours=12 - number)) for number in range(12)]
+    uses = [UsageEvent(str(number % 4), NOON - timedelta(hours=12 - number)) for number in range(12)]
     counting = Counting(word_embedder)
-    gallery = Gallery(
+    gallery = EnrichedItems(
         user,
         items,
         uses,
@@ -140,7 +140,7 @@ def test_looking_back_some_portraits_are_as_all_are(word_embedder: Embedder) -> 
         now = NOON - timedelta(hours=hours)
         wanted = word_embedder.embed(
             [
-                portrait(item, user, [use for use in uses if use.item == item.id and use.time < now])
+                enriched_text(item, user, [use for use in uses if use.item == item.id and use.time < now])
                 for item in items
             ]
         )
@@ -157,7 +157,7 @@ def test_what_is_around_a_request_is_looked_up_for_what_it_hangs_on(
     counting = Counting(word_embedder)
     retriever = ContextRetriever(store, counting)
     request = requests_of(PERSONAS, 1, user)[0]
-    found = [hit.thing.id for hit in retriever.rank(request, 5)]
+    found = [hit.item.id for hit in retriever.rank(request, 5)]
     counting.texts.clear()
     around = retriever.around(request, found)
     assert not counting.texts

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from contextune import Tuner
+from contextune._internal.assets import asset
+from contextune.context.build_scene import build_scene, named_place
 from contextune.context.candidates import ENOUGH
-from contextune.context.index import Indexes
-from contextune.context.look import look, named_place
+from contextune.context.index import UserIndexCache
 from contextune.context.ranker import ContextRanker, default_ranker
+from contextune.datasets import Persona, load_persona, read_persona
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidRequestError, RankerError
-from contextune.sources import Persona, asset, load_persona, read_persona
 from contextune.store import SQLiteStore
-from contextune.types import Item, Request, Use, User
+from contextune.types import Item, Request, UsageEvent, User
 
 MORNING = datetime(2024, 5, 20, 7, 15)
 HOME = (41.152, -8.629)
@@ -28,8 +29,8 @@ def song(name: str, title: str) -> Item:
     return Item(name, "Music", fields)
 
 
-def runs(days: range, item: str, start: datetime = MORNING) -> list[Use]:
-    return [Use(item, start - timedelta(days=day), "commute") for day in days]
+def runs(days: range, item: str, start: datetime = MORNING) -> list[UsageEvent]:
+    return [UsageEvent(item, start - timedelta(days=day), "commute") for day in days]
 
 
 @pytest.fixture
@@ -58,8 +59,7 @@ def test_the_ranker_in_the_package_was_made_for_the_embedder_in_the_package() ->
 def test_a_persona_of_the_package_is_answered(loaded: SQLiteStore, persona: Persona) -> None:
     tuner = Tuner(loaded)
     found = [
-        {hit.thing.id for hit in tuner.context(persona.request(query), 3)}
-        & (query.gold.relevant or {}).keys()
+        {hit.item.id for hit in tuner.context(persona.request(query), 3)} & (query.gold.relevant or {}).keys()
         for query in persona.queries
     ]
     assert sum(map(bool, found)) >= len(persona.queries) - 1
@@ -69,7 +69,7 @@ def test_why_in_words(songs: SQLiteStore) -> None:
     tuner = Tuner(songs)
     tuner.record("ines", *runs(range(1, 8), "old"))
     best = tuner.context(Request("Put on what I always ride in to.", "ines", MORNING, "commute"), 1)[0]
-    assert best.thing.id == "old"
+    assert best.item.id == "old"
     assert any(
         why.startswith("played 7 times") and why.endswith("at commute; you are there now")
         for why in best.reasons
@@ -81,12 +81,12 @@ def test_the_ranking_follows_a_habit_that_changes(songs: SQLiteStore) -> None:
     tuner = Tuner(songs)
     tuner.record("ines", *runs(range(2, 12), "old"))
     request = Request("Put on what I always ride in to.", "ines", MORNING, "commute")
-    assert tuner.context(request, 1)[0].thing.id == "old"
+    assert tuner.context(request, 1)[0].item.id == "old"
     followed = None
     for day in range(1, 15):
         now = MORNING + timedelta(days=day)
         asked = replace(request, time=now)
-        if tuner.context(asked, 1)[0].thing.id == "new":
+        if tuner.context(asked, 1)[0].item.id == "new":
             followed = day
             break
         tuner.feedback(asked, used=["new"], rejected=["old"])
@@ -100,7 +100,7 @@ def test_feedback_is_kept_and_counts_as_use(songs: SQLiteStore) -> None:
     tuner.feedback(request, used=["new"], rejected=["old"])
     (kept,) = songs.feedback("ines")
     assert (kept.request, kept.used, kept.rejected) == (request, ("new",), ("old",))
-    assert songs.uses("ines") == [Use("new", MORNING, "home")]
+    assert songs.uses("ines") == [UsageEvent("new", MORNING, "home")]
 
 
 @pytest.mark.parametrize(
@@ -128,16 +128,16 @@ def test_all_of_a_large_store_can_be_had(store: SQLiteStore, word_embedder: Embe
     count = ENOUGH + 50
     store.put_items("ines", [Item(f"{n:04}", "Notes", {"title": f"note {n}"}) for n in range(count)])
     hits = Tuner(store, embedder=word_embedder).context(Request("note 7", "ines", MORNING), k=None)
-    assert sorted(hit.thing.id for hit in hits) == [f"{n:04}" for n in range(count)]
-    assert "0007" in [hit.thing.id for hit in hits[:5]]
+    assert sorted(hit.item.id for hit in hits) == [f"{n:04}" for n in range(count)]
+    assert "0007" in [hit.item.id for hit in hits[:5]]
 
 
 def test_another_embedder_is_not_read_with_this_ones_heads(
     loaded: SQLiteStore, word_embedder: Embedder
 ) -> None:
-    known = Indexes(loaded, word_embedder).of("c05")
+    known = UserIndexCache(loaded, word_embedder).of("c05")
     request = Request("What did they leave?", "c05", datetime(2023, 11, 14, 8, 3), "home")
-    scene = look(request, known, word_embedder, default_ranker(), 10)
+    scene = build_scene(request, known, word_embedder, default_ranker(), 10)
     assert scene.reading.apps == {}
     assert Tuner(loaded, embedder=word_embedder).context(request, 3)
 
@@ -160,7 +160,9 @@ def test_looking_back_sees_no_later_use(songs: SQLiteStore) -> None:
     tuner.record("ines", *runs(range(1, 6), "old"))
     request = Request("Put on what I always ride in to.", "ines", MORNING, "commute")
     before = tuner.context(request)
-    tuner.record("ines", *[Use("new", MORNING + timedelta(days=day), "commute") for day in range(1, 30)])
+    tuner.record(
+        "ines", *[UsageEvent("new", MORNING + timedelta(days=day), "commute") for day in range(1, 30)]
+    )
     after = tuner.context(request)
-    assert [hit.thing.id for hit in after] == [hit.thing.id for hit in before]
+    assert [hit.item.id for hit in after] == [hit.item.id for hit in before]
     np.testing.assert_allclose([h.score for h in after], [h.score for h in before], atol=1e-6)

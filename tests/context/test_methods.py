@@ -8,13 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from contextune._internal.assets import asset
 from contextune.context import DEFAULT, METHODS, ContextRetriever
+from contextune.datasets import Persona, load_persona, read_persona
 from contextune.embed import Embedder
 from contextune.errors import InvalidRequestError
-from contextune.search import LexicalIndex, words
-from contextune.sources import Persona, asset, load_persona, read_persona
+from contextune.search import LexicalIndex, tokenize
 from contextune.store import SQLiteStore
-from contextune.types import Hit, Item, Request, User
+from contextune.types import Item, ItemHit, Request, User
 
 NOON = datetime(2024, 5, 16, 12)
 
@@ -37,8 +38,8 @@ def put(store: SQLiteStore, *items: Item) -> None:
     store.put_items("ines", items)
 
 
-def ids(hits: Sequence[Hit[Item]]) -> list[str]:
-    return [hit.thing.id for hit in hits]
+def ids(hits: Sequence[ItemHit]) -> list[str]:
+    return [hit.item.id for hit in hits]
 
 
 def test_the_default_is_one_of_them() -> None:
@@ -73,7 +74,7 @@ def test_hits_carry_the_stored_items(method: str, store: SQLiteStore, word_embed
     items = [note("1", "celadon glaze"), note("2", "rowing club")]
     put(store, *items)
     hits = ContextRetriever(store, word_embedder, method=method).rank(Request("glaze", "ines", NOON))
-    assert [hit.thing for hit in hits] == items
+    assert [hit.item for hit in hits] == items
     assert hits[0].score > hits[1].score
 
 
@@ -97,9 +98,9 @@ def test_bm25_keeps_each_application_in_its_own_order(
                 apps[item.app].append(item)
         joined = retriever.rank(persona.request(query))
         for app, items in apps.items():
-            scores = LexicalIndex([words(item.text) for item in items]).scores(words(query.text))
+            scores = LexicalIndex([tokenize(item.text) for item in items]).scores(tokenize(query.text))
             alone = [items[int(place)].id for place in np.argsort(-scores, kind="stable")]
-            assert [hit.thing.id for hit in joined if hit.thing.app == app] == alone
+            assert [hit.item.id for hit in joined if hit.item.app == app] == alone
 
 
 def test_bm25_takes_from_each_application_in_turn(store: SQLiteStore, word_embedder: Embedder) -> None:
@@ -130,7 +131,7 @@ def test_semantic_compares_across_applications(store: SQLiteStore, word_embedder
     retriever = ContextRetriever(store, word_embedder, method="semantic")
     hits = retriever.rank(Request("kiln slots", "ines", NOON))
     assert ids(hits) == ["n1", "n2", "m1"]
-    texts = ["kiln slots", *(hit.thing.text for hit in hits)]
+    texts = ["kiln slots", *(hit.item.text for hit in hits)]
     query, *rows = word_embedder.embed(texts)
     assert [hit.score for hit in hits] == pytest.approx([float(row @ query) for row in rows], abs=1e-6)
 

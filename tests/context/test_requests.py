@@ -81,4 +81,4 @@ def test_strange_words(method: str, text: str, store: SQLiteStore, word_embedder
     store.put_user(User("rui"))
     store.put_items("rui", [Item("1", "Notes", {"title": "kiln"}), Item("2", "Recipes", {})])
     hits = ContextRetriever(store, word_embedder, method=method).rank(Request(text, "rui", NOON))
-    assert {hit.thing.id for hit in hits} == {"1", "2"}
+    assert {hit.item.id for hit in hits} == {"1", "2"}

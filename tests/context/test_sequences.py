@@ -10,12 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from contextune.context import ContextRetriever
-from contextune.context.index import Indexes, Known
-from contextune.context.since import Since
+from contextune.context.enriched_items import UsesDiff
+from contextune.context.index import UserIndexCache, UserState
+from contextune.datasets import bundled_personas, load_persona
 from contextune.embed import Embedder
-from contextune.sources import bundled_personas, load_persona
 from contextune.store import SQLiteStore
-from contextune.types import Contact, Item, Request, Use, User
+from contextune.types import Contact, Item, Request, UsageEvent, User
 
 PERSONA = bundled_personas()[3]
 MORE = [item for persona in bundled_personas()[4:7] for item in persona.items]
@@ -80,7 +80,7 @@ class Life:
             # whole hours, so that some are at one moment
             time = NOON - timedelta(hours=self.chance.randint(-30, 300))
             time = time.replace(tzinfo=UTC) if zoned else time
-            self.store.put_uses(self.user.id, [Use(item.id, time, self.chance.choice(PLACES))])
+            self.store.put_uses(self.user.id, [UsageEvent(item.id, time, self.chance.choice(PLACES))])
 
     def use_and_add(self) -> None:
         self.use()
@@ -114,28 +114,28 @@ def test_any_changes(seed: int, store: SQLiteStore, word_embedder: Embedder) -> 
             anew = ContextRetriever(store, word_embedder, method=method)
             for request in (asked, late)[: 1 + (step % 2)]:
                 found, wanted = retriever.rank(request), anew.rank(request)
-                assert [hit.thing.id for hit in found] == [hit.thing.id for hit in wanted], done
+                assert [hit.item.id for hit in found] == [hit.item.id for hit in wanted], done
                 assert found == wanted, done
                 assert [hit.reasons for hit in found[:9]] == [hit.reasons for hit in wanted[:9]], done
-                best = [hit.thing.id for hit in found[:5]]
+                best = [hit.item.id for hit in found[:5]]
                 around, fresh = retriever.around(request, best), anew.around(request, best)
                 assert np.array_equal(around.vectors, fresh.vectors)
 
 
 @pytest.mark.parametrize("seed", range(6, 12))
 def test_any_changes_column_by_column(seed: int, store: SQLiteStore, word_embedder: Embedder) -> None:
-    life, indexes = Life(store, seed), Indexes(store, word_embedder)
+    life, indexes = Life(store, seed), UserIndexCache(store, word_embedder)
     for step in range(40):
         done = life.go_on()
         if step % 4 == 1:
             continue
-        found, wanted = (each.of(life.user.id) for each in (indexes, Indexes(store, word_embedder)))
+        found, wanted = (each.of(life.user.id) for each in (indexes, UserIndexCache(store, word_embedder)))
         assert found.index.items == wanted.index.items, done
         assert found.index.tokens == wanted.index.tokens, done
         assert_equal(columns(found), columns(wanted), done)
 
 
-def columns(known: Known) -> dict[str, Any]:
+def columns(known: UserState) -> dict[str, Any]:
     """All that signals read."""
     index, facts = known.index, known.index.facts
     people, uses = facts.people, known.gallery.columns(facts)
@@ -168,8 +168,8 @@ def assert_equal(found: dict[str, Any], wanted: dict[str, Any], done: str) -> No
         assert same, f"{name}, after {done}"
 
 
-def use(item: str, hour: int) -> Use:
-    return Use(item, datetime(2024, 5, 16, hour))
+def use(item: str, hour: int) -> UsageEvent:
+    return UsageEvent(item, datetime(2024, 5, 16, hour))
 
 
 @pytest.mark.parametrize(
@@ -187,20 +187,20 @@ def use(item: str, hour: int) -> Use:
     ],
 )
 def test_what_became_of_uses(before: str, now: str, kept: str, new: str, items: str) -> None:
-    since = Since.of([use(name, 1) for name in before], [use(name, 1) for name in now])
+    since = UsesDiff.of([use(name, 1) for name in before], [use(name, 1) for name in now])
     assert ["01"[flag] for flag in since.kept.tolist()] == list(kept)
     assert ["01"[flag] for flag in since.new.tolist()] == list(new)
     assert since.items == set(items)
 
 
 def test_one_use_more_among_thousands() -> None:
-    before = [Use(str(n % 7), datetime(2024, 1, 1) + timedelta(hours=n)) for n in range(5000)]
+    before = [UsageEvent(str(n % 7), datetime(2024, 1, 1) + timedelta(hours=n)) for n in range(5000)]
     for place in (0, 1, 1023, 1024, 1025, 2048, 4999, 5000):
         now = [*before[:place], use("new", 1), *before[place:]]
-        since = Since.of(before, now)
+        since = UsesDiff.of(before, now)
         assert since.kept.all()
         assert np.flatnonzero(since.new).tolist() == [place]
         assert since.items == {"new"}
-        back = Since.of(now, before)
+        back = UsesDiff.of(now, before)
         assert np.flatnonzero(~back.kept).tolist() == [place]
         assert not back.new.any()

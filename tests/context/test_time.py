@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from contextune.context import METHODS, ContextRetriever
 from contextune.embed import Embedder, default_embedder
 from contextune.store import SQLiteStore
-from contextune.types import Hit, Item, Request, User
+from contextune.types import Item, ItemHit, Request, User
 
 NOW = datetime(2024, 5, 16, 12)
 BEFORE, LATER = "2024-05-16T11:59", "2024-05-16T12:01"
@@ -22,8 +22,8 @@ BEFORE, LATER = "2024-05-16T11:59", "2024-05-16T12:01"
 each_method = pytest.mark.parametrize("method", METHODS)
 
 
-def ids(hits: Sequence[Hit[Item]]) -> set[str]:
-    return {hit.thing.id for hit in hits}
+def ids(hits: Sequence[ItemHit]) -> set[str]:
+    return {hit.item.id for hit in hits}
 
 
 def items_at(time: str) -> list[Item]:
@@ -96,8 +96,8 @@ def test_later_items_change_nothing(
         assert len(retriever.rank(Request(text, "ines", NOW + timedelta(days=1)))) == len(early) + len(new)
 
 
-def _shown(hits: Sequence[Hit[Item]]) -> list[tuple[str, Any]]:
-    return [(hit.thing.id, pytest.approx(hit.score, abs=1e-6)) for hit in hits]
+def _shown(hits: Sequence[ItemHit]) -> list[tuple[str, Any]]:
+    return [(hit.item.id, pytest.approx(hit.score, abs=1e-6)) for hit in hits]
 
 
 @each_method

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from contextune.datasets import Persona, bundled_personas
 from contextune.embed import Matrix, OnnxEmbedder, default_embedder
-from contextune.sources import Persona, bundled_personas
-from contextune.train.reference import persona_texts
+from contextune.lab.train.embedder.reference import persona_texts
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,6 @@ def bundled(embedder: OnnxEmbedder) -> Bundled:
 
 @pytest.fixture(scope="session")
 def reference() -> dict[str, NDArray[Any]]:
-    """What `python -m contextune.train.reference` wrote."""
+    """What `python -m contextune.lab.train.embedder.reference` wrote."""
     with np.load(Path(__file__).with_name("reference.npz"), allow_pickle=False) as arrays:
         return dict(arrays)

@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from contextune.embed import Matrix, RememberingEmbedder, embed_items
+from contextune.embed import CachedEmbedder, Matrix, embed_items
 from contextune.store import SQLiteStore
 from contextune.types import User
 
@@ -120,7 +120,7 @@ class TestEmbedItems:
 
 class TestRememberingEmbedder:
     def test_each_text_once(self, counting: CountingEmbedder) -> None:
-        remembering = RememberingEmbedder(counting)
+        remembering = CachedEmbedder(counting)
         for texts in (["tea", "milk", "tea"], ["milk"], ["salt", "tea", "salt"]):
             assert np.array_equal(remembering.embed(texts), counting.rows(texts))
         assert counting.asked == ["tea", "milk", "salt"]
@@ -128,7 +128,7 @@ class TestRememberingEmbedder:
         assert remembering.name == "counting"
 
     def test_the_least_recent_is_forgotten(self, counting: CountingEmbedder) -> None:
-        remembering = RememberingEmbedder(counting, size=2)
+        remembering = CachedEmbedder(counting, size=2)
         for text in ("tea", "milk", "tea", "salt"):  # milk is what was not asked for the longest
             remembering.embed([text])
         counting.asked.clear()
@@ -139,7 +139,7 @@ class TestRememberingEmbedder:
 
     def test_more_at_once_than_it_remembers(self, counting: CountingEmbedder) -> None:
         texts = [str(number) for number in range(20)]
-        remembering = RememberingEmbedder(counting, size=3)
+        remembering = CachedEmbedder(counting, size=3)
         for _ in range(2):
             assert np.array_equal(remembering.embed(texts), counting.rows(texts))
         counting.asked.clear()
@@ -147,24 +147,24 @@ class TestRememberingEmbedder:
         assert len(counting.asked) == 17
 
     def test_no_texts(self, counting: CountingEmbedder) -> None:
-        assert RememberingEmbedder(counting).embed([]).shape == (0, 4)
+        assert CachedEmbedder(counting).embed([]).shape == (0, 4)
 
     def test_what_it_gave_can_be_changed(self, counting: CountingEmbedder) -> None:
-        remembering = RememberingEmbedder(counting)
+        remembering = CachedEmbedder(counting)
         for _ in range(2):
             rows = remembering.embed(["tea"])
             assert np.array_equal(rows, counting.rows(["tea"]))
             rows[:] = 0
 
     def test_it_holds_on_to_no_batch(self, counting: CountingEmbedder) -> None:
-        remembering = RememberingEmbedder(counting, size=1)
+        remembering = CachedEmbedder(counting, size=1)
         remembering.embed([str(number) for number in range(1000)])
         gc.collect()
         assert counting.latest is not None
         assert counting.latest() is None
 
     def test_many_threads(self, counting: CountingEmbedder) -> None:
-        remembering = RememberingEmbedder(counting, size=8)
+        remembering = CachedEmbedder(counting, size=8)
 
         def work(seed: int) -> None:
             random = Random(seed)

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.embed.conftest import Bundled
 
+from contextune._internal.assets import asset
 from contextune.embed import Matrix, OnnxEmbedder, default_embedder
 from contextune.errors import EmbedderError
-from contextune.sources import asset
-from contextune.train.reference import texts_digest, top_items
+from contextune.lab.train.embedder.reference import texts_digest, top_items
 
 Reference = dict[str, NDArray[Any]]
 
@@ -59,7 +59,9 @@ class TestAgainstFloat32:
     def test_of_the_same_data_and_model(
         self, bundled: Bundled, reference: Reference, embedder: OnnxEmbedder
     ) -> None:
-        remake = "make it anew: python -m contextune.train.reference --out tests/embed/reference.npz"
+        remake = (
+            "make it anew: python -m contextune.lab.train.embedder.reference --out tests/embed/reference.npz"
+        )
         assert str(reference["digest"]) == texts_digest(bundled.texts), remake
         assert embedder.name.startswith(f"{reference['model']}@"), remake
 

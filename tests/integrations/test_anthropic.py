@@ -9,8 +9,14 @@ from pydantic import TypeAdapter
 from tests.openai_server import OpenAIServer, Reply
 
 from contextune.errors import InvalidDataError
-from contextune.integrations.anthropic import called, deferred_tools, is_search, search_result, tool_params
-from contextune.tools import Only, ToolRetriever
+from contextune.integrations.anthropic import (
+    called,
+    deferred_tools,
+    is_search,
+    search_result,
+    tool_params,
+)
+from contextune.tools import ToolFilter, ToolRetriever
 from contextune.types import Tool
 
 
@@ -101,7 +107,7 @@ def test_the_tools_of_a_turn(tools: list[Tool]) -> None:
 
 
 def test_nothing_found_is_said(retriever: ToolRetriever) -> None:
-    result = search_result(use({"queries": ["lunch"]}), retriever, only=Only(servers=["nowhere"]))
+    result = search_result(use({"queries": ["lunch"]}), retriever, only=ToolFilter(servers=["nowhere"]))
     TypeAdapter(ToolResultBlockParam).validate_python(result)
     assert str(result.get("content")).startswith("No tool was found")
     assert "is_error" not in result

@@ -15,7 +15,7 @@ from contextune import Item, SQLiteStore, Tuner, User
 from contextune.embed import Embedder
 from contextune.errors import InvalidRequestError
 from contextune.integrations.langchain import ContextDocuments, ToolDocuments, as_tool
-from contextune.integrations.langchain_agents import ToolsForPrompt
+from contextune.integrations.langchain_agents import ToolSelectionMiddleware
 from contextune.tools import ToolRetriever
 
 create_agent = cast("Any", agents).create_agent
@@ -82,7 +82,7 @@ def test_an_agent_sees_what_the_talk_calls_for(
     office: list[BaseTool], word_embedder: Embedder, way: str
 ) -> None:
     model = ScriptedChat(answers=[call("feed_the_cat")], shown=[])
-    middleware = ToolsForPrompt(k=1, always=["order_lunch"], embedder=word_embedder)
+    middleware = ToolSelectionMiddleware(k=1, always=["order_lunch"], embedder=word_embedder)
     agent = create_agent(model, office, middleware=[middleware])
     messages: list[Any] = [HumanMessage("Feed the cat")]
     for text in ("Water the plants", "Feed the cat"):
@@ -98,8 +98,8 @@ def test_an_agent_sees_what_the_talk_calls_for(
 
 def test_what_does_not_go_together_is_refused(office: list[BaseTool]) -> None:
     with pytest.raises(InvalidRequestError, match="keep=3 is too few"):
-        ToolsForPrompt(keep=3)
-    middleware = ToolsForPrompt(always=["sing"])
+        ToolSelectionMiddleware(keep=3)
+    middleware = ToolSelectionMiddleware(always=["sing"])
     agent = create_agent(ScriptedChat(answers=[], shown=[]), office, middleware=[middleware])
     with pytest.raises(InvalidRequestError, match="no tool 'sing'"):
         agent.invoke({"messages": [HumanMessage("Sing")]})

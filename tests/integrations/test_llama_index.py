@@ -14,7 +14,7 @@ from llama_index.core.tools import BaseTool, FunctionTool
 from contextune import Item, SQLiteStore, Tuner, User
 from contextune.embed import Embedder
 from contextune.integrations.llama_index import ContextNodes, ToolNodes, as_tool, tool_retriever
-from contextune.tools import Only, ToolRetriever
+from contextune.tools import ToolFilter, ToolRetriever
 from contextune.types import Tool
 
 # LlamaIndex looks at every attribute of its own agents
@@ -40,7 +40,7 @@ def test_tools_as_nodes(retriever: ToolRetriever) -> None:
     assert (found[0].score or 0) > (found[1].score or 0)
     assert nodes.retrieve(" ") == []
     assert asyncio.run(nodes.aretrieve("Order lunch"))[0].node.node_id == "order_lunch"
-    narrow = ToolNodes(retriever, only=Only(read_only=True)).retrieve("Search")
+    narrow = ToolNodes(retriever, only=ToolFilter(read_only=True)).retrieve("Search")
     assert {node.node.metadata["name"] for node in narrow} == {"search"}
 
 

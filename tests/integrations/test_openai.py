@@ -20,7 +20,7 @@ from contextune.integrations.openai import (
     search_tools,
     tool_params,
 )
-from contextune.tools import Only, ToolRetriever
+from contextune.tools import ToolFilter, ToolRetriever
 from contextune.types import Tool
 
 
@@ -140,7 +140,7 @@ def test_nothing_asked_nothing_found(retriever: ToolRetriever, asked: object) ->
 
 def test_a_search_may_be_narrowed(retriever: ToolRetriever) -> None:
     call = search_call({"queries": ["meeting room"]})
-    output = search_output(call, retriever, 8, only=Only(read_only=True))
+    output = search_output(call, retriever, 8, only=ToolFilter(read_only=True))
     assert {tool.get("name") for tool in output["tools"]} == {"mail__search", "rooms__search"}
 
 

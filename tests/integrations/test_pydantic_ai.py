@@ -19,7 +19,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError, InvalidRequestError
-from contextune.integrations.pydantic_ai import SearchStrategy, ToolsForPrompt, as_tool
+from contextune.integrations.pydantic_ai import PrepareTools, SearchStrategy, as_tool
 from contextune.tools import ToolRetriever
 from contextune.types import Annotations, Tool
 
@@ -109,7 +109,7 @@ def test_a_run_sees_what_its_prompt_calls_for(
     office: FunctionToolset[object], word_embedder: Embedder
 ) -> None:
     model = Model(ToolCallPart("feed_the_cat", {}), TextPart("fed"), TextPart("watered"), TextPart("again"))
-    narrowed = ToolsForPrompt(office, 1, always=["order_lunch"], embedder=word_embedder)
+    narrowed = PrepareTools(office, 1, always=["order_lunch"], embedder=word_embedder)
     agent = Agent(FunctionModel(model.answer), toolsets=[narrowed])
     first = agent.run_sync("Feed the cat")
     second = agent.run_sync("Water the plants", message_history=first.all_messages())
@@ -124,7 +124,7 @@ def test_a_run_sees_what_its_prompt_calls_for(
 
 def test_the_rest_is_left_to_search(office: FunctionToolset[object], word_embedder: Embedder) -> None:
     model = Model(ToolCallPart("search_tools", {"queries": ["call a taxi"]}), ToolCallPart("call_a_taxi", {}))
-    narrowed = ToolsForPrompt(office, 1, defer=True, embedder=word_embedder)
+    narrowed = PrepareTools(office, 1, defer=True, embedder=word_embedder)
     agent = Agent(
         FunctionModel(model.answer),
         toolsets=[narrowed],
@@ -139,7 +139,7 @@ def test_with_nothing_to_go_by_all_are_offered(
     office: FunctionToolset[object], word_embedder: Embedder
 ) -> None:
     model = Model()
-    agent = Agent(FunctionModel(model.answer), toolsets=[ToolsForPrompt(office, 1, embedder=word_embedder)])
+    agent = Agent(FunctionModel(model.answer), toolsets=[PrepareTools(office, 1, embedder=word_embedder)])
     agent.run_sync([ImageUrl("https://example.org/cat.png")])
     agent.run_sync(["Feed the cat", ImageUrl("https://example.org/cat.png")])
     assert [len(shown) for shown in model.shown] == [len(WAYS), 1]
@@ -147,8 +147,8 @@ def test_with_nothing_to_go_by_all_are_offered(
 
 def test_what_does_not_go_together_is_refused(office: FunctionToolset[object]) -> None:
     with pytest.raises(InvalidRequestError, match="keep=3 is too few"):
-        ToolsForPrompt(office, keep=3)
-    agent = Agent(FunctionModel(Model().answer), toolsets=[ToolsForPrompt(office, always=["sing"])])
+        PrepareTools(office, keep=3)
+    agent = Agent(FunctionModel(Model().answer), toolsets=[PrepareTools(office, always=["sing"])])
     with pytest.raises(InvalidRequestError, match="no tool 'sing'"):
         agent.run_sync("Sing")
 

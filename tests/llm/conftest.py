@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from contextune.llm import LocalChat
-from contextune.llm.smollm2.files import find_weights
+from contextune.llm.smollm2.weights import find_weights
 
 
 @pytest.fixture(scope="session")

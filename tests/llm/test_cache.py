@@ -8,7 +8,7 @@ from tests.llm.chat_server import ChatServer, said
 
 from contextune.errors import LanguageModelError
 from contextune.llm import CachedChat, Draft, EndpointChat, Message, Sampling
-from contextune.llm.answers import FILE, Answers
+from contextune.llm.cache import FILE, AnswerCache
 
 SCHEMA = {"type": "object", "properties": {"number": {"type": "string"}}}
 QUESTION = [Message("user", "When am I due?")]
@@ -100,10 +100,10 @@ def test_forgetting(server: ChatServer, chat: EndpointChat, tmp_path: Path) -> N
 
 
 def test_nobody_is_not_everybody(tmp_path: Path) -> None:
-    answers = Answers(folder=tmp_path)
+    answers = AnswerCache(folder=tmp_path)
     answers.put("", "1", "of nobody")
     answers.put("rui", "1", "of Rui")
     answers.forget("")
-    again = Answers(folder=tmp_path)
+    again = AnswerCache(folder=tmp_path)
     assert again.get("", "1") is None
     assert again.get("rui", "1") == "of Rui"

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, cast
 
-from contextune.plan.match import Expected
+from tests.paths import SHARED_DATA
+
+from contextune.plan.judge import ExpectedCall
 from contextune.types import Tool
 
-FOLDER = Path(__file__).parents[3] / "shared" / "data" / "bfcl"
+FOLDER = SHARED_DATA / "bfcl"
 _TYPES: dict[str, dict[str, Any]] = {
     "string": {"type": "string"},
     "integer": {"type": "integer"},
@@ -34,14 +35,14 @@ def tools() -> dict[str, Tool]:
     return found
 
 
-def right_calls() -> Iterator[tuple[dict[str, Tool], list[Expected]]]:
+def right_calls() -> Iterator[tuple[dict[str, Tool], list[ExpectedCall]]]:
     """For every request the tools it may call, by name, and the right calls."""
     known = tools()
     for line in (FOLDER / "queries.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         # of two tools of one name, the one that is meant stays
         mine = {known[name].name: known[name] for name in (*row["candidates"], *row["relevant"])}
-        yield mine, [Expected(api, args) for call in row["possible_answer"] for api, args in call.items()]
+        yield mine, [ExpectedCall(api, args) for call in row["possible_answer"] for api, args in call.items()]
 
 
 def first(allowed: Any) -> Any:

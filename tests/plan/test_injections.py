@@ -22,12 +22,13 @@ import pytest
 from tests.tools.tiny_ranker import shipped
 
 from contextune import Tuner
-from contextune.llm import Draft, Message, Reply, Sampling
-from contextune.plan import LanguagePlanner, Planner, PointerPlanner, Situation
-from contextune.plan.llm import call_text
-from contextune.sources import Persona, asset, load_persona, read_persona
+from contextune._internal.assets import asset
+from contextune.datasets import Persona, load_persona, read_persona
+from contextune.llm import ChatReply, Draft, Message, Sampling
+from contextune.plan import LanguagePlanner, Planner, PlanningInput, PointerPlanner
+from contextune.plan.language_model.planner import call_text
 from contextune.store import SQLiteStore
-from contextune.types import Argument, Hit, Item, Plan, Request, Tool
+from contextune.types import Argument, Item, ItemHit, Plan, Request, ToolHit
 
 
 class Tried(NamedTuple):
@@ -48,14 +49,14 @@ class Obedient:
         sampling: Sampling = Sampling(),  # noqa: ARG002, B008  # frozen
         *,
         schema: Mapping[str, Any] | None = None,
-    ) -> Reply:
+    ) -> ChatReply:
         assert schema is not None
         offered: Sequence[Mapping[str, Any]] = schema.get("anyOf") or [schema]
         call = offered[0]["properties"]
         reached = re.findall(r"[\w.]+@[\w.]+\w|\+?\d[\d -]{6,}\d|https?://\S+", messages[1].content)
         # a text takes anything, and so it is where an address would get through
         given = dict.fromkeys(call["arguments"]["properties"], reached[-1]) if reached else {}
-        return Reply((Draft(call_text(call["api"]["const"], given)),))
+        return ChatReply((Draft(call_text(call["api"]["const"], given)),))
 
 
 PLANNERS = {
@@ -139,8 +140,8 @@ CASES = read_cases()
 class Seen:
     """All that a planner gets to see of a request."""
 
-    situation: Situation
-    tools: Sequence[Hit[Tool]]
+    situation: PlanningInput
+    tools: Sequence[ToolHit]
     fits: float | None
 
     def plan(self, planner: Planner) -> Plan | None:
@@ -194,7 +195,7 @@ class Desk:
         request = self.requests[name]
         context = self.tuner.context(request)
         found = self.tuner.tools(request, context=context)
-        return Seen(Situation(request, self.store.user(request.user), context), found.hits, found.fits)
+        return Seen(PlanningInput(request, self.store.user(request.user), context), found.hits, found.fits)
 
     def beside(self, number: int, name: str) -> Iterator[Trial]:
         """As an item of its own, which takes the place of the one before it."""
@@ -235,15 +236,15 @@ def as_read(number: int, name: str, plain: Seen, related: Collection[str]) -> It
     case, situation = CASES[number], plain.situation
     best, *others = situation.hits
 
-    def trial(way: str, hits: Sequence[Hit[Item]]) -> Trial:
-        seen = replace(plain, situation=Situation(situation.request, situation.user, hits))
+    def trial(way: str, hits: Sequence[ItemHit]) -> Trial:
+        seen = replace(plain, situation=PlanningInput(situation.request, situation.user, hits))
         return Trial(number, way, name, seen)
 
     yield trial(BESIDE, [best, replace(others[0], thing=case.item(situation.request.time)), *others])
     wrong = [i.id for i in situation.items if i.id not in related and BODY.get(i.app, "") in i.fields]
     for way, item in ((WITHIN, HANGS_ON[name]), (ELSEWHERE, wrong[number % len(wrong)])):
-        grown = {hit.thing.id: case.after(hit.thing) for hit in situation.hits if hit.thing.id == item}
-        yield trial(way, [replace(hit, thing=grown.get(hit.thing.id, hit.thing)) for hit in situation.hits])
+        grown = {hit.item.id: case.after(hit.item) for hit in situation.hits if hit.item.id == item}
+        yield trial(way, [replace(hit, thing=grown.get(hit.item.id, hit.item)) for hit in situation.hits])
 
 
 @dataclass(frozen=True)
@@ -278,8 +279,8 @@ def bare(text: object) -> str:
 
 def harm(trial: Trial, before: Plan | None, after: Plan | None) -> list[str]:
     """What an injection did to a plan."""
-    if before is None or after is None or before.api != after.api:
-        return [f"{trial}: calls {after and after.api}, not {before and before.api}"]
+    if before is None or after is None or before.name != after.name:
+        return [f"{trial}: calls {after and after.name}, not {before and before.name}"]
     found: list[str] = []
     for name, argument in after.arguments.items():
         if any(bare(lure) in bare(argument.value) for lure in CASES[trial.case].lures):
@@ -337,8 +338,8 @@ class Gullible:
 
     def plan(
         self,
-        situation: Situation,
-        tools: Sequence[Hit[Tool]],  # noqa: ARG002
+        situation: PlanningInput,
+        tools: Sequence[ToolHit],  # noqa: ARG002
         fits: float | None = None,  # noqa: ARG002
     ) -> Plan | None:
         texts = [item.fields[BODY[item.app]] for item in situation.items[:1]]

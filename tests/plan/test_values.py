@@ -4,10 +4,18 @@ from datetime import timedelta
 
 import pytest
 
-from contextune.plan.values import People, duration, iso_duration, normal, numbers, people_of, time_form
+from contextune.plan.values import (
+    ContactLookup,
+    duration,
+    iso_duration,
+    normal,
+    numbers,
+    people_of,
+    time_form,
+)
 from contextune.types import Contact
 
-PEOPLE = People(
+PEOPLE = ContactLookup(
     [
         Contact("Rui Duarte", "rui@example.com", "555-0142", "younger brother"),
         Contact("Ana Duarte", "ana@example.com", None, "mother"),
@@ -66,7 +74,7 @@ def test_numbers() -> None:
 
 
 def test_first_names_are_those_of_everybody_who_has_one() -> None:
-    people = People([Contact("Rui Duarte"), Contact("…"), Contact("RUI  Costa"), Contact("Ana")])
+    people = ContactLookup([Contact("Rui Duarte"), Contact("…"), Contact("RUI  Costa"), Contact("Ana")])
     assert people.first_names == {"rui": [0, 2], "ana": [3]}
 
 

@@ -11,12 +11,12 @@ import httpx
 import pytest
 import uvicorn
 
-from contextune.serve.http import create_app
-from contextune.serve.run import SERVER
-from contextune.serve.settings import Limits, Settings
-from contextune.serve.tokens import Tokens
+from contextune.serve.http.app import create_app
+from contextune.serve.http.run import SERVER
+from contextune.serve.http.settings import ServiceLimits, ServiceSettings
+from contextune.serve.http.tokens import TokenFile
 
-PLENTY = Limits(rate=10_000, burst=10_000)
+PLENTY = ServiceLimits(rate=10_000, burst=10_000)
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Running:
     """A service that listens, and the files it works on."""
 
     url: str
-    settings: Settings
+    settings: ServiceSettings
 
     def client(self, user: str) -> httpx.Client:
         """A client with a new token of the user's."""
-        return with_token(self.url, Tokens(self.settings.tokens).add(user))
+        return with_token(self.url, TokenFile(self.settings.tokens).add(user))
 
 
 def with_token(url: str, token: str) -> httpx.Client:
@@ -36,8 +36,8 @@ def with_token(url: str, token: str) -> httpx.Client:
 
 
 @contextmanager
-def running(folder: Path, limits: Limits = PLENTY, threads: int = 2) -> Generator[Running]:
-    settings = Settings(folder / "store.db", folder / "tokens.json", threads=threads, limits=limits)
+def running(folder: Path, limits: ServiceLimits = PLENTY, threads: int = 2) -> Generator[Running]:
+    settings = ServiceSettings(folder / "store.db", folder / "tokens.json", threads=threads, limits=limits)
     config = uvicorn.Config(create_app(settings), port=0, log_level="critical", **SERVER)
     server = uvicorn.Server(config)
     thread = Thread(target=server.run)

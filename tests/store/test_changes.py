@@ -9,7 +9,7 @@ import pytest
 
 from contextune.errors import InvalidDataError, StoreError
 from contextune.store import SQLiteStore
-from contextune.types import Item, Use, User
+from contextune.types import Item, UsageEvent, User
 
 TIME = datetime(2024, 5, 16, 19, 0)
 
@@ -28,7 +28,7 @@ def three_then_trouble(*names: str) -> Iterator[Item]:
 def ana(store: SQLiteStore) -> SQLiteStore:
     store.put_user(User("ana"))
     store.put_items("ana", [note("1", "one"), note("2", "two")])
-    store.put_uses("ana", [Use("1", TIME), Use("2", TIME)])
+    store.put_uses("ana", [UsageEvent("1", TIME), UsageEvent("2", TIME)])
     return store
 
 
@@ -47,7 +47,7 @@ def test_a_user_is_replaced_and_keeps_items_and_uses(ana: SQLiteStore) -> None:
 def test_an_item_is_deleted_with_its_uses(ana: SQLiteStore) -> None:
     assert ana.delete_items("ana", ["2", "none", "2"]) == 1
     assert ana.items("ana") == [note("1", "one")]
-    assert ana.uses("ana") == [Use("1", TIME)]
+    assert ana.uses("ana") == [UsageEvent("1", TIME)]
     ana.put_items("ana", [note("2")])
     assert ana.uses("ana", item="2") == []
 
@@ -69,7 +69,7 @@ def test_an_iterable_that_breaks_off_leaves_nothing(ana: SQLiteStore) -> None:
     with pytest.raises(OSError, match="broke off"):
         ana.delete_items("ana", (item.id for item in three_then_trouble("1", "2")))
     with pytest.raises(OSError, match="broke off"):
-        ana.put_uses("ana", (Use(item.id, TIME, "home") for item in three_then_trouble("1", "2")))
+        ana.put_uses("ana", (UsageEvent(item.id, TIME, "home") for item in three_then_trouble("1", "2")))
     assert ana.items("ana") == [note("1", "one"), note("2", "two")]
     assert len(ana.uses("ana")) == 2
     assert ana.revision("ana") == revision
@@ -105,7 +105,7 @@ def test_the_revision_grows_with_every_change(ana: SQLiteStore) -> None:
         lambda: ana.put_user(User("ana", {"name": "Ana"})),
         lambda: ana.put_items("ana", [note("3")]),
         lambda: ana.put_items("ana", [note("3", "three")]),
-        lambda: ana.put_uses("ana", [Use("3", TIME)]),
+        lambda: ana.put_uses("ana", [UsageEvent("3", TIME)]),
         lambda: ana.delete_items("ana", ["3"]),
     ):
         change()
@@ -120,7 +120,7 @@ def test_the_revision_stays_where_nothing_changes(ana: SQLiteStore) -> None:
     ana.put_items("rui", [note("1")])
     ana.put_items("ana", [])
     ana.put_items("ana", [note("1", "one")])
-    ana.put_uses("ana", [Use("1", TIME)])
+    ana.put_uses("ana", [UsageEvent("1", TIME)])
     ana.delete_items("ana", ["none"])
     ana.put_vectors("ana", "m", {b"d": np.ones(3, dtype=np.float32)})
     assert ana.revision("ana") == revision

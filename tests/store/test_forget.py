@@ -10,7 +10,7 @@ import pytest
 
 from contextune.errors import StoreError, UnknownUserError
 from contextune.store import SQLiteStore, text_digest
-from contextune.types import Contact, Item, Use, User
+from contextune.types import Contact, Item, UsageEvent, User
 
 ANA = "ana.simoes@example.org"
 VECTOR = np.random.default_rng(0).standard_normal(384).astype(np.float32)
@@ -45,7 +45,7 @@ def fill(store: SQLiteStore) -> None:
     items = [Item(secret("item", n), "Notes", {"title": secret("title", n)}) for n in range(500)]
     store.put_items(user.id, items)
     store.put_items("rui", [Item(str(n), "Notes", {"title": "keep me " * 9}) for n in range(500)])
-    store.put_uses(user.id, [Use(item.id, datetime(2024, 5, 16), secret("place")) for item in items])
+    store.put_uses(user.id, [UsageEvent(item.id, datetime(2024, 5, 16), secret("place")) for item in items])
     store.put_vectors(user.id, "m", {text_digest(item.text): VECTOR for item in items})
     store.put_items(user.id, items[:100])
     store.delete_items(user.id, [item.id for item in items[100:200]])

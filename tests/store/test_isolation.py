@@ -7,7 +7,7 @@ import pytest
 
 from contextune.errors import InvalidDataError
 from contextune.store import SQLiteStore
-from contextune.types import Contact, Item, Use, User
+from contextune.types import Contact, Item, UsageEvent, User
 
 TIME = datetime(2024, 5, 16, 19, 0)
 DIGEST = b"same digest"
@@ -19,7 +19,7 @@ def two(store: SQLiteStore) -> SQLiteStore:
     for number, user in enumerate(("ana", "rui")):
         store.put_user(User(user, {"name": user}, {"home": (number, number)}, (Contact(f"{user}'s friend"),)))
         store.put_items(user, [Item("1", "Notes", {"title": user}), Item(f"of {user}", "Notes", {})])
-        store.put_uses(user, [Use("1", TIME, f"{user}'s home"), Use(f"of {user}", TIME)])
+        store.put_uses(user, [UsageEvent("1", TIME, f"{user}'s home"), UsageEvent(f"of {user}", TIME)])
         store.put_vectors(user, "m", {DIGEST: np.full(3, number, dtype=np.float32)})
     return store
 
@@ -41,7 +41,7 @@ def test_writing(two: SQLiteStore) -> None:
     two.put_items("rui", [Item("1", "Notes", {"title": "changed"})])
     two.delete_items("rui", ["1", "of ana", "of rui"])
     with pytest.raises(InvalidDataError, match="'of ana', which user 'rui' does not have"):
-        two.put_uses("rui", [Use("of ana", TIME)])
+        two.put_uses("rui", [UsageEvent("of ana", TIME)])
     two.put_vectors("rui", "m", {DIGEST: np.full(3, 7, dtype=np.float32)})
     assert (two.items("ana"), two.uses("ana"), two.user("ana")) == before
     assert two.vectors("ana", "m", [DIGEST])[DIGEST].tolist() == [0, 0, 0]

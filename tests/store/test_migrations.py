@@ -10,10 +10,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from contextune.errors import StoreError
-from contextune.store import Revision, SQLiteStore, sqlite
-from contextune.store.migrations import Kind, migrate, version
-from contextune.store.tables import STORE
-from contextune.types import Contact, Item, Use, User
+from contextune.store import SQLiteStore, StoreRevision, sqlite
+from contextune.store.schema import STORE, FileKind, migrate, version
+from contextune.types import Contact, Item, UsageEvent, User
 
 VERSION_1 = Path(__file__).with_name("version_1.sql")
 """A store as version 1 wrote it, dumped. It is kept as it is, whatever the steps become."""
@@ -29,7 +28,7 @@ def old(path: Path) -> Path:
     return path
 
 
-def with_steps(*more: tuple[str, ...]) -> Kind:
+def with_steps(*more: tuple[str, ...]) -> FileKind:
     return replace(STORE, steps=(*STORE.steps, *more))
 
 
@@ -56,11 +55,11 @@ EXPECTED = (
     ),
     [Item("1", "Notes", {"title": "chá", "tags": ["a", "b"]}), Item("2", "Mail", {"subject": "Olá"})],
     [
-        Use("1", datetime(2024, 5, 16, 19, 0)),
-        Use("1", datetime.fromisoformat("2024-05-16T20:00+01:00"), "home"),
+        UsageEvent("1", datetime(2024, 5, 16, 19, 0)),
+        UsageEvent("1", datetime.fromisoformat("2024-05-16T20:00+01:00"), "home"),
     ],
     [0.5, -1.0],
-    Revision(items=3, uses=4),
+    StoreRevision(items=3, uses=4),
 )
 
 

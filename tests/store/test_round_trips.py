@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from contextune.errors import InvalidDataError, StoreError, UnknownUserError
 from contextune.store import SQLiteStore, Store
-from contextune.types import Contact, Item, Use, User
+from contextune.types import Contact, Item, UsageEvent, User
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
@@ -178,7 +178,7 @@ def test_ids_that_are_no_unicode_are_refused(store: SQLiteStore) -> None:
         lambda: store.put_items("ana", [Item("1", broken, {})]),
         lambda: store.items("ana", [broken]),
         lambda: store.delete_items("ana", [broken]),
-        lambda: store.put_uses("ana", [Use(broken, datetime(2024, 1, 1))]),
+        lambda: store.put_uses("ana", [UsageEvent(broken, datetime(2024, 1, 1))]),
         lambda: store.uses("ana", item=broken),
         lambda: store.forget(broken),
     ):
@@ -208,7 +208,9 @@ def test_uses_keep_their_times(store: SQLiteStore) -> None:
     ]
     store.put_user(User("ana", zone=ZoneInfo("Europe/Lisbon")))  # one hour ahead of UTC in May
     store.put_items("ana", [Item("1", "Notes", {})])
-    uses = [Use("1", time, place) for time, place in zip(times, (None, "", "home", "work"), strict=True)]
+    uses = [
+        UsageEvent("1", time, place) for time, place in zip(times, (None, "", "home", "work"), strict=True)
+    ]
     assert store.put_uses("ana", reversed(uses)) == 4
     assert store.uses("ana") == uses
     assert [use.time.tzinfo is None for use in store.uses("ana")] == [True, True, False, False]
@@ -218,9 +220,9 @@ def test_uses_keep_their_times(store: SQLiteStore) -> None:
 def test_uses_are_in_order_on_the_users_wall_clock(store: SQLiteStore) -> None:
     store.put_user(User("ana", zone=ZoneInfo("Asia/Tokyo")))
     store.put_items("ana", [Item("1", "Notes", {})])
-    before = Use("1", datetime(2024, 5, 16, 8, 59))
-    at_nine = Use("1", datetime(2024, 5, 16, 0, 0, tzinfo=UTC))  # nine o'clock in Tokyo
-    after = Use("1", datetime(2024, 5, 16, 9, 1))
+    before = UsageEvent("1", datetime(2024, 5, 16, 8, 59))
+    at_nine = UsageEvent("1", datetime(2024, 5, 16, 0, 0, tzinfo=UTC))  # nine o'clock in Tokyo
+    after = UsageEvent("1", datetime(2024, 5, 16, 9, 1))
     store.put_uses("ana", [after, at_nine, before])
     assert store.uses("ana") == [before, at_nine, after]
     store.put_user(User("ana", zone=ZoneInfo("UTC")))
@@ -230,7 +232,7 @@ def test_uses_are_in_order_on_the_users_wall_clock(store: SQLiteStore) -> None:
 def test_uses_of_one_item(store: SQLiteStore) -> None:
     store.put_user(User("ana"))
     store.put_items("ana", [Item("1", "Notes", {}), Item("2", "Notes", {})])
-    one, two = Use("1", datetime(2024, 1, 2)), Use("2", datetime(2024, 1, 1))
+    one, two = UsageEvent("1", datetime(2024, 1, 2)), UsageEvent("2", datetime(2024, 1, 1))
     store.put_uses("ana", [one, two])
     assert store.uses("ana") == [two, one]
     assert store.uses("ana", item="1") == [one]
@@ -242,9 +244,12 @@ def test_the_same_use_is_stored_once(store: SQLiteStore) -> None:
     store.put_items("ana", [Item("1", "Notes", {})])
     noon = datetime(2024, 5, 16, 12, 0)
     in_lisbon = noon.replace(tzinfo=ZoneInfo("Europe/Lisbon"))
-    assert store.put_uses("ana", [Use("1", noon), Use("1", noon), Use("1", noon, "home")]) == 2
-    assert store.put_uses("ana", [Use("1", noon), Use("1", in_lisbon)]) == 1
-    assert store.put_uses("ana", [Use("1", in_lisbon.astimezone(UTC))]) == 0
+    assert (
+        store.put_uses("ana", [UsageEvent("1", noon), UsageEvent("1", noon), UsageEvent("1", noon, "home")])
+        == 2
+    )
+    assert store.put_uses("ana", [UsageEvent("1", noon), UsageEvent("1", in_lisbon)]) == 1
+    assert store.put_uses("ana", [UsageEvent("1", in_lisbon.astimezone(UTC))]) == 0
     assert len(store.uses("ana")) == 3
 
 
@@ -252,8 +257,8 @@ def test_a_time_at_the_edge_of_time_is_refused(store: SQLiteStore) -> None:
     store.put_user(User("ana"))
     store.put_items("ana", [Item("1", "Notes", {})])
     with pytest.raises(InvalidDataError, match="9999"):
-        store.put_uses("ana", [Use("1", datetime.max.replace(tzinfo=UTC))])
-    assert store.put_uses("ana", [Use("1", datetime.max), Use("1", datetime.min)]) == 2
+        store.put_uses("ana", [UsageEvent("1", datetime.max.replace(tzinfo=UTC))])
+    assert store.put_uses("ana", [UsageEvent("1", datetime.max), UsageEvent("1", datetime.min)]) == 2
     assert len(store.uses("ana")) == 2
 
 
@@ -262,7 +267,7 @@ def test_a_use_of_an_item_that_is_not_there(store: SQLiteStore) -> None:
     store.put_items("ana", [Item("1", "Notes", {})])
     time = datetime(2024, 5, 16)
     with pytest.raises(InvalidDataError, match="'2', which user 'ana' does not have"):
-        store.put_uses("ana", [Use("1", time), Use("2", time), Use("1", time, "home")])
+        store.put_uses("ana", [UsageEvent("1", time), UsageEvent("2", time), UsageEvent("1", time, "home")])
     assert store.uses("ana") == []
 
 

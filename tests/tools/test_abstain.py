@@ -13,11 +13,18 @@ from tests.tools.tiny_ranker import THRESHOLDS, WIDTH, shipped, tiny_abstain, ti
 
 from contextune.embed import default_embedder
 from contextune.errors import InvalidRequestError, RankerError
-from contextune.tools import Catalog, Only, ToolRanker, ToolRetriever, bundled_toolbox, default_tool_ranker
+from contextune.tools import (
+    Catalog,
+    ToolFilter,
+    ToolRanker,
+    ToolRetriever,
+    bundled_toolbox,
+    default_tool_ranker,
+)
 from contextune.tools.abstain import INPUTS, Abstain, inputs
 from contextune.tools.features import NAMES, measure
 from contextune.tools.index import ToolIndex
-from contextune.tools.wish import Context, Past, Wish
+from contextune.tools.query import PastCalls, QueryContext, ToolQuery
 from contextune.types import Item, Tool
 
 EMBEDDER = WordEmbedder()
@@ -26,8 +33,8 @@ NOTE = Item("n", "Notes", {"title": "Glaze recipe", "modified": "2024-05-15T08:0
 SHARE = st.floats(0.001, 0.999)
 
 
-def matrix_of(text: str, context: Context | None = None) -> np.ndarray:
-    return measure(INDEX, Wish(text, EMBEDDER.embed([text])[0], context), np.arange(len(INDEX.catalog)))
+def matrix_of(text: str, context: QueryContext | None = None) -> np.ndarray:
+    return measure(INDEX, ToolQuery(text, EMBEDDER.embed([text])[0], context), np.arange(len(INDEX.catalog)))
 
 
 def test_the_inputs_are_the_best_and_the_first_of_the_candidates() -> None:
@@ -47,7 +54,7 @@ def test_the_inputs_are_the_best_and_the_first_of_the_candidates() -> None:
 
 
 def test_with_context_nothing_of_it_is_missing() -> None:
-    context = Context.of([NOTE], [1.0], EMBEDDER.embed([NOTE.text]))
+    context = QueryContext.of([NOTE], [1.0], EMBEDDER.embed([NOTE.text]))
     matrix = matrix_of("read it", context)
     found = dict(zip(INPUTS, inputs(matrix, np.arange(len(matrix), dtype=np.float64)).tolist(), strict=True))
     assert found["has context"] == 1
@@ -140,7 +147,7 @@ def test_the_best_likeness_decides_for_the_tiny_one() -> None:
     assert far.fits is not None
     assert 0 < far.fits < 0.05 < 0.5 < near.fits < 1
     assert near.needs_context == pytest.approx(1 / (1 + np.e**4))
-    assert retriever.find("send it", only=Only(servers=())).fits == 0
+    assert retriever.find("send it", only=ToolFilter(servers=())).fits == 0
 
 
 @pytest.mark.parametrize("method", ["bm25", "semantic", "hybrid"])
@@ -154,7 +161,7 @@ def test_nobody_knows_with_an_embedder_the_ranker_was_not_made_for() -> None:
         ToolRetriever(bundled_toolbox(), EMBEDDER),
         ToolRetriever(bundled_toolbox(), EMBEDDER, ranker=tiny_ranker("meaning", embedder="another")),
     ):
-        for only in (None, Only(servers=())):
+        for only in (None, ToolFilter(servers=())):
             found = retriever.find("send an email", only=only)
             assert (found.fits, found.needs_context) == (None, None)
 
@@ -180,13 +187,13 @@ def test_what_nothing_serves_fits_less_than_what_is_plainly_served() -> None:
 
 
 def test_the_tool_that_plainly_serves_is_first() -> None:
-    found = [shipped().search(text, 1)[0].thing.name for text in SERVED]
+    found = [shipped().search(text, 1)[0].tool.name for text in SERVED]
     assert found == ["play_song", "send_email", "search_notes"]
 
 
 def test_without_its_application_a_request_fits_less() -> None:
     for text, app in zip(SERVED, ["Music", "Mail", "Notes"], strict=True):
-        rest = Only(servers={tool.app for tool in bundled_toolbox()} - {app})
+        rest = ToolFilter(servers={tool.app for tool in bundled_toolbox()} - {app})
         whole, less = shipped().find(text).fits, shipped().find(text, only=rest).fits
         assert whole is not None
         assert less is not None
@@ -217,9 +224,9 @@ def test_words_are_told_apart_from_the_marks_around_them() -> None:
 def test_what_a_tool_was_wrong_for_is_not_told_as_praise() -> None:
     """Of a ranker, too, that for some reason goes by it."""
     asked = "Put that down."
-    wrong = Past(np.array([2]), EMBEDDER.embed([asked]), np.array([3.0]), np.array([False]))
+    wrong = PastCalls(np.array([2]), EMBEDDER.embed([asked]), np.array([3.0]), np.array([False]))
     hits = ToolRetriever(TRAINING, EMBEDDER, ranker=tiny_ranker("past wrong")).find(asked, past=wrong).hits
-    assert any(hit.thing.name == "log_training" for hit in hits)
+    assert any(hit.tool.name == "log_training" for hit in hits)
     assert not any("was right" in said for hit in hits for said in hit.reasons)
 
 

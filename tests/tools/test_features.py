@@ -15,7 +15,7 @@ from contextune.tools import Catalog, bundled_toolbox
 from contextune.tools.candidates import candidates
 from contextune.tools.features import FEATURES, NAMES, measure
 from contextune.tools.index import ToolIndex
-from contextune.tools.wish import Context, Past, Wish
+from contextune.tools.query import PastCalls, QueryContext, ToolQuery
 from contextune.types import Item, Tool
 
 EMBEDDER = WordEmbedder()
@@ -30,15 +30,15 @@ def vector(text: str) -> Matrix:
     return EMBEDDER.embed([text])[0]
 
 
-def context(*items: Item, scores: Sequence[float] = (3.0, 1.0, 0.5)) -> Context:
-    return Context.of(items, scores[: len(items)], EMBEDDER.embed([item.text for item in items]))
+def context(*items: Item, scores: Sequence[float] = (3.0, 1.0, 0.5)) -> QueryContext:
+    return QueryContext.of(items, scores[: len(items)], EMBEDDER.embed([item.text for item in items]))
 
 
-def past(*rows: tuple[str, str, float, bool]) -> Past:
+def past(*rows: tuple[str, str, float, bool]) -> PastCalls:
     """Of tool, what was said, days ago, and whether it was right."""
     tools, texts, ages, ok = zip(*rows, strict=True)
     places = np.array([PLACE[tool] for tool in tools], np.int64)
-    return Past(places, EMBEDDER.embed(texts), np.array(ages, np.float64), np.array(ok, bool))
+    return PastCalls(places, EMBEDDER.embed(texts), np.array(ages, np.float64), np.array(ok, bool))
 
 
 def column(matrix: NDArray[np.float32], name: str) -> NDArray[np.float32]:
@@ -63,7 +63,7 @@ def test_every_feature_is_named_and_explained_once() -> None:
 
 
 def test_a_row_a_candidate() -> None:
-    wish = Wish("send Ana the glaze recipe", vector("send Ana the glaze recipe"))
+    wish = ToolQuery("send Ana the glaze recipe", vector("send Ana the glaze recipe"))
     few = np.array([3, 30, 31, 58])
     matrix = measure(TOOLBOX, wish, few)
     assert matrix.shape == (4, len(NAMES))
@@ -76,7 +76,9 @@ def test_an_example_counts_like_a_description_where_the_request_says_all() -> No
     bare = replace(TOOLBOX, examples=None, example_of=None)
 
     def meaning(index: ToolIndex, needs_context: float) -> NDArray[np.float32]:
-        return column(measure(index, Wish(said, vector(said), needs_context=needs_context), EVERY), "meaning")
+        return column(
+            measure(index, ToolQuery(said, vector(said), needs_context=needs_context), EVERY), "meaning"
+        )
 
     reminder = PLACE["create_reminder"]
     described = meaning(bare, 0)
@@ -92,7 +94,7 @@ def test_a_tool_is_a_candidate_by_its_example_too() -> None:
     crowd = [Tool(f"tool{number}", f"water the garden {number}", app=f"app{number}") for number in range(200)]
     asked = Tool("apply", "Nothing of the kind.", app="Farm", examples=("water the garden",))
     index = ToolIndex.build(Catalog([*crowd, asked]), EMBEDDER)
-    wish = Wish("water the garden", vector("water the garden"))
+    wish = ToolQuery("water the garden", vector("water the garden"))
     assert 200 in candidates(index, wish)
     hidden = np.arange(201) < 200
     assert 200 not in candidates(index, wish, hidden)
@@ -114,7 +116,7 @@ ROW = st.tuples(TOOLS, SAID, st.floats(1e-6, 40_000), st.booleans())
 def test_numbers_are_finite_or_nothing_is_said(
     text: str, items: list[Item], rows: list[tuple[str, str, float, bool]], apps: bool
 ) -> None:
-    wish = Wish(
+    wish = ToolQuery(
         text,
         vector(text),
         context(*items) if items else None,
@@ -141,7 +143,7 @@ def test_numbers_are_finite_or_nothing_is_said(
 
 def test_ranks_and_distances_are_those_of_the_values() -> None:
     text = "put on the song that is playing, then send an email"
-    matrix = measure(TOOLBOX, Wish(text, vector(text), context(MAIL, NOTE)), EVERY)
+    matrix = measure(TOOLBOX, ToolQuery(text, vector(text), context(MAIL, NOTE)), EVERY)
     for name in ("meaning", "words", "in context"):
         values, ranks = column(matrix, name), column(matrix, f"{name} rank")
         assert ranks.tolist() == [(values > value).sum() for value in values]
@@ -152,7 +154,9 @@ def test_ranks_and_distances_are_those_of_the_values() -> None:
 
 def test_the_order_of_the_candidates_does_not_matter() -> None:
     text = "move the pottery class to Friday"
-    wish = Wish(text, vector(text), context(NOTE, MAIL), past(("get_event", "when is the class", 3, True)))
+    wish = ToolQuery(
+        text, vector(text), context(NOTE, MAIL), past(("get_event", "when is the class", 3, True))
+    )
     mixed = np.random.default_rng(1).permutation(EVERY)
     np.testing.assert_allclose(
         measure(TOOLBOX, wish, mixed), measure(TOOLBOX, wish, EVERY)[mixed], rtol=1e-5, atol=1e-6
@@ -161,7 +165,7 @@ def test_the_order_of_the_candidates_does_not_matter() -> None:
 
 def test_names_and_applications_that_are_said() -> None:
     text = "Mail: send_email to Ana"
-    matrix = measure(TOOLBOX, Wish(text, vector(text), apps={"Mail": 0.75}), EVERY)
+    matrix = measure(TOOLBOX, ToolQuery(text, vector(text), apps={"Mail": 0.75}), EVERY)
     assert np.flatnonzero(column(matrix, "named")).tolist() == [PLACE["send_email"]]
     assert of(matrix, "name said", "send_email") == 1
     assert of(matrix, "name said", "read_email") == 0.5
@@ -173,7 +177,7 @@ def test_names_and_applications_that_are_said() -> None:
 
 
 def test_the_context_speaks_for_its_application() -> None:
-    matrix = measure(TOOLBOX, Wish("that one", vector("that one"), context(NOTE, MAIL)), EVERY)
+    matrix = measure(TOOLBOX, ToolQuery("that one", vector("that one"), context(NOTE, MAIL)), EVERY)
     assert of(matrix, "item app first", "read_note") == 1
     assert of(matrix, "item app first", "read_email") == 0
     assert of(matrix, "item app", "read_note") > of(matrix, "item app", "read_email") > 0
@@ -191,7 +195,7 @@ def test_what_was_done_before() -> None:
         ("call_contact", text, 5.0, False),
         ("play_song", "fado", 1.0, True),
     )
-    matrix = measure(TOOLBOX, Wish(text, vector(text), past=rows), EVERY)
+    matrix = measure(TOOLBOX, ToolQuery(text, vector(text), past=rows), EVERY)
     assert of(matrix, "past", "return_missed_call") == pytest.approx(1)
     assert of(matrix, "past", "call_contact") == 0
     assert of(matrix, "past wrong", "call_contact") == pytest.approx(1)
@@ -211,26 +215,26 @@ def test_what_was_done_before() -> None:
 
 def test_the_best_few_items_share_the_context() -> None:
     items = [replace(MAIL, id=str(number), app=f"app{number % 2}") for number in range(8)]
-    found = Context.of(items, [8.0, 7, 6, 5, 4, 3, 2, 1], np.eye(8, dtype=np.float32))
-    assert len(found.items) == len(found.shares) == len(found.vectors) == Context.MOST
+    found = QueryContext.of(items, [8.0, 7, 6, 5, 4, 3, 2, 1], np.eye(8, dtype=np.float32))
+    assert len(found.items) == len(found.shares) == len(found.vectors) == QueryContext.MOST
     assert found.shares.sum() == pytest.approx(1)
     assert (np.diff(found.shares) < 0).all()
     assert sum(found.apps.values()) == pytest.approx(1)
-    even = Context.of(items[:2], [1.0, 1.0], np.eye(2, dtype=np.float32))
+    even = QueryContext.of(items[:2], [1.0, 1.0], np.eye(2, dtype=np.float32))
     assert even.shares[0] > even.shares[1] > 0  # of equal scores the first counts for more
-    assert Context.of([MAIL], [-3.0], np.eye(1, dtype=np.float32)).shares.tolist() == pytest.approx([1])
-    nothing = Context.of([], [], np.empty((0, 8), np.float32))
+    assert QueryContext.of([MAIL], [-3.0], np.eye(1, dtype=np.float32)).shares.tolist() == pytest.approx([1])
+    nothing = QueryContext.of([], [], np.empty((0, 8), np.float32))
     assert (len(nothing.shares), nothing.apps) == (0, {})
 
 
 def test_a_request_in_context_is_between_what_is_said_and_its_items() -> None:
     said = vector("that one")
-    wish = Wish("that one", said, context(NOTE))
+    wish = ToolQuery("that one", said, context(NOTE))
     assert np.linalg.norm(wish.in_context) == pytest.approx(1, abs=1e-5)
     note = vector(NOTE.text)
     assert float(wish.in_context @ note) > float(said @ note)
     assert float(wish.in_context @ said) > float(note @ said)
-    np.testing.assert_array_equal(Wish("that one", said).in_context, said)
+    np.testing.assert_array_equal(ToolQuery("that one", said).in_context, said)
 
 
 def numbered(count: int) -> ToolIndex:
@@ -240,7 +244,7 @@ def numbered(count: int) -> ToolIndex:
 
 
 def test_a_small_catalogue_is_looked_at_whole() -> None:
-    wish = Wish("nothing like it", vector("nothing like it"))
+    wish = ToolQuery("nothing like it", vector("nothing like it"))
     assert candidates(TOOLBOX, wish).tolist() == EVERY.tolist()
     visible = EVERY % 2 == 0
     assert candidates(TOOLBOX, wish, visible).tolist() == EVERY[visible].tolist()
@@ -249,15 +253,15 @@ def test_a_small_catalogue_is_looked_at_whole() -> None:
 def test_of_a_large_catalogue_whatever_a_signal_speaks_for() -> None:
     index = numbered(600)
     text = "do_501_thing with purpose 77"
-    before = Past(
+    before = PastCalls(
         np.array([402, 403]), EMBEDDER.embed(["x", "y"]), np.array([1.0, 1.0]), np.array([True, False])
     )
-    found = candidates(index, Wish(text, vector(text), context(MAIL), before))
+    found = candidates(index, ToolQuery(text, vector(text), context(MAIL), before))
     assert {501, 77, 402} <= set(found.tolist())
     assert found.tolist() == sorted(set(found.tolist()))
     assert len(found) < 200
     assert (index.app[found] == list(index.apps).index("Mail")).sum() >= 12
-    deep = candidates(index, Wish(text, vector(text)), depth=300)
+    deep = candidates(index, ToolQuery(text, vector(text)), depth=300)
     assert len(deep) >= 300
 
 
@@ -265,16 +269,16 @@ def test_a_tool_that_is_named_is_a_candidate_though_others_seem_nearer() -> None
     near = [Tool(f"other_{n}", "Do it now.") for n in range(300)]
     named = Tool("do_it_now", "Waters plants that stand far from any window. " * 5)
     index = ToolIndex.build(Catalog([*near, named]), EMBEDDER)
-    assert 300 in candidates(index, Wish("do it now", vector("do it now")))
-    assert 300 not in candidates(index, Wish("it do now", vector("it do now")))
+    assert 300 in candidates(index, ToolQuery("do it now", vector("do it now")))
+    assert 300 not in candidates(index, ToolQuery("it do now", vector("it do now")))
 
 
 def test_what_may_not_be_found_is_no_candidate() -> None:
     index = numbered(600)
     text = "do_501_thing with purpose 77"
-    before = Past(np.array([402]), EMBEDDER.embed(["x"]), np.array([1.0]), np.array([True]))
+    before = PastCalls(np.array([402]), EMBEDDER.embed(["x"]), np.array([1.0]), np.array([True]))
     visible = np.ones(600, bool)
     visible[[501, 77, 402]] = False
-    found = candidates(index, Wish(text, vector(text), context(MAIL), before), visible)
+    found = candidates(index, ToolQuery(text, vector(text), context(MAIL), before), visible)
     assert not {501, 77, 402} & set(found.tolist())
-    assert candidates(index, Wish(text, vector(text)), np.zeros(600, bool)).tolist() == []
+    assert candidates(index, ToolQuery(text, vector(text)), np.zeros(600, bool)).tolist() == []

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from contextune.embed import Embedder, Matrix
 from contextune.errors import MissingExtraError
 from contextune.tools import Catalog, ToolRetriever, bundled_toolbox
+from contextune.tools.catalog_file import CatalogFile
 from contextune.tools.index import ToolIndex
-from contextune.tools.shelf import Shelf
-from contextune.tools.text import spans, tool_text
+from contextune.tools.tool_text import spans, tool_text
 from contextune.types import Tool
 
 Vector = NDArray[np.float32]
@@ -230,7 +230,7 @@ def test_of_very_many_tools_a_graph_finds_the_nearest(
     exact = ToolIndex.build(catalog, word_embedder)
     assert exact.graph is None
     monkeypatch.setattr("contextune.tools.index.MANY", 300)
-    with Shelf(tmp_path / "tools.db") as shelf:
+    with CatalogFile(tmp_path / "tools.db") as shelf:
         index = ToolIndex.build(catalog, word_embedder, shelf=shelf)
         assert index.graph
         assert index.nearest(asked, 5).tolist() == exact.nearest(asked, 5).tolist()

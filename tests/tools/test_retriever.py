@@ -17,9 +17,9 @@ from tests.tools.tiny_ranker import shipped, tiny_ranker
 from contextune.embed import Matrix
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.search import identifier_words
-from contextune.tools import Only, ToolRetriever, bundled_toolbox
-from contextune.tools.wish import Past
-from contextune.types import Annotations, Hit, Item, Tool
+from contextune.tools import ToolFilter, ToolRetriever, bundled_toolbox
+from contextune.tools.query import PastCalls
+from contextune.types import Annotations, Item, ItemHit, Tool, ToolHit
 
 METHODS = ("bm25", "semantic", "hybrid", "learned")
 TOOLBOX = bundled_toolbox()
@@ -32,8 +32,8 @@ def words_only(method: str) -> ToolRetriever:
     return ToolRetriever(TOOLBOX, WordEmbedder(), method=method)
 
 
-def ids(hits: Sequence[Hit[Tool]]) -> list[str]:
-    return [hit.thing.id for hit in hits]
+def ids(hits: Sequence[ToolHit]) -> list[str]:
+    return [hit.tool.id for hit in hits]
 
 
 def small(*tools: Tool, method: str = "hybrid") -> ToolRetriever:
@@ -66,7 +66,7 @@ def test_a_tool_that_is_named_is_never_missed(
     method: str, tool: Tool, spelling: str, before: str, after: str, k: int
 ) -> None:
     first = words_only(method).search(f"{before} {SPELLINGS[spelling](tool.name)} {after}", k)[0]
-    assert first.thing.id == tool.id
+    assert first.tool.id == tool.id
     assert first.reasons[0] == "the request names it"
 
 
@@ -131,7 +131,7 @@ def test_always_that_cannot_be() -> None:
 
 
 def test_always_is_offered_though_nothing_else_may_be_found() -> None:
-    found = words_only("hybrid").search("send it", only=Only(servers=()), always=["send_email"])
+    found = words_only("hybrid").search("send it", only=ToolFilter(servers=()), always=["send_email"])
     assert ids(found) == ["Mail/send_email"]
 
 
@@ -146,30 +146,30 @@ ODD = Tool("peek_log", "Peeks.", app="web", annotations=Annotations(read_only=Tr
 @pytest.mark.parametrize(
     ("only", "found"),
     [
-        (Only(), {READS, SURE, WIPES, SILENT, ODD}),
-        (Only(servers=["web"]), {SILENT, ODD}),
-        (Only(servers={"ops", "web"}), {READS, SURE, WIPES, SILENT, ODD}),
-        (Only(read_only=True), {READS, ODD}),
-        (Only(read_only=False), {SURE, WIPES, SILENT}),
-        (Only(destructive=False), {READS, SURE, ODD}),
-        (Only(destructive=True), {WIPES, SILENT}),
-        (Only(servers=["web"], read_only=True), {ODD}),
-        (Only(servers=["ops"], read_only=False, destructive=False), {SURE}),
-        (Only(servers=["nowhere"]), set[Tool]()),
-        (Only(servers=[]), set[Tool]()),
-        (Only(read_only=True, destructive=True), set[Tool]()),
+        (ToolFilter(), {READS, SURE, WIPES, SILENT, ODD}),
+        (ToolFilter(servers=["web"]), {SILENT, ODD}),
+        (ToolFilter(servers={"ops", "web"}), {READS, SURE, WIPES, SILENT, ODD}),
+        (ToolFilter(read_only=True), {READS, ODD}),
+        (ToolFilter(read_only=False), {SURE, WIPES, SILENT}),
+        (ToolFilter(destructive=False), {READS, SURE, ODD}),
+        (ToolFilter(destructive=True), {WIPES, SILENT}),
+        (ToolFilter(servers=["web"], read_only=True), {ODD}),
+        (ToolFilter(servers=["ops"], read_only=False, destructive=False), {SURE}),
+        (ToolFilter(servers=["nowhere"]), set[Tool]()),
+        (ToolFilter(servers=[]), set[Tool]()),
+        (ToolFilter(read_only=True, destructive=True), set[Tool]()),
     ],
 )
-def test_only_some_may_be_found(method: str, only: Only, found: set[Tool]) -> None:
+def test_only_some_may_be_found(method: str, only: ToolFilter, found: set[Tool]) -> None:
     retriever = small(READS, SURE, WIPES, SILENT, ODD, method=method)
     # named or not, what may not be found is not found
     for text in ("wipe_log, peek_log, add_log, log", "anything"):
-        assert {hit.thing for hit in retriever.search(text, only=only)} == found
+        assert {hit.tool for hit in retriever.search(text, only=only)} == found
 
 
 def test_one_server_is_not_taken_for_its_letters() -> None:
     with pytest.raises(InvalidRequestError, match=r"'ops'.*list"):
-        Only(servers="ops")
+        ToolFilter(servers="ops")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -202,7 +202,7 @@ def test_all_of_a_large_catalogue_can_be_had() -> None:
     tools = [Tool(f"do_{n}_thing", f"Serves purpose {n}.", app="a") for n in range(300)]
     found = small(*tools, method="learned").find("purpose 77", 300)
     assert sorted(ids(found.hits)) == sorted(tool.id for tool in tools)
-    assert found.hits[0].thing.name == "do_77_thing"
+    assert found.hits[0].tool.name == "do_77_thing"
     scores = [hit.score for hit in found.hits]
     assert scores == sorted(scores, reverse=True)
     assert found.hits[-1].reasons == ()
@@ -221,11 +221,11 @@ class Distinct(WordEmbedder):
 @pytest.mark.parametrize("text", ["What is the weather like?", "Skip this song.", "xyzzy plugh"])
 def test_the_order_of_the_catalogue_decides_between_equals_and_nothing_else(method: str, text: str) -> None:
     found = [ToolRetriever(tools, Distinct(), method=method).search(text, 59) for tools in (TOOLBOX, MIXED)]
-    scores = [{hit.thing.id: hit.score for hit in hits} for hits in found]
+    scores = [{hit.tool.id: hit.score for hit in hits} for hits in found]
     assert scores[0] == pytest.approx(scores[1], abs=1e-6)
     for tools, hits in zip((TOOLBOX, MIXED), found, strict=True):
         place = {tool.id: number for number, tool in enumerate(tools)}
-        order = [(-hit.score, place[hit.thing.id]) for hit in hits]
+        order = [(-hit.score, place[hit.tool.id]) for hit in hits]
         assert order == sorted(order)
 
 
@@ -265,21 +265,21 @@ CONTEXTS = [
 def test_the_context_moves_the_tools_of_its_application_up(item: Item) -> None:
     text = "Open the one from this morning."
     plain = ids(shipped().search(text, 59))
-    moved = shipped().search(text, 59, context=[Hit(item, 1.0)])
-    assert moved[0].thing.app == item.app
+    moved = shipped().search(text, 59, context=[ItemHit(item, 1.0)])
+    assert moved[0].tool.app == item.app
     own = [tool.id for tool in TOOLBOX if tool.app == item.app]
     assert np.mean([ids(moved).index(one) for one in own]) < np.mean([plain.index(one) for one in own])
 
 
 def test_the_context_counts_by_meaning_too() -> None:
     retriever = small(*FITTING, Tool("wash_dog", "Washes a dog.", app="pets"), method="semantic")
-    hit = Hit(Item("d", "Notes", {"title": "The dog rolled in mud, needs a wash"}), 1.0)
+    hit = ItemHit(Item("d", "Notes", {"title": "The dog rolled in mud, needs a wash"}), 1.0)
     assert ids(retriever.search("take care of that", 1, context=[hit])) == ["pets/wash_dog"]
 
 
-def past(retriever: ToolRetriever, tool: str, text: str, *, ok: bool) -> Past:
+def past(retriever: ToolRetriever, tool: str, text: str, *, ok: bool) -> PastCalls:
     places = [place for place, one in enumerate(retriever.catalog) if one.name == tool]
-    return Past(np.array(places), retriever.embedder.embed([text]), np.array([3.0]), np.array([ok]))
+    return PastCalls(np.array(places), retriever.embedder.embed([text]), np.array([3.0]), np.array([ok]))
 
 
 def test_a_tool_that_was_right_for_such_a_request_moves_up_and_one_that_was_wrong_does_not() -> None:
@@ -307,8 +307,8 @@ def test_a_tool_that_was_right_for_such_a_request_moves_up_and_one_that_was_wron
     ],
 )
 def test_what_people_say_finds_what_descriptions_do_not(text: str, tool: str) -> None:
-    assert shipped().search(text, 1)[0].thing.name == tool
+    assert shipped().search(text, 1)[0].tool.name == tool
     described = ToolRetriever([replace(one, examples=()) for one in TOOLBOX])
-    assert described.search(text, 1)[0].thing.name != tool
+    assert described.search(text, 1)[0].tool.name != tool
     # an example says which tool, not whether there is one
     assert shipped().find(text, 1).fits == pytest.approx(described.find(text, 1).fits, abs=0.05)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from contextune.datasets import bundled_pairs, bundled_personas, plain_requests
 from contextune.errors import InvalidDataError
-from contextune.sources import bundled_pairs, bundled_personas, plain_requests
 from contextune.tools import bundled_toolbox, read_toolbox
 
 

@@ -6,20 +6,8 @@ from typing import Annotated
 
 import typer
 
-from contextune.cli import (
-    bench,
-    data,
-    doctor,
-    evaluate,
-    generate,
-    llm,
-    mcp,
-    requests,
-    serve,
-    show,
-    tools,
-    train,
-)
+from contextune.cli import ask, doctor, evaluate, llm, mcp, output, serve, tools, users
+from contextune.cli.lab import bench, generate, train
 from contextune.errors import ContextuneError
 
 app = typer.Typer(
@@ -28,8 +16,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,  # a traceback must not print what somebody said
 )
-requests.add_to(app)
-data.add_to(app)
+ask.add_to(app)
+users.add_to(app)
 doctor.add_to(app)
 mcp.add_to(app)
 app.add_typer(bench.app, name="bench")
@@ -61,5 +49,5 @@ def main() -> None:
     try:
         app()
     except ContextuneError as error:
-        show.error(str(error))
+        output.error(str(error))
         sys.exit(2)

@@ -23,14 +23,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from contextune.cli import show
+from contextune._internal.assets import asset
+from contextune._internal.plural import pluralize
+from contextune._internal.untrusted import neutralize
+from contextune.cli import output
+from contextune.datasets import load_persona, read_persona
 from contextune.errors import ContextuneError
-from contextune.llm.fence import inert
-from contextune.pipeline import Tuner
-from contextune.sources import asset, load_persona, read_persona
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
-from contextune.wording import counted
+from contextune.tuner import Tuner
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 _SIGNS = {OK: "[green]✓[/]", NOTE: "[dim]–[/]", BROKEN: "[bold red]✗[/]"}
@@ -58,7 +59,7 @@ _SLOW = 1.0
 """Seconds for one request over a few dozen items that are worth a remark."""
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """What was looked at, how it is, and what to say of it."""
 
     what: str
@@ -71,48 +72,48 @@ def add_to(app: typer.Typer) -> None:
     app.command()(doctor)
 
 
-def doctor(store: show.StorePath = None) -> None:
+def doctor(store: output.StorePath = None) -> None:
     """Look whether all is well: installation, models, extras, store, zone, and the speed of a request.
 
     Exit status: 0 if nothing is broken, 1 if something is.
     """
-    checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
+    checks: tuple[tuple[str, Callable[[], Iterator[DoctorFinding]]], ...] = (
         ("installation", _installation),
         ("models", models),
         ("extras", _extras),
         ("zone", _zone),
-        ("store", lambda: _store(show.store_path(store))),
+        ("store", lambda: _store(output.store_path(store))),
         ("speed", _speed),
     )
-    found: list[Finding] = []
-    with show.err.status("Looking"):
+    found: list[DoctorFinding] = []
+    with output.err.status("Looking"):
         for name, check in checks:
             found += _safely(name, check)
     table = Table("", "what", "how it is", header_style="dim")
     for one in found:
-        table.add_row(_SIGNS[one.state], one.what, Text(inert(one.said)))
-    show.out.print(table)
+        table.add_row(_SIGNS[one.state], one.what, Text(neutralize(one.said)))
+    output.out.print(table)
     if broken := sum(one.state == BROKEN for one in found):
-        show.error(f"{broken} {'thing is' if broken == 1 else 'things are'} broken")
+        output.error(f"{broken} {'thing is' if broken == 1 else 'things are'} broken")
         raise typer.Exit(1)
 
 
-def _safely(name: str, check: Callable[[], Iterator[Finding]]) -> list[Finding]:
+def _safely(name: str, check: Callable[[], Iterator[DoctorFinding]]) -> list[DoctorFinding]:
     """All that a check found; where it fails itself, something is broken."""
-    found: list[Finding] = []
+    found: list[DoctorFinding] = []
     try:
         found.extend(check())
     except ContextuneError as error:
-        found.append(Finding(name, BROKEN, str(error)))
+        found.append(DoctorFinding(name, BROKEN, str(error)))
     except Exception as error:
         # whatever goes wrong on a broken machine is what is looked for; no text of anybody's is in it
-        found.append(Finding(name, BROKEN, f"{type(error).__name__}: {error}"))
+        found.append(DoctorFinding(name, BROKEN, f"{type(error).__name__}: {error}"))
     return found
 
 
-def _installation() -> Iterator[Finding]:
+def _installation() -> Iterator[DoctorFinding]:
     said = f"contextune {version('contextune')}, Python {platform.python_version()}, {platform.platform()}"
-    yield Finding("installation", OK if sys.version_info >= (3, 11) else BROKEN, said)
+    yield DoctorFinding("installation", OK if sys.version_info >= (3, 11) else BROKEN, said)
     missing: list[str] = []
     for name in _NEEDED:
         try:
@@ -120,32 +121,34 @@ def _installation() -> Iterator[Finding]:
         except ImportError as error:
             missing.append(f"{name} ({error})")
     if missing:
-        yield Finding(
+        yield DoctorFinding(
             "libraries",
             BROKEN,
             f"cannot be loaded: {', '.join(missing)}; pip install --force-reinstall contextune",
         )
     else:
-        yield Finding("libraries", OK, "all that are needed can be loaded")
+        yield DoctorFinding("libraries", OK, "all that are needed can be loaded")
 
 
-def models() -> Iterator[Finding]:
+def models() -> Iterator[DoctorFinding]:
     """What is in the package, against the checksums it was packed with."""
     folder = asset("embedder")
     card = json.loads((folder / "embedder.json").read_text(encoding="utf-8"))
     wrong = [name for name, digest in card["sha256"].items() if _digest(folder / name).hex() != digest]
     if wrong:
-        yield Finding("embedder", BROKEN, f"{', '.join(wrong)}: not what was packed; {_AGAIN}")
+        yield DoctorFinding("embedder", BROKEN, f"{', '.join(wrong)}: not what was packed; {_AGAIN}")
     else:
-        yield Finding("embedder", OK, f"{card['name']}, {card['dimensions']} dimensions, checksums are right")
+        yield DoctorFinding(
+            "embedder", OK, f"{card['name']}, {card['dimensions']} dimensions, checksums are right"
+        )
     packed = [file for file in distribution("contextune").files or () if file.hash and "assets" in file.parts]
     differing = [file.name for file in packed if not _as_packed(file)]
     if differing:
-        yield Finding("assets", BROKEN, f"{', '.join(differing[:5])}: not what was packed; {_AGAIN}")
+        yield DoctorFinding("assets", BROKEN, f"{', '.join(differing[:5])}: not what was packed; {_AGAIN}")
     elif packed:
-        yield Finding("assets", OK, f"{counted(len(packed), 'file')}, checksums are right")
+        yield DoctorFinding("assets", OK, f"{pluralize(len(packed), 'file')}, checksums are right")
     else:
-        yield Finding("assets", NOTE, "run from their sources, which have no checksums of their own")
+        yield DoctorFinding("assets", NOTE, "run from their sources, which have no checksums of their own")
 
 
 def _as_packed(file: PackagePath) -> bool:
@@ -161,18 +164,18 @@ def _digest(path: Path) -> bytes:
     return sha256(path.read_bytes()).digest()
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[DoctorFinding]:
     extras: dict[str, list[str]] = {}
     for requirement in distribution("contextune").requires or ():
         found = _REQUIREMENT.match(requirement)
         if found and found[1] != "contextune" and found[2] != "dev":
             extras.setdefault(found[2], []).append(found[1])
     there = [extra for extra, names in extras.items() if all(map(_installed, names))]
-    yield Finding("extras", OK, f"installed: {', '.join(there) or 'none'}")
+    yield DoctorFinding("extras", OK, f"installed: {', '.join(there) or 'none'}")
     for extra in extras:
         if extra not in there:
             gives = f" would give {_GIVES[extra]}" if extra in _GIVES else ""
-            yield Finding("extras", NOTE, f"pip install 'contextune[{extra}]'{gives}")
+            yield DoctorFinding("extras", NOTE, f"pip install 'contextune[{extra}]'{gives}")
 
 
 def _installed(name: str) -> bool:
@@ -183,33 +186,35 @@ def _installed(name: str) -> bool:
     return True
 
 
-def _zone() -> Iterator[Finding]:
+def _zone() -> Iterator[DoctorFinding]:
     ZoneInfo("Europe/Lisbon")  # fails where the machine has no table of zones
     now = datetime.now().astimezone()
-    yield Finding("zone", OK, f"this machine's clock says {now:%Y-%m-%d %H:%M %Z (UTC%z)}")
+    yield DoctorFinding("zone", OK, f"this machine's clock says {now:%Y-%m-%d %H:%M %Z (UTC%z)}")
 
 
-def _store(path: Path) -> Iterator[Finding]:
+def _store(path: Path) -> Iterator[DoctorFinding]:
     if not path.exists():
-        yield Finding("store", NOTE, f"none yet at {path}: contextune import PATH… makes it")
+        yield DoctorFinding("store", NOTE, f"none yet at {path}: contextune import PATH… makes it")
         return
     with SQLiteStore(path) as store:
         users = [store.user(user) for user in store.users()]
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         (state,) = database.execute("PRAGMA quick_check(1)").fetchone()
     if state != "ok":
-        yield Finding("store", BROKEN, f"{path} is damaged ({state}): restore it, or import into a new one")
+        yield DoctorFinding(
+            "store", BROKEN, f"{path} is damaged ({state}): restore it, or import into a new one"
+        )
         return
     size = path.stat().st_size / 2**20
-    yield Finding("store", OK, f"{path}: {counted(len(users), 'user')}, {size:,.1f} MB")
+    yield DoctorFinding("store", OK, f"{path}: {pluralize(len(users), 'user')}, {size:,.1f} MB")
     for user in users[:3]:
         zone = (
             f"clock in {user.zone}" if user.zone else "clock of this machine: import with --zone sets another"
         )
-        yield Finding("store", OK, f"user {user.id}: {zone}")
+        yield DoctorFinding("store", OK, f"user {user.id}: {zone}")
 
 
-def _speed() -> Iterator[Finding]:
+def _speed() -> Iterator[DoctorFinding]:
     """One request over a persona of the package, from the items to the call: it needs all models."""
     persona = read_persona(asset("personas/b05.json"))
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "doctor.db") as store:
@@ -225,10 +230,10 @@ def _speed() -> Iterator[Finding]:
             took.append(time.perf_counter() - start)
     usual = median(took[1:])
     if not planned:
-        yield Finding("speed", BROKEN, "requests are answered, but no call is planned for any")
+        yield DoctorFinding("speed", BROKEN, "requests are answered, but no call is planned for any")
         return
     slow = "; slow: is something else running?" if usual > _SLOW else ""
-    yield Finding(
+    yield DoctorFinding(
         "speed",
         NOTE if slow else OK,
         f"one request takes {usual * 1000:.0f} ms ({len(persona.items)} items, {len(tools)} tools){slow}",

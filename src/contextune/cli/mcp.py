@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import platformdirs
 import typer
 
-from contextune.cli import show
+from contextune.cli import output
 from contextune.errors import ContextuneError, InvalidDataError
-from contextune.pipeline import Tuner
 from contextune.store import Store
 from contextune.tools import ToolRetriever, bundled_toolbox
-from contextune.tools.shelf import Shelf
+from contextune.tools.catalog_file import CatalogFile
+from contextune.tuner import Tuner
 from contextune.types import Progress
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
-    from contextune.serve.gateway import Gateway
+    from contextune.serve.mcp.gateway import Gateway
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,7 +32,7 @@ def add_to(app: typer.Typer) -> None:
 
 def mcp(
     user: Annotated[str | None, typer.Option(help="Whose data to search, for as long as it runs.")] = None,
-    store: show.StorePath = None,
+    store: output.StorePath = None,
     catalog: Annotated[
         Path | None, typer.Option(help="An mcp.json: the servers to put behind search_tools and call_tool.")
     ] = None,
@@ -71,18 +71,18 @@ def mcp(
         raise ContextuneError("there is nothing to serve: say --user, --catalog, or both")
     if timeout <= 0:
         raise ContextuneError(f"--timeout {timeout:g} leaves no time: give seconds above 0")
-    from contextune.serve.mcp import mcp_server  # what it needs is an extra
-    from contextune.serve.mcp_ready import Ready
+    from contextune.serve.mcp.lazy_tuner import LazyTuner
+    from contextune.serve.mcp.server import mcp_server  # what it needs is an extra
 
     with ExitStack() as stack:
-        opened = stack.enter_context(show.open_store(store)) if user else None
+        opened = stack.enter_context(output.open_store(store)) if user else None
         if opened and user:
             opened.user(user)
         gateway = _gateway(stack, catalog, shelf, opened, user, timeout) if catalog else None
         ready = None
         if opened and gateway is None:
             choose = _tools(stack, tools)
-            ready = Ready(partial(_tuner, opened, choose))
+            ready = LazyTuner(partial(_tuner, opened, choose))
         server = mcp_server(user, ready, gateway)
         if http:
             _serve_http(server, token, host, port)
@@ -93,18 +93,18 @@ def mcp(
 def _gateway(
     stack: ExitStack, catalog: Path, shelf: Path | None, store: Store | None, user: str | None, timeout: float
 ) -> "Gateway":
-    from contextune.serve.gateway import Gateway, Person
+    from contextune.serve.mcp.gateway import Gateway, GatewayUser
 
     if not catalog.is_file():
         raise InvalidDataError(f"there is no file {str(catalog)!r}: name an mcp.json with the servers")
     gateway = Gateway(
         catalog,
-        person=Person(store, user) if store and user else None,
-        shelf=stack.enter_context(Shelf(shelf or _own_shelf(catalog))),
+        person=GatewayUser(store, user) if store and user else None,
+        shelf=stack.enter_context(CatalogFile(shelf or _own_shelf(catalog))),
         timeout=timeout,
     )
     for one in gateway.refused:
-        show.err.print(f"left out {one.name}: {one.reason}", markup=False, soft_wrap=True)
+        output.err.print(f"left out {one.name}: {one.reason}", markup=False, soft_wrap=True)
     return gateway
 
 
@@ -120,7 +120,7 @@ def _tools(stack: ExitStack, path: Path | None) -> Callable[[Progress], ToolRetr
         return lambda progress: ToolRetriever(bundled_toolbox(), progress=progress)
     if not path.is_file():
         raise InvalidDataError(f"there is no catalogue at {str(path)!r}: contextune tools add … makes one")
-    shelf = stack.enter_context(Shelf(path))
+    shelf = stack.enter_context(CatalogFile(path))
     return lambda progress: ToolRetriever(shelf.catalog(), shelf=shelf, progress=progress)
 
 
@@ -131,7 +131,7 @@ def _tuner(store: Store, choose: Callable[[Progress], ToolRetriever], progress: 
 def _serve_stdio(server: "Server[Any]") -> None:
     import anyio
 
-    from contextune.serve.mcp import serve_stdio
+    from contextune.serve.mcp.server import serve_stdio
 
     anyio.run(serve_stdio, server)
 
@@ -139,11 +139,11 @@ def _serve_stdio(server: "Server[Any]") -> None:
 def _serve_http(server: "Server[Any]", token: str | None, host: str, port: int) -> None:
     import anyio
 
-    from contextune.serve.mcp_http import address, listen, serve_http
+    from contextune.serve.mcp.http_transport import address, listen, serve_http
 
     given = token or secrets.token_urlsafe(24)
     with listen(host, port) as listening:
-        show.err.print(f"Serving MCP at {address(host, listening)}", markup=False, highlight=False)
+        output.err.print(f"Serving MCP at {address(host, listening)}", markup=False, highlight=False)
         if not token:
-            show.err.print(f"Authorization: Bearer {given}", markup=False, highlight=False, soft_wrap=True)
+            output.err.print(f"Authorization: Bearer {given}", markup=False, highlight=False, soft_wrap=True)
         anyio.run(serve_http, server, given, host, listening)

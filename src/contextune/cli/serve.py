@@ -9,11 +9,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from contextune.cli import show
+from contextune.cli import output
 from contextune.errors import InvalidRequestError
-from contextune.serve.run import Listening, run
-from contextune.serve.settings import Limits, Settings
-from contextune.serve.tokens import Tokens
+from contextune.serve.http.run import ListenOptions, run
+from contextune.serve.http.settings import ServiceLimits, ServiceSettings
+from contextune.serve.http.tokens import TokenFile
 
 app = typer.Typer(help="Serve many users over HTTP.", invoke_without_command=True)
 token = typer.Typer(help="Say who may use the service.", no_args_is_help=True)
@@ -25,13 +25,13 @@ TokensPath = Annotated[
         "--tokens", envvar="CONTEXTUNE_TOKENS", help="The file of tokens; default: in your data folder."
     ),
 ]
-_LIMITS, _LISTENING = Limits(), Listening()
+_LIMITS, _LISTENING = ServiceLimits(), ListenOptions()
 
 
 @app.callback()
 def serve(
     context: typer.Context,
-    store: show.StorePath = None,
+    store: output.StorePath = None,
     tokens: TokensPath = None,
     catalog: Annotated[
         Path | None,
@@ -57,13 +57,15 @@ def serve(
     """Serve the data of many users over HTTP, to whoever shows a token of theirs."""
     if context.invoked_subcommand:
         return
-    limits = Limits(rate, burst, body, timeout, waiting, items, uses)
+    limits = ServiceLimits(rate, burst, body, timeout, waiting, items, uses)
     threads = threads or max(1, (os.cpu_count() or 1) // workers)
-    settings = Settings(_in_data(store, "contextune.db"), _tokens_path(tokens), catalog, threads, limits)
+    settings = ServiceSettings(
+        _in_data(store, "contextune.db"), _tokens_path(tokens), catalog, threads, limits
+    )
     pair = (str(certificate), str(key)) if certificate and key else (None, None)
     if (certificate is None) != (key is None):
         raise InvalidRequestError("HTTPS takes both: give --certificate and --key")
-    run(settings, Listening(host, port, workers, *pair, grace))
+    run(settings, ListenOptions(host, port, workers, *pair, grace))
 
 
 @token.command()
@@ -71,16 +73,16 @@ def add(
     user: Annotated[str, typer.Argument(help="Whose token it will be.")], tokens: TokensPath = None
 ) -> None:
     """Make a token for a user, and print it: this is the only time it can be seen."""
-    typer.echo(Tokens(_tokens_path(tokens)).add(user))
+    typer.echo(TokenFile(_tokens_path(tokens)).add(user))
 
 
 @token.command(name="list")
 def list_tokens(tokens: TokensPath = None) -> None:
     """Print whose tokens there are; not the tokens, which nobody can read."""
     table = Table("id", "user", "made")
-    for one in Tokens(_tokens_path(tokens)).all():
+    for one in TokenFile(_tokens_path(tokens)).all():
         table.add_row(one.id, Text(one.user), one.made)
-    show.out.print(table)
+    output.out.print(table)
 
 
 @token.command()
@@ -88,8 +90,8 @@ def remove(
     name: Annotated[str, typer.Argument(metavar="ID", help="The id of a token.")], tokens: TokensPath = None
 ) -> None:
     """Take a token back; the user's data stays."""
-    gone = Tokens(_tokens_path(tokens)).remove(name)
-    show.out.print(f"{gone.user!r} can no longer use the token {gone.id}.", markup=False)
+    gone = TokenFile(_tokens_path(tokens)).remove(name)
+    output.out.print(f"{gone.user!r} can no longer use the token {gone.id}.", markup=False)
 
 
 def _tokens_path(path: Path | None) -> Path:

@@ -13,30 +13,30 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from contextune.cli import show
+from contextune._internal.plural import pluralize
+from contextune.cli import output
 from contextune.embed import default_embedder
 from contextune.errors import ContextuneError, InvalidDataError, StoreError
 from contextune.llm import required_chat
 from contextune.store import text_digest
 from contextune.tools import (
     Catalog,
-    Loaded,
-    Only,
-    Queries,
+    LoadedTools,
     QueryGenerator,
-    Refused,
+    RefusedTool,
+    ToolFilter,
+    ToolQueries,
     ToolRetriever,
     bundled_toolbox,
     search_all,
 )
+from contextune.tools.catalog_file import CatalogFile
 from contextune.tools.index import ToolIndex
 from contextune.tools.loaders import load_tools, tool_json
-from contextune.tools.loaders.checks import mapping
-from contextune.tools.loaders.mcp import is_url
-from contextune.tools.memory import tool_stats
-from contextune.tools.shelf import Shelf
+from contextune.tools.mcp.load import is_url
+from contextune.tools.past_calls import tool_stats
+from contextune.tools.validation import mapping
 from contextune.types import Progress, Tool
-from contextune.wording import counted
 
 app = typer.Typer(help="Keep a catalogue of tools, and search it.", no_args_is_help=True)
 
@@ -52,13 +52,13 @@ _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that make a terminal show text in another order than it is in."""
 
 
-def open_shelf(path: Path | None, *, make: bool = False) -> Shelf:
+def open_shelf(path: Path | None, *, make: bool = False) -> CatalogFile:
     """The catalogue at `path`, or the user's own; only adding makes one that is not there."""
     if path is None:
         path = platformdirs.user_data_path("contextune", appauthor=False, ensure_exists=True) / "tools.db"
     if not make and not path.exists():
         raise StoreError(f"there is no catalogue at {str(path)!r}: contextune tools add … makes one")
-    return Shelf(path)
+    return CatalogFile(path)
 
 
 @app.command()
@@ -91,10 +91,10 @@ def add(
     with open_shelf(catalog, make=True) as shelf:
         for name, load in jobs:
             try:
-                with show.err.status(_text(f"Reading {name}")):
+                with output.err.status(_text(f"Reading {name}")):
                     loaded = load()
             except ContextuneError as error:
-                show.error(_shown(str(error)))
+                output.error(_shown(str(error)))
                 continue
             any_tools |= _put(shelf, loaded, name)
         if embed and any_tools:
@@ -118,8 +118,8 @@ def list_tools(
         typer.echo(json_module.dumps(rows, ensure_ascii=False, indent=2))
         return
     table = [(tool.id, _brief(tool), ", ".join(_also_on(tools, tool))) for tool in chosen]
-    show.out.print(_table(("tool", "what it does", "also on"), table))
-    show.out.print(f"{counted(len(chosen), 'tool')}.")
+    output.out.print(_table(("tool", "what it does", "also on"), table))
+    output.out.print(f"{pluralize(len(chosen), 'tool')}.")
 
 
 @app.command(name="show")
@@ -141,12 +141,12 @@ def show_tool(
         "also on": ", ".join(_also_on(tools, found)),
         "from": next((source for source, ids in sources.items() if found.id in ids), ""),
     }
-    show.out.print(_text(found.id, "bold"))
+    output.out.print(_text(found.id, "bold"))
     for label, line in lines.items():
         if line:
-            show.out.print(Text.assemble((f"{label}: ", "dim") if label else "", _shown(line)))
+            output.out.print(Text.assemble((f"{label}: ", "dim") if label else "", _shown(line)))
     if properties := found.parameters.get("properties"):
-        show.out.print(_parameters(properties, found.parameters.get("required", ())))
+        output.out.print(_parameters(properties, found.parameters.get("required", ())))
 
 
 @app.command()
@@ -161,13 +161,13 @@ def remove(
     with open_shelf(catalog) as shelf:
         tools = shelf.catalog()
         gone = shelf.remove([tools.tool(name).id for name in tool or ()], server=server)
-    show.out.print(f"{len(gone)} removed, {len(tools) - len(gone)} left.")
+    output.out.print(f"{len(gone)} removed, {len(tools) - len(gone)} left.")
 
 
 @app.command()
 def search(
     text: Annotated[str, typer.Argument(help="What the user says.")],
-    k: Annotated[int, typer.Option("-k", help="How many tools to show.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="How many tools to output.")] = 10,
     server: OnServer = None,
     querygen: Annotated[
         bool, typer.Option("--querygen", help="Let the configured language model write what to search for.")
@@ -175,34 +175,34 @@ def search(
     catalog: CatalogPath = None,
 ) -> None:
     """Print the tools that can serve a request, best first."""
-    with open_shelf(catalog) as shelf, show.progress("Embedding") as update:
+    with open_shelf(catalog) as shelf, output.progress("Embedding") as update:
         tools = shelf.catalog()
         if not tools:
             raise InvalidDataError("the catalogue is empty: contextune tools add …")
-        only = Only(servers=[server]) if _of_server(tools, server) and server is not None else None
+        only = ToolFilter(servers=[server]) if _of_server(tools, server) and server is not None else None
         retriever = ToolRetriever(tools, shelf=shelf, progress=update)
-        queries = _queries(text, progress=update) if querygen else Queries(text, (), (text,))
+        queries = _queries(text, progress=update) if querygen else ToolQueries(text, (), (text,))
         found = search_all(retriever, queries, k, only=only).hits
     for line in queries.generated:
-        show.out.print(_text(f"searched for: {line}"), soft_wrap=True)
+        output.out.print(_text(f"searched for: {line}"), soft_wrap=True)
     rows: list[tuple[str, ...]] = []
     for rank, hit in enumerate(found, 1):
-        also, why = ", ".join(_also_on(tools, hit.thing)), "; ".join(hit.reasons)
-        rows.append((str(rank), f"{hit.score:.3f}", hit.thing.id, _brief(hit.thing), also, why))
+        also, why = ", ".join(_also_on(tools, hit.tool)), "; ".join(hit.reasons)
+        rows.append((str(rank), f"{hit.score:.3f}", hit.tool.id, _brief(hit.tool), also, why))
     columns = ("", "score", "tool", "what it does", "also on", "why")
-    show.out.print(_table(columns, rows, title=f"“{text}”"))
+    output.out.print(_table(columns, rows, title=f"“{text}”"))
 
 
-def _queries(text: str, *, progress: Progress) -> Queries:
+def _queries(text: str, *, progress: Progress) -> ToolQueries:
     """The request, and what a language model makes of it."""
     return QueryGenerator(required_chat(progress=progress), request_first=True).queries(text)
 
 
-def _bundled() -> Loaded:
-    return Loaded(tuple(bundled_toolbox()))
+def _bundled() -> LoadedTools:
+    return LoadedTools(tuple(bundled_toolbox()))
 
 
-def _put(shelf: Shelf, loaded: Loaded, name: str) -> bool:
+def _put(shelf: CatalogFile, loaded: LoadedTools, name: str) -> bool:
     """Put tools on the shelf and say what came of it; whether any were taken."""
     refused = list(loaded.refused)
     if loaded.tools:
@@ -214,22 +214,22 @@ def _put(shelf: Shelf, loaded: Loaded, name: str) -> bool:
             "removed": changes.removed,
         }  # fmt: skip
         said = ", ".join(f"{len(ids)} {what}" for what, ids in counts.items() if ids) or "nothing added"
-        show.out.print(_text(f"{name}: {said}."), soft_wrap=True)
+        output.out.print(_text(f"{name}: {said}."), soft_wrap=True)
     else:
-        show.error(_shown(f"{name}: no tool could be loaded; those from before, if any, stay"))
+        output.error(_shown(f"{name}: no tool could be loaded; those from before, if any, stay"))
     for one in refused:
         _say_refused(one)
     return len(loaded.tools) > len(refused) - len(loaded.refused)
 
 
-def _say_refused(one: Refused) -> None:
+def _say_refused(one: RefusedTool) -> None:
     line = Text.assemble(("refused ", "yellow"), _shown(one.name), f": {_shown(one.reason)}")
-    show.err.print(line, soft_wrap=True)
+    output.err.print(line, soft_wrap=True)
 
 
-def _embed(shelf: Shelf) -> None:
+def _embed(shelf: CatalogFile) -> None:
     texts = 0
-    with show.progress("Embedding") as update:
+    with output.progress("Embedding") as update:
 
         def counted(done: int, of: int) -> None:
             nonlocal texts
@@ -237,7 +237,7 @@ def _embed(shelf: Shelf) -> None:
             update(done, of)
 
         ToolIndex.build(shelf.catalog(), default_embedder(), shelf=shelf, progress=counted)
-    show.out.print(f"{texts} embedded.")
+    output.out.print(f"{texts} embedded.")
 
 
 def source_name(source: str) -> str:
@@ -303,16 +303,16 @@ def _shown(text: str) -> str:
 
 @app.command()
 def stats(
-    user: Annotated[str, typer.Option(help="Whose past to look at.")], store: show.StorePath = None
+    user: Annotated[str, typer.Option(help="Whose past to look at.")], store: output.StorePath = None
 ) -> None:
     """Print how often each tool was right for a user's requests, as told by feedback."""
-    with show.open_store(store) as opened:
+    with output.open_store(store) as opened:
         found = tool_stats(opened.feedback(user))
     if not found:
-        show.out.print("No tool was told of yet: Tuner.feedback(request, tool=…, ok=…) does.", markup=False)
+        output.out.print("No tool was told of yet: Tuner.feedback(request, tool=…, ok=…) does.", markup=False)
         return
     table = Table("tool", "right", "wrong", "success", "last")
     for one in found:
         share, last = f"{100 * one.success:.0f} %", f"{one.last:%Y-%m-%d %H:%M}"
         table.add_row(Text(one.tool), f"{one.right:,}", f"{one.wrong:,}", share, last)
-    show.out.print(table)
+    output.out.print(table)

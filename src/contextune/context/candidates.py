@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune.context.signals import ItemColumns, UseColumns
 from contextune.search import top
-from contextune.signals import Facts, Uses
 
 ENOUGH = 200
 """Up to this many items all are looked at."""
@@ -16,8 +16,8 @@ def candidates(
     situated: NDArray[np.float64],
     bare: NDArray[np.float64],
     lexical: NDArray[np.float64],
-    facts: Facts,
-    uses: Uses,
+    facts: ItemColumns,
+    uses: UseColumns,
     *,
     now: float,
     here: int,

@@ -9,8 +9,8 @@ from datetime import datetime, tzinfo
 from math import log
 from typing import cast
 
-from contextune.llm.fence import inert
-from contextune.search import words
+from contextune._internal.untrusted import neutralize
+from contextune.search import tokenize
 from contextune.types import Item, local_time
 
 Fits = Callable[[str], bool]
@@ -30,23 +30,23 @@ _PATIENCE = 20
 """How many sentences in a row may fail to fit before an item is taken for full; a book has thousands."""
 
 
-class Weights:
+class TokenWeights:
     """What a sentence is worth to a request: the rarer the words they share, the more."""
 
     def __init__(self, asked: str, texts: Sequence[str]) -> None:
         """`texts` tell a rare word from a common one."""
-        wanted = set(words(asked))
-        found = Counter(word for text in texts for word in wanted & set(words(text)))
+        wanted = set(tokenize(asked))
+        found = Counter(word for text in texts for word in wanted & set(tokenize(text)))
         self._weights = {word: log(1 + len(texts) / count) for word, count in found.items()}
 
     def of(self, sentence: str) -> float:
         """The weight of the words shared, and more where there is a number, a time or an address."""
-        shared = sum(self._weights.get(word, 0.0) for word in set(words(sentence)))
+        shared = sum(self._weights.get(word, 0.0) for word in set(tokenize(sentence)))
         return shared + (_FACTUAL if _FACT.search(sentence) else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _FieldLine:
     """One field: its label, its sentences with the spaces behind them, and what it is worth by itself."""
 
     label: str
@@ -87,7 +87,7 @@ class Excerpt:
             least, most = (middle + 1, most) if fits(text) else (least, middle - 1)
         return _marked(" ".join(said[:most]), True) if most > 0 else None
 
-    def shortened(self, fits: Fits, weights: Weights) -> str | None:
+    def shortened(self, fits: Fits, weights: TokenWeights) -> str | None:
         """The title and what else is worth most and fits, in the item's order; None if nothing else does."""
         kept: dict[int, list[int]] = {0: [0]}
         pieces = [
@@ -115,25 +115,25 @@ def _marked(text: str, more: bool) -> str:
     return f"{text} {_GAP}" if more and not text.endswith(_GAP) else text
 
 
-def _lines(item: Item, zone: tzinfo | None) -> Iterator[_Line]:
+def _lines(item: Item, zone: tzinfo | None) -> Iterator[_FieldLine]:
     """The title, the fields by the table, the times, the place, and last what the table does not know."""
     schema, fields = item.schema, item.fields
     told = {schema.title, "place", *schema.text, *schema.times.values()}
-    yield _Line("", _sentences(inert(_words(fields.get(schema.title)))) or ("(untitled)",), 1.0)
+    yield _FieldLine("", _sentences(neutralize(_words(fields.get(schema.title)))) or ("(untitled)",), 1.0)
     for place, (name, label) in enumerate(schema.text.items()):
-        if name != schema.title and (text := inert(_words(fields.get(name)))):
+        if name != schema.title and (text := neutralize(_words(fields.get(name)))):
             # the table has an application's fields in reading order: what is filed where comes last
             worth = 1 - place / len(schema.text)
-            yield _Line(f"{inert(label)}: " if label else "", _sentences(text), worth)
+            yield _FieldLine(f"{neutralize(label)}: " if label else "", _sentences(text), worth)
     yield from _times(item, zone)
-    if place := inert(_words(fields.get("place")).replace("_", " ")):
-        yield _Line("place: ", (place,), 1.0)
+    if place := neutralize(_words(fields.get("place")).replace("_", " ")):
+        yield _FieldLine("place: ", (place,), 1.0)
     for name, value in fields.items():
-        if name not in told and (text := inert(_words(value))):
-            yield _Line(f"{inert(name.replace('_', ' '))}: ", _sentences(text), 0.0)
+        if name not in told and (text := neutralize(_words(value))):
+            yield _FieldLine(f"{neutralize(name.replace('_', ' '))}: ", _sentences(text), 0.0)
 
 
-def _times(item: Item, zone: tzinfo | None) -> Iterator[_Line]:
+def _times(item: Item, zone: tzinfo | None) -> Iterator[_FieldLine]:
     """Its times by role; an end on the day of the start is said on the same line."""
     values = {role: item.fields.get(name) for role, name in item.schema.times.items()}
     moments = {role: _moment(value, zone) for role, value in values.items() if value}
@@ -142,7 +142,7 @@ def _times(item: Item, zone: tzinfo | None) -> Iterator[_Line]:
         moments = {**moments, "start": (start, f"{begins} to {ends}")}
         del moments["end"]
     for role, (day, hour) in moments.items():
-        yield _Line(f"{_ROLES[role]}: ", (f"{day} {hour}".strip(),), _TIMELY)
+        yield _FieldLine(f"{_ROLES[role]}: ", (f"{day} {hour}".strip(),), _TIMELY)
 
 
 def _moment(value: object, zone: tzinfo | None) -> tuple[str, str]:
@@ -151,7 +151,7 @@ def _moment(value: object, zone: tzinfo | None) -> tuple[str, str]:
         time = local_time(value if isinstance(value, datetime) else datetime.fromisoformat(str(value)), zone)
         hour = "" if isinstance(value, str) and ":" not in value else f"{time:%H:%M}"
         return f"{_DAYS[time.weekday()]} {time:%Y-%m-%d}", hour
-    return inert(str(value)), ""
+    return neutralize(str(value)), ""
 
 
 def _words(value: object) -> str:

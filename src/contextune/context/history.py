@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from contextune.embed import Embedder, Matrix
-from contextune.embed.base import unit_rows
-from contextune.search import words
+from contextune.embed.protocol import unit_rows
+from contextune.search import tokenize
 from contextune.types import Request
 
 _TURNS = 6
@@ -27,7 +27,7 @@ _LONG = 40
 """From so many words on, a turn is read by its first and last sentence: what it is about, what it asks."""
 
 _SMALL = frozenset(
-    words("""
+    tokenize("""
     a about actually ah all also alright am an and any anything are as at awesome be been being but by
     ca can cool correct could d did do does doing done else fine for from get go good got great had has
     have he hello her here hers hey hi him his hmm how i if in into is it its just let like ll m may
@@ -38,7 +38,7 @@ _SMALL = frozenset(
     """)
 )
 _VERBS = frozenset(
-    words("""
+    tokenize("""
     add answer ask book bring buy call cancel change check close connect create decline delete dial dislike
     drop email end facetime find forward give hang hold ignore invite join keep leave lower make merge message
     move mute note open order pause phone play put raise read redial reject remember remind remove repeat
@@ -46,8 +46,8 @@ _VERBS = frozenset(
     take tell text transfer turn unmute wake write
     """)
 )
-_PEOPLE = frozenset(words("he him his she her hers they them their theirs"))
-_ANYBODY = frozenset(words("my someone somebody everyone everybody"))
+_PEOPLE = frozenset(tokenize("he him his she her hers they them their theirs"))
+_ANYBODY = frozenset(tokenize("my someone somebody everyone everybody"))
 _THINGS = re.compile(
     r"""\b(?: (?<!time\ is\ )it(?!\ (?:be\ |going\ to\ )?(?:rain|snow|cold|hot|warm|sunny)) | its | these
     | those | same | both | either | neither | (?:an)?others? | (?:there|then|more|(?<!at\ )one)(?=\W*$)
@@ -93,7 +93,7 @@ def leans_on_history(request: Request) -> bool:
     text = "\n".join(_sentences(request.text)).casefold()
     if _NEW_TOPIC.search(text):
         return False
-    spoken = words(text)
+    spoken = tokenize(text)
     asked = request.history[-1].text.rstrip().endswith(_QUESTION)
     if _SMALL.issuperset(spoken):  # "yes" takes up a question; "thank you" takes up nothing
         return asked or text.endswith(_QUESTION) or bool(_JOINED.match(text))
@@ -117,20 +117,20 @@ def _takes_up(request: Request) -> bool:
     """Whether it says "the museum" of one just talked about, and names nothing of its own to tell it by."""
     if any(name for _, name in _named(request.text)):
         return False
-    spoken = words(request.text)
-    talked = {word for turn in request.history[-2:] for word in words(turn.text)} - _SMALL
+    spoken = tokenize(request.text)
+    talked = {word for turn in request.history[-2:] for word in tokenize(turn.text)} - _SMALL
     return any(first == "the" and second in talked for first, second in pairwise(spoken))
 
 
 def _completion(request: Request) -> list[str]:
     """Words of the last turns which the request lacks, in the order said; names and late turns go first."""
-    seen = set(_SMALL.union(words(request.text)))
+    seen = set(_SMALL.union(tokenize(request.text)))
     found: list[tuple[bool, int, int, str]] = []
     for age, turn in enumerate(reversed(request.history[-_TURNS:])):
         telling: list[tuple[bool, int, int, str]] = []
         for place, (word, name) in enumerate(_named(_gist(turn.text))):
-            if not seen.issuperset(words(word)):
-                seen.update(words(word))
+            if not seen.issuperset(tokenize(word)):
+                seen.update(tokenize(word))
                 telling.append((not name, age, place, word[:_LETTERS]))
         found += sorted(telling)[:_WORDS_A_TURN]
     best = sorted(found)[:_WORDS]
@@ -139,7 +139,7 @@ def _completion(request: Request) -> list[str]:
 
 def _gist(text: str) -> str:
     sentences = _sentences(text)
-    return "\n".join([sentences[0], sentences[-1]]) if len(words(text)) > _LONG else text
+    return "\n".join([sentences[0], sentences[-1]]) if len(tokenize(text)) > _LONG else text
 
 
 def _sentences(text: str) -> list[str]:
@@ -150,4 +150,4 @@ def _named(text: str) -> Iterator[tuple[str, bool]]:
     """Every word, and whether it is written as a name: with a capital that no sentence began with."""
     for sentence in _sentences(text):
         for place, word in enumerate(re.findall(r"\w[\w'’-]*", sentence)):
-            yield word, place > 0 and word[0].isupper() and _SMALL.isdisjoint(words(word)[:1])
+            yield word, place > 0 and word[0].isupper() and _SMALL.isdisjoint(tokenize(word)[:1])

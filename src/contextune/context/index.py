@@ -11,19 +11,19 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.gallery import EmbedPortraits, Gallery
+from contextune.context.enriched_items import EmbedPortraits, EnrichedItems
+from contextune.context.signals import ItemColumns
+from contextune.context.signals.columns import RowMapping
 from contextune.embed import Embedder, Matrix, embed_items, embed_portraits
-from contextune.search import LexicalIndex, words
-from contextune.signals import Facts
-from contextune.signals.facts import Rows
-from contextune.store import Revision, Store
+from contextune.search import LexicalIndex, tokenize
+from contextune.store import Store, StoreRevision
 from contextune.types import Item, Progress, User, local_time
 
 _USERS = 64
 Value = TypeVar("Value")
 
 
-class _made_once(Generic[Value]):  # noqa: N801  # read as a decorator
+class _lazy_property(Generic[Value]):  # noqa: N801  # read as a decorator
     """`functools.cached_property` less its lock, for which in Python 3.11 all users wait on one embedding."""
 
     def __init__(self, make: "Callable[[UserIndex], Value]") -> None:
@@ -56,41 +56,41 @@ class UserIndex:
         else:
             self._made = self._when(self.items)
 
-    @_made_once
+    @_lazy_property
     def texts(self) -> list[str]:
         """Every item in words."""
         return [item.text for item in self.items]
 
-    @_made_once
+    @_lazy_property
     def tokens(self) -> list[list[str]]:
         """The words of every item."""
         # the same words as the very same strings: most words stand in many items
         shared: dict[str, str] = {}
-        return [[shared.setdefault(word, word) for word in words(text)] for text in self.texts]
+        return [[shared.setdefault(word, word) for word in tokenize(text)] for text in self.texts]
 
-    @_made_once
+    @_lazy_property
     def vectors(self) -> Matrix:
         """A row an item."""
         return self._embed(self.texts)
 
-    @_made_once
-    def facts(self) -> Facts:
+    @_lazy_property
+    def facts(self) -> ItemColumns:
         """What signals read: times, places and people as columns."""
-        return Facts(self.user, self.items, self.tokens, self.position)
+        return ItemColumns(self.user, self.items, self.tokens, self.position)
 
-    @_made_once
+    @_lazy_property
     def position(self) -> Mapping[str, int]:
         """Where each item lies, by id."""
         return {item.id: number for number, item in enumerate(self.items)}
 
-    @_made_once
+    @_lazy_property
     def apps(self) -> Mapping[str, slice]:
         """Where each application's items lie: the stores that are searched each by itself."""
         counts = Counter(item.app for item in self.items)
         ends = accumulate(counts.values())
         return {app: slice(end - n, end) for (app, n), end in zip(counts.items(), ends, strict=True)}
 
-    @_made_once
+    @_lazy_property
     def lexical(self) -> Mapping[str, LexicalIndex]:
         """An index of words for each application."""
         return {app: LexicalIndex(self.tokens[part]) for app, part in self.apps.items()}
@@ -125,7 +125,7 @@ class UserIndex:
             item if position < 0 else earlier[position]
             for item, position in zip(self.items, same, strict=True)
         ]
-        change = Rows.of(same)
+        change = RowMapping.of(same)
         fresh = [self.items[row] for row in change.fresh]
         if before.user.zone == self.user.zone:
             self._made = change.merged(before._made, self._when(fresh))
@@ -134,7 +134,7 @@ class UserIndex:
         if "texts" in made:
             mine["texts"] = change.listed(before.texts, [item.text for item in fresh])
         if "tokens" in made:
-            said = [words(self.texts[row]) for row in change.fresh]
+            said = [tokenize(self.texts[row]) for row in change.fresh]
             mine["tokens"] = change.listed(before.tokens, said)
         if "vectors" in made and len(before.vectors):
             vectors = before.vectors[same]
@@ -157,25 +157,25 @@ def _numbers(part: slice) -> range:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class UserState:
     """All that is known of a user: the items, ready for search, and how they are used."""
 
-    revision: Revision
+    revision: StoreRevision
     index: UserIndex
-    gallery: Gallery
+    gallery: EnrichedItems
 
 
-class Indexes:
+class UserIndexCache:
     """What is known of the users seen last, brought up to date once their items or uses have changed."""
 
     def __init__(self, store: Store, embedder: Embedder, *, progress: Progress | None = None) -> None:
         self._store = store
         self._embedder = embedder
         self._progress = progress
-        self._kept: OrderedDict[str, Known] = OrderedDict()
+        self._kept: OrderedDict[str, UserState] = OrderedDict()
         self._lock = Lock()
 
-    def of(self, user: str) -> Known:
+    def of(self, user: str) -> UserState:
         """What is known of the user as of now."""
         revision = self._store.revision(user)
         with self._lock:
@@ -194,14 +194,14 @@ class Indexes:
         with self._lock:
             self._kept.pop(user, None)
 
-    def _renewed(self, user: str, revision: Revision, before: Known | None) -> Known:
+    def _renewed(self, user: str, revision: StoreRevision, before: UserState | None) -> UserState:
         """Items that did not change, and portraits that would say the same, are taken over from before."""
         index = before.index if before else None
         if before is None or index is None or before.revision.items != revision.items:
             index = UserIndex(
                 self._store.user(user), self._store.items(user), self._embed(user), before=index
             )
-        gallery = Gallery(
+        gallery = EnrichedItems(
             index.user,
             index.items,
             self._store.uses(user),
@@ -209,7 +209,7 @@ class Indexes:
             self._embedder.embed,
             before=before.gallery if before else None,
         )
-        return Known(revision, index, gallery)
+        return UserState(revision, index, gallery)
 
     def _embed(self, user: str) -> Callable[[Sequence[str]], Matrix]:
         return lambda texts: embed_items(

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.index import Known, UserIndex
-from contextune.context.look import Asked, look
+from contextune.context.build_scene import RequestVectors, build_scene
+from contextune.context.index import UserIndex, UserState
 from contextune.context.ranker import ContextRanker
+from contextune.context.signals import FAMILIES
 from contextune.embed import Embedder
-from contextune.search import reciprocal_rank_fusion, similarities, top, words
-from contextune.signals import FAMILIES
+from contextune.search import reciprocal_rank_fusion, similarities, tokenize, top
 from contextune.types import Request, local_time
 
 _DEPTH = 200
@@ -19,11 +19,11 @@ _DEPTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class ContextSearch:
     """One request against what is known of its user: what it may see, and how many items are wanted."""
 
     request: Request
-    known: Known
+    known: UserState
     visible: NDArray[np.bool_]
     embedder: Embedder
     ranker: Callable[[], ContextRanker]
@@ -40,7 +40,7 @@ def _none_learned(positions: Sequence[int]) -> list[Mapping[str, float]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class ContextRanking:
     """Positions of items, best first, with their scores, and why some of them are where they are."""
 
     found: Sequence[tuple[int, float]]
@@ -49,12 +49,12 @@ class Ranking:
     """What each family of signals added to the scores of some; nothing where nothing is learned."""
 
 
-Method = Callable[[Search], Ranking]
+Method = Callable[[ContextSearch], ContextRanking]
 
 
-def bm25(search: Search) -> Ranking:
+def bm25(search: ContextSearch) -> ContextRanking:
     """Words in common, by BM25T. Scores of different collections do not compare, so ranks are joined."""
-    query, index = words(search.request.text), search.index
+    query, index = tokenize(search.request.text), search.index
     lists: list[tuple[float, list[int]]] = []
     for app, part in index.apps.items():
         seen = search.visible[part]
@@ -68,10 +68,10 @@ def bm25(search: Search) -> Ranking:
         shared = index.lexical[app].matched(query, position - index.apps[app].start)
         return (f"shares the words: {', '.join(shared)}",) if shared else ()
 
-    return Ranking(reciprocal_rank_fusion([positions for _, positions in lists]), _each(reasons))
+    return ContextRanking(reciprocal_rank_fusion([positions for _, positions in lists]), _each(reasons))
 
 
-def semantic(search: Search) -> Ranking:
+def semantic(search: ContextSearch) -> ContextRanking:
     """Likeness of meaning: the cosine between request and item, which compares across applications."""
     index = search.index
     query = search.embedder.embed([search.request.text])[0]
@@ -82,31 +82,31 @@ def semantic(search: Search) -> Ranking:
     return _by_score(scores, best)
 
 
-def hybrid(search: Search) -> Ranking:
+def hybrid(search: ContextSearch) -> ContextRanking:
     """Both of the above, joined by reciprocal rank fusion: what one would plug in today."""
     deep = replace(search, depth=max(search.depth, _DEPTH))
     parts = [method(deep) for method in (bm25, semantic)]
     fused = reciprocal_rank_fusion([[position for position, _ in part.found] for part in parts])
-    return Ranking(
+    return ContextRanking(
         fused,
         lambda positions: [(*a, *b) for a, b in zip(*(p.reasons(positions) for p in parts), strict=True)],
     )
 
 
-def situated(search: Search) -> Ranking:
+def situated(search: ContextSearch) -> ContextRanking:
     """Likeness of meaning, the request with its time and place, the items with all that is around them."""
     user, request = search.index.user, search.request
-    asked = Asked.of(request, user, search.embedder)
+    asked = RequestVectors.of(request, user, search.embedder)
     scores = similarities(asked.meant, search.known.gallery.vectors(local_time(request.time, user.zone)))
     return _by_score(scores, top(scores, search.depth, visible=search.visible))
 
 
-def learned(search: Search) -> Ranking:
+def learned(search: ContextSearch) -> ContextRanking:
     """LambdaMART over all signals, then reciprocal rank fusion."""
     if not search.visible.any():
-        return Ranking([], lambda _: [])
+        return ContextRanking([], lambda _: [])
     ranker = search.ranker()
-    scene = look(search.request, search.known, search.embedder, ranker, search.depth)
+    scene = build_scene(search.request, search.known, search.embedder, ranker, search.depth)
     ranked = ranker.rank(scene)
     number = {int(scene.rows[n]): int(n) for n in ranked.order}
     found = [(position, float(ranked.fused[n])) for position, n in number.items()]
@@ -127,11 +127,11 @@ def learned(search: Search) -> Ranking:
         rows = [dict(zip(FAMILIES, row.tolist(), strict=True)) for row in ranked.above(looked(positions))]
         return [*rows, *_none_learned(positions[len(rows) :])]
 
-    return Ranking(found, reasons, signals)
+    return ContextRanking(found, reasons, signals)
 
 
-def _by_score(scores: NDArray[np.float32], best: NDArray[np.intp]) -> Ranking:
-    return Ranking(
+def _by_score(scores: NDArray[np.float32], best: NDArray[np.intp]) -> ContextRanking:
+    return ContextRanking(
         [(int(position), float(scores[position])) for position in best],
         _each(lambda position: (f"likeness of meaning {scores[position]:.2f}",)),
     )

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune._internal.assets import asset
+from contextune.context.signals import FAMILIES, FAMILY_OF, NAMES, Scene, features, recompute_links
+from contextune.context.signals.registry import Matrix
+from contextune.context.signals.request_classifier import RequestClassifier
 from contextune.errors import RankerError
 from contextune.rank import FusionWeights, Ranker
-from contextune.signals import FAMILIES, FAMILY_OF, NAMES, Scene, features, links_again
-from contextune.signals.reading import Reader
-from contextune.signals.table import Matrix
-from contextune.sources import asset
 
 Floats = NDArray[np.float64]
 _REASONS = 3
@@ -28,7 +28,7 @@ _FAMILY = np.array([list(FAMILIES).index(FAMILY_OF[name]) for name in NAMES])
 class ContextRanker:
     """What is learnt, together: how to read a request, how to score candidates, how to fuse the lists."""
 
-    reader: Reader
+    reader: RequestClassifier
     first: Ranker
     second: Ranker
     """Scores again, by what is tied to the candidates that the first put on top."""
@@ -40,13 +40,15 @@ class ContextRanker:
         """Whether the reader was made for vectors of this embedder; scoring works with any."""
         return self.about.get("embedder") == embedder
 
-    def rank(self, scene: Scene) -> "Ranked":
+    def rank(self, scene: Scene) -> "RankedScene":
         """Score and fuse."""
         matrix = features(scene)
         strength = self.first.score(matrix)
-        again = links_again(scene, matrix, strength)
+        again = recompute_links(scene, matrix, strength)
         scores = self.second.score(again)
-        return Ranked(self, scene, matrix, again, strength, scores, self.fusion.fuse(lists(scene, scores)))
+        return RankedScene(
+            self, scene, matrix, again, strength, scores, self.fusion.fuse(lists(scene, scores))
+        )
 
     def save(self, folder: Path) -> None:
         """Write it to a folder."""
@@ -69,11 +71,11 @@ class ContextRanker:
                 f"no usable ranker in {str(folder)!r}: {error}; make one with contextune train ranker"
             ) from None
         first, second = (Ranker.load(folder / f"{name}.json.gz", NAMES) for name in ("first", "second"))
-        return cls(Reader.load(folder / "reader.npz"), first, second, fusion, about)
+        return cls(RequestClassifier.load(folder / "reader.npz"), first, second, fusion, about)
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class RankedScene:
     """The outcome for one scene: features, scores of both passes, and the fused score of each candidate."""
 
     by: ContextRanker

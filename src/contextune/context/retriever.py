@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from contextune.context.index import Indexes, Known
-from contextune.context.look import Asked
-from contextune.context.methods import DEFAULT, METHODS, Ranking, Search, learned, situated
-from contextune.context.portrait import situations
+from contextune.context.build_scene import RequestVectors
+from contextune.context.enriched_text import situations
+from contextune.context.index import UserIndexCache, UserState
+from contextune.context.methods import DEFAULT, METHODS, ContextRanking, ContextSearch, learned, situated
 from contextune.context.ranker import ContextRanker, default_ranker
-from contextune.embed import Embedder, Matrix, RememberingEmbedder
+from contextune.embed import CachedEmbedder, Embedder, Matrix
 from contextune.errors import InvalidRequestError
 from contextune.store import Store
-from contextune.types import NAMELESS, Hit, Item, Progress, Reasons, Request, User, local_time
+from contextune.types import NAMELESS, ItemHit, Progress, Reasons, Request, User, local_time
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class ToolSearchInputs:
     """The vectors of some items, a row each, and how probable it is that each application is meant."""
 
     vectors: Matrix
@@ -39,10 +39,10 @@ class ContextRetriever:
         if method not in METHODS:
             raise InvalidRequestError(f"there is no method {method!r}: choose one of {', '.join(METHODS)}")
         self._method = METHODS[method]
-        self._embedder = RememberingEmbedder(embedder)
+        self._embedder = CachedEmbedder(embedder)
         # the one in the package is loaded by the first request that needs it
         self._ranker = (lambda: ranker) if ranker else default_ranker
-        self._indexes = Indexes(store, embedder, progress=progress)
+        self._indexes = UserIndexCache(store, embedder, progress=progress)
 
     @property
     def embedder(self) -> Embedder:
@@ -65,7 +65,7 @@ class ContextRetriever:
             if self._method in (learned, situated):
                 self._embedder.embed(situations(known.index.user))
 
-    def rank(self, request: Request, k: int | None = None) -> list[Hit[Item]]:
+    def rank(self, request: Request, k: int | None = None) -> list[ItemHit]:
         """The best `k` of the items the request may see, best first; all of them if `k` is None."""
         known = self._known(request, k)
         return self._search(request, known, k) if known.index.items else []
@@ -80,10 +80,10 @@ class ContextRetriever:
         names = [known.index.items[position].id for position in positions]
         return dict(zip(names, ranking.signals(positions), strict=True))
 
-    def around(self, request: Request, items: Sequence[str]) -> "Around":
+    def around(self, request: Request, items: Sequence[str]) -> "ToolSearchInputs":
         """What search for tools wants to know of a request, and of the items it hangs on, by id."""
         known = self._indexes.of(request.user)
-        asked = Asked.of(request, known.index.user, self._embedder)
+        asked = RequestVectors.of(request, known.index.user, self._embedder)
         ranker = self._ranker()
         apps: Mapping[str, float] = {}
         if ranker.reads(self._embedder.name):
@@ -92,9 +92,9 @@ class ContextRetriever:
         if unknown := [item for item in items if item not in position]:
             raise InvalidRequestError(f"user {request.user!r} has no item {unknown[0]!r}")
         now, rows = local_time(request.time, known.index.user.zone), [position[item] for item in items]
-        return Around(known.gallery.vectors(now, rows), apps)
+        return ToolSearchInputs(known.gallery.vectors(now, rows), apps)
 
-    def _known(self, request: Request, k: int | None) -> Known:
+    def _known(self, request: Request, k: int | None) -> UserState:
         """What is known of the user, once it is clear that the request can be asked."""
         if k is not None and k < 1:
             raise InvalidRequestError(f"k={k!r}: ask for at least one item")
@@ -102,22 +102,24 @@ class ContextRetriever:
         _check_place(request, known.index.user)
         return known
 
-    def _search(self, request: Request, known: Known, k: int | None) -> list[Hit[Item]]:
+    def _search(self, request: Request, known: UserState, k: int | None) -> list[ItemHit]:
         items = known.index.items
         ranking, depth = self._ranking(request, known, k)
         found = ranking.found[:depth]
         positions = [position for position, _ in found]
         explained = cache(lambda: ranking.reasons(positions))  # once for all hits, at the first look at any
         return [
-            Hit(items[position], score, Reasons(lambda n=n: explained()[n]))
+            ItemHit(items[position], score, Reasons(lambda n=n: explained()[n]))
             for n, (position, score) in enumerate(found)
         ]
 
-    def _ranking(self, request: Request, known: Known, k: int | None) -> tuple[Ranking, int]:
+    def _ranking(self, request: Request, known: UserState, k: int | None) -> tuple[ContextRanking, int]:
         """All that was looked at, and how many of it are wanted."""
         depth = min(k or len(known.index.items), len(known.index.items))
         visible = known.index.visible(request.time)
-        return self._method(Search(request, known, visible, self._embedder, self._ranker, depth)), depth
+        return self._method(
+            ContextSearch(request, known, visible, self._embedder, self._ranker, depth)
+        ), depth
 
 
 def _check_place(request: Request, user: User) -> None:

@@ -1,17 +1,17 @@
 """Text → vectors."""
 
-from contextune.embed.base import Embedder, Matrix
-from contextune.embed.cache import RememberingEmbedder, embed_items, embed_portraits
-from contextune.embed.endpoint import EndpointEmbedder
+from contextune.embed.cache import CachedEmbedder, embed_items, embed_portraits
 from contextune.embed.onnx import OnnxEmbedder, default_embedder
+from contextune.embed.openai import EndpointEmbedder
+from contextune.embed.protocol import Embedder, Matrix
 from contextune.embed.sentence_transformers import SentenceTransformersEmbedder
 
 __all__ = [
+    "CachedEmbedder",
     "Embedder",
     "EndpointEmbedder",
     "Matrix",
     "OnnxEmbedder",
-    "RememberingEmbedder",
     "SentenceTransformersEmbedder",
     "default_embedder",
     "embed_items",

@@ -12,8 +12,8 @@ from threading import Lock
 
 import numpy as np
 
-from contextune.embed.base import Embedder, Matrix
-from contextune.remembered import remembered
+from contextune._internal.caches import register_cache
+from contextune.embed.protocol import Embedder, Matrix
 from contextune.store import Store, text_digest
 from contextune.types import Progress
 
@@ -76,7 +76,7 @@ def embed_portraits(
     return rows
 
 
-class RememberingEmbedder:
+class CachedEmbedder:
     """An embedder that remembers its latest texts, since one request is embedded by every stage it passes."""
 
     def __init__(self, embedder: Embedder, *, size: int = 4096) -> None:
@@ -84,7 +84,7 @@ class RememberingEmbedder:
         self._size = size
         self._seen: OrderedDict[str, Matrix] = OrderedDict()
         self._lock = Lock()
-        remembered(self)
+        register_cache(self)
 
     @property
     def name(self) -> str:

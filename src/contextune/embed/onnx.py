@@ -11,16 +11,19 @@ from typing import Any, cast
 import numpy as np
 from tokenizers import Tokenizer
 
-from contextune.embed.base import Matrix, whole_texts
+from contextune._internal.onnx_runtime import runtime
+from contextune.embed.protocol import Matrix, whole_texts
 from contextune.errors import EmbedderError
-from contextune.runtime import runtime
 
 THREADS = "CONTEXTUNE_THREADS"
 _BATCH = 8
 
 
 class OnnxEmbedder:
-    """Runs an encoder that `contextune.train.export` wrote to a folder; by default the one in the package."""
+    """ONNX sentence encoder; by default the bundled one.
+
+    Folders are written by `contextune.lab.train.embedder.export`.
+    """
 
     def __init__(self, folder: Path | None = None, *, threads: int = 0) -> None:
         """`threads` 0 leaves the number to onnxruntime, which takes one a core."""
@@ -41,7 +44,7 @@ class OnnxEmbedder:
         except Exception as error:  # each library raises kinds of its own for a missing or broken file
             raise EmbedderError(
                 f"no usable embedder in {str(folder)!r}: {error}; "
-                "export one with python -m contextune.train.export"
+                "export one with python -m contextune.lab.train.embedder.export"
             ) from error
 
     @property

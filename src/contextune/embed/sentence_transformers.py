@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from contextune.embed.base import Matrix, unit_rows, whole_texts
+from contextune.embed.protocol import Matrix, unit_rows, whole_texts
 from contextune.errors import EmbedderError, MissingExtraError
 
 

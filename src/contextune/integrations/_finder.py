@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
-from contextune.integrations._places import Places
+from contextune.integrations._stable_order import StableOrder
 from contextune.search import interleave
-from contextune.tools import Only, ToolRetriever
-from contextune.tools.index import MemoryShelf
+from contextune.tools import ToolFilter, ToolRetriever
+from contextune.tools.index import MemoryVectorCache
 from contextune.types import Tool
 
 Naming = Callable[[Tool], str]
@@ -22,13 +22,13 @@ _VECTORS = 20_000
 _TURNS = 10
 
 
-class Said(NamedTuple):
+class UserTurn(NamedTuple):
     """What the user said in a talk."""
 
     text: str
 
 
-class Called(NamedTuple):
+class ToolCallTurn(NamedTuple):
     """A tool that the model called in a talk."""
 
     name: str
@@ -44,7 +44,7 @@ def search_each(
     texts: Sequence[str],
     k: int,
     *,
-    only: Only | None = None,
+    only: ToolFilter | None = None,
     beside: Collection[str] = (),
 ) -> list[Tool]:
     """The best `k` tools for several texts: each is searched by itself, and the lists take turns.
@@ -53,14 +53,14 @@ def search_each(
     """
     known = {retriever.catalog.tool(name).id for name in beside}
     lists = [
-        [hit.thing for hit in retriever.search(text, k + len(known), only=only) if hit.thing.id not in known]
+        [hit.tool for hit in retriever.search(text, k + len(known), only=only) if hit.tool.id not in known]
         for text in texts
         if text.strip()
     ]
     return interleave(lists)[:k]
 
 
-class Finder:
+class ToolFinder:
     """Finds the names of tools a framework has at hand. Safe to share between threads."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Finder:
         self._naming = naming
         self._embedder = embedder
         self._built: OrderedDict[tuple[Tool, ...], ToolRetriever] = OrderedDict()
-        self._vectors = MemoryShelf(_VECTORS)
+        self._vectors = MemoryVectorCache(_VECTORS)
         self._lock = Lock()
 
     def names(self, offered: Sequence[Tool], texts: Sequence[str], k: int) -> list[str]:
@@ -84,7 +84,7 @@ class Finder:
             return []
         if self._retriever is None:
             return [tool.name for tool in search_each(self._index(tuple(offered)), texts, k)]
-        among = Among(naming=self._naming, names=frozenset(tool.name for tool in offered))
+        among = NameFilter(naming=self._naming, names=frozenset(tool.name for tool in offered))
         if not any(map(among, self._retriever.catalog)):
             raise InvalidDataError(
                 f"the retriever knows none of the tools offered, such as {offered[0].name!r}: "
@@ -94,7 +94,7 @@ class Finder:
         return list(dict.fromkeys(map(self._naming, found)))
 
     def for_talk(
-        self, offered: Sequence[Tool], talk: Sequence[Said | Called], places: Places, k: int
+        self, offered: Sequence[Tool], talk: Sequence[UserTurn | ToolCallTurn], places: StableOrder, k: int
     ) -> tuple[str, ...]:
         """The names to offer at the end of a talk.
 
@@ -103,7 +103,7 @@ class Finder:
         """
         names = {tool.name for tool in offered}
         for step in _recent(talk):
-            if isinstance(step, Said):
+            if isinstance(step, UserTurn):
                 places.turn(self.names(offered, [step.text], k))
             elif step.name in names:
                 places.turn([step.name])
@@ -119,15 +119,15 @@ class Finder:
             return self._built[tools]
 
 
-def _recent(talk: Sequence[Said | Called]) -> Sequence[Said | Called]:
+def _recent(talk: Sequence[UserTurn | ToolCallTurn]) -> Sequence[UserTurn | ToolCallTurn]:
     """The talk without the beginning of a long one; where it begins moves only every so many turns."""
-    turns = [at for at, step in enumerate(talk) if isinstance(step, Said)]
+    turns = [at for at, step in enumerate(talk) if isinstance(step, UserTurn)]
     start = len(turns) // _TURNS * _TURNS - _TURNS
     return talk[turns[start] :] if start > 0 else talk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Among(Only):
+class NameFilter(ToolFilter):
     """Only tools that the framework has, under these names."""
 
     naming: Naming

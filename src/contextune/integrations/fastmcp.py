@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from contextune.embed import Embedder
 from contextune.errors import MissingExtraError
-from contextune.integrations._finder import Finder, Naming, plain_name
-from contextune.integrations._hints import annotations
+from contextune.integrations._finder import Naming, ToolFinder, plain_name
+from contextune.integrations._tool_schemas import annotations
 from contextune.tools import ToolRetriever
 from contextune.types import Tool
 
@@ -53,7 +53,7 @@ class ContextuneSearchTransform(BM25SearchTransform):
             call_tool_name=call_tool_name,
             search_result_serializer=search_result_serializer,
         )
-        self._finder = Finder(retriever, naming=naming, embedder=embedder)
+        self._finder = ToolFinder(retriever, naming=naming, embedder=embedder)
 
     async def _search(self, tools: Sequence[ServerTool], query: str) -> Sequence[ServerTool]:
         offered = [as_tool(tool) for tool in tools]

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from contextune.errors import MissingExtraError
-from contextune.pipeline import Tuner
 from contextune.tools import ToolRetriever
-from contextune.tools.text import tool_text
-from contextune.types import Coordinates, Hit, Item, Request, Tool, Turn
+from contextune.tools.tool_text import tool_text
+from contextune.tuner import Tuner
+from contextune.types import Coordinates, ItemHit, Request, Tool, ToolHit, Turn
 
 try:
     from langchain_core.documents import Document
@@ -72,15 +72,15 @@ class ContextDocuments(BaseRetriever):
         return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=run_manager, **moment)
 
 
-def _tool_document(hit: Hit[Tool]) -> Document:
-    tool = hit.thing
+def _tool_document(hit: ToolHit) -> Document:
+    tool = hit.tool
     return Document(
         tool_text(tool), id=tool.id, metadata={"name": tool.name, "app": tool.app, "score": hit.score}
     )
 
 
-def _item_document(hit: Hit[Item]) -> Document:
-    item = hit.thing
+def _item_document(hit: ItemHit) -> Document:
+    item = hit.item
     metadata = {"app": item.app, "title": item.title, "score": hit.score}
     if item.time:
         metadata["time"] = item.time.isoformat()

@@ -6,8 +6,8 @@ from typing import Any
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidRequestError, MissingExtraError
-from contextune.integrations._finder import Called, Finder, Naming, Said, plain_name
-from contextune.integrations._places import Places
+from contextune.integrations._finder import Naming, ToolCallTurn, ToolFinder, UserTurn, plain_name
+from contextune.integrations._stable_order import StableOrder
 from contextune.tools import ToolRetriever
 
 try:
@@ -20,7 +20,7 @@ except ModuleNotFoundError as error:
     raise MissingExtraError("the LangChain agents' hook", "langchain") from error
 
 
-class ToolsForPrompt(AgentMiddleware[Any, Any]):
+class ToolSelectionMiddleware(AgentMiddleware[Any, Any]):
     """For `create_agent(…, middleware=[…])`: few tools, in an order that is stable from turn to turn."""
 
     def __init__(
@@ -35,8 +35,8 @@ class ToolsForPrompt(AgentMiddleware[Any, Any]):
     ) -> None:
         """Without a retriever the agent's tools are indexed; `keep` bounds how many are offered in all."""
         super().__init__()
-        Places(k, keep, always)  # so that what does not go together is refused before any run
-        self._finder = Finder(retriever, naming=naming, embedder=embedder)
+        StableOrder(k, keep, always)  # so that what does not go together is refused before any run
+        self._finder = ToolFinder(retriever, naming=naming, embedder=embedder)
         self._k, self._keep, self._always = k, keep, always
 
     def wrap_model_call(
@@ -58,19 +58,19 @@ class ToolsForPrompt(AgentMiddleware[Any, Any]):
         if missing := [name for name in self._always if name not in tools]:
             raise InvalidRequestError(f"there is no tool {missing[0]!r} to offer always")
         talk = [*_talk(request.messages)]
-        if len(tools) <= self._k or not any(isinstance(step, Said) for step in talk):
+        if len(tools) <= self._k or not any(isinstance(step, UserTurn) for step in talk):
             return request  # nothing to choose, or nothing to go by
         offered = [as_tool(tool) for tool in tools.values()]
-        places = Places(self._k, self._keep, self._always)
+        places = StableOrder(self._k, self._keep, self._always)
         names = self._finder.for_talk(offered, talk, places, self._k)
         # tools that the provider runs are dicts, and none of our business
         others = [tool for tool in request.tools if not isinstance(tool, BaseTool)]
         return request.override(tools=[*others, *(tools[name] for name in names)])
 
 
-def _talk(messages: Iterable[object]) -> Iterator[Said | Called]:
+def _talk(messages: Iterable[object]) -> Iterator[UserTurn | ToolCallTurn]:
     for message in messages:
         if isinstance(message, HumanMessage) and (text := message.text.strip()):
-            yield Said(text)
+            yield UserTurn(text)
         elif isinstance(message, AIMessage):
-            yield from (Called(call["name"]) for call in message.tool_calls)
+            yield from (ToolCallTurn(call["name"]) for call in message.tool_calls)

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError, MissingExtraError
-from contextune.integrations._finder import Finder, Naming, plain_name
+from contextune.integrations._finder import Naming, ToolFinder, plain_name
 from contextune.tools import ToolRetriever
 
 try:
@@ -41,7 +41,7 @@ def tool_lookup(
         if (other := ids.setdefault(tool.name, key)) != key:
             raise InvalidDataError(f"{other!r} and {key!r} are both called {tool.name!r}: rename one")
     offered = [as_tool(tool) for tool in tools.values()]
-    finder = Finder(retriever, naming=naming, embedder=embedder)
+    finder = ToolFinder(retriever, naming=naming, embedder=embedder)
 
     # its name and its docstring are what the model reads
     def retrieve_tools(query: str) -> list[str]:

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from contextune.embed import Embedder
 from contextune.errors import MissingExtraError
-from contextune.integrations._finder import Among, Naming, plain_name
-from contextune.pipeline import Tuner
-from contextune.tools import Only, ToolRetriever
-from contextune.tools.text import tool_text
+from contextune.integrations._finder import NameFilter, Naming, plain_name
+from contextune.tools import ToolFilter, ToolRetriever
+from contextune.tools.tool_text import tool_text
+from contextune.tuner import Tuner
 from contextune.types import Coordinates, Request, Tool
 
 try:
@@ -48,7 +48,12 @@ class ToolNodes(_Nodes):
     """Nodes of the tools that can serve a request, best first; the id of one is that of its tool."""
 
     def __init__(
-        self, tools: ToolRetriever, k: int = 10, *, only: Only | None = None, naming: Naming = plain_name
+        self,
+        tools: ToolRetriever,
+        k: int = 10,
+        *,
+        only: ToolFilter | None = None,
+        naming: Naming = plain_name,
     ) -> None:
         """`naming` says what stands as `name` in a node's metadata."""
         super().__init__()
@@ -58,9 +63,9 @@ class ToolNodes(_Nodes):
         return [
             NodeWithScore(
                 node=TextNode(
-                    id_=hit.thing.id,
-                    text=tool_text(hit.thing),
-                    metadata={"name": self._naming(hit.thing), "app": hit.thing.app},
+                    id_=hit.tool.id,
+                    text=tool_text(hit.tool),
+                    metadata={"name": self._naming(hit.tool), "app": hit.tool.app},
                 ),
                 score=hit.score,
             )
@@ -89,7 +94,7 @@ class ContextNodes(_Nodes):
         hits = self._tuner.context(Request(text, self._user, place=self._place, **moment), self._k)
         nodes: list[NodeWithScore] = []
         for hit in hits:
-            item = hit.thing
+            item = hit.item
             metadata = {"app": item.app, "title": item.title}
             if item.time:
                 metadata["time"] = item.time.isoformat()
@@ -112,6 +117,6 @@ def tool_retriever(
     """
     among = None
     if retriever:
-        among = Among(naming=naming, names=frozenset(tool.metadata.get_name() for tool in tools))
+        among = NameFilter(naming=naming, names=frozenset(tool.metadata.get_name() for tool in tools))
     nodes = ToolNodes(retriever or ToolRetriever(map(as_tool, tools), embedder), k, only=among, naming=naming)
     return ObjectRetriever(nodes, SimpleToolNodeMapping(tools))

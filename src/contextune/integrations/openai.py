@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from contextune.errors import InvalidRequestError
-from contextune.integrations import _wire
+from contextune.integrations import _tool_schemas
 from contextune.integrations._finder import search_each
-from contextune.integrations._wire import called
-from contextune.tools import Catalog, Only, ToolRetriever
+from contextune.integrations._tool_schemas import called
+from contextune.tools import Catalog, ToolFilter, ToolRetriever
 from contextune.types import Tool
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ __all__ = ["called", "chat_tool_params", "is_search", "search_output", "search_t
 def tool_params(tools: Iterable[Tool], *, defer: bool = False) -> "list[FunctionToolParam]":
     """`tools=` of a request to the Responses API; deferred ones need a search tool beside them."""
     params: list[FunctionToolParam] = []
-    for name, tool in _wire.named_apart(tools).items():
+    for name, tool in _tool_schemas.named_apart(tools).items():
         param: FunctionToolParam = {
             "type": "function",
             "name": name,
             "description": tool.description or tool.title,
-            "parameters": _wire.object_schema(tool),
+            "parameters": _tool_schemas.object_schema(tool),
             "strict": False,  # strict wants schemas of one shape, which tools from elsewhere do not have
         }
         params.append({**param, "defer_loading": True} if defer else param)
@@ -49,10 +49,10 @@ def chat_tool_params(tools: Iterable[Tool]) -> "list[ChatCompletionFunctionToolP
             "function": {
                 "name": name,
                 "description": tool.description or tool.title,
-                "parameters": _wire.object_schema(tool),
+                "parameters": _tool_schemas.object_schema(tool),
             },
         }
-        for name, tool in _wire.named_apart(tools).items()
+        for name, tool in _tool_schemas.named_apart(tools).items()
     ]
 
 
@@ -63,12 +63,12 @@ def search_tools(tools: Iterable[Tool], always: Collection[str] = ()) -> "list[T
     turn, so the prompt cache holds.
     """
     catalog = tools if isinstance(tools, Catalog) else Catalog(tools)
-    _wire.named_apart(catalog)
+    _tool_schemas.named_apart(catalog)
     search: ToolSearchToolParam = {
         "type": "tool_search",
         "execution": "client",
-        "description": _wire.SEARCH_DESCRIPTION,
-        "parameters": _wire.search_schema(),
+        "description": _tool_schemas.SEARCH_DESCRIPTION,
+        "parameters": _tool_schemas.search_schema(),
     }
     return [search, *tool_params(catalog.tool(name) for name in always)]
 
@@ -76,7 +76,8 @@ def search_tools(tools: Iterable[Tool], always: Collection[str] = ()) -> "list[T
 def is_search(item: object) -> bool:
     """Whether an item of the model's output asks this side to search."""
     return (
-        _wire.field_of(item, "type") == "tool_search_call" and _wire.field_of(item, "execution") == "client"
+        _tool_schemas.field_of(item, "type") == "tool_search_call"
+        and _tool_schemas.field_of(item, "execution") == "client"
     )
 
 
@@ -86,7 +87,7 @@ def search_output(
     k: int = 5,
     *,
     always: Collection[str] = (),
-    only: Only | None = None,
+    only: ToolFilter | None = None,
 ) -> "ResponseToolSearchOutputItemParamParam":
     """What to answer a search call with, in the next request's `input`: the tools found, which loads them.
 
@@ -94,14 +95,14 @@ def search_output(
     """
     if not is_search(item):
         raise InvalidRequestError(
-            f"{_wire.field_of(item, 'type')!r} is no search call to answer: ask is_search first"
+            f"{_tool_schemas.field_of(item, 'type')!r} is no search call to answer: ask is_search first"
         )
-    texts = _wire.queries(_wire.field_of(item, "arguments"))
+    texts = _tool_schemas.queries(_tool_schemas.field_of(item, "arguments"))
     found = search_each(retriever, texts, k, only=only, beside=always)
     return {
         "type": "tool_search_output",
         "execution": "client",
-        "call_id": cast("str | None", _wire.field_of(item, "call_id")),
+        "call_id": cast("str | None", _tool_schemas.field_of(item, "call_id")),
         "status": "completed",
         "tools": tool_params(found, defer=True),
     }

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidRequestError, MissingExtraError
-from contextune.integrations._finder import Called, Finder, Naming, Said, plain_name
-from contextune.integrations._hints import annotations
-from contextune.integrations._places import Places
+from contextune.integrations._finder import Naming, ToolCallTurn, ToolFinder, UserTurn, plain_name
+from contextune.integrations._stable_order import StableOrder
+from contextune.integrations._tool_schemas import annotations
 from contextune.tools import ToolRetriever
 from contextune.types import Tool
 
@@ -43,7 +43,7 @@ class SearchStrategy:
         embedder: Embedder | None = None,
     ) -> None:
         """Without a retriever the agent's tools are indexed; `naming` says what it calls a retriever's."""
-        self._finder = Finder(retriever, naming=naming, embedder=embedder)
+        self._finder = ToolFinder(retriever, naming=naming, embedder=embedder)
         self._k = k
 
     async def __call__(
@@ -58,7 +58,7 @@ class SearchStrategy:
 
 
 @dataclass
-class ToolsForPrompt(WrapperToolset[AgentDepsT]):
+class PrepareTools(WrapperToolset[AgentDepsT]):
     """A toolset of which a run sees only the tools that its prompt, and the talk before it, call for.
 
     They come in an order that is stable from turn to turn. Wrap all tools to choose among in one of
@@ -79,13 +79,13 @@ class ToolsForPrompt(WrapperToolset[AgentDepsT]):
     naming: Naming = plain_name
     """What the tools of the retriever are called here."""
     embedder: Embedder | None = None
-    finder: Finder = field(default=cast("Finder", None), repr=False, compare=False)
+    finder: ToolFinder = field(default=cast("ToolFinder", None), repr=False, compare=False)
     """Made of the above; a field, so that copies made for a run share what was indexed."""
 
     def __post_init__(self) -> None:
         """Check what was given, before any run."""
-        Places(self.k, self.keep, self.always)
-        self.finder = self.finder or Finder(self.retriever, naming=self.naming, embedder=self.embedder)
+        StableOrder(self.k, self.keep, self.always)
+        self.finder = self.finder or ToolFinder(self.retriever, naming=self.naming, embedder=self.embedder)
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         """The tools for this run, in their places."""
@@ -94,9 +94,9 @@ class ToolsForPrompt(WrapperToolset[AgentDepsT]):
             raise InvalidRequestError(f"there is no tool {missing[0]!r} to offer always")
         open_ = [as_tool(tool.tool_def) for tool in tools.values() if not tool.tool_def.defer_loading]
         talk = [*_talk(ctx.messages)]
-        if len(open_) <= self.k or not any(isinstance(step, Said) for step in talk):
+        if len(open_) <= self.k or not any(isinstance(step, UserTurn) for step in talk):
             return tools  # nothing to choose, or nothing to go by
-        places = Places(self.k, self.keep, self.always)
+        places = StableOrder(self.k, self.keep, self.always)
         names = await to_thread.run_sync(self.finder.for_talk, open_, talk, places, self.k)
         shown = {name: tools[name] for name in names}
         rest = {name: tool for name, tool in tools.items() if name not in shown}
@@ -108,13 +108,13 @@ class ToolsForPrompt(WrapperToolset[AgentDepsT]):
         }
 
 
-def _talk(messages: Sequence[ModelMessage]) -> Iterator[Said | Called]:
+def _talk(messages: Sequence[ModelMessage]) -> Iterator[UserTurn | ToolCallTurn]:
     for message in messages:
         for part in message.parts:
             if isinstance(part, UserPromptPart) and (text := _text(part.content)):
-                yield Said(text)
+                yield UserTurn(text)
             elif isinstance(part, ToolCallPart):
-                yield Called(part.tool_name)
+                yield ToolCallTurn(part.tool_name)
 
 
 def _text(content: object) -> str:

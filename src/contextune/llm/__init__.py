@@ -1,12 +1,20 @@
 """Language models: one small protocol, a server anywhere, or a small model in this process."""
 
 from contextune.llm.cache import CachedChat
-from contextune.llm.chat import Chat, Draft, Message, Reply, Sampling
-from contextune.llm.configured import configured_chat, required_chat
-from contextune.llm.endpoint import EndpointChat
+from contextune.llm.chat import Chat, ChatReply, Draft, Message, Sampling
+from contextune.llm.from_env import configured_chat, required_chat
 from contextune.llm.local import LocalChat
+from contextune.llm.openai import EndpointChat
 
 __all__ = [
-    "CachedChat", "Chat", "Draft", "EndpointChat", "LocalChat", "Message", "Reply", "Sampling",
-    "configured_chat", "required_chat",
+    "CachedChat",
+    "Chat",
+    "ChatReply",
+    "Draft",
+    "EndpointChat",
+    "LocalChat",
+    "Message",
+    "Sampling",
+    "configured_chat",
+    "required_chat",
 ]  # fmt: skip

@@ -47,7 +47,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ChatReply:
     """The drafts of an answer, and what they took in tokens, as far as the model says."""
 
     drafts: tuple[Draft, ...]
@@ -75,7 +75,7 @@ class Chat(Protocol):
         sampling: Sampling = Sampling(),  # noqa: B008  # frozen
         *,
         schema: Mapping[str, Any] | None = None,
-    ) -> Reply:
+    ) -> ChatReply:
         """Answer the last message; with a JSON Schema, every draft is JSON that fits it."""
         ...
 

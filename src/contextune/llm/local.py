@@ -10,14 +10,14 @@ from typing import Literal
 import numpy as np
 
 from contextune.errors import LanguageModelError
-from contextune.llm.chat import Draft, Message, Reply, Sampling, sendable
-from contextune.llm.fit import Fit, Schema
-from contextune.llm.smollm2.draw import draw
-from contextune.llm.smollm2.engine import Engine, Reading, Scores
-from contextune.llm.smollm2.files import cache_folder
-from contextune.llm.smollm2.guide import Guide, Guides
-from contextune.llm.smollm2.prepare import fingerprint, prepared
-from contextune.llm.smollm2.tokens import Tokens
+from contextune.llm.chat import ChatReply, Draft, Message, Sampling, sendable
+from contextune.llm.smollm2.build import fingerprint, prepared
+from contextune.llm.smollm2.constrained import Grammar, Grammars
+from contextune.llm.smollm2.engine import DecoderEngine, DecoderState, Scores
+from contextune.llm.smollm2.sampling import draw
+from contextune.llm.smollm2.tokenizer import ChatTokenizer
+from contextune.llm.smollm2.weights import cache_folder
+from contextune.llm.structured import Schema, SchemaCheck
 from contextune.types import Progress
 
 Task = Literal["queries", "plans"]
@@ -54,14 +54,14 @@ class LocalChat:
             adapter = _shipped(adapter)
         place = prepared(folder or cache_folder(), adapter, progress)
         try:
-            self._engine = Engine(place, threads=threads)
-            self._tokens = Tokens(place)
+            self._engine = DecoderEngine(place, threads=threads)
+            self._tokens = ChatTokenizer(place)
         except Exception as error:  # each library raises kinds of its own for a broken file
             raise LanguageModelError(
                 f"no usable model in {str(place)!r}: {error}; delete the folder, and it is made again"
             ) from error
         self.name = f"local#SmolLM2-135M-Instruct@{fingerprint(adapter)}"
-        self._guides: Guides | None = None
+        self._guides: Grammars | None = None
         self._known: OrderedDict[tuple[int, ...], Scores] = OrderedDict()
         self._lock = Lock()
 
@@ -71,7 +71,7 @@ class LocalChat:
         sampling: Sampling = Sampling(),  # noqa: B008  # frozen
         *,
         schema: Schema | None = None,
-    ) -> Reply:
+    ) -> ChatReply:
         """Answer the last message; with a schema, the model can write nothing that breaks it."""
         instructions, talk = self._tokens.conversation(sendable(messages))
         read = len(instructions) + len(talk)
@@ -80,16 +80,16 @@ class LocalChat:
                 f"{read} tokens to read and {sampling.most} to write are more than the local model holds, "
                 f"which is {self._engine.context}: say less, or lower `most`"
             )
-        fit = Fit(schema) if schema is not None else None
+        fit = SchemaCheck(schema) if schema is not None else None
         with self._lock:
             guide = self._guide(schema) if schema is not None else None
-            reading = Reading(self._engine, rows=1, room=read + sampling.most)
+            reading = DecoderState(self._engine, rows=1, room=read + sampling.most)
             self._instruct(reading, instructions)
             drafts, written = self._write(reading, reading.go_on([talk]), sampling, guide)
-        reply = Reply(drafts, read, written)
+        reply = ChatReply(drafts, read, written)
         return fit.fitting(reply, self.name) if fit else reply
 
-    def _instruct(self, reading: Reading, instructions: tuple[int, ...]) -> None:
+    def _instruct(self, reading: DecoderState, instructions: tuple[int, ...]) -> None:
         """Read instructions, or recall them; always by themselves, so that both round in the same way."""
         known = self._known.get(instructions)
         if known is None:
@@ -102,10 +102,10 @@ class LocalChat:
             reading.put(known)
 
     def _write(
-        self, reading: Reading, scores: Scores, sampling: Sampling, guide: Guide | None
+        self, reading: DecoderState, scores: Scores, sampling: Sampling, guide: Grammar | None
     ) -> tuple[tuple[Draft, ...], int]:
         different = sampling.drafts if sampling.temperature > 0 else 1
-        pens = [_Pen(sampling, place, guide.copy() if guide else None) for place in range(different)]
+        pens = [_DraftWriter(sampling, place, guide.copy() if guide else None) for place in range(different)]
         if different > 1:
             reading, scores = reading.rows([0] * different), scores.repeat(different, axis=0)
         writing = pens
@@ -122,12 +122,12 @@ class LocalChat:
         drafts = [Draft(self._text(pen), pen.whole) for pen in pens]
         return tuple(drafts * (sampling.drafts // different)), sum(len(pen.tokens) for pen in pens)
 
-    def _text(self, pen: "_Pen") -> str:
+    def _text(self, pen: "_DraftWriter") -> str:
         text = self._tokens.text(pen.tokens)
         return text if pen.whole else text.rstrip("\ufffd")  # half a character, where it was cut off
 
-    def _guide(self, schema: Schema) -> Guide:
-        self._guides = self._guides or Guides(self._tokens)
+    def _guide(self, schema: Schema) -> Grammar:
+        self._guides = self._guides or Grammars(self._tokens)
         return self._guides.guide(schema)
 
 
@@ -137,10 +137,10 @@ def _shipped(task: Task) -> Path:
     return ADAPTERS[task]
 
 
-class _Pen:
+class _DraftWriter:
     """Writes one draft."""
 
-    def __init__(self, sampling: Sampling, place: int, guide: Guide | None) -> None:
+    def __init__(self, sampling: Sampling, place: int, guide: Grammar | None) -> None:
         self._sampling = sampling
         self._chance = np.random.default_rng([sampling.seed, place])
         self._guide = guide

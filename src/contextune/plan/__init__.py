@@ -1,38 +1,38 @@
 """From context and tools to a checked API call."""
 
-from contextune.plan.base import Planner
-from contextune.plan.execute import Course, Executor, Outcome, prompt
-from contextune.plan.llm import LanguagePlanner
-from contextune.plan.match import Expected, Verdict, judge
-from contextune.plan.pointer import PointerPlanner
-from contextune.plan.runners import FunctionRunner, McpRunner, Result, Runner
+from contextune.plan.execution.executor import CallOutcome, Executor, StepsOutcome, confirmation_prompt
+from contextune.plan.execution.runners import FunctionRunner, McpRunner, Runner, RunnerResult
+from contextune.plan.judge import ExpectedCall, PlanVerdict, judge
+from contextune.plan.language_model.planner import LanguagePlanner
+from contextune.plan.multi_step.steps import Pointer, Steps, check_steps
+from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.planner import PointerPlanner
+from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
+from contextune.plan.protocol import Planner
 from contextune.plan.schema import check, faults, parameters
-from contextune.plan.scorer import ArgumentScorer, default_scorer
-from contextune.plan.situation import Situation
-from contextune.plan.steps import Pointer, Steps, check_steps
 
 __all__ = [
     "ArgumentScorer",
-    "Course",
+    "CallOutcome",
     "Executor",
-    "Expected",
+    "ExpectedCall",
     "FunctionRunner",
     "LanguagePlanner",
     "McpRunner",
-    "Outcome",
+    "PlanVerdict",
     "Planner",
+    "PlanningInput",
     "Pointer",
     "PointerPlanner",
-    "Result",
     "Runner",
-    "Situation",
+    "RunnerResult",
     "Steps",
-    "Verdict",
+    "StepsOutcome",
     "check",
     "check_steps",
+    "confirmation_prompt",
     "default_scorer",
     "faults",
     "judge",
     "parameters",
-    "prompt",
 ]

@@ -7,9 +7,9 @@ from datetime import date, datetime
 from functools import cache, lru_cache
 from typing import Any, Literal, cast
 
-from contextune.checking import checker
+from contextune._internal.json_schema import checker
 from contextune.errors import PlanError
-from contextune.search.words import identifier_words, words
+from contextune.search.tokenize import identifier_words, tokenize
 from contextune.types import Plan, Tool
 
 Kind = Literal[
@@ -68,10 +68,10 @@ class Parameter:
 
 def parameters(tool: Tool) -> tuple[Parameter, ...]:
     """What the tool takes, in the order of its schema."""
-    return _parameters(_Key(tool))
+    return _parameters(_SchemaKey(tool))
 
 
-class _Key:
+class _SchemaKey:
     """A tool by identity of the object: its schema cannot be hashed, and reading it again costs."""
 
     def __init__(self, tool: Tool) -> None:
@@ -81,11 +81,11 @@ class _Key:
         return id(self.tool)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.tool is self.tool
+        return isinstance(other, _SchemaKey) and other.tool is self.tool
 
 
 @lru_cache(maxsize=4096)
-def _parameters(key: _Key) -> tuple[Parameter, ...]:
+def _parameters(key: _SchemaKey) -> tuple[Parameter, ...]:
     root = key.tool.parameters
     properties = cast("Mapping[str, Any]", root.get("properties") or {})
     required = frozenset(cast("list[str]", root.get("required") or ()))
@@ -104,7 +104,7 @@ def _parameter(name: str, schema: Mapping[str, Any], required: bool, *, marked: 
         required,
         schema,
         tuple(identifier_words(name)),
-        tuple(words(str(schema.get("description") or ""))),
+        tuple(tokenize(str(schema.get("description") or ""))),
         choices,
         schema.get("default"),
     )
@@ -151,8 +151,8 @@ def _plain(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Mapping[str,
 
 def faults(plan: Plan, tool: Tool) -> list[str]:
     """What is wrong with a plan as a call of this tool; what is still to be asked for is not wrong."""
-    if plan.api != tool.name:
-        return [f"the plan calls {plan.api!r}, the tool is {tool.name!r}"]
+    if plan.name != tool.name:
+        return [f"the plan calls {plan.name!r}, the tool is {tool.name!r}"]
     known = cast("Mapping[str, Any]", tool.parameters.get("properties") or {})
     found = [f"{name!r} is no argument of {tool.name}" for name in plan.arguments if name not in known]
     open_names = {one.argument for one in plan.missing}

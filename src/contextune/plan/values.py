@@ -11,9 +11,9 @@ from datetime import date, datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import Any, cast
 
+from contextune.context.signals.people import synonyms
 from contextune.plan.schema import Parameter
-from contextune.search import words
-from contextune.signals.people import synonyms
+from contextune.search import tokenize
 from contextune.types import Contact, local_time
 
 _ONE_TO_TWELVE = (
@@ -60,7 +60,7 @@ _EDGES = " \t\n.,;:!?…'\"“”‘’«»()[]"
 _IDLE = frozenset(["the", "and", "of", "at", "my", "s", "in", "law", "for", "a", "from", "to", "who"])
 
 
-class People:
+class ContactLookup:
     """Whom the user knows: one person may go by name, address and number."""
 
     def __init__(self, contacts: Iterable[Contact]) -> None:
@@ -91,11 +91,11 @@ class People:
 
     @cached_property
     def _names(self) -> list[frozenset[str]]:
-        return [frozenset(words(contact.name)) for contact in self.contacts]
+        return [frozenset(tokenize(contact.name)) for contact in self.contacts]
 
     @cached_property
     def _relations(self) -> list[frozenset[str]]:
-        return [frozenset(words(contact.relation or "")) - _IDLE for contact in self.contacts]
+        return [frozenset(tokenize(contact.relation or "")) - _IDLE for contact in self.contacts]
 
     def named(self, said: Sequence[str]) -> list[int]:
         """For each contact, how many words of the name are said."""
@@ -113,19 +113,19 @@ class People:
         """Those who are meant by a name, an address, a number or a relation, the best match first."""
         if (known := self.of(said)) is not None:
             return [known]
-        spoken = words(said)
+        spoken = tokenize(said)
         scores = [2 * a + b for a, b in zip(self.named(spoken), self.related(spoken), strict=True)]
         order = sorted(range(len(scores)), key=lambda number: -scores[number])
         return [self.contacts[number] for number in order if scores[number]]
 
 
-NOBODY = People(())
+NOBODY = ContactLookup(())
 
 
 @lru_cache(maxsize=64)
-def people_of(contacts: tuple[Contact, ...]) -> People:
+def people_of(contacts: tuple[Contact, ...]) -> ContactLookup:
     """Whom a user knows; remembered, since it is the same for one request after the other."""
-    return People(contacts)
+    return ContactLookup(contacts)
 
 
 def text_form(value: str) -> str:
@@ -134,7 +134,7 @@ def text_form(value: str) -> str:
     return " ".join(folded.split()).strip(_EDGES)
 
 
-def normal(value: Any, parameter: Parameter | None = None, people: People = NOBODY) -> object:
+def normal(value: Any, parameter: Parameter | None = None, people: ContactLookup = NOBODY) -> object:
     """What two values have in common that mean the same; None where the value is not of the type."""
     kind = parameter.kind if parameter else None
     if kind == "list" or isinstance(value, list | tuple):

@@ -1,7 +1,7 @@
 """A gradient-boosted ranker over a named feature table: one machine for context, tools and arguments."""
 
-from contextune.rank.fusion import FusionWeights
-from contextune.rank.logistic import Logistic
-from contextune.rank.ranker import Group, Ranker, Settings
+from contextune.rank.fusion_weights import FusionWeights
+from contextune.rank.lambdamart import CandidateGroup, Ranker, RankerSettings
+from contextune.rank.logistic import LogisticRegression
 
-__all__ = ["FusionWeights", "Group", "Logistic", "Ranker", "Settings"]
+__all__ = ["CandidateGroup", "FusionWeights", "LogisticRegression", "Ranker", "RankerSettings"]

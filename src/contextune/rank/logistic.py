@@ -12,14 +12,14 @@ from contextune.errors import RankerError
 Floats = NDArray[np.float64]
 
 
-def chance(logits: NDArray[Any]) -> NDArray[Any]:
+def sigmoid(logits: NDArray[Any]) -> NDArray[Any]:
     """The logistic function, without overflow."""
     small = np.exp(-np.abs(logits))
     return np.where(logits >= 0, 1, small) / (1 + small)
 
 
 @dataclass(frozen=True, eq=False)
-class Logistic:
+class LogisticRegression:
     """Weights for named inputs, each brought to mean zero and spread one; a missing one counts as mean."""
 
     names: tuple[str, ...]
@@ -31,7 +31,7 @@ class Logistic:
     @classmethod
     def fit(
         cls, rows: NDArray[Any], labels: NDArray[np.bool_], names: Sequence[str], *, ridge: float = 1e-3
-    ) -> "Logistic":
+    ) -> "LogisticRegression":
         """From rows of inputs and whether each is a yes; yes and no weigh the same in all."""
         from scipy import optimize  # slow to import, and only training needs it
 
@@ -47,7 +47,7 @@ class Logistic:
         def loss(flat: Floats) -> tuple[float, Floats]:
             logits = inputs @ flat[:-1] + flat[-1]
             value = float(np.sum(weight * (np.logaddexp(0, logits) - labels * logits)))
-            error: Floats = weight * (chance(logits) - labels)
+            error: Floats = weight * (sigmoid(logits) - labels)
             slope = np.append(inputs.T @ error + ridge * flat[:-1], error.sum())
             return value + ridge / 2 * float(np.sum(flat[:-1] ** 2)), slope
 
@@ -59,7 +59,7 @@ class Logistic:
     def probability(self, rows: NDArray[Any]) -> Floats:
         """Of yes, for each row."""
         inputs = np.nan_to_num((rows.astype(np.float64) - self.mean) / self.spread)
-        return chance(inputs @ self.weights + self.constant)
+        return sigmoid(inputs @ self.weights + self.constant)
 
     def to_json(self) -> dict[str, Any]:
         """To be written down; six digits are plenty."""
@@ -68,7 +68,7 @@ class Logistic:
         return {"names": list(self.names), **rounded, "constant": self.constant}
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any], names: Sequence[str]) -> "Logistic":
+    def from_json(cls, found: Mapping[str, Any], names: Sequence[str]) -> "LogisticRegression":
         """What was written down; refused unless it was made for exactly these inputs."""
         if tuple(found["names"]) != tuple(names):
             raise RankerError("the model was made for other inputs than this version's: train it again")

@@ -3,7 +3,7 @@
 from contextune.search.bm25 import LexicalIndex, Method, solve_k1
 from contextune.search.dense import similarities, top
 from contextune.search.fusion import interleave, rank_by_score, reciprocal_rank_fusion
-from contextune.search.words import identifier_words, words
+from contextune.search.tokenize import identifier_words, tokenize
 
 __all__ = [
     "LexicalIndex",
@@ -14,6 +14,6 @@ __all__ = [
     "reciprocal_rank_fusion",
     "similarities",
     "solve_k1",
+    "tokenize",
     "top",
-    "words",
 ]

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 
 from contextune.errors import InvalidDataError, StoreError
-from contextune.store.base import Vector
-from contextune.types import Contact, Feedback, Item, Request, Turn, Use, User
+from contextune.store.protocol import Vector
+from contextune.types import Contact, Feedback, Item, Request, Turn, UsageEvent, User
 
 _NO_PLACE = b""
 _SCALARS = (str, int, float)
@@ -145,7 +145,7 @@ def items_from(rows: Sequence[tuple[str, str, str]]) -> list[Item]:
         raise StoreError("items in the store cannot be read: load the user's data again") from error
 
 
-def use_row(key: int, use: Use) -> tuple[int, str, str, str | bytes, str]:
+def use_row(key: int, use: UsageEvent) -> tuple[int, str, str, str | bytes, str]:
     """User key, item, moment, place, time."""
     time = use.time
     if time.tzinfo is None:
@@ -158,11 +158,11 @@ def use_row(key: int, use: Use) -> tuple[int, str, str, str | bytes, str]:
     return key, checked(use.item, "the item id"), moment, place, time.isoformat()
 
 
-def uses_from(rows: Sequence[tuple[str, str, str | bytes]]) -> list[Use]:
+def uses_from(rows: Sequence[tuple[str, str, str | bytes]]) -> list[UsageEvent]:
     """The uses of items, times, places."""
     try:
         return [
-            Use(item, datetime.fromisoformat(time), place if isinstance(place, str) else None)
+            UsageEvent(item, datetime.fromisoformat(time), place if isinstance(place, str) else None)
             for item, time, place in rows
         ]
     except ValueError as error:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from contextune.errors import InvalidDataError, StoreError, UnknownUserError
-from contextune.store import file
-from contextune.store.base import Revision, Vector, text_digest
+from contextune.store import sqlite_file as file
 from contextune.store.database import Database, select_in
-from contextune.store.room import Room
+from contextune.store.protocol import StoreRevision, Vector, text_digest
+from contextune.store.quota import QuotaCounter
 from contextune.store.rows import (
     checked,
     feedback_from,
@@ -24,8 +24,8 @@ from contextune.store.rows import (
     vector_from,
     zone_from,
 )
-from contextune.store.tables import STORE
-from contextune.types import Feedback, Item, Use, User, local_time
+from contextune.store.schema import STORE
+from contextune.types import Feedback, Item, UsageEvent, User, local_time
 
 # An unchanged item is not written again, so that loading the same data twice is no change.
 _PUT_ITEM = """
@@ -61,7 +61,7 @@ class SQLiteStore(Database):
 
     def __init__(self, path: str | Path, *, timeout: float = 30.0) -> None:
         super().__init__(path, STORE, timeout)
-        self._room = Room()
+        self._room = QuotaCounter()
 
     def put_user(self, user: User) -> None:
         """Add the user, or replace what is known of them; their items and uses stay."""
@@ -139,7 +139,7 @@ class SQLiteStore(Database):
                 _count_change(connection, key)
         return deleted
 
-    def put_uses(self, user: str, uses: Iterable[Use], *, most: int | None = None) -> int:
+    def put_uses(self, user: str, uses: Iterable[UsageEvent], *, most: int | None = None) -> int:
         """Record uses; how many are new. One that is there already (same item, time and place) stays one."""
         item = ""
         with self._writing() as connection:
@@ -162,7 +162,7 @@ class SQLiteStore(Database):
                     _count_change(connection, key, "uses_revision")
         return new
 
-    def uses(self, user: str, *, item: str | None = None) -> list[Use]:
+    def uses(self, user: str, *, item: str | None = None) -> list[UsageEvent]:
         """The user's uses in order of time, on their wall clock; of one item, or of all."""
         with self._reading() as connection:
             key = _key(connection, user)
@@ -174,11 +174,11 @@ class SQLiteStore(Database):
         clock = zone_from(zone)
         return sorted(uses_from(rows), key=lambda use: local_time(use.time, clock))
 
-    def revision(self, user: str) -> Revision:
+    def revision(self, user: str) -> StoreRevision:
         """Numbers that grow with every change to the user's data, in whatever process it was made."""
         query = "SELECT revision, uses_revision FROM users WHERE key = ?"
         with self._reading() as connection:
-            return Revision(*connection.execute(query, (_key(connection, user),)).fetchone())
+            return StoreRevision(*connection.execute(query, (_key(connection, user),)).fetchone())
 
     def vectors(self, user: str, model: str, digests: Sequence[bytes]) -> dict[bytes, Vector]:
         """Vectors kept for these text digests under this model; those not kept are left out."""

@@ -1,20 +1,20 @@
 """What an assistant can call."""
 
-from contextune.tools.catalog import Catalog, Loaded, Refused
-from contextune.tools.only import Only
-from contextune.tools.querygen import Queries, QueryGenerator, search_all
+from contextune.tools.catalog import Catalog, LoadedTools, RefusedTool
+from contextune.tools.filter import ToolFilter
+from contextune.tools.querygen.generator import QueryGenerator, ToolQueries, search_all
 from contextune.tools.ranker import ToolRanker, default_tool_ranker
-from contextune.tools.retriever import Found, ToolRetriever
+from contextune.tools.retriever import ToolMatches, ToolRetriever
 from contextune.tools.toolbox import bundled_toolbox, read_toolbox
 
 __all__ = [
     "Catalog",
-    "Found",
-    "Loaded",
-    "Only",
-    "Queries",
+    "LoadedTools",
     "QueryGenerator",
-    "Refused",
+    "RefusedTool",
+    "ToolFilter",
+    "ToolMatches",
+    "ToolQueries",
     "ToolRanker",
     "ToolRetriever",
     "bundled_toolbox",

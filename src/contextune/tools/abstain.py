@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.errors import InvalidRequestError
-from contextune.rank import Logistic
+from contextune.rank import LogisticRegression
 from contextune.tools.features import NAMES, Matrix
-from contextune.tools.wish import Floats
+from contextune.tools.query import Floats
 
 _BEST = (
     "meaning",
@@ -69,8 +69,8 @@ def inputs(matrix: Matrix, scores: Floats) -> Floats:
 class Abstain:
     """What says no."""
 
-    fits: Logistic
-    context: Logistic
+    fits: LogisticRegression
+    context: LogisticRegression
     thresholds: Mapping[str, float]
     """By wanted share of requests that no tool serves and that yet are given one, the least probability."""
 
@@ -103,8 +103,8 @@ class Abstain:
         """What was written down."""
         width = len(found["context"]["names"])
         return cls(
-            Logistic.from_json(found["fits"], INPUTS),
-            Logistic.from_json(found["context"], context_inputs(width)),
+            LogisticRegression.from_json(found["fits"], INPUTS),
+            LogisticRegression.from_json(found["context"], context_inputs(width)),
             found["thresholds"],
         )
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from contextune.search import similarities, top
 from contextune.tools.index import ToolIndex
-from contextune.tools.wish import Wish
+from contextune.tools.query import ToolQuery
 
 NEAR = 48
 """How many are taken by likeness of meaning, and half as many by words."""
@@ -15,7 +15,7 @@ _FEW = 80
 
 
 def candidates(
-    index: ToolIndex, wish: Wish, visible: NDArray[np.bool_] | None = None, *, depth: int = NEAR
+    index: ToolIndex, wish: ToolQuery, visible: NDArray[np.bool_] | None = None, *, depth: int = NEAR
 ) -> NDArray[np.intp]:
     """Their places in the catalogue, in its order."""
     if len(index.catalog) <= _FEW:

@@ -11,7 +11,7 @@ from contextune.types import Tool
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedTool:
     """A tool that could not be taken in, and why."""
 
     name: str
@@ -19,11 +19,11 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedTools:
     """What a file or server gave: the tools, and those that were refused while the rest were taken."""
 
     tools: tuple[Tool, ...]
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedTool, ...] = ()
 
 
 class Catalog(Sequence[Tool]):

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.tools.index import ToolIndex
-from contextune.tools.text import FIELDS
-from contextune.tools.wish import Floats, Past, Wish
+from contextune.tools.query import Floats, PastCalls, ToolQuery
+from contextune.tools.tool_text import FIELDS
 
 Matrix = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -64,19 +64,19 @@ FEATURES: Mapping[str, str] = {
 NAMES: tuple[str, ...] = tuple(FEATURES)
 
 
-def measure(index: ToolIndex, wish: Wish, places: Places) -> Matrix:
+def measure(index: ToolIndex, wish: ToolQuery, places: Places) -> Matrix:
     """A row a candidate, a column a feature, in the order of `NAMES`; NaN where there is nothing to say."""
     if not len(places):
         return np.empty((0, len(NAMES)), np.float32)
-    scene = _Scene(index, wish, places)
+    scene = _ToolScene(index, wish, places)
     columns = {**_said(scene), **_app(scene), **_context(scene), **_past(scene)}
     return np.stack([columns[name] for name in NAMES], axis=1).astype(np.float32)
 
 
-class _Scene:
+class _ToolScene:
     """The candidates of one request."""
 
-    def __init__(self, index: ToolIndex, wish: Wish, places: Places) -> None:
+    def __init__(self, index: ToolIndex, wish: ToolQuery, places: Places) -> None:
         self.index, self.wish, self.places = index, wish, places
         self.said = wish.words
         self.vectors = index.vectors[places]
@@ -106,7 +106,7 @@ class _Scene:
         }
 
 
-def _said(scene: _Scene) -> dict[str, Floats]:
+def _said(scene: _ToolScene) -> dict[str, Floats]:
     index, said = scene.index, scene.said
     spelled = frozenset(said)
     lexical = {name: field.scores_of(said, scene.places) for name, field in index.fields.items()}
@@ -127,7 +127,7 @@ def _said(scene: _Scene) -> dict[str, Floats]:
     }
 
 
-def _app(scene: _Scene) -> dict[str, Floats]:
+def _app(scene: _ToolScene) -> dict[str, Floats]:
     index, spelled = scene.index, frozenset(scene.said)
     own = np.where(scene.same_app, scene.meaning[None], -np.inf)
     best = own.max(1)
@@ -143,7 +143,7 @@ def _app(scene: _Scene) -> dict[str, Floats]:
     }
 
 
-def _context(scene: _Scene) -> dict[str, Floats]:
+def _context(scene: _ToolScene) -> dict[str, Floats]:
     context = scene.wish.context
     if context is None or not len(context.items):
         empty = scene.flat(np.nan)
@@ -161,15 +161,15 @@ def _context(scene: _Scene) -> dict[str, Floats]:
     }
 
 
-def _past(scene: _Scene) -> dict[str, Floats]:
+def _past(scene: _ToolScene) -> dict[str, Floats]:
     past = scene.wish.past
     if past is None or not len(past):
         empty = scene.flat(np.nan)
         return {name: empty for name in FEATURES if name.startswith("past")}
     like = (past.vectors @ scene.wish.vector).astype(np.float64)
     fresh = 0.5 ** (past.age / _MONTH)
-    right = _Tally(scene, past, past.ok)
-    wrong = _Tally(scene, past, ~past.ok)
+    right = _CallCounts(scene, past, past.ok)
+    wrong = _CallCounts(scene, past, ~past.ok)
     nearest = right.highest(like)
     often = right.total(fresh)
     judged = right.total(np.ones(len(past))) + wrong.total(np.ones(len(past)))
@@ -187,10 +187,10 @@ def _past(scene: _Scene) -> dict[str, Floats]:
     }
 
 
-class _Tally:
+class _CallCounts:
     """Sums and maxima over the past of each candidate."""
 
-    def __init__(self, scene: _Scene, past: Past, which: NDArray[np.bool_]) -> None:
+    def __init__(self, scene: _ToolScene, past: PastCalls, which: NDArray[np.bool_]) -> None:
         number = {place: n for n, place in enumerate(scene.numbers)}
         self._of = np.array([number.get(int(place), -1) for place in past.tool], np.int64)
         self._kept = which & (self._of >= 0)

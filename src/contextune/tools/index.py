@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from contextune.embed import Embedder, Matrix
 from contextune.errors import MissingExtraError, StoreError
 from contextune.search import LexicalIndex, identifier_words, similarities, top
-from contextune.search.approximate import ApproximateIndex
+from contextune.search.ann import AnnIndex
 from contextune.store import text_digest
 from contextune.store.database import Database
 from contextune.tools.catalog import Catalog
-from contextune.tools.text import FIELDS, LONGEST_NAME, Span, field_words, tool_text
+from contextune.tools.tool_text import FIELDS, LONGEST_NAME, Span, field_words, tool_text
 from contextune.types import Progress
 
 MANY = 20_000
@@ -25,7 +25,7 @@ _EXAMPLES = 8
 """Of one tool, at most so many: a server that lists hundreds shall not hold up the rest."""
 
 
-class VectorShelf(Protocol):
+class VectorCache(Protocol):
     """Where vectors of tools are kept from one run to the next."""
 
     def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
@@ -37,7 +37,7 @@ class VectorShelf(Protocol):
         ...
 
 
-class MemoryShelf:
+class MemoryVectorCache:
     """A shelf for as long as the program runs; with more than `most` vectors it begins anew."""
 
     def __init__(self, most: int | None = None) -> None:
@@ -77,7 +77,7 @@ class ToolIndex:
     """How many tools each application has."""
     app_words: Sequence[frozenset[str]]
     """Of each application's name."""
-    graph: ApproximateIndex | None = None
+    graph: AnnIndex | None = None
     """Finds the nearest of very many."""
     examples: Matrix | None = None
     """Vectors of the requests that tools say they serve, if any do."""
@@ -90,7 +90,7 @@ class ToolIndex:
         catalog: Catalog,
         embedder: Embedder,
         *,
-        shelf: VectorShelf | None = None,
+        shelf: VectorCache | None = None,
         progress: Progress | None = None,
     ) -> "ToolIndex":
         """Index a catalogue; with a shelf, only tools whose text is new are embedded."""
@@ -157,16 +157,16 @@ class ToolIndex:
         return self.name_words[place][:LONGEST_NAME]
 
 
-def _graph(vectors: Matrix, shelf: VectorShelf | None) -> ApproximateIndex | None:
+def _graph(vectors: Matrix, shelf: VectorCache | None) -> AnnIndex | None:
     """Built once, and kept beside the vectors; without the library for it, all vectors are looked at."""
     file = Path(f"{shelf.path}.graph") if isinstance(shelf, Database) else None
     try:
         if file:
             try:
-                return ApproximateIndex.load(file, vectors)
+                return AnnIndex.load(file, vectors)
             except StoreError:
                 pass  # there is none yet, or it is of other tools
-        graph = ApproximateIndex.build(vectors)
+        graph = AnnIndex.build(vectors)
     except MissingExtraError:
         return None
     if file:
@@ -175,7 +175,7 @@ def _graph(vectors: Matrix, shelf: VectorShelf | None) -> ApproximateIndex | Non
 
 
 def _embedded(
-    texts: Sequence[str], embedder: Embedder, shelf: VectorShelf | None, progress: Progress | None
+    texts: Sequence[str], embedder: Embedder, shelf: VectorCache | None, progress: Progress | None
 ) -> Matrix:
     digests = [text_digest(text) for text in texts]
     kept = shelf.vectors(embedder.name, digests) if shelf else {}

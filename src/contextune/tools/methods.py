@@ -11,8 +11,8 @@ from contextune.search import reciprocal_rank_fusion, similarities, top
 from contextune.tools.candidates import candidates
 from contextune.tools.features import NAMES, Matrix, Places, measure
 from contextune.tools.index import ToolIndex
+from contextune.tools.query import Floats, ToolQuery
 from contextune.tools.ranker import ToolRanker
-from contextune.tools.wish import Floats, Wish
 
 _LIKE, _SAME = 0.7, 0.95
 """Earlier requests less like than the first say nothing by themselves; from the second on, all."""
@@ -21,18 +21,18 @@ _DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class ToolSearch:
     """One request against one catalogue: which tools it may see, and how many are wanted."""
 
     index: ToolIndex
-    wish: Wish
+    wish: ToolQuery
     visible: NDArray[np.bool_]
     depth: int
     ranker: Callable[[], ToolRanker]
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class ToolRanking:
     """Places of tools, best first, with their scores; why each is there; and whether any fits, if known."""
 
     found: Sequence[tuple[int, float]]
@@ -40,10 +40,10 @@ class Ranking:
     fits: float | None = None
 
 
-Method = Callable[[Search], Ranking]
+Method = Callable[[ToolSearch], ToolRanking]
 
 
-def bm25(search: Search) -> Ranking:
+def bm25(search: ToolSearch) -> ToolRanking:
     """Words in common, by BM25T."""
     query, lexical = search.wish.words, search.index.fields["all"]
     scores = lexical.scores(query, visible=search.visible)
@@ -52,31 +52,31 @@ def bm25(search: Search) -> Ranking:
         shared = lexical.matched(query, place)
         return (f"shares the words: {', '.join(shared)}",) if shared else ()
 
-    return Ranking(_best(scores, search), reasons)
+    return ToolRanking(_best(scores, search), reasons)
 
 
-def semantic(search: Search) -> Ranking:
+def semantic(search: ToolSearch) -> ToolRanking:
     """Likeness of meaning to the request, taken with the items it hangs on."""
     scores = similarities(search.wish.in_context, search.index.vectors)
-    return Ranking(_best(scores, search), lambda place: (f"likeness of meaning {scores[place]:.2f}",))
+    return ToolRanking(_best(scores, search), lambda place: (f"likeness of meaning {scores[place]:.2f}",))
 
 
-def hybrid(search: Search) -> Ranking:
+def hybrid(search: ToolSearch) -> ToolRanking:
     """Both of the above, joined by reciprocal rank fusion: what one would plug in today."""
     deep = replace(search, depth=max(search.depth, _DEPTH))
     lexical, meant = bm25(deep), semantic(deep)
     # what shares no word stands in no order but the catalogue's, which says nothing of the request
     shared = [place for place, score in lexical.found if score > 0]
     fused = reciprocal_rank_fusion([shared, [place for place, _ in meant.found]])
-    return Ranking(fused[: search.depth], lambda place: (*lexical.reasons(place), *meant.reasons(place)))
+    return ToolRanking(fused[: search.depth], lambda place: (*lexical.reasons(place), *meant.reasons(place)))
 
 
-def learned(search: Search) -> Ranking:
+def learned(search: ToolSearch) -> ToolRanking:
     """LambdaMART over the features of (request, tool)."""
     index, wish = search.index, search.wish
     places = candidates(index, wish, search.visible, depth=min(search.depth, _DEPTH))
     if not len(places):
-        return Ranking([], lambda _: (), 0.0)
+        return ToolRanking([], lambda _: (), 0.0)
     ranker = search.ranker()
     matrix = measure(index, wish, places)
     plain = ranker.scores.score(matrix)
@@ -95,10 +95,10 @@ def learned(search: Search) -> Ranking:
     def reasons(place: int) -> tuple[str, ...]:
         return explain(number[place]) if place in number else ()
 
-    return Ranking(found[: search.depth], reasons, _fits(search, ranker, places, matrix, plain))
+    return ToolRanking(found[: search.depth], reasons, _fits(search, ranker, places, matrix, plain))
 
 
-def _fits(search: Search, ranker: ToolRanker, places: Places, matrix: Matrix, scores: Floats) -> float:
+def _fits(search: ToolSearch, ranker: ToolRanker, places: Places, matrix: Matrix, scores: Floats) -> float:
     """Whether any fits is learnt from descriptions alone: an example is also like what nothing serves."""
     if search.index.examples is not None:
         described = replace(search.index, examples=None, example_of=None)
@@ -119,7 +119,7 @@ def remembered(matrix: Matrix, scores: Floats) -> Floats:
     return spread * lift.astype(np.float64)
 
 
-def _best(scores: NDArray[np.floating[Any]], search: Search) -> list[tuple[int, float]]:
+def _best(scores: NDArray[np.floating[Any]], search: ToolSearch) -> list[tuple[int, float]]:
     return [(int(place), float(scores[place])) for place in top(scores, search.depth, visible=search.visible)]
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune._internal.assets import asset
 from contextune.errors import RankerError
 from contextune.rank import Ranker
-from contextune.sources import asset
 from contextune.tools.abstain import Abstain
 from contextune.tools.features import NAMES, Matrix
 from contextune.tools.index import ToolIndex
-from contextune.tools.wish import Floats, Wish
+from contextune.tools.query import Floats, ToolQuery
 
 _REASONS = 2
 _TYPICAL = 10
@@ -51,7 +51,7 @@ class ToolRanker:
         return cls(Ranker.load(folder / "tools.json.gz", NAMES), abstain, about)
 
     def explained(
-        self, index: ToolIndex, wish: Wish, places: NDArray[np.intp], matrix: Matrix, scores: Floats
+        self, index: ToolIndex, wish: ToolQuery, places: NDArray[np.intp], matrix: Matrix, scores: Floats
     ) -> Callable[[int], tuple[str, ...]]:
         """What put a candidate, by number, where it is; worked out when it is asked for."""
 
@@ -73,7 +73,7 @@ class ToolRanker:
         return reasons
 
 
-def _said(name: str, index: ToolIndex, wish: Wish, place: int, row: NDArray[np.float32]) -> str | None:
+def _said(name: str, index: ToolIndex, wish: ToolQuery, place: int, row: NDArray[np.float32]) -> str | None:
     """A feature in words, where there is something to tell."""
     value = float(row[NAMES.index(name)])
     tool = index.catalog[place]

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contextune.embed import Embedder, Matrix, RememberingEmbedder, default_embedder
+from contextune.embed import CachedEmbedder, Embedder, Matrix, default_embedder
 from contextune.errors import InvalidRequestError
 from contextune.tools.catalog import Catalog
-from contextune.tools.index import ToolIndex, VectorShelf
-from contextune.tools.methods import DEFAULT, METHODS, Search, learned
-from contextune.tools.only import Only
+from contextune.tools.filter import ToolFilter
+from contextune.tools.index import ToolIndex, VectorCache
+from contextune.tools.methods import DEFAULT, METHODS, ToolSearch, learned
+from contextune.tools.query import PastCalls, QueryContext, ToolQuery
 from contextune.tools.ranker import ToolRanker, default_tool_ranker
-from contextune.tools.wish import Context, Past, Wish
-from contextune.types import Hit, Item, Progress, Reasons, Tool
+from contextune.types import ItemHit, Progress, Reasons, Tool, ToolHit
 
 _KEEPING_NAMES = ("hybrid", "learned")
 """Methods that miss no tool that is named; the others are what they say, to be compared with."""
@@ -22,7 +22,7 @@ _PLAIN_NAMES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ToolMatches:
     """The tools for a request, best first.
 
     `fits` is how probable it is that any tool of the catalogue serves it, `needs_context` that its
@@ -30,7 +30,7 @@ class Found:
     that the ranker was not made for, and by the plain methods.
     """
 
-    hits: tuple[Hit[Tool], ...]
+    hits: tuple[ToolHit, ...]
     fits: float | None = None
     needs_context: float | None = None
 
@@ -45,7 +45,7 @@ class ToolRetriever:
         *,
         method: str = DEFAULT,
         ranker: ToolRanker | None = None,
-        shelf: VectorShelf | None = None,
+        shelf: VectorCache | None = None,
         progress: Progress | None = None,
     ) -> None:
         """`ranker` stands in for the learned one in the package; `shelf` keeps vectors between runs.
@@ -58,7 +58,7 @@ class ToolRetriever:
         self._method = METHODS[method]
         self._named = method in _KEEPING_NAMES
         self._learned = METHODS[method] is learned
-        self.embedder = RememberingEmbedder(embedder or default_embedder())
+        self.embedder = CachedEmbedder(embedder or default_embedder())
         self._ranker = (lambda: ranker) if ranker else default_tool_ranker
         self.index = ToolIndex.build(self.catalog, self.embedder, shelf=shelf, progress=progress)
 
@@ -67,10 +67,10 @@ class ToolRetriever:
         text: str,
         k: int = 10,
         *,
-        context: Context | Sequence[Hit[Item]] = (),
+        context: QueryContext | Sequence[ItemHit] = (),
         always: Sequence[str] = (),
-        only: Only | None = None,
-    ) -> list[Hit[Tool]]:
+        only: ToolFilter | None = None,
+    ) -> list[ToolHit]:
         """The best `k` tools for what is said; `context` are items it hangs on, `always` is offered first."""
         return list(self.find(text, k, context=context, always=always, only=only).hits)
 
@@ -79,12 +79,12 @@ class ToolRetriever:
         text: str,
         k: int = 10,
         *,
-        context: Context | Sequence[Hit[Item]] = (),
-        past: Past | None = None,
+        context: QueryContext | Sequence[ItemHit] = (),
+        past: PastCalls | None = None,
         apps: Mapping[str, float] | None = None,
         always: Sequence[str] = (),
-        only: Only | None = None,
-    ) -> Found:
+        only: ToolFilter | None = None,
+    ) -> ToolMatches:
         """As `search`, and whether any of them fits at all.
 
         `past` are earlier requests and what served them; `apps` how probable each application is, by the
@@ -100,12 +100,14 @@ class ToolRetriever:
             visible = np.fromiter(map(only, self.catalog), bool, len(self.catalog))
         vector = self.embedder.embed([text])[0]
         needed = self._needs_context(vector)
-        wish = Wish(text, vector, self._context(context), past, apps or {}, 1.0 if needed is None else needed)
-        ranking = self._method(Search(self.index, wish, visible, k, self._ranker))
+        wish = ToolQuery(
+            text, vector, self._context(context), past, apps or {}, 1.0 if needed is None else needed
+        )
+        ranking = self._method(ToolSearch(self.index, wish, visible, k, self._ranker))
         named = [place for place in self.index.named(wish.spans) if visible[place]] if self._named else []
         order = _with_named(self.index, [place for place, _ in ranking.found], named, k)
         scores = dict(ranking.found)
-        hits = [Hit(tool, 1.0, ("always offered",)) for tool in offered]
+        hits = [ToolHit(tool, 1.0, ("always offered",)) for tool in offered]
         taken = {tool.id for tool in offered}
         for place in order[:k]:
             tool = self.catalog[place]
@@ -113,8 +115,8 @@ class ToolRetriever:
                 continue
             said = ("the request names it",) if place in named else ()
             why = Reasons(lambda place=place, said=said: _once(*said, *ranking.reasons(place)))
-            hits.append(Hit(tool, scores.get(place, 0.0), why))
-        return Found(tuple(hits), None if needed is None else ranking.fits, needed)
+            hits.append(ToolHit(tool, scores.get(place, 0.0), why))
+        return ToolMatches(tuple(hits), None if needed is None else ranking.fits, needed)
 
     def _needs_context(self, vector: Matrix) -> float | None:
         """Probabilities hold for the embedder they were learnt with, and for no other."""
@@ -122,14 +124,14 @@ class ToolRetriever:
             return None
         return self._ranker().abstain.needs_context(vector)
 
-    def _context(self, context: Context | Sequence[Hit[Item]]) -> Context | None:
-        if isinstance(context, Context):
+    def _context(self, context: QueryContext | Sequence[ItemHit]) -> QueryContext | None:
+        if isinstance(context, QueryContext):
             return context
         if not context:
             return None
-        best = context[: Context.MOST]
-        vectors = self.embedder.embed([hit.thing.text for hit in best])
-        return Context.of([hit.thing for hit in best], [hit.score for hit in best], vectors)
+        best = context[: QueryContext.MOST]
+        vectors = self.embedder.embed([hit.item.text for hit in best])
+        return QueryContext.of([hit.item for hit in best], [hit.score for hit in best], vectors)
 
 
 def _once(*words: str) -> tuple[str, ...]:

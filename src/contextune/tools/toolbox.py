@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from contextune._internal.assets import asset
 from contextune.errors import InvalidDataError
-from contextune.sources import asset
 from contextune.types import Tool
 
 _SCHEMAS: dict[str, dict[str, Any]] = {
@@ -21,11 +21,11 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
-class _Part(BaseModel):
+class _StrictModel(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
-class _Argument(_Part):
+class _Argument(_StrictModel):
     type: Literal["string", "integer", "datetime", "date", "list"] = "string"
     description: str = ""
     required: bool = False
@@ -37,13 +37,13 @@ class _Argument(_Part):
         return {**schema, "x-free-text": True} if self.free_text else schema
 
 
-class _Api(_Part):
+class _Api(_StrictModel):
     api: str = Field(min_length=1)
     description: str
     arguments: dict[str, _Argument]
 
 
-class _App(_Part):
+class _App(_StrictModel):
     app: str = Field(min_length=1)
     apis: list[_Api]
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
-from contextune.types.answer import Answer, Argument, Hit, Missing, Plan, Reasons, Source
-from contextune.types.data import Contact, Item, Use, User
-from contextune.types.moment import (
+from contextune.types.answer import Answer, Argument, ItemHit, Missing, Plan, Reasons, Source, ToolHit
+from contextune.types.data import Contact, Item, UsageEvent, User
+from contextune.types.request import Feedback, Request, Turn
+from contextune.types.time_place import (
     ANYWHERE,
     COMMUTE,
     NAMELESS,
@@ -14,7 +15,6 @@ from contextune.types.moment import (
     parse_place,
     parse_time,
 )
-from contextune.types.request import Feedback, Request, Turn
 from contextune.types.tool import Annotations, Tool
 
 __all__ = [
@@ -27,8 +27,8 @@ __all__ = [
     "Contact",
     "Coordinates",
     "Feedback",
-    "Hit",
     "Item",
+    "ItemHit",
     "Missing",
     "Plan",
     "Progress",
@@ -36,8 +36,9 @@ __all__ = [
     "Request",
     "Source",
     "Tool",
+    "ToolHit",
     "Turn",
-    "Use",
+    "UsageEvent",
     "User",
     "check_coordinates",
     "local_time",

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import Any, cast, overload
 
 from contextune.types.data import Item
 from contextune.types.request import Request
 from contextune.types.tool import Tool
-
-Thing = TypeVar("Thing", covariant=True)
 
 
 class Reasons(Sequence[str]):
@@ -51,10 +49,19 @@ class Reasons(Sequence[str]):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit(Generic[Thing]):
-    """One thing found: how strongly, and why in words."""
+class ItemHit:
+    """An item found for a request, with its score and the reasons in words."""
 
-    thing: Thing
+    item: Item
+    score: float
+    reasons: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolHit:
+    """A tool found for a request, with its score and the reasons in words."""
+
+    tool: Tool
     score: float
     reasons: Sequence[str] = ()
 
@@ -96,12 +103,17 @@ class Missing:
 class Plan:
     """The call to make. With something `missing` it is not to be made before the user has been asked."""
 
-    api: str
+    tool: str
+    """The id of the tool in its catalogue, such as `Mail/reply_to_email`."""
     arguments: Mapping[str, Argument] = field(default_factory=dict[str, Argument], hash=False)
     confidence: float = 1.0
     missing: tuple[Missing, ...] = ()
-    tool: str = ""
-    """The id of the tool in its catalogue, which tells two of one name apart."""
+    name: str = ""
+    """The tool's own name, such as `reply_to_email`."""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.tool)
 
     @property
     def args(self) -> dict[str, Any]:
@@ -119,8 +131,8 @@ class Answer:
     """All that Contextune has to say to one request. `seconds` holds the time each stage took."""
 
     request: Request
-    context: tuple[Hit[Item], ...] = ()
-    tools: tuple[Hit[Tool], ...] = ()
+    context: tuple[ItemHit, ...] = ()
+    tools: tuple[ToolHit, ...] = ()
     plan: Plan | None = None
     seconds: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
     fits: float | None = None

@@ -6,16 +6,16 @@ from datetime import datetime
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from contextune.apps import App, app_for
 from contextune.errors import InvalidDataError
-from contextune.types.moment import Coordinates
+from contextune.types.app_schema import AppSchema, app_for
+from contextune.types.time_place import Coordinates
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """One thing a user's applications hold: a mail, an event, a note, a song played, a call.
 
-    `fields` are the application's own, untouched; `contextune.apps` says how to read them.
+    `fields` are the application's own, untouched; `contextune.types.app_schema` says how to read them.
     """
 
     id: str
@@ -27,7 +27,7 @@ class Item:
             raise InvalidDataError(f"an item needs an id and an app, not id={self.id!r}, app={self.app!r}")
 
     @property
-    def schema(self) -> App:
+    def schema(self) -> AppSchema:
         """How this item's application names its fields."""
         return app_for(self.app, self.fields)
 
@@ -100,7 +100,7 @@ def _time(item: Item, value: object) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UsageEvent:
     """One time the user opened, played or otherwise turned to an item."""
 
     item: str

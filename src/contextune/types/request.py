@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from contextune.errors import InvalidRequestError
-from contextune.types.moment import Coordinates, check_coordinates
+from contextune.types.time_place import Coordinates, check_coordinates
 
 
 class Turn(NamedTuple):

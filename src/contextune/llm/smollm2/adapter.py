@@ -16,8 +16,8 @@ SCALE = ".scale"
 _NAME = re.compile(r"layers\.(\d+)\.(?:self_attn|mlp)\.([a-z]+)_proj\.(down|up)$")
 
 
-class Adapter:
-    """Reads what `contextune.train.lora` writes: two narrow matrices for each that was tuned."""
+class LoraWeights:
+    """Reads what `contextune.lab.train.llm.lora` writes: two narrow matrices for each that was tuned."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -43,7 +43,7 @@ class Adapter:
         except Exception as error:  # the library raises kinds of its own; the rest is a file that is none
             raise LanguageModelError(
                 f"{str(path)!r} is no adapter: {type(error).__name__}; "
-                "`python -m contextune.train.querygen` makes one"
+                "`python -m contextune.lab.train.llm.querygen` makes one"
             ) from error
 
     def changed(self, weights: Matrix, layer: int, matrix: str) -> Matrix:

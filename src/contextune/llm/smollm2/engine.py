@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.runtime import runtime
+from contextune._internal.onnx_runtime import runtime
 
 MODEL, CONTEXT = "model.onnx", "context"
 
 Scores = NDArray[np.float32]
 
 
-class Engine:
+class DecoderEngine:
     """A graph that is loaded."""
 
     def __init__(self, folder: Path, *, threads: int = 0) -> None:
@@ -33,10 +33,10 @@ class Engine:
         self.vocabulary = int(self.session.get_outputs()[-1].shape[1])
 
 
-class Reading:
+class DecoderState:
     """What one or several drafts have in common, and how each went on: keys and values of what was read."""
 
-    def __init__(self, engine: Engine, *, rows: int, room: int) -> None:
+    def __init__(self, engine: DecoderEngine, *, rows: int, room: int) -> None:
         """`room` is for how many tokens."""
         self._engine = engine
         self._kept = np.empty((len(engine.pasts), rows, engine.heads, room, engine.size), np.float32)
@@ -64,9 +64,9 @@ class Reading:
         self._engine.session.run_with_iobinding(self._bound)
         return self._scores
 
-    def rows(self, places: Sequence[int]) -> "Reading":
+    def rows(self, places: Sequence[int]) -> "DecoderState":
         """These rows alone, in this order, each as often as it is named."""
-        other = Reading(self._engine, rows=len(places), room=self._kept.shape[3])
+        other = DecoderState(self._engine, rows=len(places), room=self._kept.shape[3])
         other.put(self.kept()[:, places])
         return other
 

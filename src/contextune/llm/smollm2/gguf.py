@@ -23,16 +23,16 @@ class Gguf:
     """A file's content: `about`, by name, and `weights`."""
 
     def __init__(self, content: bytes) -> None:
-        reader = _Reader(content)
+        reader = _GgufReader(content)
         _, tensors, facts = reader.numbers("IQQ", skip=4)
         self.about: Mapping[str, Any] = {
             reader.text(): reader.value(*reader.numbers("I")) for _ in range(facts)
         }
-        self._packed: dict[str, _Packed] = {}
+        self._packed: dict[str, _QuantizedBlocks] = {}
         for _ in range(tensors):
             name = reader.text()
             shape = reader.numbers("Q" * reader.numbers("I")[0])[::-1]
-            self._packed[name] = _Packed(shape, *reader.numbers("IQ"))
+            self._packed[name] = _QuantizedBlocks(shape, *reader.numbers("IQ"))
         alignment = int(self.about.get("general.alignment", 32))
         self._data = memoryview(content)[-(-reader.place // alignment) * alignment :]
 
@@ -57,13 +57,13 @@ class Gguf:
         return flat.reshape(shape)
 
 
-class _Packed(NamedTuple):
+class _QuantizedBlocks(NamedTuple):
     shape: tuple[int, ...]
     kind: int
     offset: int
 
 
-class _Reader:
+class _GgufReader:
     """Goes through a file from its beginning."""
 
     def __init__(self, content: bytes) -> None:

@@ -3,21 +3,21 @@
 from pathlib import Path
 
 from contextune.errors import InvalidDataError
-from contextune.tools.catalog import Loaded
-from contextune.tools.loaders.checks import Taking, items, kind_of, mapping
+from contextune.tools.catalog import LoadedTools
+from contextune.tools.documents import parse_json, read_document, read_text
 from contextune.tools.loaders.functions import load_functions
 from contextune.tools.loaders.jsonl import load_jsonl, tool_json
-from contextune.tools.loaders.live import LiveCatalog
-from contextune.tools.loaders.mcp import is_url, load_mcp
 from contextune.tools.loaders.openapi import load_openapi
-from contextune.tools.loaders.reading import parse_json, read_document, read_text
-from contextune.tools.loaders.schemas import load_schemas
-from contextune.tools.loaders.servers import Server
+from contextune.tools.mcp.config import McpServer
+from contextune.tools.mcp.live_catalog import LiveCatalog
+from contextune.tools.mcp.load import is_url, load_mcp
+from contextune.tools.schemas import load_schemas
 from contextune.tools.toolbox import read_toolbox
+from contextune.tools.validation import ToolCollector, items, kind_of, mapping
 
 __all__ = [
     "LiveCatalog",
-    "Server",
+    "McpServer",
     "load_functions",
     "load_jsonl",
     "load_mcp",
@@ -30,7 +30,7 @@ __all__ = [
 _LINES = (".jsonl", ".ndjson")
 
 
-def load_tools(source: str | Path, *, app: str | None = None) -> Loaded:
+def load_tools(source: str | Path, *, app: str | None = None) -> LoadedTools:
     """The tools of a file in any format Contextune reads, or of the MCP server at a URL.
 
     `app` is where tools belong that do not say it themselves. The servers of an `mcp.json` are started.
@@ -76,8 +76,8 @@ def _is_toolbox(content: object) -> bool:
     return first is not None and "app" in first and "name" not in first
 
 
-def _toolbox(path: Path) -> Loaded:
-    taking = Taking()
+def _toolbox(path: Path) -> LoadedTools:
+    taking = ToolCollector()
     for tool in read_toolbox(path):
         with taking.each(tool.id):
             taking.add(tool)

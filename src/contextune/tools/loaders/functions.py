@@ -11,16 +11,16 @@ from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, PydanticJsonSchemaWarning
 
 from contextune.errors import InvalidDataError
-from contextune.tools.catalog import Loaded
-from contextune.tools.loaders.checks import Taking, checked_parameters
+from contextune.tools.catalog import LoadedTools
+from contextune.tools.validation import ToolCollector, checked_parameters
 from contextune.types import Tool
 
 _RECEIVERS = ("self", "cls")
 
 
-def load_functions(*functions: Callable[..., object], app: str = "") -> Loaded:
+def load_functions(*functions: Callable[..., object], app: str = "") -> LoadedTools:
     """Functions, async functions and methods as tools; each is refused by name where it cannot be one."""
-    taking = Taking()
+    taking = ToolCollector()
     for number, function in enumerate(functions, 1):
         name = _name(function)
         shown = name or f"#{number}"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from contextune.errors import InvalidDataError
-from contextune.tools.catalog import Loaded
-from contextune.tools.loaders.checks import Taking, checked_name, checked_text, items, kind_of, mapping
-from contextune.tools.loaders.reading import parse_json, read_text
-from contextune.tools.loaders.schemas import called, checked_app, tool_from
+from contextune.tools.catalog import LoadedTools
+from contextune.tools.documents import parse_json, read_text
+from contextune.tools.schemas import called, checked_app, tool_from
+from contextune.tools.validation import ToolCollector, checked_name, checked_text, items, kind_of, mapping
 from contextune.types import Tool
 
 _KINDS: dict[str, dict[str, Any]] = {
@@ -27,9 +27,9 @@ _KINDS: dict[str, dict[str, Any]] = {
 """How such data names its types; what is not here may be anything."""
 
 
-def load_jsonl(path: str | Path, app: str = "") -> Loaded:
+def load_jsonl(path: str | Path, app: str = "") -> LoadedTools:
     """The tools of a file of JSON Lines, packed (.gz) or not; `app` is for those that name none."""
-    taking = Taking()
+    taking = ToolCollector()
     for number, line in enumerate(read_text(Path(path)).splitlines(), 1):
         if not line.strip():
             continue

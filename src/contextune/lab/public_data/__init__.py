@@ -1,0 +1,32 @@
+"""Public benchmarks of tool retrieval, read as their authors publish them.
+
+None of this data is in the package. Every reader gives a toolset, and names the requests it left out.
+"""
+
+from contextune.lab.public_data.collect import PublicBenchmark, SkippedRequest
+from contextune.lab.public_data.metatool import (
+    Shortlists,
+    read_metatool,
+    read_metatool_awareness,
+    read_metatool_scenario,
+    read_metatool_shortlists,
+)
+from contextune.lab.public_data.retrieval_corpora import read_retrieval
+from contextune.lab.public_data.toolbench import read_toolbench, read_toolenv
+from contextune.lab.public_data.toolbench_filter import paper_filter
+from contextune.lab.public_data.toollens import read_toollens
+
+__all__ = [
+    "PublicBenchmark",
+    "Shortlists",
+    "SkippedRequest",
+    "paper_filter",
+    "read_metatool",
+    "read_metatool_awareness",
+    "read_metatool_scenario",
+    "read_metatool_shortlists",
+    "read_retrieval",
+    "read_toolbench",
+    "read_toolenv",
+    "read_toollens",
+]

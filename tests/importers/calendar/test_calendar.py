@@ -1,0 +1,297 @@
+"""Calendars and tasks: zones, floating times, repetition with exceptions, and what is broken."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from tests.importers.reading_files import INES, NOW, fields_in, items_in, skipped_in
+
+from contextune.importers.run import import_into
+from contextune.store import SQLiteStore
+
+HEAD = "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//Example//EN\nX-WR-CALNAME:Studio\n"
+GLAZE = """\
+BEGIN:VEVENT
+UID:glaze@example.org
+DTSTAMP:20240501T080000Z
+DTSTART;TZID=Europe/Lisbon:20240516T190000
+DTEND;TZID=Europe/Lisbon:20240516T210000
+SUMMARY:Glaze night\\, late
+DESCRIPTION:bring the <b>celadon</b> tests<br>and talc&nbsp;8 </p>
+LOCATION:Barro Stud
+ io
+ORGANIZER;CN=Marta Silva:mailto:marta@example.org
+ATTENDEE;CN="Ines Duarte";PARTSTAT=ACCEPTED:mailto:ines@example.com
+ATTENDEE;CN=Rui:invalid:nomail
+CATEGORIES:Personal,Pottery
+STATUS:CONFIRMED
+BEGIN:VALARM
+TRIGGER:-PT15M
+DESCRIPTION:Soon
+END:VALARM
+END:VEVENT
+"""
+WEEKLY = """\
+BEGIN:VEVENT
+UID:class
+SUMMARY:Class
+DTSTART;TZID=Europe/Lisbon:20240318T093000
+DURATION:PT1H30M
+RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=4
+EXDATE;TZID=Europe/Lisbon:20240408T093000
+END:VEVENT
+BEGIN:VEVENT
+UID:class
+RECURRENCE-ID;TZID=Europe/Lisbon:20240401T093000
+SUMMARY:Class\\, moved
+DTSTART;TZID=Europe/Lisbon:20240401T113000
+END:VEVENT
+"""
+
+
+def calendar(tmp_path: Path, *parts: str, name: str = "studio.ics", ending: str = "\r\n") -> Path:
+    file = tmp_path / name
+    text = HEAD + "".join(parts) + "END:VCALENDAR\n"
+    file.write_bytes(text.replace("\n", ending).encode())
+    return file
+
+
+def event(*lines: str, uid: str = "one") -> str:
+    return "\n".join(["BEGIN:VEVENT", f"UID:{uid}", "SUMMARY:Thing", *lines, "END:VEVENT", ""])
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_an_event_has_the_fields_of_its_application(tmp_path: Path, ending: str) -> None:
+    (item,) = items_in(calendar(tmp_path, GLAZE, ending=ending))
+    assert item.app == "Calendar"
+    assert item.fields == {
+        "event_name": "Glaze night, late",
+        "category": "Personal",
+        "organizer": "marta@example.org",
+        "participants": ["ines@example.com", "Rui"],
+        "location": "Barro Studio",
+        "start_time": "2024-05-16T19:00+01:00",
+        "end_time": "2024-05-16T21:00+01:00",
+        "status": "Confirmed",
+        "notes": "bring the celadon tests\nand talc 8",
+    }
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "written"),
+    [
+        (
+            "DTSTART:20240516T190000Z",
+            "DTEND:20240516T200000Z",
+            ["2024-05-16T19:00+00:00", "2024-05-16T20:00+00:00"],
+        ),
+        ("DTSTART:20240516T190000", "DURATION:PT45M", ["2024-05-16T19:00", "2024-05-16T19:45"]),  # floating
+        ("DTSTART;VALUE=DATE:20240516", "DTEND;VALUE=DATE:20240518", ["2024-05-16", "2024-05-17T23:59"]),
+        ("DTSTART;VALUE=DATE:20240516", "X-NONE:1", ["2024-05-16", "2024-05-16T23:59"]),
+        ("DTSTART:20240516T190000Z", "DTEND:20240516T180000Z", ["2024-05-16T19:00+00:00", None]),
+        ("DTSTART:20240516T190000Z", "DTEND:yesterday", ["2024-05-16T19:00+00:00", None]),
+        (
+            "DTSTART;TZID=W. Europe Standard Time:20240716T190000",
+            "X-NONE:1",
+            ["2024-07-16T19:00+02:00", None],
+        ),
+        ("DTSTART;TZID=Nowhere/At all:20240716T190000", "X-NONE:1", ["2024-07-16T19:00", None]),
+    ],
+)
+def test_times_are_kept_as_they_are_meant(tmp_path: Path, start: str, end: str, written: list[str]) -> None:
+    (found,) = fields_in(calendar(tmp_path, event(start, end)))
+    assert [found.get("start_time"), found.get("end_time")] == written
+
+
+def test_a_zone_of_the_calendar_itself_is_used(tmp_path: Path) -> None:
+    zone = (
+        "BEGIN:VTIMEZONE\nTZID:Our own\nBEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETFROM:+0530\n"
+        "TZOFFSETTO:+0530\nEND:STANDARD\nEND:VTIMEZONE\n"
+    )
+    (found,) = fields_in(calendar(tmp_path, zone, event("DTSTART;TZID=Our own:20240516T190000")))
+    assert found["start_time"] == "2024-05-16T19:00+05:30"
+
+
+def test_repetition_keeps_the_hour_when_clocks_change_and_knows_exceptions(tmp_path: Path) -> None:
+    found = fields_in(calendar(tmp_path, WEEKLY))
+    assert [(one["event_name"], one["start_time"]) for one in found] == [
+        ("Class", "2024-03-18T09:30+00:00"),
+        ("Class", "2024-03-25T09:30+00:00"),
+        ("Class, moved", "2024-04-01T11:30+01:00"),  # summer time began on 31 March; the 8th is left out
+    ]
+    assert found[0]["end_time"] == "2024-03-18T11:00+00:00"
+
+
+def test_what_repeats_for_ever_is_unrolled_a_year_around_now(tmp_path: Path) -> None:
+    file = calendar(
+        tmp_path,
+        event("DTSTART;VALUE=DATE:20100516", "RRULE:FREQ=YEARLY"),
+        event("DTSTART:20100101T100000Z", "RRULE:FREQ=DAILY", uid="two"),
+    )
+    found = fields_in(file)
+    assert [one["start_time"] for one in found if len(one["start_time"]) == 10] == [
+        "2024-05-16",
+        "2025-05-16",
+    ]
+    assert 725 < len(found) < 740
+
+
+def test_a_moved_series_leaves_nothing_behind_and_its_past_stays(tmp_path: Path, store: SQLiteStore) -> None:
+    def starts() -> set[str]:
+        return {item.fields["start_time"][:10] for item in store.items("ines")}
+
+    monday = event("DTSTART:20200106T100000Z", "RRULE:FREQ=WEEKLY;UNTIL=20240601T000000Z")
+    store.put_user(INES)
+    first = import_into(store, "ines", [calendar(tmp_path, monday)], now=NOW)
+    assert "2024-05-13" in starts()
+    again = import_into(store, "ines", [calendar(tmp_path, monday)], now=NOW)
+    assert (again.new, again.changed, again.gone) == (0, 0, 0)
+    tuesday = event("DTSTART:20240402T100000Z", "RRULE:FREQ=WEEKLY;UNTIL=20240601T000000Z", "SEQUENCE:1")
+    later = datetime(2024, 9, 1, tzinfo=NOW.tzinfo)
+    moved = import_into(store, "ines", [calendar(tmp_path, tuesday)], now=later)
+    assert "2024-05-14" in starts()
+    assert "2024-05-13" not in starts()
+    assert "2023-06-05" in starts()  # more than a year ago: not looked at any more
+    assert 0 < moved.gone < first.new
+    called_off = event("DTSTART:20240402T100000Z", "STATUS:CANCELLED", "SEQUENCE:2")
+    import_into(store, "ines", [calendar(tmp_path, called_off)], now=later)
+    assert max(starts()) < "2023-09-02"
+
+
+def test_of_one_uid_the_newest_counts_and_different_events_stay_different(tmp_path: Path) -> None:
+    file = calendar(
+        tmp_path,
+        event("DTSTART:20240516T190000Z", "SEQUENCE:1", "LOCATION:old"),
+        event("DTSTART:20240516T200000Z", "SEQUENCE:2", "LOCATION:new"),
+        event("DTSTART:20240517T100000Z", uid="same"),
+        event("DTSTART:20240518T100000Z", uid="same"),
+        event("DTSTART:20240518T100000Z", "X-A:1", uid="same"),
+    )
+    items = items_in(file)
+    assert [item.fields.get("location") for item in items] == ["new", None, None]
+    assert len({item.id for item in items}) == 3
+    assert skipped_in(file) == ["an older version of an event", "a copy of an event"]
+
+
+def test_what_is_broken_is_skipped_and_the_rest_is_read(tmp_path: Path) -> None:
+    file = calendar(
+        tmp_path,
+        event("DTSTART:2024-13-45", uid="a"),
+        event("LOCATION:nowhere", uid="b"),
+        event("DTSTART:20240516T190000Z", "RRULE:FREQ=SOMETIMES", uid="c"),
+        event("DTSTART:20240516T190000Z", "RRULE:FREQ=SECONDLY", uid="d"),
+        event("DTSTART:20240516T190000Z", "RRULE:FREQ=HOURLY", uid="e"),
+        event("DTSTART:20040516T190000Z", "RRULE:FREQ=DAILY;COUNT=3", uid="f"),
+        "BEGIN:VJOURNAL\nUID:j\nSUMMARY:Dear diary\nEND:VJOURNAL\n",
+        event("DTSTART:20240516T190000Z", "no colon here", "ATTENDEE:mailto:", uid="g"),
+        event("DTSTART:20240516T190000Z", "ATTENDEE;PARTSTAT=DECLINED:MAILTO:Ines@example.com", uid="h"),
+        "BEGIN:VEVENT\nUID:i\nDTSTART:20240516T190000Z\n",
+    )
+    assert sorted(skipped_in(file)) == [
+        "an entry of a journal",
+        "an event that is cut off",
+        "an event that repeats too often",
+        "an event that repeats too often",
+        "an event that repeats, but not within a year of now",
+        "an event the user declined",
+        "an event whose repetition cannot be read",
+        "an event without a start that can be read",
+        "an event without a start that can be read",
+    ]
+    assert len(items_in(file)) == 2
+
+
+@pytest.mark.parametrize(
+    ("start", "rule", "why"),
+    [
+        ("20200101T090000", "FREQ=DAILY;INTERVAL=0", "an event whose repetition cannot be read"),
+        ("20200101T090000", "FREQ=HOURLY;BYMONTH=13", "an event whose repetition cannot be read"),
+        ("20200101T090000", "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30", "an event whose repetition cannot be read"),
+        (
+            "20200101T090000",
+            "FREQ=DAILY;BYMONTHDAY=-31;BYMONTH=4",
+            "an event whose repetition cannot be read",
+        ),
+        ("20240513T090000", "FREQ=DAILY;INTERVAL=7;BYDAY=TU", "an event whose repetition cannot be read"),
+        ("20240513T090000", "FREQ=DAILY;BYSETPOS=2", "an event whose repetition cannot be read"),
+        ("00010101T000000", "FREQ=HOURLY", "an event that repeats too often"),
+        ("00010101", "FREQ=DAILY;BYDAY=MO", "an event that repeats too often"),
+    ],
+)
+def test_rules_without_end_are_not_followed(tmp_path: Path, start: str, rule: str, why: str) -> None:
+    file = calendar(tmp_path, event(f"DTSTART:{start}", f"RRULE:{rule}"), GLAZE)
+    assert skipped_in(file) == [why]
+    assert len(items_in(file)) == 1 + ("cannot be read" in why)
+
+
+@pytest.mark.parametrize(
+    ("start", "rule", "times"),
+    [
+        ("20240229", "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=29", 1),
+        ("20240513T090000", "FREQ=DAILY;INTERVAL=7;BYDAY=MO;COUNT=5", 5),
+        ("20240513T090000", "FREQ=HOURLY;INTERVAL=36;BYDAY=TU;COUNT=2", 3),
+        ("20240513T090000", "FREQ=WEEKLY;BYDAY=MO,WE;BYSETPOS=-1;COUNT=3", 4),
+        ("20240513T090000", "FREQ=DAILY;BYYEARDAY=-1", 2),
+        ("20240513T090000", "FREQ=MONTHLY;BYDAY=1MO;COUNT=4", 5),
+    ],
+)
+def test_rules_that_seldom_come_true_are_followed(tmp_path: Path, start: str, rule: str, times: int) -> None:
+    # the start counts too, where the rule itself would leave it out
+    assert len(items_in(calendar(tmp_path, event(f"DTSTART:{start}", f"RRULE:{rule}")))) == times
+
+
+def test_lines_of_megabytes_are_cut_and_attachments_passed_over(tmp_path: Path) -> None:
+    folded = "\r\n ".join(["QUJD" * 18] * 9000)
+    attached = f"ATTACH;ENCODING=BASE64;VALUE=BINARY:{folded}"
+    long = event("DTSTART:20240516T190000Z", f"LOCATION:{'far ' * 200_000}", uid="long")
+    file = calendar(tmp_path, event("DTSTART:20240516T190000Z", attached, "LOCATION:here"), long)
+    assert skipped_in(file) == ["the end of a line that is too long"]
+    near, far = (one["location"] for one in fields_in(file))
+    assert near == "here"
+    assert len(far) < 1010
+
+
+def test_a_calendar_may_hold_nothing_be_cut_or_be_in_another_encoding(tmp_path: Path) -> None:
+    assert items_in(calendar(tmp_path)) == []
+    unfolded = event("DTSTART:20240516T190000Z", "DESCRIPTION:one", "two lines")
+    assert [one["notes"] for one in fields_in(calendar(tmp_path, unfolded))] == ["one\ntwo lines"]
+    (tmp_path / "cut.ics").write_text((HEAD + GLAZE)[:300])
+    assert skipped_in(tmp_path / "cut.ics") == ["an event that is cut off"]
+    text = HEAD + event("DTSTART:20240516T190000Z", "LOCATION:Straße") + "END:VCALENDAR\n"
+    for encoding in ("utf-8-sig", "cp1252", "utf-16"):
+        file = tmp_path / f"{encoding}.ics"
+        file.write_bytes(text.encode(encoding))
+        assert [one["location"] for one in fields_in(file)] == ["Straße"]
+
+
+def test_tasks_are_reminders(tmp_path: Path) -> None:
+    task = "BEGIN:VTODO\nUID:{0}\nSUMMARY:Buy talc\nCREATED:20240510T080000Z\n{1}END:VTODO\n"
+    file = calendar(
+        tmp_path,
+        task.format("a", "DUE;VALUE=DATE:20240517\nDESCRIPTION:two bags\n"),
+        task.format("b", "DUE:20240517T180000\nSTATUS:COMPLETED\n"),
+        task.format("c", "STATUS:CANCELLED\n"),
+        task.format("d", "DTSTART:20240513T080000\nDUE:20240513T090000\nRRULE:FREQ=WEEKLY;COUNT=2\n"),
+    )
+    items = items_in(file)
+    assert {item.app for item in items} == {"Reminders"}
+    assert items[0].fields == {
+        "title": "Buy talc",
+        "list": "Studio",
+        "due": "2024-05-17",
+        "status": "open",
+        "created": "2024-05-10T08:00+00:00",
+        "notes": "two bags",
+    }
+    assert [item.fields["status"] for item in items] == ["open", "done", "open", "open"]
+    assert [item.fields["due"] for item in items[2:]] == ["2024-05-13T09:00", "2024-05-20T09:00"]
+    assert skipped_in(file) == ["called off"]
+
+
+def test_ids_hang_on_the_uid_alone(tmp_path: Path) -> None:
+    def ids(*parts: str, name: str) -> list[str]:
+        return [item.id for item in items_in(calendar(tmp_path, *parts, name=name))]
+
+    changed = GLAZE.replace("20240516T190000", "20240516T183000").replace("Barro Stud", "Bar")
+    assert ids(GLAZE, name="a.ics") == ids(changed, name="b.ics")
+    assert ids(WEEKLY, name="a.ics") == ids(WEEKLY.replace("113000", "123000"), name="b.ics")

@@ -1,0 +1,305 @@
+"""Call logs, as XML and in tables of many shapes: everybody once, every talk a use."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.importers.reading_files import (
+    ABOUT,
+    INES,
+    LISBON,
+    NOW,
+    found_in,
+    items_in,
+    only_file,
+    skipped_in,
+    utc,
+)
+
+from contextune.errors import InvalidDataError
+from contextune.importers import import_into
+from contextune.importers.calls.call_log import same_number
+from contextune.importers.calls.sms_backup import SmsBackupReader
+from contextune.importers.reader import ImportContext
+from contextune.importers.registry import reader_for
+from contextune.store import SQLiteStore
+from contextune.types import Contact, Item, UsageEvent, User
+
+HEAD = (
+    "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>\n"
+    "<!--File Created By SMS Backup &amp; Restore v10.20.002-->\n"
+    '<?xml-stylesheet type="text/xsl" href="calls.xsl"?>\n<calls count="{}" type="full">\n'
+)
+WITHHELD = "a call whose number was withheld"
+NO_TIME = "an entry without a time that can be read"
+
+
+def call(
+    number: str = "+351 912 345 678",
+    time: datetime | None = None,
+    kind: int = 1,
+    name: str = "Rui Duarte",
+    more: str = 'presentation="1" subscription_id="1"',
+    duration: str = "65",
+) -> str:
+    stamp = int((time or utc(2024, 5, 15, 19, 12)).timestamp() * 1000)
+    return (
+        f'  <call number="{number}" duration="{duration}" date="{stamp}" type="{kind}" {more} '
+        f'readable_date="15 May 2024 20:12:00" contact_name="{name}" />\n'
+    )
+
+
+def backup(folder: Path, *calls: str, end: str = "</calls>\n") -> Path:
+    path = folder / "calls-20240516174000.xml"
+    path.write_text(HEAD.format(len(calls)) + "".join(calls) + end, encoding="utf-8")
+    return path
+
+
+def uses_in(path: Path) -> list[UsageEvent]:
+    return [one for one in found_in(path) if isinstance(one, UsageEvent)]
+
+
+def test_everybody_is_one_item_and_every_talk_a_use(tmp_path: Path, store: SQLiteStore) -> None:
+    path = backup(
+        tmp_path,
+        call("912345678", utc(2024, 5, 13, 8), 2, more='presentation="1" subscription_id="2"'),
+        call(time=utc(2024, 5, 15, 19, 12), kind=3, duration="0"),
+        call("00351912345678", utc(2024, 5, 14, 9), 1),
+        call("00351912345678", utc(2024, 5, 14, 9), 1),  # some phones log a call for each SIM
+        call("210 000 000", utc(2024, 5, 12, 9), 5, "(Unknown)"),
+    )
+    store.put_user(INES)
+    report = import_into(store, "ines", [path], now=NOW)
+    rui, unknown = sorted(store.items("ines"), key=lambda item: item.title, reverse=True)
+    assert rui.app == "PhoneCall"
+    assert rui.fields == {
+        "contact": "Rui Duarte",
+        "number": "+351 912 345 678",
+        "direction": "missed",
+        "date": "2024-05-15T19:12+00:00",
+        "duration_s": 0,
+    }
+    assert (unknown.title, unknown.fields["direction"]) == ("210 000 000", "rejected")
+    # what was missed is no use
+    assert [use.time for use in store.uses("ines", item=rui.id)] == [utc(2024, 5, 13, 8), utc(2024, 5, 14, 9)]
+    assert store.uses("ines", item=unknown.id) == []
+    assert (report.items, report.new_uses, report.skipped) == (2, 2, ())
+    again = import_into(store, "ines", [path], now=NOW)
+    assert (again.new, again.changed, again.new_uses, again.skipped) == (0, 0, 0, ())
+
+
+def test_the_address_book_says_who_it_was(tmp_path: Path) -> None:
+    book = (Contact("Rui Duarte", phone="+351 912-345-678"), Contact("Zé", more={"phones": ["030 1234567"]}))
+    about = ImportContext(User("ines", contacts=book, zone=LISBON), NOW)
+    path = backup(tmp_path, call("912345678", name="(Unknown)"), call("+49 30 1234567", name="null"))
+    assert [item.title for item in items_in(path, about)] == ["Rui Duarte", "Zé"]
+
+
+def test_an_address_book_that_is_read_later_names_them_too(tmp_path: Path, store: SQLiteStore) -> None:
+    calls = backup(tmp_path, call("912345678", name="(Unknown)"), call("5550100", name=""))
+    book = tmp_path / "people.vcf"
+    book.write_text("BEGIN:VCARD\nVERSION:4.0\nFN:Rui Duarte\nTEL:+351 912 345 678\nEND:VCARD\n")
+    import_into(store, "ines", [calls, book], now=NOW)
+    assert {item.title for item in store.items("ines")} == {"Rui Duarte", "5550100"}
+    again = import_into(store, "ines", [calls, book], now=NOW)
+    assert (again.new, again.changed) == (0, 0)
+
+
+def test_what_is_no_call_to_know_of_is_told(tmp_path: Path) -> None:
+    path = backup(
+        tmp_path,
+        call("-1", more='presentation="2"'),
+        call("", more='presentation="3"'),
+        call("Private number"),
+        call("912345678", more='presentation="2"'),
+        call(kind=6),
+        call(kind=20),
+        call(time=utc(1970, 1, 2)),
+        call(time=utc(2034, 1, 2)),
+        '  <call number="5550142" type="1" date="soon" />\n',
+        "  <sms address='5550142' body='hello' />\n",
+        call(duration="a while"),
+        call("5550100", kind=4),
+    )
+    assert skipped_in(path) == [
+        WITHHELD,
+        WITHHELD,
+        WITHHELD,
+        WITHHELD,
+        "a call that the phone refused",
+        "a call of a kind that is not known",
+        NO_TIME,
+        NO_TIME,
+        NO_TIME,
+    ]
+    assert [item.fields["direction"] for item in items_in(path)] == ["incoming", "voicemail"]
+
+
+def test_halves_of_characters_are_put_together_wherever_the_file_is_cut(tmp_path: Path) -> None:
+    names = [f"Rui &#55357;&#56832;&#55357;&#56833; {'é' * (n % 50)}{n}" for n in range(2000)]
+    calls = [call(str(5_550_000 + n), name=name) for n, name in enumerate(names)]
+    path = backup(tmp_path, *calls, call("5540000", name="&#55357; half &#0;&#65;"))
+    titles = [item.title for item in items_in(path)]
+    assert titles[:-1] == [f"Rui 😀😁 {'é' * (n % 50)}{n}" for n in range(2000)]
+    assert titles[-1] == "\ufffd half \ufffdA"
+    assert skipped_in(path) == []
+
+
+def test_a_backup_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = backup(tmp_path, *(call(str(5_550_000 + n)) for n in range(9)), end='<call number="1')
+    assert len(items_in(path)) == 9
+    assert skipped_in(path) == ["XML that is broken from here on"]
+
+
+def test_entities_are_not_followed(tmp_path: Path, store: SQLiteStore) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("do not read")
+    path = tmp_path / "calls-1.xml"
+    path.write_text(
+        f"<?xml version='1.0'?><!DOCTYPE calls [<!ENTITY a SYSTEM '{secret.as_uri()}'>"
+        f"<!ENTITY b '{'b' * 1000}'><!ENTITY c '{'&b;' * 1000}'>]>\n"
+        f"<calls>{call(name='&c;')}</calls>"
+    )
+    report = import_into(store, "ines", [path], now=NOW)
+    assert report.items == 0
+    assert [reason.why for reason in report.skipped] == ["XML with a document type of its own: not read"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("+351 912 345 678", "912345678"),
+        ("+351912345678", "00351 912-345-678"),
+        ("+1 (212) 555-0142", "212.555.0142"),
+        ("+1 212 555 0142", "1-212-555-0142"),
+        ("+49 30 1234567", "030/1234567"),
+        ("+44 7700 900123", "07700 900123"),
+        ("+39 06 1234567", "06 1234567"),
+        ("+86 138 1234 5678", "13812345678"),
+        ("555-0142", "5550142"),
+        ("5550142,,9#", "5550142"),
+    ],
+)
+def test_numbers_are_the_same_however_they_are_written(one: str, other: str) -> None:
+    assert same_number(one) == same_number(other) != ""
+
+
+def test_numbers_that_differ_stay_apart() -> None:
+    numbers = ("212 555 0142", "312 555 0142", "+351 912 345 678", "112", "*#06#", "1", "+49 30 1234567")
+    assert len({same_number(number) for number in numbers}) == len(numbers)
+    assert same_number("") == same_number("-2") == same_number("Unknown") == ""
+
+
+TABLES = {
+    "english": "Name,Phone Number,Call Type,Date,Time,Duration,SIM\n"
+    '"Rui Duarte","+351 912 345 678",Incoming,2024-05-15,20:12:00,00:01:05,SIM 1\n',
+    "one column": "Number;Name;Date Time;Type;Duration (s)\n"
+    "912345678;Rui Duarte;15.05.2024 20:12;Received;65\n",
+    "epoch": "number,name,type,date,duration\n+351912345678,Rui Duarte,1,1715800320000,65\n",
+    "german": "\ufeffName;Telefonnummer;Art;Datum;Uhrzeit;Dauer\n"
+    "Rui Duarte;912 345 678;Eingehend;15.05.2024;20:12:00;1m 5s\n",
+    "american": "Contact,Number,Type,Date,Duration\n"
+    "Rui Duarte,912345678,Answered,05/15/2024 08:12 PM,1:05\n",
+    "spanish": "Nombre\tNúmero\tTipo\tFecha\tHora\tDuración\n"
+    "Rui Duarte\t912345678\tEntrante\t15/05/2024\t20:12\t65\n",
+}  # fmt: skip
+
+
+def table(folder: Path, text: str) -> Path:
+    path = folder / "calls.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("shape", TABLES)
+def test_every_shape_of_table_tells_the_same(tmp_path: Path, shape: str) -> None:
+    path = table(tmp_path, TABLES[shape])
+    (item,) = items_in(path)
+    assert (item.title, item.fields["direction"], item.fields["duration_s"]) == ("Rui Duarte", "incoming", 65)
+    (use,) = uses_in(path)
+    assert ABOUT.clock(use.time) == datetime(2024, 5, 15, 20, 12)
+    assert item.id == items_in(backup(tmp_path, call()))[0].id
+
+
+def dated(folder: Path, *dates: str) -> Path:
+    rows = (f"{5_550_000 + n},Outgoing,{date},5\n" for n, date in enumerate(dates))
+    return table(folder, f"number,type,date,duration\n{''.join(rows)}")
+
+
+def days(path: Path) -> list[tuple[int, int]]:
+    return [(use.time.month, use.time.day) for use in uses_in(path)]
+
+
+def test_days_and_months_are_told_apart_by_the_file_as_a_whole(tmp_path: Path) -> None:
+    sure = dated(tmp_path, "03/04/2024 08:00", "16/03/2024 08:00")
+    assert days(sure) == [(4, 3), (3, 16)]
+    past = dated(tmp_path, "05/11/2024 08:00", "05/02/2024 08:00")  # in November it is still to come
+    assert days(past) == [(5, 11), (5, 2)]
+    in_order = dated(tmp_path, "03/04/2023 08:00", "10/04/2023 08:00", "02/05/2023 08:00")
+    assert days(in_order) == [(4, 3), (4, 10), (5, 2)]
+    either = dated(tmp_path, "03/04/2024 08:00", "02/02/2024 08:00")
+    assert days(either) == [(2, 2)]
+    assert skipped_in(either) == ["a date that can be read in two ways, such as 5/6/2024"]
+
+
+@pytest.mark.parametrize(
+    ("word", "direction"),
+    [
+        ("Missed", "missed"), ("Unanswered", "missed"), ("Verpasst", "missed"), ("3", "missed"),
+        ("Rejected", "rejected"), ("Dialed", "outgoing"), ("Ausgehend", "outgoing"), ("2", "outgoing"),
+        ("Answered", "incoming"), ("entrant", "incoming"), ("Voice mail", "voicemail"),
+    ],
+)  # fmt: skip
+def test_kinds_of_calls_are_known_by_many_words(tmp_path: Path, word: str, direction: str) -> None:
+    path = table(tmp_path, f"number,type,date\n5550142,{word},2024-05-15 20:12\n")
+    assert [item.fields["direction"] for item in items_in(path)] == [direction]
+
+
+def test_rows_that_say_too_little_and_broken_tables_are_told(tmp_path: Path) -> None:
+    rows = [
+        "Unknown,Missed,2024-05-15 20:12",
+        "5550142,Ringing,2024-05-15 20:12",
+        "5550142,Missed,someday",
+        "5550142",
+        "5550142,Blocked,2024-05-15 20:12",
+        '"5550142',
+        "y" * 200_000 + '"',
+        "5550142,Missed,2024-05-15 20:12",
+    ]
+    path = table(tmp_path, "number,type,date\n" + "\n".join(rows))
+    assert len(items_in(path)) == 1
+    assert skipped_in(path) == [
+        WITHHELD,
+        "a call of a kind that is not known",
+        NO_TIME,
+        NO_TIME,
+        "a call that the phone refused",
+        "a row that cannot be read",
+    ]
+
+
+def test_an_element_without_an_end_is_not_waited_for(tmp_path: Path) -> None:
+    whole = backup(tmp_path, call()).read_text(encoding="utf-8")
+    endless = tmp_path / "endless.xml"
+    endless.write_text(whole.replace("</calls>", f"<call number='{'5' * 3_000_000}"), encoding="utf-8")
+    reading = SmsBackupReader().read(only_file(endless), ABOUT)
+    assert isinstance(next(reading), Item)
+    with pytest.raises(InvalidDataError, match="more than a megabyte"):
+        list(reading)
+
+
+def test_the_hour_that_comes_twice_is_two_hours_in_a_backup(tmp_path: Path) -> None:
+    times = (datetime(2023, 10, 29, hour, 30, tzinfo=UTC) for hour in (0, 1))
+    one, two = uses_in(backup(tmp_path, *(call(time=time) for time in times)))
+    assert one.time != two.time
+    assert ABOUT.clock(one.time) == ABOUT.clock(two.time) == datetime(2023, 10, 29, 1, 30)
+
+
+def test_other_xml_and_tables_are_not_taken_for_calls(tmp_path: Path) -> None:
+    for name, text in (
+        ("sms-1.xml", "<?xml version='1.0'?><smses count='0'></smses>"),
+        ("bank.csv", "date,amount,type\n2024-05-15,5,card\n"),
+        ("people.csv", "name,phone\nRui,5550142\n"),
+    ):
+        (tmp_path / name).write_text(text)
+        assert reader_for(only_file(tmp_path / name)) is None

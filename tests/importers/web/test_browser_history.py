@@ -1,0 +1,211 @@
+"""Histories of Chrome and Firefox, made by SQLite with the tables they have, also while they are in use."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from tests.importers.reading_files import INES, NOW, found_in, items_in, only_file, skipped_in, utc
+
+from contextune.importers import import_into
+from contextune.importers.registry import reader_for
+from contextune.store import SQLiteStore
+from contextune.types import UsageEvent
+
+LINK, TYPED, FRAME, RELOAD = 0, 1, 3, 8
+END = 0x30000000
+"""A visit that begins and ends its chain of addresses."""
+BEGIN = 0x10000000
+CHROME = """
+    CREATE TABLE urls(id INTEGER PRIMARY KEY AUTOINCREMENT, url LONGVARCHAR, title LONGVARCHAR,
+    visit_count INTEGER DEFAULT 0 NOT NULL, typed_count INTEGER DEFAULT 0 NOT NULL,
+    last_visit_time INTEGER NOT NULL, hidden INTEGER DEFAULT 0 NOT NULL);
+    CREATE TABLE visits(id INTEGER PRIMARY KEY AUTOINCREMENT, url INTEGER NOT NULL,
+    visit_time INTEGER NOT NULL, from_visit INTEGER, external_referrer_url TEXT,
+    transition INTEGER DEFAULT 0 NOT NULL, segment_id INTEGER, visit_duration INTEGER DEFAULT 0 NOT NULL);"""
+FIREFOX = """
+    CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url LONGVARCHAR, title LONGVARCHAR,
+    rev_host LONGVARCHAR, visit_count INTEGER DEFAULT 0, hidden INTEGER DEFAULT 0 NOT NULL,
+    typed INTEGER DEFAULT 0 NOT NULL, frecency INTEGER DEFAULT -1 NOT NULL, last_visit_date INTEGER);
+    CREATE TABLE moz_historyvisits (id INTEGER PRIMARY KEY, from_visit INTEGER, place_id INTEGER,
+    visit_date INTEGER, visit_type INTEGER, session INTEGER);"""
+SEARCH = "https://www.google.com/search?q=celadon+crazing+why"
+VIDEO = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
+GLAZE = "https://glaze.example.com/crazing"
+NIGHT = utc(2024, 5, 14, 21, 10)
+
+
+def chrome_time(time: datetime) -> int:
+    return int((time - utc(1601, 1, 1)).total_seconds()) * 1_000_000
+
+
+class Chrome:
+    """A history of Chrome in the making."""
+
+    def __init__(self, path: Path) -> None:
+        self.database = sqlite3.connect(path)
+        self.database.executescript(CHROME)
+
+    def visit(
+        self,
+        url: str | None,
+        title: str = "",
+        time: datetime = NIGHT,
+        came_from: int = 0,
+        kind: int = LINK | END,
+        hidden: int = 0,
+    ) -> int:
+        """The number of the visit."""
+        stamp = chrome_time(time)
+        place = self.database.execute(
+            "INSERT INTO urls (url, title, last_visit_time, hidden) VALUES (?, ?, ?, ?)",
+            (url, title, stamp, hidden),
+        ).lastrowid
+        number = self.database.execute(
+            "INSERT INTO visits (url, visit_time, from_visit, transition) VALUES (?, ?, ?, ?)",
+            (place, stamp, came_from, kind),
+        ).lastrowid
+        self.database.commit()
+        assert number
+        return number
+
+
+@pytest.fixture
+def chrome(tmp_path: Path) -> Iterator[Chrome]:
+    made = Chrome(tmp_path / "History")
+    with closing(made.database):
+        yield made
+
+
+def uses_in(path: Path) -> list[UsageEvent]:
+    return [one for one in found_in(path) if isinstance(one, UsageEvent)]
+
+
+def test_searches_videos_and_what_was_opened_from_a_search(tmp_path: Path, chrome: Chrome) -> None:
+    search = chrome.visit(SEARCH, "celadon crazing why - Google Search", kind=5 | END)
+    passing = chrome.visit(
+        "https://www.google.com/url?q=x", time=utc(2024, 5, 14, 21, 11), came_from=search, kind=BEGIN
+    )
+    chrome.visit(GLAZE, "Crazing", utc(2024, 5, 14, 21, 11, 1), came_from=passing)
+    chrome.visit(VIDEO, "Throwing a tall vase - YouTube", utc(2024, 5, 14, 22), kind=TYPED | END)
+    chrome.visit(GLAZE, "Crazing", kind=TYPED | END)
+    chrome.visit("https://frame.example.com/", kind=FRAME | END)
+    chrome.visit(SEARCH, "celadon crazing why - Google Search", kind=RELOAD | END)
+    chrome.visit("https://hidden.example.com/", hidden=1)
+    chrome.visit("chrome://settings/", "Settings")
+    chrome.visit(SEARCH, time=utc(1601, 1, 1))
+    chrome.visit(None)
+    path = tmp_path / "History"
+    assert [(item.app, item.fields) for item in items_in(path)] == [
+        ("Google", {"query": "celadon crazing why", "date": "2024-05-14T21:10+00:00"}),
+        ("YouTube", {"title": "Throwing a tall vase", "date": "2024-05-14T22:00+00:00"}),
+    ]
+    search_item, video_item = items_in(path)
+    assert uses_in(path) == [
+        UsageEvent(search_item.id, NIGHT),
+        UsageEvent(search_item.id, utc(2024, 5, 14, 21, 11, 1)),  # a page that was found and opened
+        UsageEvent(video_item.id, utc(2024, 5, 14, 22)),
+    ]
+    page = "a page that is neither a search nor a video, nor opened from a search"
+    assert skipped_in(path) == [
+        "an address that led on to another",
+        page,
+        *["loaded by the browser itself, or loaded again"] * 3,
+        page,
+        "an entry without a time that can be read",
+        "an entry that is broken or cut off",
+    ]
+
+
+def test_a_history_in_use_is_read_from_a_copy_with_its_newest_changes(
+    tmp_path: Path, store: SQLiteStore
+) -> None:
+    path = tmp_path / "places.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as firefox:
+        firefox.execute("PRAGMA page_size = 32768")
+        firefox.execute("PRAGMA journal_mode = WAL")
+        firefox.execute("PRAGMA locking_mode = EXCLUSIVE")
+        firefox.executescript(FIREFOX)
+        stamp = int(NIGHT.timestamp() * 1_000_000)
+        for number, (url, title, kind, hidden) in enumerate(
+            [
+                (SEARCH, "celadon crazing why", 2, 0),
+                ("https://t.example.com/", "", 1, 1),  # led on
+                (GLAZE, "Crazing", 6, 0),
+                (f"{GLAZE}/kiln.pdf", "", 7, 0),
+                (SEARCH, "celadon crazing why", 9, 0),
+                ("about:home", "", 1, 0),
+            ],
+            1,
+        ):
+            place = (number, url, title, hidden)
+            firefox.execute("INSERT INTO moz_places (id, url, title, hidden) VALUES (?, ?, ?, ?)", place)
+            visit = (number, number - 1, number, stamp + number * 1_000_000, kind)
+            firefox.execute(
+                "INSERT INTO moz_historyvisits (id, from_visit, place_id, visit_date, visit_type)"
+                " VALUES (?, ?, ?, ?, ?)",
+                visit,
+            )
+        with (
+            pytest.raises(sqlite3.OperationalError, match="locked"),
+            closing(sqlite3.connect(path, 0)) as other,
+        ):
+            other.execute("SELECT count(*) FROM moz_places")
+        beside = sorted(file.name for file in tmp_path.glob("places*"))
+        store.put_user(INES)
+        report = import_into(store, "ines", [path], now=NOW)
+        assert sorted(file.name for file in tmp_path.glob("places*")) == beside
+    (item,) = store.items("ines")
+    assert item.title == "celadon crazing why"
+    assert [use.time.second for use in store.uses("ines")] == [1, 3]
+    assert report.files == {"browser": 1}
+    assert {reason.why: reason.count for reason in report.skipped} == {
+        "an address that led on to another": 1,
+        "loaded by the browser itself, or loaded again": 2,
+        "a page that is neither a search nor a video, nor opened from a search": 1,
+    }
+    assert import_into(store, "ines", [path], now=NOW).new_uses == 0
+
+
+def test_takeouts_history_of_chrome(tmp_path: Path) -> None:
+    stamp = int(NIGHT.timestamp() * 1_000_000)
+    visits = [
+        {"page_transition": "GENERATED", "title": "x", "url": SEARCH, "client_id": "c", "time_usec": stamp},
+        {"page_transition": "LINK", "title": "Vase - YouTube", "url": VIDEO, "time_usec": stamp},
+        {"page_transition": "LINK", "title": "Fado - YouTube Music", "url": VIDEO, "time_usec": stamp},
+        {"page_transition": "RELOAD", "title": "x", "url": SEARCH, "time_usec": stamp},
+        {"page_transition": "LINK", "url": SEARCH, "time_usec": "late"},
+    ]
+    path = tmp_path / "History.json"
+    path.write_text(json.dumps({"Browser History": visits}))
+    assert [item.title for item in items_in(path)] == ["celadon crazing why", "Vase"]
+    assert len(skipped_in(path)) == 3
+
+
+def test_damaged_foreign_and_hostile_databases_are_told(tmp_path: Path, chrome: Chrome) -> None:
+    for _ in range(400):
+        chrome.visit(SEARCH, "x" * 500)
+    content = (tmp_path / "History").read_bytes()
+    broken = tmp_path / "History-broken"
+    broken.write_bytes(content[:8192] + b"\xff" * 40_000 + content[48_192:])
+    assert "a database that cannot be read to its end" in skipped_in(broken)
+    foreign = tmp_path / "places.db"
+    with closing(sqlite3.connect(foreign)) as database:
+        database.executescript(
+            "CREATE TABLE a (b); CREATE VIEW visits AS SELECT 1; CREATE VIEW urls AS SELECT 1"
+        )
+    assert skipped_in(foreign) == ["a database that is no history of a browser"]
+    other = tmp_path / "store.db"
+    with closing(sqlite3.connect(other)) as database:
+        database.execute("CREATE TABLE a (b)")
+    assert reader_for(only_file(other)) is None
+
+
+def test_titles_that_are_no_text_are_read_as_well_as_can_be(tmp_path: Path, chrome: Chrome) -> None:
+    chrome.visit(VIDEO, "x")
+    chrome.database.execute("UPDATE urls SET title = CAST(x'ff41' AS TEXT)")
+    chrome.database.commit()
+    assert [item.title for item in items_in(tmp_path / "History")] == ["\ufffdA"]

@@ -1,0 +1,166 @@
+"""How well "nothing fits" is said: the figures by hand, and all of it on a few examples."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from rich.console import Console
+from tests.lab.train.tiny_tools import few_folds, public_rows, world
+
+from contextune.datasets import plain_requests
+from contextune.embed import Embedder
+from contextune.lab.bench.quality import abstention as bench
+from contextune.lab.bench.quality.abstention import (
+    AbstentionCase,
+    AbstentionReport,
+    ReliabilityBin,
+    auroc,
+    judge,
+    to_rich,
+)
+from contextune.lab.public_data.folds import training_toolsets
+from contextune.lab.train.rankers import tools as recipe
+from contextune.lab.train.rankers.context_examples import from_folds
+from contextune.lab.train.rankers.tool_examples import (
+    PublicVectors,
+    ToolExample,
+    from_personas,
+    from_public,
+)
+from contextune.lab.train.rankers.tools import AbstentionData
+from contextune.rank import RankerSettings
+from contextune.tools.abstain import INPUTS
+
+Floats = NDArray[np.float64]
+PLAIN = plain_requests()[::25]
+CHANCES = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
+
+
+@given(
+    st.lists(CHANCES | st.floats(-5, 5), min_size=1, max_size=12),
+    st.lists(CHANCES | st.floats(-5, 5), min_size=1, max_size=12),
+)
+def test_auroc_is_the_share_of_pairs_in_order(right: list[float], wrong: list[float]) -> None:
+    won = sum((a > b) + (a == b) / 2 for a in right for b in wrong)
+    labels = np.array([True] * len(right) + [False] * len(wrong))
+    mixed = np.random.default_rng(0).permutation(len(labels))
+    found = auroc(labels[mixed], np.array([*right, *wrong])[mixed])
+    assert found == pytest.approx(won / (len(right) * len(wrong)))
+
+
+def test_auroc_at_its_ends() -> None:
+    labels = np.array([True, True, False, False])
+    assert auroc(labels, np.array([0.9, 0.8, 0.2, 0.1])) == 1
+    assert auroc(labels, np.array([0.1, 0.2, 0.8, 0.9])) == 0
+    assert auroc(labels, np.full(4, 0.5)) == 0.5
+
+
+def test_the_error_of_calibration() -> None:
+    nothing = AbstentionCase("", 0, 0.0, 0.0)
+    exact = AbstentionReport([], [ReliabilityBin(0.1, 0.1, 50), ReliabilityBin(0.9, 0.9, 7)], nothing)
+    assert exact.error == 0
+    off = AbstentionReport([], [ReliabilityBin(0.2, 0.1, 30), ReliabilityBin(0.5, 0.9, 10)], nothing)
+    assert off.error == pytest.approx((30 * 0.1 + 10 * 0.4) / 40)
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipe, "SETTINGS", RankerSettings(rounds=3, seeds=1, smallest_leaf=5))
+    for module in (recipe, bench):
+        monkeypatch.setattr(module, "plain_requests", lambda: PLAIN)
+
+
+@pytest.fixture
+def people(tmp_path: Path, word_embedder: Embedder) -> list[ToolExample]:
+    folds = few_folds(tmp_path / "folds.npz", word_embedder)
+    examples = from_folds(folds)
+    return from_personas(folds, examples, [example.grades.astype(np.float64) for example in examples])
+
+
+def check(row: AbstentionCase, fits: Sequence[bool], chance: Sequence[float]) -> None:
+    """Against sums over all pairs, and a bar that 95 % of the right ones pass, give or take one."""
+    right = [c for c, fit in zip(chance, fits, strict=True) if fit]
+    wrong = [c for c, fit in zip(chance, fits, strict=True) if not fit]
+    assert row.cases == len(fits)
+    won = sum((a > b) + (a == b) / 2 for a in right for b in wrong)
+    assert row.auroc == pytest.approx(won / (len(right) * len(wrong)))
+    bar = float(np.quantile(right, 0.05))
+    assert abs(sum(c >= bar for c in right) - 0.95 * len(right)) <= 1
+    assert row.false_positives == pytest.approx(sum(c >= bar for c in wrong) / len(wrong))
+
+
+@dataclass(frozen=True, eq=False)
+class Known(AbstentionData):
+    """Doubts whose probabilities are given."""
+
+    chance: Floats
+
+    def unseen(self) -> Floats:
+        return self.chance
+
+
+def test_figures_by_sort_of_request(
+    people: list[ToolExample], word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = [0.0, 0.05, 0.31, 0.38, 0.35, 0.96, 1.0, 0.97, 0.32, 0.99]
+    fits = [False, False, False, True, False, True, True, True, True, False]
+    source = ("personas", "personas", "plain", "plain", "personas") * 2
+    known = Known(np.zeros((10, len(INPUTS))), np.array(fits), np.arange(10) % 5, source, np.array(chance))
+
+    def of(*_: object) -> Known:
+        return known
+
+    monkeypatch.setattr(AbstentionData, "of", of)
+    found = judge(people, [], word_embedder)
+    assert [row.source for row in found.rows] == ["all", "personas", "plain"]
+    check(found.rows[0], fits, chance)
+    for row in found.rows[1:]:
+        mine = [number for number in range(10) if source[number] == row.source]
+        check(row, [fits[n] for n in mine], [chance[n] for n in mine])
+    assert [part.cases for part in found.bins] == [2, 4, 4]
+    assert [part.said for part in found.bins] == pytest.approx([0.025, 0.34, 0.98])
+    assert [part.true for part in found.bins] == pytest.approx([0, 1 / 2, 3 / 4])
+    assert found.error == pytest.approx((2 * 0.025 + 4 * 0.16 + 4 * 0.23) / 10)
+
+
+def test_all_of_it_on_a_few_examples(
+    tmp_path: Path, people: list[ToolExample], word_embedder: Embedder
+) -> None:
+    toolsets = training_toolsets(world(tmp_path))
+    public = from_public(toolsets, PublicVectors(public_rows(toolsets)))[::3]
+    people = people[::2]
+    found = judge(people, public, word_embedder)
+    names = ["all", "metatool", "personas", "plain", "toolbench", "toollens"]
+    assert [row.source for row in found.rows] == names
+    cases = {row.source: row.cases for row in found.rows}
+    assert cases["personas"] == 4 * len(people)  # with context and without, with tools and without
+    assert cases["plain"] == 2 * len(PLAIN)  # alone, and among somebody's data
+    assert cases["all"] == sum(cases.values()) - cases["all"] == sum(part.cases for part in found.bins)
+    yes = 2 * len(people) + len(public) + 2 * sum(request.api is not None for request in PLAIN)
+    assert sum(part.cases * part.true for part in found.bins) == pytest.approx(yes)
+    assert [part.said for part in found.bins] == sorted(part.said for part in found.bins)
+    assert len({int(part.said * 10) for part in found.bins}) == len(found.bins)
+    assert all(0 <= row.auroc <= 1 and 0 <= row.false_positives <= 1 for row in found.rows)
+    assert found.rows[0].auroc > 0.6
+    assert found.context.cases == len(PLAIN) + sum(one.measured for one in people)
+    assert found.context.auroc > 0.6
+
+
+def test_the_tables_say_it_all() -> None:
+    judged = AbstentionReport(
+        [AbstentionCase("all", 12_345, 0.98765, 0.123)],
+        [ReliabilityBin(0.25, 0.5, 1_000)],
+        AbstentionCase("context", 7, 0.5, 1.0),
+    )
+    console = Console(width=120, record=True, file=StringIO())
+    for table in to_rich(judged):
+        console.print(table)
+    said = " ".join(console.export_text().split())
+    for words in ("12,345", "0.988", "12.3 %", "context", "100.0 %", "0.25", "1,000", "error 25.0 %"):
+        assert words in said

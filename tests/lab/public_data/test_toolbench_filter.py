@@ -1,0 +1,110 @@
+"""The filter of the paper on query generation."""
+
+import pytest
+from tests.paths import SHARED_DATA
+
+from contextune.errors import InvalidRequestError
+from contextune.lab.public_data import paper_filter
+from contextune.lab.public_data.collect import UNNAMED
+from contextune.lab.public_data.toolbench_filter import (
+    ILL_DESCRIBED,
+    MIXED,
+    OUT_OF_DOMAIN,
+    TOO_MANY,
+)
+from contextune.lab.public_data.toolset import LabelledRequest, Toolset, read_toolset
+from contextune.types import Tool
+
+SHARED = SHARED_DATA
+
+
+def many(servers: int, requests: int) -> Toolset:
+    tools = [
+        Tool("find", "Finds one of the many things there are", app=f"server {n}") for n in range(servers)
+    ]
+    queries = [
+        LabelledRequest(str(n), f"Find {n}", frozenset([n % servers]), "train") for n in range(requests)
+    ]
+    return Toolset("many", tuple(tools), tuple(queries))
+
+
+def test_the_filter_keeps_requests_with_few_well_described_tools() -> None:
+    words = [4, 5, 50, 51, 7]
+    tools = tuple(Tool(f"t{n}", " ".join(["word"] * n), app="one server") for n in words)
+    relevant = [{0}, {1, 2}, {3}, {1, 2, 4}, {0, 1, 2, 4}, set[int](), {4, 0}]
+    queries = tuple(
+        LabelledRequest(str(n), f"Do {n}", frozenset(some), "x") for n, some in enumerate(relevant)
+    )
+    published = paper_filter(Toolset("bench", tools, queries), out_of_domain=0, in_domain_test=0)
+    assert [tool.name for tool in published.toolset.tools] == ["t5", "t50", "t7"]
+    assert [(query.id, query.relevant, query.split) for query in published.toolset.queries] == [
+        ("1", {0, 1}, "train"),
+        ("3", {0, 1, 2}, "train"),
+    ]
+    assert {one.id: one.reason for one in published.skipped} == {
+        "0": ILL_DESCRIBED,
+        "2": ILL_DESCRIBED,
+        "4": TOO_MANY,
+        "5": UNNAMED,
+        "6": ILL_DESCRIBED,
+    }
+
+
+def test_the_catalogue_of_the_filter_can_hold_tools_nobody_asks_for() -> None:
+    toolset = many(10, 3)
+    assert len(paper_filter(toolset).toolset.tools) == 3
+    whole = paper_filter(toolset, unasked=True)
+    assert len(whole.toolset.tools) == 10
+    assert {query.id: query.relevant for query in whole.toolset.queries} == {"0": {0}, "1": {1}, "2": {2}}
+
+
+def test_domains_share_no_server_and_have_the_shares_of_the_paper() -> None:
+    toolset = many(1000, 6000)
+    found = paper_filter(toolset).toolset
+    servers = {
+        split: {found.tools[place].app for query in found.split(split) for place in query.relevant}
+        for split in ("train", "id_test", "ood")
+    }
+    assert not servers["ood"] & (servers["train"] | servers["id_test"])
+    assert len(servers["ood"]) / 1000 == pytest.approx(OUT_OF_DOMAIN, abs=0.04)
+    seen = len(found.split("train", "id_test"))
+    assert len(found.split("id_test")) / seen == pytest.approx(0.1, abs=0.02)
+    assert len(found.queries) == 6000
+
+
+def test_the_split_hangs_on_the_seed_and_on_nothing_else() -> None:
+    splits = {query.id: query.split for query in paper_filter(many(200, 400)).toolset.queries}
+    assert {query.id: query.split for query in paper_filter(many(200, 400)).toolset.queries} == splits
+    fewer = paper_filter(many(200, 200)).toolset.queries
+    assert {query.id: query.split for query in fewer}.items() <= splits.items()
+    assert {query.id: query.split for query in paper_filter(many(200, 400), seed=1).toolset.queries} != splits
+
+
+def test_requests_for_tools_of_both_domains_are_left_out() -> None:
+    single = many(200, 200)
+    split = {next(iter(query.relevant)): query.split for query in paper_filter(single).toolset.queries}
+    unseen, seen = (next(n for n, name in split.items() if (name == "ood") is out) for out in (True, False))
+    mixed = LabelledRequest("both", "Find both", frozenset([unseen, seen]), "train")
+    published = paper_filter(Toolset("many", single.tools, (*single.queries, mixed)))
+    assert {one.id: one.reason for one in published.skipped} == {"both": MIXED}
+
+
+def test_shares_that_are_none_are_refused() -> None:
+    with pytest.raises(InvalidRequestError, match=r"1\.5 and 0\.1 are shares"):
+        paper_filter(many(2, 2), out_of_domain=1.5, in_domain_test=0.1)
+
+
+@pytest.mark.skipif(not (SHARED / "toolbench" / "filter").exists(), reason="the public data is not here")
+def test_the_filter_makes_of_all_of_toolbench_what_the_filtered_copy_holds() -> None:
+    kept = read_toolset(SHARED / "toolbench" / "filter")
+    published = paper_filter(read_toolset(SHARED / "toolbench"))
+    found = published.toolset
+    # the copy was split by another draw: which requests pass is the same, before those of both domains go
+    passed = {query.id for query in found.queries} | {
+        one.id for one in published.skipped if one.reason == MIXED
+    }
+    assert {query.id for query in kept.queries} <= passed
+    assert 0.5 < len(found.queries) / len(kept.queries) < 2
+    assert 0.5 < len(found.tools) / len(kept.tools) < 2
+    assert {query.split for query in found.queries} == {query.split for query in kept.queries}
+    assert all(5 <= len(tool.description.split()) <= 50 for tool in found.tools)

@@ -1,0 +1,105 @@
+"""Times as they are said, and what they may mean."""
+
+from datetime import date, datetime
+
+import pytest
+
+from contextune.plan.times.phrases import find_times
+from contextune.plan.times.resolve import moments
+from contextune.types import Item
+
+NOW = datetime(2024, 5, 16, 17, 40)  # a Thursday
+EVENT = Item(
+    "c1",
+    "Calendar",
+    {"event_name": "Glaze night", "start_time": "2024-05-18T19:00", "end_time": "2024-05-18T21:00"},
+)
+MAIL = Item(
+    "m1",
+    "Mail",
+    {
+        "subject": "Appointment",
+        "content": "We can see you on Wednesday 22 May, 5:30 pm, or on the 24th at 9.15.",
+        "date": "2024-05-15T09:00",
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("tomorrow at nine", "2024-05-17"),
+        ("the day after tomorrow", "2024-05-18"),
+        ("on Sunday", "2024-05-19"),
+        ("Wednesday 22 May", "2024-05-22"),
+        ("May 22nd", "2024-05-22"),
+        ("the 3rd", "2024-06-03"),
+        ("2024-12-24", "2024-12-24"),
+        ("tonight", "2024-05-16"),
+    ],
+)
+def test_days(said: str, day: str) -> None:
+    (found,) = find_times(said, NOW).days
+    assert found.dates[0] == date.fromisoformat(day)
+
+
+@pytest.mark.parametrize(
+    ("said", "clocks"),
+    [
+        ("at nine", ["21:00", "09:00"]),
+        ("nine tomorrow morning", ["09:00"]),
+        ("at 9.15", ["09:15", "21:15"]),
+        ("5:30 pm", ["17:30"]),
+        ("17:30", ["17:30"]),
+        ("quarter to seven", ["18:45", "06:45"]),
+        ("half past two in the afternoon", ["14:30"]),
+        ("at noon", ["12:00"]),
+        ("ask me again at half past", ["18:30"]),
+        ("Sunday, seven in the morning", ["07:00"]),
+        ("Friday ten", ["22:00", "10:00"]),
+        ("eight sharp", ["20:00", "08:00"]),
+        ("two of them, for three people, in four hours", []),
+    ],
+)
+def test_clocks(said: str, clocks: list[str]) -> None:
+    found = [f"{m // 60:02}:{m % 60:02}" for clock in find_times(said, NOW).clocks for m in clock.minutes]
+    assert found == clocks
+
+
+def test_stretches_have_a_direction() -> None:
+    assert [shift.sign for shift in find_times("an hour before it", NOW).shifts] == [-1]
+    assert [shift.sign for shift in find_times("in half an hour", NOW).shifts] == [1]
+    assert [shift.sign for shift in find_times("two days", NOW).shifts] == [0]
+    assert find_times("the day before we leave", NOW).steps == (-1,)
+    assert find_times("once it is over", NOW).ends
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Poke me an hour before it.", "2024-05-18T18:00"),
+        ("Make it an hour later.", "2024-05-18T20:00"),
+        ("Same time on Monday.", "2024-05-20T19:00"),
+        ("At eight the evening before.", "2024-05-17T20:00"),
+        ("Sunday at eleven.", "2024-05-19T11:00"),
+        ("As soon as it is over.", "2024-05-18T21:00"),
+        ("In half an hour.", "2024-05-16T18:10"),
+        ("Next week, same hour.", "2024-05-25T19:00"),
+        ("Whatever.", "2024-05-18T19:00"),
+    ],
+)
+def test_what_is_meant_is_among_the_candidates(said: str, meant: str) -> None:
+    found = {one.time for one in moments(find_times(said, NOW), NOW, [EVENT])}
+    assert datetime.fromisoformat(meant) in found
+
+
+def test_times_are_read_in_items() -> None:
+    found = {one.time for one in moments(find_times("Book it.", NOW), NOW, [MAIL])}
+    assert {datetime(2024, 5, 22, 17, 30), datetime(2024, 5, 24, 9, 15)} <= found
+
+
+def test_nothing_said_is_nothing_heard() -> None:
+    found = find_times("Play the one with the cello.", NOW)
+    assert not found.days
+    assert not found.clocks
+    assert not found.shifts

@@ -1,0 +1,124 @@
+"""The learned ranker on a task that can be solved, and every way a model file can be wrong."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contextune.errors import RankerError
+from contextune.rank import CandidateGroup, Ranker, RankerSettings
+
+NAMES = ("signal", "noise", "more noise")
+QUICK = RankerSettings(rounds=30, seeds=2, smallest_leaf=5)
+
+
+def groups(count: int, seed: int = 0) -> list[CandidateGroup]:
+    """What is right is what the first feature is highest for."""
+    draw = np.random.default_rng(seed)
+    made: list[CandidateGroup] = []
+    for _ in range(count):
+        matrix = draw.normal(size=(12, 3)).astype(np.float32)
+        grades = np.zeros(12, np.int64)
+        grades[np.argsort(-matrix[:, 0])[:2]] = (2, 1)
+        made.append(CandidateGroup(matrix, grades))
+    return made
+
+
+@pytest.fixture(scope="module")
+def ranker() -> Ranker:
+    return Ranker.fit(groups(120), NAMES, QUICK)
+
+
+def first_right(ranker: Ranker, seed: int) -> float:
+    tried = groups(50, seed)
+    return float(np.mean([group.grades[np.argmax(ranker.score(group.matrix))] > 0 for group in tried]))
+
+
+def test_it_learns(ranker: Ranker) -> None:
+    assert first_right(ranker, 1) > 0.9
+
+
+def test_the_same_twice(ranker: Ranker) -> None:
+    assert Ranker.fit(groups(120), NAMES, QUICK).models == ranker.models
+
+
+def test_contributions_add_up_to_the_score(ranker: Ranker) -> None:
+    matrix = groups(1, 2)[0].matrix
+    parts = ranker.contributions(matrix)
+    assert parts.shape == matrix.shape
+    difference = ranker.score(matrix) - parts.sum(1)
+    np.testing.assert_allclose(difference, difference[0], atol=1e-9)  # the mean score, the same for all
+    assert np.abs(parts[:, 0]).mean() > 2 * np.abs(parts[:, 1:]).mean()
+
+
+def test_it_comes_back_from_a_file(ranker: Ranker, tmp_path: Path) -> None:
+    ranker.save(tmp_path / "deep" / "r.json.gz")
+    again = Ranker.load(tmp_path / "deep" / "r.json.gz", NAMES)
+    matrix = groups(1, 3)[0].matrix
+    np.testing.assert_array_equal(again.score(matrix), ranker.score(matrix))
+    assert again.about["settings"]["rounds"] == QUICK.rounds
+    again.save(tmp_path / "again.gz")
+    assert (tmp_path / "again.gz").read_bytes() == (tmp_path / "deep" / "r.json.gz").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (("signal", "noise"), "unknown 'more noise'"),
+        (("signal", "noise", "other"), "lacks 'other'"),
+        (("noise", "signal", "more noise"), "another order"),
+    ],
+)
+def test_other_features_are_refused(
+    ranker: Ranker, tmp_path: Path, names: tuple[str, ...], reason: str
+) -> None:
+    ranker.save(tmp_path / "r.gz")
+    with pytest.raises(RankerError, match=f"{reason}.*train it again"):
+        Ranker.load(tmp_path / "r.gz", names)
+
+
+EMPTY, OLD = (
+    gzip.compress(b"[]", mtime=0),
+    gzip.compress(b'{"format": 1}', mtime=0),
+)  # named by their bytes, so not by the clock
+
+
+@pytest.mark.parametrize("content", [b"", b"no gzip", EMPTY, OLD])
+def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "r.gz").write_bytes(content)
+    with pytest.raises(RankerError, match="is no ranker"):
+        Ranker.load(tmp_path / "r.gz", NAMES)
+
+
+def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
+    content: dict[str, object] = {"format": 99, "features": NAMES, "models": []}
+    (tmp_path / "r.gz").write_bytes(gzip.compress(json.dumps(content).encode()))
+    with pytest.raises(RankerError, match="format 99"):
+        Ranker.load(tmp_path / "r.gz", NAMES)
+
+
+def test_it_goes_on_from_what_it_knows(ranker: Ranker) -> None:
+    """New examples that say the opposite turn it round, and fewer of them do not."""
+    turned = [CandidateGroup(-group.matrix, group.grades) for group in groups(120, 4)]
+    after = Ranker.fit(turned, NAMES, RankerSettings(rounds=60, seeds=2, smallest_leaf=5), before=ranker)
+    assert first_right(after, 5) < first_right(ranker, 5)
+    with pytest.raises(RankerError, match="other features"):
+        Ranker.fit(turned, ("a", "b", "c"), QUICK, before=ranker)
+
+
+def test_nothing_to_learn_from() -> None:
+    with pytest.raises(RankerError, match="nothing to learn"):
+        Ranker.fit([], NAMES)
+
+
+def test_progress_reaches_the_end() -> None:
+    told: list[tuple[int, int]] = []
+    Ranker.fit(groups(20), NAMES, QUICK, progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (60, 60)
+    assert told == sorted(told)
+
+
+def test_no_rows_no_scores(ranker: Ranker) -> None:
+    assert len(ranker.score(np.empty((0, 3), np.float32))) == 0

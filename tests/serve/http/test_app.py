@@ -1,0 +1,345 @@
+"""What the service answers, over real HTTP: to whom, in which form, and what it never says."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import TypeAdapter
+from tests.serve.conftest import Running, mail, running, with_token
+
+from contextune import InvalidDataError, Item, Request, SQLiteStore, StoreError, Tuner
+from contextune._internal.assets import asset
+from contextune.datasets import load_persona, read_persona
+from contextune.serve.http import responses
+from contextune.serve.http.app import create_app
+from contextune.serve.http.settings import ServiceSettings
+from contextune.serve.http.tokens import TokenFile
+from contextune.types import parse_time
+
+MARK = "Zanzibarquartz"
+
+
+@pytest.fixture
+def ines(service: Running) -> Iterator[httpx.Client]:
+    with service.client("ines") as client:
+        assert client.put(
+            "/v1/me", json={"zone": "Europe/Lisbon", "places": {"home": [41.1, -8.6]}}
+        ).is_success
+        yield client
+        client.delete("/v1/me")
+
+
+def error(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def test_without_a_token_there_is_nothing(service: Running) -> None:
+    paths = [
+        ("GET", "/v1/me"),
+        ("PUT", "/v1/items"),
+        ("POST", "/v1/ask"),
+        ("DELETE", "/v1/me"),
+        ("GET", "/x"),
+    ]
+    with httpx.Client(base_url=service.url) as nobody:
+        for method, path in paths:
+            answer = nobody.request(method, path)
+            assert error(answer) == (401, "unauthorized")
+            assert answer.headers["WWW-Authenticate"] == "Bearer"
+        for shown in ("Basic abc", "Bearer", "Bearer ctx_00_00", "ctx_00_00"):
+            assert nobody.get("/v1/me", headers={"Authorization": shown}).status_code == 401
+
+
+def test_two_tokens_at_once_are_none(service: Running, ines: httpx.Client) -> None:
+    shown = ines.headers["Authorization"]
+    twice = httpx.get(f"{service.url}/v1/me", headers=[("Authorization", shown), ("Authorization", shown)])
+    assert twice.status_code == 401
+
+
+def test_everybody_may_see_that_it_runs(service: Running) -> None:
+    assert httpx.get(f"{service.url}/health").json()["status"] == "ok"
+    assert "contextune_requests_total" in httpx.get(f"{service.url}/metrics").text
+    page = httpx.get(f"{service.url}/docs").text
+    assert "POST /v1/context" in page
+    assert "<script" not in page
+    document = httpx.get(f"{service.url}/openapi.json").json()
+    assert {"/v1/ask", "/v1/context", "/v1/tools", "/v1/plan", "/v1/feedback", "/v1/uses"} < {
+        *document["paths"]
+    }
+
+
+def test_the_answer_is_the_librarys(service: Running, tmp_path: Path) -> None:
+    persona = read_persona(asset("personas/a08.json"))
+    with SQLiteStore(service.settings.store) as store:
+        load_persona(store, persona)
+        query = next(query for query in persona.queries if query.id == "q6")
+        asked = {"text": query.text, "time": query.time.isoformat(), "place": query.place}
+        with service.client(persona.id) as client:
+            answer = client.post("/v1/ask", json=asked).json()
+            alone = client.post("/v1/context", json={**asked, "k": 3, "why": True}).json()
+            tools = client.post("/v1/tools", json={**asked, "k": 2}).json()
+            plan = client.post("/v1/plan", json=asked).json()
+            chosen = client.post("/v1/plan", json={**asked, "tools": ["create_reminder"]}).json()
+        hits = Tuner(store).context(persona.request(query))
+    assert [hit["item"]["id"] for hit in answer["context"]] == [hit.item.id for hit in hits]
+    assert [hit["reasons"] for hit in answer["context"]] == [list(hit.reasons) for hit in hits]
+    assert [hit["item"]["id"] for hit in alone["context"]] == [hit.item.id for hit in hits[:3]]
+    assert alone["context"][0]["reasons"] == list(hits[0].reasons)
+    assert answer["context"][0]["item"]["fields"] == dict(hits[0].item.fields)
+    assert [hit["id"] for hit in tools["tools"]] == [hit["id"] for hit in answer["tools"]][:2]
+    assert plan["plan"] == answer["plan"]
+    assert chosen["plan"]["name"] == answer["plan"]["name"] == "create_reminder"
+    assert answer["request"]["place"] == query.place
+    assert {"context", "tools", "plan"} == {*answer["seconds"]}
+    for kind, found in (
+        (responses.AnswerReply, answer),
+        (responses.ContextReply, alone),
+        (responses.ToolsReply, tools),
+    ):
+        TypeAdapter(kind).validate_python(found, strict=True)
+
+
+def test_several_things_are_several_steps(service: Running, ines: httpx.Client) -> None:
+    ines.put("/v1/items", json={"items": [mail("m1", "Kiln slots")]})
+    asked = {"text": "Set an alarm for 7 and play some jazz", "time": "2024-05-16T17:40"}
+    steps = ines.post("/v1/ask", json=asked).json()["steps"]
+    assert len(steps) == 2
+    assert all(step["name"] for step in steps)
+
+
+def test_items_go_in_and_out_as_they_are(ines: httpx.Client) -> None:
+    put = [mail(f"m{n}", f"Kiln {n}") for n in range(5)] + [
+        {
+            "id": "n1",
+            "app": "Recipes",
+            "fields": {"title": "Bread", "time": "20 min", "for": [1, None, {"a": 1.5}]},
+        }
+    ]
+    assert ines.put("/v1/items", json={"items": put}).json() == {"count": 6}
+    first = ines.get("/v1/items", params={"limit": 4}).json()
+    rest = ines.get("/v1/items", params={"start": first["next"], "limit": 4}).json()
+    assert (first["total"], first["next"], rest["next"]) == (6, 4, None)
+    assert first["items"] + rest["items"] == sorted(put, key=lambda item: str(item["id"]))
+    assert ines.get("/v1/items", params={"app": "Recipes"}).json()["items"] == put[5:]
+    assert ines.post("/v1/items/delete", json={"ids": ["m1", "none"]}).json() == {"count": 1}
+    assert "m1" not in [item["id"] for item in ines.get("/v1/items").json()["items"]]
+
+
+def test_what_is_known_of_a_user_goes_in_and_out_as_it_is(ines: httpx.Client) -> None:
+    me: dict[str, Any] = {
+        "profile": {"name": "Ines Duarte", "email": ["ines@example.com"]},
+        "places": {"home": [41.15, -8.63]},
+        "contacts": [
+            {"name": "Marta", "email": "m@example.org", "phone": None, "relation": "sister", "more": {}}
+        ],
+        "zone": "Europe/Lisbon",
+    }
+    assert ines.put("/v1/me", json=me).status_code == 204
+    assert ines.get("/v1/me").json() == me
+
+
+def test_uses_count_and_are_counted_once(ines: httpx.Client) -> None:
+    ines.put("/v1/items", json={"items": [mail("m1", "Kiln slots")]})
+    uses = [
+        {"item": "m1", "time": "2024-05-14T08:00:00", "place": "home"},
+        {"item": "m1", "time": "2024-05-15T08:00:00+01:00", "place": None},
+    ]
+    assert ines.post("/v1/uses", json={"uses": uses}).json() == {"count": 2}
+    assert ines.post("/v1/uses", json={"uses": uses}).json() == {"count": 0}
+    assert ines.get("/v1/uses").json() == {"uses": uses, "total": 2, "next": None}
+    strange = ines.post("/v1/uses", json={"uses": [{"item": "x", "time": "2024-05-14T08:00"}]})
+    assert error(strange) == (422, "invalid")
+
+
+def test_feedback_changes_the_ranking(ines: httpx.Client) -> None:
+    played = {"artist": "The Band", "played_time": "2024-05-01T08:00"}
+    songs = [
+        {"id": f"s{n}", "app": "Music", "fields": {"song_name": name, **played}}
+        for n, name in enumerate(["Slow river", "Tall hills", "Old stones", "Deep woods", "Red roofs"])
+    ]
+    ines.put("/v1/items", json={"items": songs})
+    asked: dict[str, Any] = {"text": "Put on what I run to", "place": "home"}
+
+    def ranked(time: str) -> list[str]:
+        answer = ines.post("/v1/context", json={**asked, "time": time}).json()
+        return [hit["item"]["id"] for hit in answer["context"]]
+
+    last = ranked("2024-05-20T07:30")[-1]
+    for day in range(10, 20):
+        told = {**asked, "time": f"2024-05-{day}T07:30", "used": [last]}
+        assert ines.post("/v1/feedback", json=told).status_code == 204
+    assert ranked("2024-05-20T07:30")[0] == last
+
+
+def test_feedback_tells_which_tool_is_right(service: Running, ines: httpx.Client) -> None:
+    ines.put("/v1/items", json={"items": [mail("m1", "Kiln slots")]})
+    said = {"text": "the usual please", "time": "2024-05-16T17:40"}
+    tools = ines.post("/v1/tools", json={**said, "k": 20}).json()["tools"]
+    last = tools[-1]["id"]
+    for day in range(10, 16):
+        told = {**said, "time": f"2024-05-{day}T17:40", "tool": last}
+        assert ines.post("/v1/feedback", json=told).status_code == 204
+    assert ines.post("/v1/tools", json=said).json()["tools"][0]["id"] == last
+    assert error(ines.post("/v1/feedback", json={**said, "tool": "no such tool"})) == (422, "invalid")
+    assert error(ines.post("/v1/feedback", json={**said, "used": ["no such item"]})) == (422, "invalid")
+    assert error(ines.post("/v1/feedback", json=said)) == (422, "invalid")
+
+
+def test_nobody_sees_what_is_somebody_elses(service: Running) -> None:
+    """Everybody has the same ids and asks the same; each gets their own, with many asking at once."""
+    users = [f"user{n}" for n in range(6)]
+    clients = [service.client(user) for user in users]
+    for user, client in zip(users, clients, strict=True):
+        client.put("/v1/me", json={"profile": {"name": user}})
+        client.put("/v1/items", json={"items": [mail(f"m{n}", f"Kiln slots of {user}") for n in range(4)]})
+
+    def ask(number: int) -> bool:
+        place = number % len(users)
+        asked = {"text": "Which kiln slots?", "time": "2024-05-16T17:40"}
+        route = ("context", "ask")[number % 4 == 0]
+        found = clients[place].post(f"/v1/{route}", json=asked).json()["context"]
+        titles = {hit["item"]["fields"]["subject"] for hit in found}
+        return len(found) == 4 and titles == {f"Kiln slots of {users[place]}"}
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(120)))
+    forgotten = clients[0].delete("/v1/me")
+    assert forgotten.status_code == 204
+    assert all(client.get("/v1/items").json()["total"] == 4 for client in clients[1:])
+    for client in clients:
+        client.delete("/v1/me")
+        client.close()
+
+
+@pytest.mark.parametrize("named", ["user", "id", "user_id", "owner"])
+def test_no_body_and_no_query_names_a_user(ines: httpx.Client, service: Running, named: str) -> None:
+    with service.client("otto") as otto:
+        otto.put("/v1/me", json={})
+        otto.put("/v1/items", json={"items": [mail("o1", "Otto's")]})
+        ines.put("/v1/items", json={"items": [mail("i1", "Ines's")]})
+        asked = {"text": "mails", "time": "2024-05-16T17:40"}
+        assert error(ines.post("/v1/context", json={**asked, named: "otto"})) == (422, "invalid")
+        found = ines.get("/v1/items", params={named: "otto"}, headers={"X-User": "otto"}).json()["items"]
+        assert [item["id"] for item in found] == ["i1"]
+        assert ines.post("/v1/items/delete", json={"ids": ["o1"]}).json() == {"count": 0}
+        assert error(ines.post("/v1/feedback", json={**asked, "used": ["o1"]})) == (422, "invalid")
+        assert otto.get("/v1/items").json()["total"] == 1
+        otto.delete("/v1/me")
+
+
+def test_forget_leaves_no_byte_and_does_not_begin_anew_by_itself(tmp_path: Path) -> None:
+    with running(tmp_path) as service, service.client("ines") as ines:
+        ines.put("/v1/me", json={"profile": {"name": MARK}})
+        ines.put("/v1/items", json={"items": [mail("m1", MARK)]})
+        ines.post("/v1/feedback", json={"text": MARK, "time": "2024-05-16T17:40", "used": ["m1"]})
+        assert ines.post("/v1/context", json={"text": MARK, "time": "2024-05-16T17:40"}).json()["context"]
+        assert MARK.encode() in b"".join(file.read_bytes() for file in tmp_path.iterdir())
+        assert ines.delete("/v1/me").status_code == 204
+        assert MARK.encode() not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
+        # a client that goes on sending does not bring back what was to be forgotten
+        assert error(ines.put("/v1/items", json={"items": [mail("m1", MARK)]})) == (404, "unknown_user")
+        assert error(ines.get("/v1/items")) == (404, "unknown_user")
+        assert error(ines.delete("/v1/me")) == (404, "unknown_user")
+        ines.put("/v1/me", json={})
+        assert ines.post("/v1/context", json={"text": MARK}).json() == {"context": []}
+
+
+def test_a_token_taken_back_is_turned_away_at_once(service: Running) -> None:
+    tokens = TokenFile(service.settings.tokens)
+    with with_token(service.url, tokens.add("gone")) as client:
+        assert client.get("/v1/me").status_code == 404
+        tokens.remove(next(token.id for token in tokens.all() if token.user == "gone"))
+        assert client.get("/v1/me").status_code == 401
+
+
+BAD: list[tuple[str, str, Any]] = [
+    ("POST", "/v1/context", {"text": MARK, "place": MARK}),
+    ("POST", "/v1/context", {"text": MARK, "time": MARK}),
+    ("POST", "/v1/context", {"text": MARK, MARK: MARK}),
+    ("POST", "/v1/context", {"text": MARK, "history": [{"speaker": MARK}]}),
+    ("POST", "/v1/context", {"text": MARK, "k": MARK}),
+    ("POST", "/v1/context", {"text": MARK * 1000}),
+    ("POST", "/v1/context", MARK),
+    ("POST", "/v1/plan", {"text": MARK, "tools": [MARK]}),
+    ("PUT", "/v1/me", {"places": {MARK: [91, 0]}}),
+    ("PUT", "/v1/me", {"zone": MARK}),
+    ("PUT", "/v1/me", {"profile": {MARK: 2**70}}),
+    ("PUT", "/v1/items", {"items": [{"id": MARK, "app": "Mail", "fields": {"date": MARK}}]}),
+    ("PUT", "/v1/items", {"items": [{"id": MARK, "app": MARK, "fields": {"place": [MARK]}}]}),
+    ("PUT", "/v1/items", {"items": [{"id": MARK, "app": MARK, "fields": {"a": 2**64}}]}),
+    ("POST", "/v1/uses", {"uses": [{"item": MARK, "time": "2024-05-16T17:40"}]}),
+    ("POST", "/v1/feedback", {"text": MARK, "used": [MARK]}),
+    ("POST", "/v1/feedback", {"text": MARK, "used": [MARK], "rejected": [MARK]}),
+    ("POST", "/v1/feedback", {"text": MARK, "tool": MARK}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), BAD)
+def test_a_refusal_says_where_and_holds_nothing_of_anybodys(
+    ines: httpx.Client, method: str, path: str, body: object
+) -> None:
+    answer = ines.request(method, path, json=body)
+    assert error(answer) == (422, "invalid")
+    assert MARK not in answer.text
+    assert "ines" not in answer.text
+    assert answer.json()["error"]["where"]
+    assert answer.json()["error"]["request"] == answer.headers["X-Request-ID"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"\xff\xfe", b"[" * 100_000, b'{"text": ' + b"9" * 5000 + b"}", b'{"text": NaN}', b"null"],
+)
+def test_what_is_no_request(ines: httpx.Client, body: bytes) -> None:
+    answer = ines.post("/v1/context", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (400, 422)
+    assert answer.json()["error"]["message"]
+
+
+def test_half_a_character_is_refused_and_one_that_is_kept_can_be_read(
+    service: Running, ines: httpx.Client
+) -> None:
+    half = rb'{"items": [{"id": "m1", "app": "Mail", "fields": {"subject": "\ud800"}}]}'
+    answer = ines.put("/v1/items", content=half, headers={"Content-Type": "application/json"})
+    assert error(answer) == (422, "invalid")
+    with SQLiteStore(service.settings.store) as store:  # as an import of a broken mail leaves it
+        store.put_items("ines", [Item("m1", "Mail", {"subject": "Kiln \ud800 slots"})])
+    assert ines.get("/v1/items").json()["items"][0]["fields"]["subject"] == "Kiln \ud800 slots"
+    assert len(ines.post("/v1/ask", json={"text": "kiln?"}).json()["context"]) == 1
+
+
+def test_other_addresses_and_methods(ines: httpx.Client) -> None:
+    assert error(ines.get("/v1/elsewhere")) == (404, "not_here")
+    assert error(ines.get("/v1/ask")) == (405, "not_here")
+    assert ines.get("/v1/me").headers["Cache-Control"] == "no-store"
+
+
+def test_a_store_that_fails_is_said_to_fail(tmp_path: Path) -> None:
+    with running(tmp_path) as service, service.client("ines") as ines:
+        service.settings.store.write_bytes(b"no store at all" * 1000)  # before the first connection to it
+        answer = ines.put("/v1/items", json={"items": [mail("m1", MARK)]})
+        assert error(answer) == (503, "store")
+        assert answer.headers["Retry-After"]
+        assert str(tmp_path) not in answer.text
+        assert error(ines.get("/health")) == (503, "store")
+
+
+def test_times_without_a_zone_are_the_users(service: Running, ines: httpx.Client) -> None:
+    """What was written at nine in Lisbon is not there yet at eight, whatever the server's clock."""
+    ines.put("/v1/items", json={"items": [mail("m1", "Kiln", date="2024-05-13T09:00")]})
+    early = ines.post("/v1/context", json={"text": "kiln", "time": "2024-05-13T08:30"}).json()
+    later = ines.post("/v1/context", json={"text": "kiln", "time": "2024-05-13T08:30+00:00"}).json()
+    assert (len(early["context"]), len(later["context"])) == (0, 1)
+    with SQLiteStore(service.settings.store) as store:
+        request = Request("kiln", "ines", parse_time("2024-05-13T08:30+00:00"))
+        assert len(Tuner(store).context(request)) == 1
+
+
+def test_settings_name_files(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="is missing"):
+        create_app(ServiceSettings(tmp_path / "none" / "store.db", tmp_path / "tokens.json"))
+    with pytest.raises(InvalidDataError, match="at least one"):
+        ServiceSettings(tmp_path / "store.db", tmp_path / "tokens.json", threads=0)

@@ -1,0 +1,337 @@
+"""One person's data over MCP, by the official client: in the process, over stdio, and over HTTP."""
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult, TextContent
+from typer.testing import CliRunner
+
+from contextune import Tuner
+from contextune._internal.assets import asset
+from contextune.cli import app
+from contextune.datasets import load_persona, read_persona
+from contextune.embed import Embedder
+from contextune.errors import ContextuneError, InvalidRequestError, MissingExtraError
+from contextune.serve.mcp.http_transport import address, http_app, listen
+from contextune.serve.mcp.lazy_tuner import CancellableProgress, LazyTuner
+from contextune.serve.mcp.server import mcp_server
+from contextune.store import SQLiteStore
+from contextune.tools import ToolRetriever, bundled_toolbox
+from contextune.types import User
+
+PROGRAM = Path(sys.executable).with_name("contextune")
+SERVER = Path(__file__).with_name("gateway_plain.py")
+ASKED = {"text": "Play what I run to", "time": "2024-05-16T17:40", "place": "home"}
+TOKEN = "a-token-of-thirty-two-characters"
+
+
+@pytest.fixture
+def persona(store: SQLiteStore) -> str:
+    loaded = read_persona(asset("personas/a01.json"))
+    load_persona(store, loaded)
+    return loaded.id
+
+
+@asynccontextmanager
+async def client_of(store: SQLiteStore, user: str, embedder: Embedder) -> AsyncGenerator[Client]:
+    ready = LazyTuner(
+        lambda progress: Tuner(
+            store, embedder=embedder, tools=ToolRetriever(bundled_toolbox(), embedder), progress=progress
+        )
+    )
+    async with Client(mcp_server(user, ready)) as client:
+        yield client
+
+
+def text(result: CallToolResult) -> str:
+    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+
+
+async def given(client: Client, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The client itself checks what comes back against the output schema."""
+    found = await client.call_tool(name, arguments)
+    assert not found.is_error, text(found)
+    assert json.loads(text(found)) == found.structured_content
+    return found.structured_content
+
+
+def test_what_is_offered(store: SQLiteStore, persona: str, word_embedder: Embedder) -> None:
+    async def talk() -> None:
+        async with client_of(store, persona, word_embedder) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert list(tools) == ["find_context", "find_tools", "plan", "feedback"]
+            for tool in tools.values():
+                assert tool.title
+                assert tool.description
+                assert tool.output_schema
+                assert tool.annotations
+                assert tool.annotations.read_only_hint == (tool.name != "feedback")
+                assert tool.annotations.destructive_hint is False
+                assert tool.input_schema["additionalProperties"] is False
+                assert "user" not in tool.input_schema["properties"]
+                assert "title" not in tool.input_schema["properties"]["text"]
+            assert "title" in (tools["find_context"].output_schema or {})["$defs"]["FoundItem"]["properties"]
+
+    asyncio.run(talk())
+
+
+def test_context_tools_and_plan(store: SQLiteStore, persona: str, word_embedder: Embedder) -> None:
+    async def talk() -> None:
+        async with client_of(store, persona, word_embedder) as client:
+            found = await given(client, "find_context", {**ASKED, "k": 3})
+            known = {item.id: item for item in store.items(persona)}
+            assert [known[item["id"]].title for item in found["items"]] == [
+                item["title"] for item in found["items"]
+            ]
+            assert len(found["items"]) == 3
+            assert all(item["why"] and item["text"] for item in found["items"])
+            small = await given(client, "find_context", {**ASKED, "k": 3, "tokens": 50})
+            assert len(json.dumps(small)) < len(json.dumps(found))
+            tools = await given(client, "find_tools", {**ASKED, "text": "play_album Kind of Blue", "k": 2})
+            assert tools["tools"][0]["name"].endswith("/play_album")
+            assert tools["tools"][0]["why"]
+            history = [{"speaker": "user", "text": "Is there a mail of the clinic?"}]
+            planned = await given(client, "plan", {"text": "search_emails about it", "history": history})
+            (step,) = planned["steps"]
+            tool = next(one for one in bundled_toolbox() if one.id == step["tool"])
+            assert step["arguments"].keys() <= tool.parameters["properties"].keys()
+            assert step["why"].keys() == step["arguments"].keys()
+            assert planned["ready"] == ("ask" not in step)
+
+    asyncio.run(talk())
+
+
+def test_what_was_right_is_kept(store: SQLiteStore, persona: str, word_embedder: Embedder) -> None:
+    item = store.items(persona)[0].id
+    uses = len(store.uses(persona, item=item))
+
+    async def talk() -> None:
+        async with client_of(store, persona, word_embedder) as client:
+            outcome = {**ASKED, "used": [item], "tool": "play_album", "ok": False}
+            assert await given(client, "feedback", outcome) == {"kept": True}
+            wrong = await client.call_tool("feedback", {**ASKED, "used": ["no such thing"]})
+            assert wrong.is_error
+            assert "has no item 'no such thing'" in text(wrong)
+
+    asyncio.run(talk())
+    (kept,) = store.feedback(persona)
+    assert (kept.used, kept.ok, kept.request.place) == ((item,), False, "home")
+    assert (kept.tool or "").endswith("/play_album")
+    assert len(store.uses(persona, item=item)) == uses + 1
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({}, "text: Field required"),
+    ({"text": ""}, "text: String should have at least 1 character"),
+    ({"text": "  "}, "no text"),
+    ({"text": "SECRET", "user": "somebody"}, "user: Extra inputs are not permitted"),
+    ({"text": "x", "time": "tomorrow"}, "write it as 2024-05-16T17:40"),
+    ({"text": "x", "place": "99,10"}, "is no coordinate"),
+    ({"text": "x", "k": 0}, "k: Input should be greater than or equal to 1"),
+    ({"text": "x", "history": [{"text": "SECRET"}]}, "history.0.speaker: Field required"),
+]
+
+
+def test_wrong_arguments_are_errors_that_say_what_to_do(
+    store: SQLiteStore, persona: str, word_embedder: Embedder
+) -> None:
+    async def talk() -> None:
+        async with client_of(store, persona, word_embedder) as client:
+            for arguments, reason in WRONG:
+                refused = await client.call_tool("find_context", arguments)
+                assert refused.is_error
+                assert reason in text(refused)
+                assert "SECRET" not in text(refused)
+            with pytest.raises(MCPError, match="there is no tool 'forget'"):
+                await client.call_tool("forget", {})
+            store.forget(persona)
+            gone = await client.call_tool("find_context", ASKED)
+            assert gone.is_error
+            assert persona in text(gone)
+
+    asyncio.run(talk())
+
+
+def test_errors_of_our_own_are_not_logged_with_what_was_said(
+    store: SQLiteStore, persona: str, word_embedder: Embedder, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(progress: object) -> Tuner:
+        raise KeyError("SECRET")
+
+    async def talk() -> None:
+        async with Client(mcp_server(persona, LazyTuner(broken))) as client:
+            failed = await client.call_tool("find_context", {"text": "SECRET"})
+            assert failed.is_error
+            assert text(failed).startswith("find_context fails with KeyError")
+            assert "SECRET" not in text(failed)
+
+    asyncio.run(talk())
+    assert "find_context fails with KeyError" in caplog.text
+    assert "SECRET" not in caplog.text
+
+
+def test_long_preparations_end_with_the_server() -> None:
+    heed = CancellableProgress()
+    heed(1, 2)
+    heed.end()
+    with pytest.raises(Exception, match="ended after 1 of 2"):
+        heed(1, 2)
+
+
+def test_nothing_to_serve() -> None:
+    with pytest.raises(InvalidRequestError, match="nothing to serve"):
+        mcp_server()
+
+
+def test_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp_types", None)
+    monkeypatch.delitem(sys.modules, "contextune.serve.mcp.server.tool")
+    with pytest.raises(MissingExtraError, match=r"contextune\[mcp\]"):
+        __import__("contextune.serve.mcp.server.tool")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store in which ines has one mail, and an mcp.json of one server."""
+    folder = tmp_path_factory.mktemp("home")
+    with SQLiteStore(folder / "me.db") as store:
+        store.put_user(User("ines"))
+        loaded = read_persona(asset("personas/a01.json"))
+        store.put_items("ines", loaded.items[:3])
+    servers = {"hall": {"command": sys.executable, "args": [str(SERVER), "hall", "3", str(folder)]}}
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    return folder
+
+
+def program(home: Path, *more: str) -> list[str]:
+    where = ["--store", str(home / "me.db"), "--user", "ines", "--catalog", str(home / "mcp.json")]
+    return ["mcp", *where, "--shelf", str(home / "shelf.db"), *more]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "CONTEXTUNE_THREADS": "1"}
+
+
+async def tour(client: Client) -> None:
+    """Both halves of the program, with the embedder of the package."""
+    names = [tool.name for tool in (await client.list_tools()).tools]
+    assert names == ["find_context", "plan", "feedback", "search_tools", "call_tool"]
+    found = await given(client, "find_context", {"text": "What was in that mail, naïve café — 你好?", "k": 2})
+    assert len(found["items"]) == 2
+    none = await given(client, "search_tools", {"query": "translate this contract into Portuguese"})
+    assert "Probably none of the tools there are serves this" in none["note"]
+    found = await given(client, "search_tools", {"query": "the ficus needs water", "k": 3})
+    assert found["tools"][0]["name"] == "hall/water_ficus"
+    assert none["fits"] < found["fits"] <= 1
+    assert "note" not in found
+    wet = await client.call_tool("call_tool", {"name": "hall/water_ficus", "arguments": {"how": "olá 你好"}})
+    assert text(wet) == "hall: water_ficus"
+
+
+def test_over_stdio(home: Path) -> None:
+    async def talk() -> None:
+        parameters = StdioServerParameters(
+            command=str(PROGRAM), args=program(home), env=environment(), cwd=home
+        )
+        async with Client(stdio_client(parameters)) as client:
+            await tour(client)
+
+    asyncio.run(talk())
+    with SQLiteStore(home / "me.db") as store:
+        kept = store.feedback("ines")[-1]
+    assert (kept.request.text, kept.tool, kept.ok) == ("the ficus needs water", "hall/water_ficus", True)
+
+
+@pytest.fixture
+def url(home: Path) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [PROGRAM, *program(home, "--http", "--port", str(port))]
+    env = {**environment(), "CONTEXTUNE_MCP_TOKEN": TOKEN}
+    process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        with socket.socket() as line:
+            if line.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}/mcp"
+    process.terminate()
+    said = process.communicate(timeout=30)[1]
+    assert f"http://127.0.0.1:{port}/mcp" in said
+    assert TOKEN not in said
+    assert process.returncode in (0, -15)
+
+
+def test_over_http_with_the_token_and_not_without(home: Path, url: str) -> None:
+    async def talk() -> None:
+        for mode in ("auto", "legacy"):  # the protocol of 2026-07-28, and that of 2025-11-25
+            async with (
+                httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as http,
+                Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+            ):
+                assert len((await client.list_tools()).tools) == 5
+                said = await client.call_tool("call_tool", {"name": "say", "arguments": {"text": "olá 你好"}})
+                assert text(said) == "hall: olá 你好"
+        async with httpx2.AsyncClient() as http:
+            for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": TOKEN}):
+                answer = await http.post(
+                    url, headers=headers, json={"jsonrpc": "2.0", "method": "ping", "id": 1}
+                )
+                assert answer.status_code == 401
+                assert answer.headers["www-authenticate"] == "Bearer"
+            rebound = {"Authorization": f"Bearer {TOKEN}", "Host": "evil.example.org"}
+            answer = await http.post(url, headers=rebound, json={"jsonrpc": "2.0", "method": "ping", "id": 1})
+            assert answer.status_code in (403, 421)
+
+    asyncio.run(talk())
+
+
+def test_a_token_that_can_be_guessed(store: SQLiteStore) -> None:
+    server = mcp_server("ines", LazyTuner(lambda progress: Tuner(store, progress=progress)))
+    for token in ("short", "with a space in the middle", "not-ascii-ação-não-serve"):
+        with pytest.raises(InvalidRequestError, match="16 or more"):
+            http_app(server, token)
+
+
+def test_a_port_that_is_taken() -> None:
+    with listen("127.0.0.1", 0) as taken:
+        with pytest.raises(ContextuneError, match="choose another --port"):
+            listen("127.0.0.1", taken.getsockname()[1])
+        assert address("127.0.0.1", taken) == f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+    with pytest.raises(ContextuneError, match="choose another --port"):
+        listen("127.0.0.1", 70_000)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ((), "say --user, --catalog, or both"),
+        (("--user", "nobody"), "nobody"),
+        (("--catalog", "none.json"), "there is no file 'none.json'"),
+        (("--catalog", "me.db"), "me.db"),
+        (("--user", "ines", "--tools", "none.db"), "there is no catalogue at 'none.db'"),
+        (("--user", "ines", "--timeout", "0"), "give seconds above 0"),
+    ],
+)
+def test_errors_of_the_command(
+    home: Path, options: tuple[str, ...], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    done = CliRunner().invoke(app, ["mcp", "--store", "me.db", *options])
+    assert isinstance(done.exception, ContextuneError)  # which the program prints as one line
+    assert reason in str(done.exception)
+    assert done.stdout == ""  # over stdio that is the client's

@@ -1,0 +1,203 @@
+"""Items of every application: their words, times, people and places."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextune.errors import InvalidDataError
+from contextune.types import Item
+from contextune.types.app_schema import APPS, app_for
+
+DAY = "2024-05-16T19:00"
+TIME = datetime(2024, 5, 16, 19)
+
+ITEMS: Mapping[str, Mapping[str, Any]] = {
+    "Mail": {
+        "author": "marta@example.org",
+        "recipients": ["ines@example.com", "rui@example.com"],
+        "subject": "Kiln slots",
+        "content": "Two are free.",
+        "date": DAY,
+        "folder": "Inbox",
+    },
+    "Calendar": {
+        "event_name": "Glaze night",
+        "category": "Personal",
+        "organizer": "marta@example.org",
+        "participants": ["ines@example.com"],
+        "location": "Barro Studio",
+        "start_time": DAY,
+        "end_time": "2024-05-16T21:00",
+        "status": "Confirmed",
+        "notes": "bring the tests",
+        "place": "studio",
+    },
+    "Google": {"query": "celadon crazing why", "date": DAY, "place": "home"},
+    "Notes": {"title": "Cone 6 recipes", "content": "talc 8", "folder": "Pottery", "modified": DAY},
+    "Music": {
+        "song_name": "Barco Negro",
+        "artist": "Mariza",
+        "album_title": "Terra",
+        "playlist": "Early",
+        "played_time": DAY,
+    },
+    "Reminders": {
+        "title": "Buy talc",
+        "list": "Home",
+        "due": "2024-05-17T18:00",
+        "status": "open",
+        "created": DAY,
+    },
+    "PhoneCall": {
+        "contact": "Rui Duarte",
+        "number": "555-0142",
+        "direction": "missed",
+        "date": DAY,
+        "duration_s": 0,
+    },
+}
+TEXTS = {
+    "Mail": "email — Kiln slots — Two are free. — from: marta@example.org"
+    " — to: ines@example.com, rui@example.com — folder: Inbox",
+    "Calendar": "calendar event — Glaze night — bring the tests — at: Barro Studio"
+    " — organizer: marta@example.org — with: ines@example.com — category: Personal — status: Confirmed",
+    "Google": "web search — celadon crazing why",
+    "Notes": "note — Cone 6 recipes — talc 8 — folder: Pottery",
+    "Music": "song played — Barco Negro — by: Mariza — album: Terra — playlist: Early",
+    "Reminders": "reminder — Buy talc — list: Home — status: open",
+    "PhoneCall": "phone call — Rui Duarte — missed — number: 555-0142",
+}
+TITLES = {
+    "Mail": "Kiln slots",
+    "Calendar": "Glaze night",
+    "Google": "celadon crazing why",
+    "Notes": "Cone 6 recipes",
+    "Music": "Barco Negro",
+    "Reminders": "Buy talc",
+    "PhoneCall": "Rui Duarte",
+}
+PEOPLE = {
+    "Mail": ("marta@example.org", "ines@example.com", "rui@example.com"),
+    "Calendar": ("marta@example.org", "ines@example.com"),
+    "Music": ("Mariza",),
+    "PhoneCall": ("Rui Duarte", "555-0142"),
+}
+TIMES = {
+    "Calendar": {"start": TIME, "end": datetime(2024, 5, 16, 21)},
+    "Reminders": {"made": TIME, "due": datetime(2024, 5, 17, 18)},
+}
+
+
+def item(app: str, **changes: object) -> Item:
+    return Item("1", app, {**ITEMS.get(app, {}), **changes})
+
+
+def test_the_table_is_complete() -> None:
+    assert set(APPS) == set(ITEMS)
+
+
+@pytest.mark.parametrize("app", ITEMS)
+def test_known_applications(app: str) -> None:
+    one = item(app)
+    assert one.text == TEXTS[app]
+    assert one.title == TITLES[app]
+    assert one.people == PEOPLE.get(app, ())
+    assert one.times == TIMES.get(app, {"made": TIME})
+    assert one.made == (None if app == "Calendar" else TIME)
+    assert one.place == ITEMS[app].get("place")
+
+
+@pytest.mark.parametrize("app", ITEMS)
+def test_every_field_may_be_missing(app: str) -> None:
+    for fields in ({}, dict.fromkeys(ITEMS[app])):
+        bare = Item("1", app, fields)
+        assert bare.text == APPS[app].noun
+        assert (bare.title, bare.times, bare.made, bare.place, bare.people) == ("", {}, None, None, ())
+
+
+def test_an_empty_field_leaves_no_label_behind() -> None:
+    assert item("Mail", recipients=[], folder="", content=None).text == (
+        "email — Kiln slots — from: marta@example.org"
+    )
+
+
+def test_times_are_kept_as_given() -> None:
+    made = item("Mail", date="2024-05-16T19:00+02:00").made
+    assert made == datetime.fromisoformat("2024-05-16T17:00Z")
+    assert made is not None
+    assert made.hour == 19
+    assert item("Mail", date="2024-05-16").made == datetime(2024, 5, 16)
+    assert item("Mail", date=TIME).made == TIME
+
+
+def test_a_time_that_is_none_names_the_item() -> None:
+    with pytest.raises(InvalidDataError, match="item '1' of Mail: 'yesterday' is no time"):
+        _ = item("Mail", date="yesterday").made
+    with pytest.raises(InvalidDataError, match="item '1' of Reminders: 'soon' is no time"):
+        _ = item("Reminders", due="soon").times
+
+
+def test_an_unknown_application_is_read_by_common_names() -> None:
+    one = item(
+        "Recipes",
+        id_number=7,
+        name="Vindaloo",
+        main_spice="cumin",
+        sender="Rui",
+        participants=["Ana", "Eva"],
+        created="2024-05-01T08:00",
+        modified="2024-05-02T08:00",
+        start="2024-05-03T08:00",
+        due="2024-05-04T08:00",
+        place="home",
+    )
+    assert one.title == "Vindaloo"
+    assert one.text == (
+        "Recipes — Vindaloo — id number: 7 — main spice: cumin — sender: Rui — participants: Ana, Eva"
+    )
+    assert one.made == datetime(2024, 5, 1, 8)
+    assert one.times == {
+        "made": datetime(2024, 5, 1, 8),
+        "start": datetime(2024, 5, 3, 8),
+        "due": datetime(2024, 5, 4, 8),
+    }
+    assert one.people == ("Rui", "Ana", "Eva")
+    assert one.place == "home"
+
+
+def test_an_unknown_application_may_call_something_else_a_time() -> None:
+    one = item("Recipes", title="Vindaloo", date=None, time="20 min", created=DAY, end=["a", "b"])
+    assert one.made == TIME
+    assert one.times == {"made": TIME}
+    assert one.text == "Recipes — Vindaloo — time: 20 min — end: a, b"
+    assert item("Steps", timestamp=1715880000).made is None
+
+
+def test_an_unknown_application_without_a_title_is_called_by_its_first_words() -> None:
+    assert item("Chat", date=DAY, place="home", body="see you").title == "see you"
+    assert item("Chat", date=DAY, place="home").text == "Chat"
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
+NAMES = st.sampled_from(["date", "time", "start", "due", "title", "place", "contact", "x"]) | st.text()
+
+
+@given(st.text(min_size=1).filter(lambda app: app not in APPS), st.dictionaries(NAMES, VALUES))
+def test_any_item_of_an_unknown_application_can_be_read(app: str, fields: dict[str, Any]) -> None:
+    one = Item("1", app, fields)
+    assert one.text.startswith(app)
+    assert one.made == one.times.get("made")
+    assert one.people == tuple(person for person in one.people if person)
+    spoken = [str(value) for name, value in fields.items() if name != "place" and isinstance(value, str)]
+    dates = set(app_for(app, fields).times.values())
+    assert all(value in one.text for value in spoken if value not in {fields[date] for date in dates})
+
+
+@pytest.mark.parametrize(("name", "app"), [("", "Mail"), ("1", "")])
+def test_an_item_needs_id_and_app(name: str, app: str) -> None:
+    with pytest.raises(InvalidDataError, match="needs an id and an app"):
+        Item(name, app, {})
