@@ -1,4 +1,4 @@
-"""The tools of an office, as plain functions: what the examples choose among."""
+"""Tools of an office as plain functions; the examples choose from them."""
 
 
 def send_email(to: str, text: str) -> str:

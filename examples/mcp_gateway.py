@@ -1,4 +1,4 @@
-"""Two MCP servers behind one: a client sees two tools, searches, and calls."""
+"""MCP gateway: two servers behind one; the client sees two tools, searches and calls."""
 # ruff: noqa: T201
 
 import asyncio
@@ -13,7 +13,7 @@ from mcp_types import TextContent
 from contextune.serve.mcp.gateway import Gateway
 from contextune.serve.mcp.server import mcp_server
 
-# what stands in an mcp.json; this file is both servers
+# the content of an mcp.json; this file is also both servers
 SERVERS = {
     "mcpServers": {
         "office": {"command": sys.executable, "args": [__file__, "office"]},
@@ -23,7 +23,7 @@ SERVERS = {
 
 
 def serve(name: str) -> None:
-    """One half of the tools as a server of its own."""
+    """Serve one half of the tools."""
     server = MCPServer(name, log_level="ERROR")
     for function in FUNCTIONS[:6] if name == "office" else FUNCTIONS[6:]:
         server.tool(structured_output=False)(function)
@@ -31,14 +31,14 @@ def serve(name: str) -> None:
 
 
 async def main() -> None:
-    """What a client sees, finds and calls."""
+    """List, search and call through the gateway."""
     async with Client(mcp_server(gateway=Gateway(SERVERS))) as client:
         print("listed:", ", ".join(tool.name for tool in (await client.list_tools()).tools))
-        found = await client.call_tool("search_tools", {"query": "I cannot log in any more", "k": 2})
-        tools = cast("dict[str, Any]", found.structured_content)["tools"]
+        result = await client.call_tool("search_tools", {"query": "I cannot log in any more", "k": 2})
+        tools = cast("dict[str, Any]", result.structured_content)["tools"]
         print("found:", ", ".join(tool["name"] for tool in tools))
-        done = await client.call_tool("call_tool", {"name": tools[0]["name"], "arguments": {"user": "rui"}})
-        print("called:", *(block.text for block in done.content if isinstance(block, TextContent)))
+        result = await client.call_tool("call_tool", {"name": tools[0]["name"], "arguments": {"user": "rui"}})
+        print("called:", *(block.text for block in result.content if isinstance(block, TextContent)))
 
 
 if sys.argv[1:] in (["office"], ["helpdesk"]):

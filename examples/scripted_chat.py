@@ -1,4 +1,4 @@
-"""Stands for a chat model in the examples of LangChain and LangGraph."""
+"""A scripted chat model for the LangChain and LangGraph examples."""
 # ruff: noqa: T201
 
 from collections.abc import Callable, Sequence
@@ -13,12 +13,12 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 
 class ScriptedChat(BaseChatModel):
-    """Wants one tool, and looks for it by a query if it is not there."""
+    """Calls one tool, and searches for it with a query if it is not offered."""
 
     query: str
-    wanted: str
+    tool_name: str
     arguments: dict[str, Any]
-    shown: list[str] = []  # noqa: RUF012  # pydantic copies it
+    offered: list[str] = []  # noqa: RUF012  # pydantic copies it
 
     @property
     def _llm_type(self) -> str:
@@ -27,20 +27,20 @@ class ScriptedChat(BaseChatModel):
     def bind_tools(
         self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], **_: Any
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Remember which tools there are."""
-        self.shown = [convert_to_openai_tool(tool)["function"]["name"] for tool in tools]
-        print("the model sees", ", ".join(self.shown))
+        """Remember the offered tools."""
+        self.offered = [convert_to_openai_tool(tool)["function"]["name"] for tool in tools]
+        print("the model sees", ", ".join(self.offered))
         return self
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         last = messages[-1]
-        if isinstance(last, ToolMessage) and last.name == self.wanted:
-            return self._said(AIMessage(str(last.content)))
+        if isinstance(last, ToolMessage) and last.name == self.tool_name:
+            return self._result(AIMessage(str(last.content)))
         name, args = ("retrieve_tools", {"query": self.query})
-        if self.wanted in self.shown:
-            name, args = self.wanted, self.arguments
-        return self._said(AIMessage("", tool_calls=[{"name": name, "args": args, "id": name}]))
+        if self.tool_name in self.offered:
+            name, args = self.tool_name, self.arguments
+        return self._result(AIMessage("", tool_calls=[{"name": name, "args": args, "id": name}]))
 
     @staticmethod
-    def _said(message: AIMessage) -> ChatResult:
+    def _result(message: AIMessage) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=message)])

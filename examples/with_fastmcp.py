@@ -1,4 +1,4 @@
-"""A FastMCP server that is searched by Contextune, and a client."""
+"""A FastMCP server with tool search by Contextune, and a client."""
 # ruff: noqa: T201
 
 import asyncio
@@ -16,14 +16,14 @@ server.add_transform(ContextuneSearchTransform(max_results=2))
 
 
 async def main() -> None:
-    """What a client sees, finds and calls."""
+    """List, search and call tools."""
     async with Client(server) as client:
         print("listed:", ", ".join(tool.name for tool in await client.list_tools()))
-        found = await client.call_tool("search_tools", {"query": "I cannot log in any more"})
-        tools = cast("dict[str, Any]", found.structured_content)["result"]
+        result = await client.call_tool("search_tools", {"query": "I cannot log in any more"})
+        tools = cast("dict[str, Any]", result.structured_content)["result"]
         print("found:", ", ".join(tool["name"] for tool in tools))
-        done = await client.call_tool("call_tool", {"name": "reset_password", "arguments": {"user": "rui"}})
-        print("called:", done.data)
+        result = await client.call_tool("call_tool", {"name": "reset_password", "arguments": {"user": "rui"}})
+        print("called:", result.data)
 
 
 asyncio.run(main())

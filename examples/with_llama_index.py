@@ -1,4 +1,4 @@
-"""A LlamaIndex agent whose tools are retrieved, with its mock model."""
+"""LlamaIndex: an agent with a tool retriever, on a mock model."""
 # ruff: noqa: T201
 
 import asyncio
@@ -15,7 +15,7 @@ from contextune.integrations.llama_index import tool_retriever
 
 
 def script(messages: Sequence[ChatMessage], **options: Any) -> ChatMessage:
-    """Stands for a model: it calls the first tool it is given, and tells what came of it."""
+    """A scripted model: calls `translate` and repeats its result."""
     names = [tool.metadata.name for tool in options["tools"]]
     print("the model sees", ", ".join(names))
     if messages[-1].role == MessageRole.TOOL:
@@ -26,7 +26,7 @@ def script(messages: Sequence[ChatMessage], **options: Any) -> ChatMessage:
 
 
 async def main() -> None:
-    """One run."""
+    """Run the agent once."""
     tools = [cast("Any", FunctionTool).from_defaults(function) for function in FUNCTIONS]
     agent = FunctionAgent(
         llm=MockFunctionCallingLLM(response_generator=script),

@@ -1,4 +1,4 @@
-"""Tool search in OpenAI's Responses API, with a scripted server."""
+"""Tool search with OpenAI's Responses API, on a scripted server."""
 # ruff: noqa: T201
 
 import json
@@ -7,18 +7,18 @@ from typing import Any
 import httpx2
 import openai
 
-from contextune.integrations.openai import called, is_search, search_output, search_tools
+from contextune.integrations.openai import is_search, search_output, search_tools, tool_by_wire_name
 from contextune.tools import ToolRetriever, bundled_toolbox
 
 
 def script(request: httpx2.Request) -> httpx2.Response:
-    """Stands for the API: a model that searches, then calls the first tool it was given."""
+    """A scripted API: the model searches, then calls the first result."""
     body = json.loads(request.content)
     last = body["input"][-1]
     item: dict[str, Any] = {"type": "tool_search_call", "id": "s1", "call_id": "c1", "execution": "client"}
     item |= {"status": "completed", "arguments": {"queries": ["play the music of a composer"]}}
     if last.get("type") == "tool_search_output":
-        print("the model is given", ", ".join(tool["name"] for tool in last["tools"]))
+        print("the model gets", ", ".join(tool["name"] for tool in last["tools"]))
         item = {"type": "function_call", "id": "f1", "call_id": "c2", "name": last["tools"][0]["name"]}
         item |= {"arguments": json.dumps({"artist": "Chopin"}), "status": "completed"}
     response = {"id": "r1", "object": "response", "created_at": 0, "model": "m", "output": [item]}
@@ -30,12 +30,12 @@ def script(request: httpx2.Request) -> httpx2.Response:
 retriever = ToolRetriever(bundled_toolbox())
 client = openai.OpenAI(api_key="none", http_client=httpx2.Client(transport=httpx2.MockTransport(script)))
 tools = search_tools(retriever.catalog)
-talk: list[Any] = [{"role": "user", "content": "Play something by Chopin"}]
+messages: list[Any] = [{"role": "user", "content": "Play something by Chopin"}]
 for _ in range(2):
-    response = client.responses.create(model="m", input=talk, tools=tools)
+    response = client.responses.create(model="m", input=messages, tools=tools)
     for item in response.output:
-        talk.append(item.to_dict())
+        messages.append(item.to_dict())
         if item.type == "tool_search_call" and is_search(item):
-            talk.append(search_output(item, retriever, k=3))
+            messages.append(search_output(item, retriever, k=3))
         elif item.type == "function_call":
-            print("it calls", called(item.name, retriever.catalog).id, "with", item.arguments)
+            print("it calls", tool_by_wire_name(item.name, retriever.catalog).id, "with", item.arguments)

@@ -1,4 +1,4 @@
-"""What tests of several rooms share: a store in a file, and an embedder whose likeness is words in common."""
+"""Fixtures of all tests: a store in a file, and an embedder whose similarity is word overlap."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from contextune.embed import Embedder, Matrix
-from contextune.embed.protocol import unit_rows
+from contextune.embed.protocol import normalize_rows
 from contextune.search import tokenize
 from contextune.store import SQLiteStore
 
@@ -18,17 +18,17 @@ settings.load_profile("contextune")
 
 
 class WordEmbedder:
-    """A bag of hashed words: quick, the same everywhere, and exact enough to reason about."""
+    """A bag of hashed words: fast, deterministic, and easy to reason about."""
 
     name = "hashed words"
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         rows = np.zeros((len(texts), 512), np.float32)
-        rows[:, 0] = 1e-3  # so that a text without words has a direction too
+        rows[:, 0] = 1e-3  # a text without words needs a direction too
         for row, text in zip(rows, texts, strict=True):
             for word in tokenize(text):
                 row[1 + crc32(word.encode()) % 511] += 1
-        return unit_rows(rows, texts=len(texts), source=self.name)
+        return normalize_rows(rows, texts=len(texts), source=self.name)
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
-"""An embedder that tells what it was asked."""
+"""An embedder that records the texts it embeds."""
 
 from collections.abc import Sequence
 
 from contextune.embed import Embedder, Matrix
 
 
-class Counting:
-    """Embeds as another does, and writes down the texts."""
+class CountingEmbedder:
+    """Embeds with another embedder and records the texts."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
@@ -14,6 +14,6 @@ class Counting:
         self.texts: list[str] = []
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """As the one inside."""
+        """As the inner embedder."""
         self.texts += texts
         return self._inner.embed(texts)

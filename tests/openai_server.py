@@ -1,4 +1,4 @@
-"""A server on this machine that speaks some of OpenAI's HTTP, as well or as badly as a test wants."""
+"""A local server with the HTTP interface of OpenAI, for tests of clients."""
 
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,7 +9,7 @@ Reply = tuple[int, Any]
 
 
 class OpenAIServer(ThreadingHTTPServer):
-    """Writes down what it was asked; `reply` is what a subclass answers to a request's body."""
+    """Records the body of every request in `asked`; a subclass answers it in `reply`."""
 
     daemon_threads = True
 
@@ -52,4 +52,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class names it
-        """Say nothing."""
+        """Print no log."""

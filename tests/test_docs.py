@@ -1,24 +1,37 @@
-"""Every example in README and docs is run, in order, in a folder of its own."""
+"""Every example in README.md, CONTRIBUTING.md and docs/ runs, page by page, in a folder of its own."""
 
+import os
 import re
 import shlex
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
+from types import ModuleType
+from unittest.mock import patch
 
 import pytest
+from tests.paths import ROOT
+from tests.program import run
 
-ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+README = ROOT / "README.md"
+PAGES = sorted([README, ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PROGRAM = Path(sys.executable).with_name("contextune")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    found = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [text for kind, text in found if kind == language]
+
+
+def pages_with(language: str) -> list[Path]:
+    return [page for page in PAGES if blocks(page, language)]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where examples run: three personas stand for the bundled ones, so that a page takes seconds."""
-    names = ("src/contextune/assets/personas", "some-personas")
-    for name in names:
+    """The current folder of the examples, with two personas instead of all bundled ones."""
+    for name in ("src/contextune/assets/personas", "some-personas"):
         (tmp_path / name).mkdir(parents=True)
         for persona in ("a01", "b05"):
             source = ROOT / "src/contextune/assets/personas" / f"{persona}.json"
@@ -26,31 +39,36 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def blocks(page: Path) -> list[tuple[str, str]]:
-    return BLOCK.findall(page.read_text(encoding="utf-8"))
+@pytest.mark.parametrize(
+    "page", [page for page in pages_with("python") if page != README], ids=lambda page: page.name
+)
+def test_python_examples_run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process, which loads each model only once."""
+    module = ModuleType(f"example_{page.stem}")
+    code = compile("\n".join(blocks(page, "python")), page.name, "exec")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    with chdir(folder), patch.dict(os.environ):
+        exec(code, module.__dict__)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_python_examples_run(page: Path, folder: Path) -> None:
-    code = "\n".join(text for kind, text in blocks(page) if kind == "python")
+def test_readme_example_runs_in_a_new_process(folder: Path) -> None:
+    code = "\n".join(blocks(README, "python"))
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_commands_run(page: Path, folder: Path) -> None:
-    for kind, text in blocks(page):
-        if kind != "console":
+@pytest.mark.parametrize("page", pages_with("console"), ids=lambda page: page.name)
+def test_commands_run(page: Path, folder: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for line in "".join(blocks(page, "console")).splitlines():
+        program, *words = shlex.split(line.removeprefix("$ "))
+        if program == "make":  # the targets run the tests, so only check that they exist
+            assert f"\n{words[0]}:" in makefile, f"the Makefile has no target {words[0]!r}"
             continue
-        for line in text.splitlines():
-            words = shlex.split(line.removeprefix("$ "))
-            if words[0] == "make":  # the tests are run by it
-                assert f"\n{words[1]}:" in (ROOT / "Makefile").read_text(), f"there is no {line}"
-                continue
-            assert words[0] == "contextune", line
-            done = subprocess.run([PROGRAM, *words[1:]], cwd=folder, capture_output=True, text=True)
-            assert done.returncode == 0, f"{line}\n{done.stderr}"
+        assert program == "contextune", line
+        done = run(*words, cwd=folder)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
 
 
-def test_there_are_examples() -> None:
-    assert sum(len(blocks(page)) for page in PAGES) >= 8
+def test_pages_have_examples() -> None:
+    assert sum(len(blocks(page, language)) for page in PAGES for language in ("python", "console")) >= 8

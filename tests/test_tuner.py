@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from contextune._internal.assets import asset
-from contextune.datasets import Persona, load_persona, read_persona
+from contextune.datasets import Persona, bundled_persona_file, load_persona, read_persona
 from contextune.embed import Embedder
 from contextune.errors import InvalidRequestError, UnknownUserError
 from contextune.store import SQLiteStore
@@ -45,7 +45,7 @@ def shown(tuner: Tuner, request: Request) -> list[tuple[str, float]]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_persona_is_answered(method: str, embedded: SQLiteStore) -> None:
+def test_each_method_answers_a_persona(method: str, embedded: SQLiteStore) -> None:
     tuner = Tuner(embedded, method=method)
     found = 0
     for query in PERSONA.queries:
@@ -60,7 +60,7 @@ def test_a_persona_is_answered(method: str, embedded: SQLiteStore) -> None:
     assert found >= 4
 
 
-def test_meaning_is_found_without_a_word_in_common(store: SQLiteStore) -> None:
+def test_semantic_match_without_common_words(store: SQLiteStore) -> None:
     store.put_user(User("ines"))
     store.put_items(
         "ines",
@@ -83,7 +83,7 @@ def test_meaning_is_found_without_a_word_in_common(store: SQLiteStore) -> None:
         assert tuner.context(Request(text, "ines", NOON))[0].item.id == best
 
 
-def test_an_answer_holds_request_context_and_timings(embedded: SQLiteStore) -> None:
+def test_answer_has_request_context_and_timings(embedded: SQLiteStore) -> None:
     tuner = Tuner(embedded)
     request = PERSONA.request(PERSONA.queries[0])
     answer = tuner.answer(request, k=3)
@@ -95,9 +95,7 @@ def test_an_answer_holds_request_context_and_timings(embedded: SQLiteStore) -> N
     assert (answer.tools, answer.plan) == ((), None)
 
 
-def test_preparing_leaves_nothing_to_embed(
-    store: SQLiteStore, persona: Persona, word_embedder: Embedder
-) -> None:
+def test_prepare_embeds_everything(store: SQLiteStore, persona: Persona, word_embedder: Embedder) -> None:
     told: list[tuple[int, int]] = []
     tuner = Tuner(store, embedder=word_embedder, progress=lambda done, total: told.append((done, total)))
     tuner.prepare(persona.id)
@@ -108,8 +106,8 @@ def test_preparing_leaves_nothing_to_embed(
     assert told == []
 
 
-def test_what_the_tuner_refuses(store: SQLiteStore, word_embedder: Embedder) -> None:
-    with pytest.raises(InvalidRequestError, match="no method 'magic'"):
+def test_invalid_calls_are_rejected(store: SQLiteStore, word_embedder: Embedder) -> None:
+    with pytest.raises(InvalidRequestError, match="unknown method 'magic'"):
         Tuner(store, embedder=word_embedder, method="magic")
     tuner = Tuner(store, embedder=word_embedder)
     with pytest.raises(UnknownUserError, match="'nobody'"):
@@ -131,10 +129,10 @@ def test_threads_get_the_same_answers(method: str, embedded: SQLiteStore) -> Non
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_threads_may_come_before_anything_is_ready(
+def test_threads_before_index_is_built(
     method: str, store: SQLiteStore, persona: Persona, word_embedder: Embedder
 ) -> None:
-    load_persona(store, read_persona(asset("personas") / "b02.json"))
+    load_persona(store, read_persona(bundled_persona_file("b02")))
     other = Request("Who called?", "b02", datetime(2030, 1, 1))
     requests = [*(persona.request(query) for query in persona.queries), other] * 5
     cold = Tuner(store, embedder=word_embedder, method=method)
@@ -144,7 +142,7 @@ def test_threads_may_come_before_anything_is_ready(
     assert answers == [shown(warm, request) for request in requests]
 
 
-def test_threads_that_read_while_another_writes(
+def test_threads_read_while_another_writes(
     store: SQLiteStore, persona: Persona, word_embedder: Embedder
 ) -> None:
     tuner = Tuner(store, embedder=word_embedder, method="hybrid")
@@ -167,18 +165,18 @@ def test_threads_that_read_while_another_writes(
     assert {hit.item.id for hit in tuner.context(request, k=None)} == before | {item.id for item in new}
 
 
-def test_who_is_forgotten_is_not_kept_in_memory(
+def test_forgotten_user_is_not_in_memory(
     store: SQLiteStore, persona: Persona, word_embedder: Embedder
 ) -> None:
     tuner = Tuner(store, embedder=word_embedder, method="bm25")
     tuner.context(persona.request(persona.queries[0]))
-    held = [weakref.ref(kept.index) for kept in _kept_of(tuner).values()]
+    held = [weakref.ref(state.index) for state in _cached_states(tuner).values()]
     assert held
     tuner.forget(persona.id)
     gc.collect()
     assert [one() for one in held] == [None] * len(held)
 
 
-def _kept_of(tuner: Tuner) -> dict[str, Any]:
+def _cached_states(tuner: Tuner) -> dict[str, Any]:
     retriever = cast("Any", tuner)._retriever
-    return retriever._indexes._kept
+    return retriever._indexes._states

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import WordEmbedder
-from tests.tools.querygen.fake_writer import Broken, Writer
-from tests.tools.tiny_ranker import shipped, tiny_ranker
+from tests.tools.querygen.fake_writer import FailingModel, FixedModel
+from tests.tools.tiny_ranker import bundled_retriever, tiny_ranker
 
 from contextune import Tuner
 from contextune.embed import Embedder, Matrix
@@ -51,7 +51,7 @@ def later(days: float = 1, user: str = "ines") -> Request:
     return Request(ASKED.text, user, NOW + days * DAY)
 
 
-def test_an_answer_holds_tools_whether_any_fits_and_how_long_it_took(tuner: Tuner) -> None:
+def test_answer_has_tools_fit_and_timings(tuner: Tuner) -> None:
     answer = tuner.answer(ASKED, 2, max_tools=3)
     assert answer.request is ASKED
     assert answer.context == tuple(tuner.context(ASKED, 2))
@@ -65,8 +65,8 @@ def test_an_answer_holds_tools_whether_any_fits_and_how_long_it_took(tuner: Tune
     assert answer.plan.name == answer.tools[0].tool.name
 
 
-def test_as_it_ships(people: SQLiteStore) -> None:
-    tuner = Tuner(people, tools=shipped())
+def test_bundled_models_find_the_tool(people: SQLiteStore) -> None:
+    tuner = Tuner(people, tools=bundled_retriever())
     served = tuner.answer(Request("Play the song Barco Negro.", "ines", NOW))
     assert served.tools[0].tool.name == "play_song"
     assert len(served.tools) == 5
@@ -77,7 +77,7 @@ def test_as_it_ships(people: SQLiteStore) -> None:
     assert 0 < found.fits < served.fits
 
 
-def test_a_catalogue_will_do(people: SQLiteStore, word_embedder: Embedder) -> None:
+def test_tools_may_be_a_catalogue(people: SQLiteStore, word_embedder: Embedder) -> None:
     tuner = Tuner(people, embedder=word_embedder, tools=iter(TOOLBOX))
     found = tuner.tools(Request("use send_email", "ines", NOW))
     assert ids(found.hits)[0] == "Mail/send_email"
@@ -85,9 +85,9 @@ def test_a_catalogue_will_do(people: SQLiteStore, word_embedder: Embedder) -> No
     assert (found.fits, found.needs_context) == (None, None)  # the ranker was made for another embedder
 
 
-def test_without_tools(people: SQLiteStore, word_embedder: Embedder) -> None:
+def test_tuner_without_tools(people: SQLiteStore, word_embedder: Embedder) -> None:
     tuner = Tuner(people, embedder=word_embedder)
-    with pytest.raises(InvalidRequestError, match=r"no tools to choose from.*tools="):
+    with pytest.raises(InvalidRequestError, match=r"this tuner has no tools.*tools="):
         tuner.tools(ASKED)
     answer = tuner.answer(ASKED)
     assert (answer.tools, answer.fits, set(answer.seconds)) == ((), None, {"context"})
@@ -95,10 +95,10 @@ def test_without_tools(people: SQLiteStore, word_embedder: Embedder) -> None:
     assert people.feedback("ines")[0].tool == "anything"
 
 
-def test_what_the_search_for_tools_refuses(tuner: Tuner) -> None:
-    with pytest.raises(InvalidRequestError, match="k=0: ask for at least one tool"):
+def test_invalid_tool_searches_are_rejected(tuner: Tuner) -> None:
+    with pytest.raises(InvalidRequestError, match="k must be at least 1, not 0"):
         tuner.tools(ASKED, 0)
-    with pytest.raises(InvalidRequestError, match="k=0"):
+    with pytest.raises(InvalidRequestError, match="k must be at least 1"):
         tuner.answer(ASKED, max_tools=0)
     with pytest.raises(UnknownUserError, match="'nobody'"):
         tuner.tools(Request("Sort it out.", "nobody", NOW))
@@ -108,23 +108,23 @@ def test_what_the_search_for_tools_refuses(tuner: Tuner) -> None:
         tuner.tools(ASKED, context=[ItemHit(Item("gone", "Mail", {"subject": "x"}), 1.0)])
 
 
-def test_always_and_only_go_through(tuner: Tuner) -> None:
-    found = tuner.tools(ASKED, 3, always=["get_weather"], only=ToolFilter(servers=["Notes"]))
+def test_always_and_filter_are_passed_on(tuner: Tuner) -> None:
+    found = tuner.tools(ASKED, 3, always=["get_weather"], filter=ToolFilter(servers=["Notes"]))
     assert ids(found.hits)[0] == "Google/get_weather"
     assert {hit.tool.app for hit in found.hits[1:]} == {"Notes"}
-    assert tuner.tools(ASKED, only=ToolFilter(servers=["nowhere"])) == ToolMatches(
+    assert tuner.tools(ASKED, filter=ToolFilter(servers=["nowhere"])) == ToolMatches(
         (), 0.0, found.needs_context
     )
 
 
-def test_somebody_without_items_gets_tools_too(tuner: Tuner, people: SQLiteStore) -> None:
+def test_user_without_items_gets_tools(tuner: Tuner, people: SQLiteStore) -> None:
     people.put_user(User("eva"))
     answer = tuner.answer(Request("Sends a new email to somebody", "eva", NOW))
     assert answer.context == ()
     assert answer.tools[0].tool.name == "send_email"
 
 
-def test_context_is_found_unless_it_is_given(people: SQLiteStore, word_embedder: Embedder) -> None:
+def test_context_is_retrieved_unless_passed(people: SQLiteStore, word_embedder: Embedder) -> None:
     ranker = tiny_ranker("item app")
     tools = ToolRetriever(TOOLBOX, word_embedder, ranker=ranker)
     tuner = Tuner(people, embedder=word_embedder, method="bm25", tools=tools)
@@ -134,21 +134,21 @@ def test_context_is_found_unless_it_is_given(people: SQLiteStore, word_embedder:
         assert {hit.tool.app for hit in found.hits} == {item.app}
     found = tuner.tools(Request("glaze recipe", "ines", NOW), 3)  # the note, by its words
     assert {hit.tool.app for hit in found.hits} == {"Notes"}
-    assert "the request hangs on “Glaze recipe”, of Notes" in found.hits[0].reasons
+    assert "the request refers to “Glaze recipe” in Notes" in found.hits[0].reasons
     without = tuner.tools(ASKED, 3, context=[])
     assert ids(without.hits) == ids(tools.search(ASKED.text, 3))
 
 
-def test_a_tool_that_was_right_comes_first_the_next_time(tuner: Tuner) -> None:
+def test_tool_with_positive_feedback_comes_first(tuner: Tuner) -> None:
     before = ids(tuner.tools(later()).hits)
     assert "Google/translate_text" not in before[:1]
     tuner.feedback(ASKED, tool="translate_text")
     hits = tuner.tools(later()).hits
     assert hits[0].tool.id == "Google/translate_text"
-    assert "was right for requests like this before" in hits[0].reasons
+    assert "was right for similar requests before" in hits[0].reasons
 
 
-def test_a_tool_that_was_wrong_gains_nothing(tuner: Tuner) -> None:
+def test_tool_with_negative_feedback_gains_nothing(tuner: Tuner) -> None:
     before = ids(tuner.tools(later(), 59).hits)
     tuner.feedback(ASKED, tool="translate_text", ok=False)
     after = tuner.tools(later(), 59).hits
@@ -156,7 +156,7 @@ def test_a_tool_that_was_wrong_gains_nothing(tuner: Tuner) -> None:
     assert not any("was right" in said for hit in after for said in hit.reasons)
 
 
-def test_a_request_does_not_see_what_came_later(tuner: Tuner) -> None:
+def test_earlier_request_ignores_later_feedback(tuner: Tuner) -> None:
     before = tuner.tools(later(-1), 59)
     same = tuner.tools(ASKED, 59)
     tuner.feedback(ASKED, tool="translate_text")
@@ -165,13 +165,13 @@ def test_a_request_does_not_see_what_came_later(tuner: Tuner) -> None:
     assert tuner.tools(later(0.001), 59) != same
 
 
-def test_the_past_is_each_users_own(tuner: Tuner) -> None:
+def test_feedback_of_another_user_does_not_count(tuner: Tuner) -> None:
     before = tuner.tools(later(user="rui"), 59)
     tuner.feedback(ASKED, tool="translate_text")
     assert tuner.tools(later(user="rui"), 59) == before
 
 
-def test_forgetting_takes_the_past_along(tuner: Tuner, people: SQLiteStore) -> None:
+def test_forget_removes_past_calls(tuner: Tuner, people: SQLiteStore) -> None:
     before = ids(tuner.tools(later(), 59).hits)
     tuner.feedback(ASKED, tool="translate_text")
     people.forget("ines")
@@ -183,7 +183,7 @@ def test_forgetting_takes_the_past_along(tuner: Tuner, people: SQLiteStore) -> N
     assert ids(tuner.tools(later(), 59).hits) == before
 
 
-def test_feedback_of_a_tool_is_kept_by_its_id(tuner: Tuner, people: SQLiteStore) -> None:
+def test_tool_feedback_is_stored_by_id(tuner: Tuner, people: SQLiteStore) -> None:
     tuner.feedback(ASKED, ["mail"], ["note"], tool="send_email")
     tuner.feedback(ASKED, tool="Mail/send_email", ok=False)
     kept = [(one.used, one.rejected, one.tool, one.ok) for one in people.feedback("ines")]
@@ -191,25 +191,23 @@ def test_feedback_of_a_tool_is_kept_by_its_id(tuner: Tuner, people: SQLiteStore)
     assert people.uses("ines") == [UsageEvent("mail", NOW)]
 
 
-def test_feedback_of_what_is_not_there_is_refused(tuner: Tuner, people: SQLiteStore) -> None:
+def test_feedback_on_unknown_tool_is_rejected(tuner: Tuner, people: SQLiteStore) -> None:
     with pytest.raises(InvalidDataError, match="no tool 'fly'"):
         tuner.feedback(ASKED, ["mail"], tool="fly")
     with pytest.raises(InvalidRequestError, match="no item 'gone'"):
         tuner.feedback(ASKED, ["gone"], tool="send_email")
-    with pytest.raises(InvalidRequestError, match="no item and no tool"):
+    with pytest.raises(InvalidRequestError, match="feedback is empty"):
         tuner.feedback(ASKED)
     assert people.feedback("ines") == []
     assert people.uses("ines") == []
 
 
-def writing(answer: str, **options: Any) -> tuple[Writer, QueryGenerator]:
-    chat = Writer(answer)
+def writing(answer: str, **options: Any) -> tuple[FixedModel, QueryGenerator]:
+    chat = FixedModel(answer)
     return chat, QueryGenerator(chat, **options)
 
 
-def test_a_model_may_write_what_tools_are_searched_for_with(
-    people: SQLiteStore, word_embedder: Embedder
-) -> None:
+def test_language_model_writes_queries(people: SQLiteStore, word_embedder: Embedder) -> None:
     chat, querygen = writing("1. Gets the current weather\n2. Sends a new email")
     tools = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("meaning"))
     tuner = Tuner(people, embedder=word_embedder, tools=tools, querygen=querygen)
@@ -220,27 +218,25 @@ def test_a_model_may_write_what_tools_are_searched_for_with(
     assert list(answer.seconds) == ["context", "queries", "tools", "plan"]
     assert tuner.tools(ASKED, 3, context=answer.context).hits == answer.tools
     assert len(chat.asked) == 1
-    always = tuner.tools(ASKED, 3, always=["play_song"], only=ToolFilter(servers=["Mail"]))
+    always = tuner.tools(ASKED, 3, always=["play_song"], filter=ToolFilter(servers=["Mail"]))
     assert ids(always.hits)[0] == "Music/play_song"
     assert {hit.tool.app for hit in always.hits[1:]} == {"Mail"}
 
 
-def test_without_a_model_no_query_is_shown(tuner: Tuner) -> None:
+def test_no_queries_without_language_model(tuner: Tuner) -> None:
     assert tuner.answer(ASKED).queries == ()
 
 
-def test_a_model_that_says_nothing_changes_nothing(people: SQLiteStore, word_embedder: Embedder) -> None:
+def test_empty_model_answer_changes_nothing(people: SQLiteStore, word_embedder: Embedder) -> None:
     tools = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("past", "meaning"))
     plain = Tuner(people, embedder=word_embedder, tools=tools).answer(ASKED)
-    for chat in (Writer("I'm sorry."), Broken()):
+    for chat in (FixedModel("I'm sorry."), FailingModel()):
         tuner = Tuner(people, embedder=word_embedder, tools=tools, querygen=QueryGenerator(chat))
         answer = tuner.answer(ASKED)
         assert (answer.tools, answer.fits, answer.queries) == (plain.tools, plain.fits, ())
 
 
-def test_what_was_right_before_is_first_where_the_request_is(
-    people: SQLiteStore, word_embedder: Embedder
-) -> None:
+def test_past_calls_count_with_generated_queries(people: SQLiteStore, word_embedder: Embedder) -> None:
     _, querygen = writing("Gets the current weather", request_first=True)
     tools = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("past", "meaning"))
     tuner = Tuner(people, embedder=word_embedder, tools=tools, querygen=querygen)
@@ -248,7 +244,7 @@ def test_what_was_right_before_is_first_where_the_request_is(
     assert ids(tuner.tools(later()).hits)[:2] == ["Google/translate_text", "Google/get_weather"]
 
 
-def test_forgetting_takes_along_what_was_written(people: SQLiteStore, word_embedder: Embedder) -> None:
+def test_forget_removes_generated_queries(people: SQLiteStore, word_embedder: Embedder) -> None:
     chat, querygen = writing("Gets the current weather")
     tuner = Tuner(people, embedder=word_embedder, tools=TOOLBOX, querygen=querygen)
     for user in ("ines", "rui"):
@@ -266,7 +262,7 @@ def test_forgetting_takes_along_what_was_written(people: SQLiteStore, word_embed
     assert people.users() == ["ines"]
 
 
-def test_queries_without_tools_are_refused(people: SQLiteStore, word_embedder: Embedder) -> None:
+def test_querygen_without_tools_is_rejected(people: SQLiteStore, word_embedder: Embedder) -> None:
     with pytest.raises(InvalidRequestError, match="pass tools=… as well"):
         Tuner(people, embedder=word_embedder, querygen=writing("")[1])
 
@@ -281,7 +277,7 @@ class Narrow(WordEmbedder):
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def test_tools_may_have_an_embedder_of_their_own(people: SQLiteStore, word_embedder: Embedder) -> None:
+def test_tools_may_have_their_own_embedder(people: SQLiteStore, word_embedder: Embedder) -> None:
     tuner = Tuner(people, embedder=word_embedder, tools=ToolRetriever(TOOLBOX, Narrow()))
     answer = tuner.answer(Request("send_email about the kiln", "ines", NOW))
     assert answer.tools[0].tool.name == "send_email"

@@ -1,57 +1,63 @@
-"""What can go wrong, as one small tree. Every message says what to do next."""
+"""Exception hierarchy. Every message says what to do next."""
 
 
 class ContextuneError(Exception):
-    """The root of every error this library raises on purpose."""
+    """Base class of all errors this library raises on purpose."""
 
 
 class InvalidRequestError(ContextuneError):
-    """A request that cannot be answered as it stands: no text, no date, an impossible place."""
+    """The request cannot be answered: no text, an invalid time, an impossible place."""
 
 
 class InvalidDataError(ContextuneError):
-    """A file or value that is not what it should be; the message names file, field and reason."""
+    """A file or value is malformed; the message names the file, the field and the reason."""
 
 
 class LimitError(InvalidDataError):
-    """More than may be kept of one user."""
+    """A user's quota of items or uses is exceeded."""
 
-    def __init__(self, what: str, most: int) -> None:
+    def __init__(self, what: str, limit: int) -> None:
         super().__init__(
-            f"the user would have more than {most:,} {what}, the most that were allowed for: "
-            "delete some first, or allow for more"
+            f"quota exceeded: at most {limit:,} {what} per user; delete some, or raise the quota"
         )
-        self.what, self.most = what, most
+        self.what, self.limit = what, limit
 
 
 class UnknownUserError(ContextuneError):
-    """A user the store has never heard of."""
+    """The store has no such user."""
 
 
 class StoreError(ContextuneError):
-    """A store that cannot be opened, read or written."""
+    """A store cannot be opened, read or written."""
 
 
 class EmbedderError(ContextuneError):
-    """An embedding model that cannot be loaded, reached or understood."""
+    """An embedding model cannot be loaded or reached, or returns unusable vectors."""
 
 
 class RankerError(ContextuneError):
-    """A ranking model that cannot be read or does not fit, or that has nothing to learn from."""
+    """A ranking model cannot be read, does not fit the features, or has no training data."""
 
 
 class LanguageModelError(ContextuneError):
-    """A language model that cannot be reached, or whose answer is of no use."""
+    """A language model cannot be reached, or its answer is unusable."""
 
 
 class PlanError(ContextuneError):
-    """A call that does not fit the tool it is for."""
+    """A call does not fit the tool's parameters."""
 
 
 class MissingExtraError(ContextuneError):
-    """An optional dependency that is not installed."""
+    """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(
             f"{what} needs an optional dependency; install it with: pip install 'contextune[{extra}]'"
         )
+
+
+class MissingLabDataError(ContextuneError):
+    """Benchmark or training data that the distribution `contextune-lab` installs."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} needs the benchmark data: pip install contextune-lab (or run from a clone)")

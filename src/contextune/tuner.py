@@ -1,17 +1,22 @@
-"""The way of a request, from top to bottom: utterance → context → tools → plan → answer."""
+"""Tuner: request → context → tools → plan → answer."""
 
+import asyncio
+import atexit
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
+from typing import Any
 
-from contextune._internal.caches import ForgetsUsers
-from contextune._internal.caches import forget as forget_words
-from contextune.context import DEFAULT, ContextRanker, ContextRetriever
-from contextune.context.build_scene import named_place
+from contextune._internal.caches import UserCache
+from contextune._internal.caches import forget as forget_cached
+from contextune.context import DEFAULT_METHOD, ContextRanker, ContextRetriever
+from contextune.context.build_scene import resolve_place
 from contextune.embed import Embedder, default_embedder
-from contextune.errors import InvalidRequestError, PlanError
+from contextune.errors import InvalidDataError, InvalidRequestError, PlanError
 from contextune.plan import Planner, PlanningInput, PointerPlanner, Steps, check_steps
-from contextune.plan.multi_step.anaphora import NOTHING, anaphora
+from contextune.plan.multi_step.anaphora import NO_ANAPHORA, find_anaphora
 from contextune.plan.multi_step.link import (
     PlannedStep,
     carry_items,
@@ -19,10 +24,10 @@ from contextune.plan.multi_step.link import (
     link_arguments,
     prefer_capable_tool,
 )
-from contextune.plan.multi_step.split import split_request, verbs_of
-from contextune.store import Store
+from contextune.plan.multi_step.split import split_request, tool_verbs
+from contextune.store import SQLiteStore, Store
 from contextune.tools import QueryGenerator, ToolFilter, ToolMatches, ToolQueries, ToolRetriever, search_all
-from contextune.tools.past_calls import past_of
+from contextune.tools.past_calls import load_past_calls
 from contextune.tools.query import QueryContext
 from contextune.types import (
     Answer,
@@ -37,15 +42,16 @@ from contextune.types import (
     UsageEvent,
 )
 
-SERVED = 0.45
-"""A part of a request is one of its own where it is at least this probable that a tool serves it."""
+MIN_PART_FIT = 0.45
+"""A request is split only if every part has at least this probability of being served by a tool."""
 
 
 class Tuner:
-    """Completes requests over the data in a store.
+    """Answers requests over the data in a store: context, tools and the call to make.
 
-    Safe to share between threads. Everything happens on this machine unless the
-    embedder or the language model given is one that asks a server.
+    Safe to share between threads. Nothing leaves this machine, unless you pass an embedder or a language
+    model that calls a server. The methods `acontext`, `atools` and `aanswer` run in a worker thread, for use
+    in an event loop.
     """
 
     def __init__(
@@ -53,40 +59,80 @@ class Tuner:
         store: Store,
         *,
         embedder: Embedder | None = None,
-        method: str = DEFAULT,
+        method: str = DEFAULT_METHOD,
         ranker: ContextRanker | None = None,
         tools: Iterable[Tool] | ToolRetriever | None = None,
         querygen: QueryGenerator | None = None,
         planner: Planner | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """`method` names a way to rank context; `ranker` stands in for the learned one in the package.
+        """Create a tuner over a store.
 
-        `tools` is what can be called: a catalogue, or a retriever over one; with `querygen` a language model
-        writes what they are searched for with. `planner` stands in for the one that needs no language model.
-        `progress` hears of items embedded for the first time.
+        Args:
+            store: the users' items, usage events, contacts and vectors.
+            embedder: text to vectors; the bundled model by default.
+            method: how to rank context: learned (default), situated, hybrid, semantic or bm25.
+            ranker: replaces the bundled ranking model.
+            tools: the tools that can be called, or a retriever over them.
+            querygen: has a language model write the search queries for tools.
+            planner: replaces the default planner, which needs no language model.
+            progress: called while items are embedded for the first time.
         """
         if querygen and tools is None:
-            raise InvalidRequestError("querygen searches for tools, and there are none: pass tools=… as well")
+            raise InvalidRequestError("querygen needs tools: pass tools=… as well")
         self.store = store
-        chosen = embedder or default_embedder()
-        self._retriever = ContextRetriever(store, chosen, method=method, ranker=ranker, progress=progress)
+        context_embedder = embedder or default_embedder()
+        self._retriever = ContextRetriever(
+            store, context_embedder, method=method, ranker=ranker, progress=progress
+        )
         if tools is None or isinstance(tools, ToolRetriever):
             self._tools = tools
-        else:  # what is said is embedded once for both
+        else:  # shares the embedder, so that a request is embedded once
             self._tools = ToolRetriever(tools, self._retriever.embedder)
         self._querygen = querygen
         self._planner = planner or PointerPlanner()
-        # vectors of another embedder cannot be compared with those of the items
-        self._shared = self._tools is not None and self._tools.embedder.name == chosen.name
+        # vectors of different embedders cannot be compared
+        self._same_embedder = self._tools is not None and self._tools.embedder.name == context_embedder.name
+
+    @classmethod
+    def from_files(
+        cls,
+        paths: Iterable[str | Path],
+        *,
+        user: str = "me",
+        store: Store | str | Path | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> "Tuner":
+        """Import files, folders and archives (mail, calendars, notes, …) and create a tuner over them.
+
+        Args:
+            paths: what to import; `~` is expanded. See docs/import.md for the formats.
+            user: whose data it is; pass the same to `Request`.
+            store: a store or the path of its file; a temporary store by default, deleted with the process.
+            progress: called with bytes read while importing.
+            options: all other arguments of `Tuner`.
+
+        Raises `InvalidDataError` if no file could be imported.
+        """
+        from contextune.importers import import_into
+
+        if store is None or isinstance(store, str | Path):
+            store = _open_store(store)
+        files = [Path(path).expanduser() for path in paths]
+        report = import_into(store, user, files, progress=progress)
+        if not report.items and not report.contacts:
+            reasons = "; ".join(reason.why for reason in report.skipped) or "no file of a known format"
+            raise InvalidDataError(f"nothing was imported from {', '.join(map(str, files))}: {reasons}")
+        return cls(store, **options)
 
     def prepare(self, user: str) -> None:
-        """Embed what is new and build the user's index now, not at their first request."""
+        """Embed new items and build the user's index now instead of at the first request."""
         self._retriever.prepare(user)
 
-    def record(self, user: str, *uses: UsageEvent) -> None:
-        """Tell of uses: the user played, opened or called something. The next request knows."""
-        self.store.put_uses(user, uses)
+    def record(self, user: str, *events: UsageEvent) -> None:
+        """Record that the user opened, played or called items; the next request takes it into account."""
+        self.store.put_uses(user, events)
 
     def feedback(
         self,
@@ -97,42 +143,42 @@ class Tuner:
         tool: str | None = None,
         ok: bool = True,
     ) -> None:
-        """Tell which items, by id, a request did hang on, and which not; and how the tool called did.
+        """Record which items (by id) were right or wrong for a request, and whether the tool was right.
 
-        It is kept to train on (`contextune train ranker --from-store`), what was used counts as used, and
-        the next request like this one knows which tool was right.
+        Used items count as usage events, and the tool counts for similar requests. Feedback is stored and can
+        be trained on (`contextune train ranker --from-store`).
         """
         if tool is not None and self._tools is not None:
             tool = self._tools.catalog.tool(tool).id
-        known = {item.id for item in self.store.items(request.user, [*used, *rejected])}
-        if unknown := {*used, *rejected} - known:
+        stored = {item.id for item in self.store.items(request.user, [*used, *rejected])}
+        if unknown := {*used, *rejected} - stored:
             raise InvalidRequestError(f"user {request.user!r} has no item {min(unknown)!r}")
         self.store.put_feedback(request.user, Feedback(request, tuple(used), tuple(rejected), tool, ok))
-        place = named_place(request, self.store.user(request.user))
+        place = resolve_place(request, self.store.user(request.user))
         self.record(request.user, *(UsageEvent(item, request.time, place) for item in used))
 
     def forget(self, user: str) -> None:
-        """Erase the user from the store and from the memory of this process, down to what they said last.
+        """Erase a user from the store, from all caches of this process, and from caches of language models.
 
-        Also what language models answered them, in memory and in folders, wherever it is remembered: by a
-        `QueryGenerator`, a `ChainOfThought`, a `CachedChat`. Somebody the store does not know is an error,
-        and forgotten all the same: another process may have erased them there.
+        That includes answers cached by `QueryGenerator`, `ChainOfThought` and `CachedChat`, in memory and on
+        disk. Raises `UnknownUserError` for a user the store does not have, after the caches are purged:
+        another process may have erased the user from the store.
         """
         try:
             self.store.forget(user)
         finally:
             self._retriever.forget(user)
             for part in (self._querygen, self._planner):
-                if isinstance(part, ForgetsUsers):
+                if isinstance(part, UserCache):
                     part.forget(user)
-            forget_words(user)
+            forget_cached(user)
 
     def context(self, request: Request, k: int | None = 10) -> list[ItemHit]:
-        """The items the request hangs on, best first: the best `k`, or with None all it may see."""
+        """The `k` items the request most likely needs, best first; all visible items with `k=None`."""
         return self._retriever.rank(request, k)
 
     def signals(self, request: Request, k: int = 10) -> dict[str, Mapping[str, float]]:
-        """For what `context` gives, by id, how much each family of signals raised it over what is typical.
+        """How much each family of signals contributed to the items of `context`, by item id.
 
         `contextune.context.signals.FAMILIES` describes them. Empty for methods that are not learned.
         """
@@ -145,30 +191,30 @@ class Tuner:
         *,
         context: Sequence[ItemHit] | None = None,
         always: Sequence[str] = (),
-        only: ToolFilter | None = None,
+        filter: ToolFilter | None = None,  # noqa: A002
     ) -> ToolMatches:
-        """The tools that can serve the request, best first, and how probable it is that any does.
+        """The tools that can serve the request, best first, and the probability that any of them does.
 
-        `context` is found first where it is not given; pass an empty list to do without. `always` names
-        tools offered in any case.
+        `context` is retrieved unless passed; pass an empty list to search without. Tools named in `always`
+        are included in any case.
         """
         if self._tools is None:
-            raise InvalidRequestError("there are no tools to choose from: pass Tuner(store, tools=…)")
-        hits = self.context(request, QueryContext.MOST) if context is None else context
-        return self._search_tools(self._tools, request, self._queries(request), k, hits, always, only)
+            raise InvalidRequestError("this tuner has no tools: pass Tuner(store, tools=…)")
+        hits = self.context(request, QueryContext.MAX_ITEMS) if context is None else context
+        return self._search_tools(self._tools, request, self._queries(request), k, hits, always, filter)
 
     def plan(
         self, request: Request, tools: Sequence[ToolHit], *, context: Sequence[ItemHit] | None = None
     ) -> Plan | None:
-        """The call to make with the first of the tools, each argument pointing at where it comes from.
+        """The call to make with the first of the tools; each argument names its sources.
 
-        `context` is found first where it is not given; pass an empty list to do without.
+        `context` is retrieved unless passed; pass an empty list to plan without.
         """
         hits = self.context(request) if context is None else context
         return self._planner.plan(PlanningInput(request, self.store.user(request.user), hits), tools)
 
     def answer(self, request: Request, k: int | None = 10, *, max_tools: int = 5) -> Answer:
-        """All there is to say: the best `k` items, the best `max_tools` tools, and the call to make."""
+        """The best `k` items, the best `max_tools` tools, and the call to make."""
         start = perf_counter()
         context = self.context(request, k)
         seconds = {"context": perf_counter() - start}
@@ -179,78 +225,88 @@ class Tuner:
         if self._querygen:
             seconds["queries"] = perf_counter() - start
             start = perf_counter()
-        found = self._search_tools(self._tools, request, queries, max_tools, context)
+        matches = self._search_tools(self._tools, request, queries, max_tools, context)
         seconds["tools"] = perf_counter() - start
         start = perf_counter()
-        situation = PlanningInput(request, self._retriever.user(request.user), context)
-        plan = self._planner.plan(situation, found.hits, found.fits)
+        planning_input = PlanningInput(request, self._retriever.user(request.user), context)
+        plan = self._planner.plan(planning_input, matches.hits, matches.fits)
         seconds["plan"] = perf_counter() - start
         return Answer(
             request,
             tuple(context),
-            found.hits,
+            matches.hits,
             plan,
             seconds=seconds,
-            fits=found.fits,
+            fits=matches.fits,
             queries=queries.generated,
         )
 
     def steps(
         self, request: Request, k: int | None = 10, *, max_tools: int = 5, answer: Answer | None = None
     ) -> Steps | None:
-        """The calls to make one after the other; one, as in `answer`, where the request asks for one thing.
+        """The calls to make in order; a single one if the request asks for one thing.
 
-        A request divides where both sides are orders of their own and a tool serves each. What a later
-        step takes from an earlier one that has not run yet is a `Pointer` at its result. `answer` is the
-        answer to the request, where there is one already.
+        A request is split where both parts are instructions that a tool can serve. A value that comes from
+        the result of an earlier step is a `Pointer`. Pass `answer` to reuse an existing answer to the
+        request.
         """
         if self._tools is None:
-            raise InvalidRequestError("there are no tools to choose from: pass Tuner(store, tools=…)")
+            raise InvalidRequestError("this tuner has no tools: pass Tuner(store, tools=…)")
         answer = answer or self.answer(request, k, max_tools=max_tools)
         names = [hit.item.title for hit in answer.context]
-        parts = split_request(request.text, verbs=verbs_of(self._tools.catalog), names=names)
-        planned = self._divided(self._tools, request, parts, k, max_tools) if len(parts) > 1 else None
-        if planned is not None:
-            return planned
+        parts = split_request(request.text, verbs=tool_verbs(self._tools.catalog), names=names)
+        steps = self._split_steps(self._tools, request, parts, k, max_tools) if len(parts) > 1 else None
+        if steps is not None:
+            return steps
         return Steps((answer.plan,), (request.text,)) if answer.plan else None
 
-    def _divided(
-        self, tools: ToolRetriever, request: Request, parts: Sequence[str], k: int | None, most: int
+    async def acontext(self, request: Request, k: int | None = 10) -> list[ItemHit]:
+        """`context` in a worker thread."""
+        return await asyncio.to_thread(self.context, request, k)
+
+    async def atools(self, request: Request, k: int = 5, **options: Any) -> ToolMatches:
+        """`tools` in a worker thread."""
+        return await asyncio.to_thread(self.tools, request, k, **options)
+
+    async def aanswer(self, request: Request, k: int | None = 10, *, max_tools: int = 5) -> Answer:
+        """`answer` in a worker thread."""
+        return await asyncio.to_thread(self.answer, request, k, max_tools=max_tools)
+
+    def _split_steps(
+        self, tools: ToolRetriever, request: Request, parts: Sequence[str], k: int | None, max_tools: int
     ) -> Steps | None:
-        """A step for each part, or None where one of them is no request that a tool serves."""
+        """One step for each part; None if a part cannot be served by a tool."""
         user = self._retriever.user(request.user)
-        planned: list[PlannedStep] = []
-        for place, part in enumerate(parts):
-            before = (Turn("user", one) for one in parts[:place])
-            asked = replace(request, text=part, history=(*request.history, *before))
-            back = anaphora(part) if planned else NOTHING
-            context = carry_items(self.context(asked, k), planned, back)
-            found = self.tools(asked, most, context=context)
-            if found.fits is not None and found.fits < SERVED:
+        steps: list[PlannedStep] = []
+        for position, part in enumerate(parts):
+            earlier = (Turn("user", text) for text in parts[:position])
+            part_request = replace(request, text=part, history=(*request.history, *earlier))
+            references = find_anaphora(part) if steps else NO_ANAPHORA
+            context = carry_items(self.context(part_request, k), steps, references)
+            matches = self.tools(part_request, max_tools, context=context)
+            if matches.fits is not None and matches.fits < MIN_PART_FIT:
                 return None
-            hits = prefer_capable_tool(found.hits, part, planned, back)
-            situation = PlanningInput(asked, user, context)
-            plan = self._planner.plan(situation, hits, found.fits)
+            hits = prefer_capable_tool(matches.hits, part, steps, references)
+            planning_input = PlanningInput(part_request, user, context)
+            plan = self._planner.plan(planning_input, hits, matches.fits)
             if plan is None:
                 return None
             tool = tools.catalog.tool(plan.tool)
-            plan = link_arguments(
-                fill_addressee(plan, tool, situation), tool, back, planned, situation.people
-            )
-            if any((plan.tool, plan.args) == (one.plan.tool, one.plan.args) for one in planned):
-                return None  # "open the mail and read it to me" asks for one thing twice
-            planned.append(PlannedStep(plan, tool, situation.items))
-        steps = Steps(tuple(one.plan for one in planned), tuple(parts))
+            plan = fill_addressee(plan, tool, planning_input)
+            plan = link_arguments(plan, tool, references, steps, planning_input.people)
+            if any((plan.tool, plan.args) == (step.plan.tool, step.plan.args) for step in steps):
+                return None  # "open the mail and read it to me" asks for the same call twice
+            steps.append(PlannedStep(plan, tool, planning_input.items))
         try:
-            return check_steps(steps, tools.catalog.tool)
-        except PlanError:  # what a schema says of arguments together may rule out what one points back at
+            return check_steps(Steps(tuple(step.plan for step in steps), tuple(parts)), tools.catalog.tool)
+        except PlanError:  # a schema may forbid the combination of arguments that a pointer completes
             return None
 
     def _queries(self, request: Request) -> ToolQueries:
-        """What to search for tools with: what is said and, where there is a model, what it makes of it."""
+        """The search queries for tools: the request and, with a language model, what it writes."""
         if self._querygen is None:
             return ToolQueries(request.text, (), (request.text,))
-        self.store.user(request.user)  # nothing is asked, and nothing remembered, for somebody unknown
+        self.store.user(request.user)  # raises for an unknown user before the model is called
         return self._querygen.queries(request.text, request.user)
 
     def _search_tools(
@@ -261,20 +317,35 @@ class Tuner:
         k: int,
         context: Sequence[ItemHit],
         always: Sequence[str] = (),
-        only: ToolFilter | None = None,
+        filter: ToolFilter | None = None,  # noqa: A002
     ) -> ToolMatches:
-        hits = context[: QueryContext.MOST]
-        around = self._retriever.around(request, [hit.item.id for hit in hits])
+        hits = context[: QueryContext.MAX_ITEMS]
+        inputs = self._retriever.tool_search_inputs(request, [hit.item.id for hit in hits])
         user = self._retriever.user(request.user)
         return search_all(
             tools,
             queries,
             k,
-            context=QueryContext.of([hit.item for hit in hits], [hit.score for hit in hits], around.vectors)
-            if hits and self._shared
+            context=QueryContext.build(
+                [hit.item for hit in hits], [hit.score for hit in hits], inputs.vectors
+            )
+            if hits and self._same_embedder
             else hits,
-            past=past_of(self.store, user.id, tools.index, tools.embedder, request.time, user.zone),
-            apps=around.apps,
+            past_calls=load_past_calls(
+                self.store, user.id, tools.index, tools.embedder, request.time, user.zone
+            ),
+            app_probabilities=inputs.apps,
             always=always,
-            only=only,
+            filter=filter,
         )
+
+
+def _open_store(path: str | Path | None) -> Store:
+    """The store in a file; a temporary one, deleted at exit, without a path."""
+    if path is not None:
+        return SQLiteStore(Path(path).expanduser())
+    folder = TemporaryDirectory(prefix="contextune-", ignore_cleanup_errors=True)
+    store = SQLiteStore(Path(folder.name) / "store.db")
+    atexit.register(folder.cleanup)
+    atexit.register(store.close)
+    return store

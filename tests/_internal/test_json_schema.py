@@ -1,134 +1,214 @@
-"""Values are held against what others wrote, and nobody waits for it."""
+"""JSON Schema validation: same results as the standard, in bounded time."""
 
-import json
-import sys
-from contextlib import suppress
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
-from tests.paths import MCP_SERVERS
 
-from contextune._internal.json_schema import LONGEST_TEXT, checker, matches
-from contextune.embed import Embedder
-from contextune.errors import PlanError
-from contextune.llm.chat import ChatReply, Draft
-from contextune.llm.structured import SchemaCheck, SchemaMismatchError
-from contextune.plan import PlanningInput, faults, parameters
-from contextune.plan.pointer.planner import PointerPlanner
-from contextune.plan.schema import fits
-from contextune.serve.mcp.gateway import check_arguments
-from contextune.store import SQLiteStore
-from contextune.tools.loaders import McpServer, load_mcp
-from contextune.tuner import Tuner
-from contextune.types import Argument, Contact, Item, Plan, Request, Tool, ToolHit, User
+from contextune._internal.json_schema import (
+    MAX_TEXT,
+    CompiledSchema,
+    InvalidSchemaError,
+    check_schema,
+    is_supported_pattern,
+)
+from contextune.errors import InvalidDataError
 
-# each of them keeps an engine that goes back busy for longer than anybody lives
-EVIL = r"^(a+)+$"
-SERVERS = MCP_SERVERS
+BACKTRACKING = r"^(a+)+$"
 LONG = "a" * 5000 + "!"
-SLOW = [
-    (EVIL, LONG),
+# each takes a backtracking engine exponential time
+SLOW_PATTERNS = [
+    (BACKTRACKING, LONG),
     (r"(x+x+)+y", "x" * 5000),
     (r"^(\w+\s?)*$", "word " * 1000 + "!"),
     (r"^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 5000),
     (r"^([a-zA-Z0-9])(([\-.]|[_]+)?([a-zA-Z0-9]+))*(@){1}[a-z0-9]+[.]{1}[a-z]{2,3}$", "a" * 5000),
     (r"(.*a){12}", "a" * 11 + "b" * 5000),
 ]
-LARGE = [
+LARGE_PATTERNS = [
     r"(?:\w{0,50}){0,50}$",
     r"((a{0,99}){0,99}){0,99}",
     r"a{100}?{100}{100}",
     r"\p{L}{5000}",
-    r"[\w[a]]{2000}",
     r"(?x)a{ 1000 }{ 1000 }",
     "a" * 100_000,
 ]
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize(("pattern", "text"), SLOW)
-def test_a_pattern_that_is_slow_on_purpose(pattern: str, text: str) -> None:
-    assert matches(pattern, text) is False
+@pytest.mark.parametrize(("pattern", "text"), SLOW_PATTERNS)
+def test_backtracking_pattern_runs_in_linear_time(pattern: str, text: str) -> None:
+    assert not CompiledSchema({"pattern": pattern}).is_valid(text)
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("pattern", LARGE)
-def test_a_pattern_that_is_large_on_purpose_is_not_run(pattern: str) -> None:
-    assert matches(pattern, "a" * 1000) is None
+@pytest.mark.parametrize("pattern", LARGE_PATTERNS)
+def test_pattern_that_compiles_to_too_much_is_ignored(pattern: str) -> None:
+    assert not is_supported_pattern(pattern)
+    assert CompiledSchema({"pattern": pattern}).is_valid("-" * 1000)
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "found"),
+    ("pattern", "text", "valid"),
     [
         (r"^\d{4}-\d{2}-\d{2}$", "2024-05-16", True),
         (r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", "no", False),
-        (r"^\w{1,64}$", "über_alles", True),
-        (r"b", "abc", True),  # a pattern may stand anywhere, unless it says otherwise
+        (r"^\w{1,64}$", "name_1", True),
+        (r"^\w{1,64}$", "über_alles", False),  # ECMA-262: \w is ASCII
+        (r"^[\p{L}_]{1,9}$", "über_all", True),
+        (r"b", "abc", True),  # not anchored
         (r"^\/v\d+\/", "/v2/items", True),
         (r"^[A-Z]{2}\u002d\d+$", "AB-12", True),
-        (r"^(?!no)", "no", None),  # looking ahead is for the server to judge
-        (r"(.)\1", "ab", None),
-        (r"(", "(", None),
-        (r"b", "b" * (LONGEST_TEXT + 1), None),
+        (r"^(?!no)", "no", True),  # look-ahead is ignored
+        (r"(.)\1", "ab", True),  # and so are back-references
+        (r"(", "a", True),
+        (r"b", "a" * (MAX_TEXT + 1), True),  # no pattern is checked on so long a text
     ],
 )
-def test_patterns(pattern: str, text: str, found: bool | None) -> None:
-    assert matches(pattern, text) is found
+def test_patterns(pattern: str, text: str, valid: bool) -> None:
+    assert CompiledSchema({"pattern": pattern}).is_valid(text) is valid
 
 
-SHAPES: list[dict[str, Any]] = [
-    {"properties": {"text": {"type": "string", "pattern": EVIL}}},
-    {"patternProperties": {EVIL: {"type": "string"}}, "additionalProperties": False},
-    {"propertyNames": {"pattern": EVIL}},
-    {"patternProperties": {EVIL: True}, "unevaluatedProperties": False},
-    {"properties": {"text": {"$schema": Draft202012Validator.META_SCHEMA["$id"], "pattern": EVIL}}},
-    {
-        "$schema": Draft202012Validator.META_SCHEMA["$id"],
-        "anyOf": [{"$ref": "#/$defs/evil"}],
-        "$defs": {"evil": {"properties": {"text": {"pattern": EVIL}}}},
-    },
-    {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "properties": {"text": {"allOf": [{"pattern": EVIL}]}},
-    },
-    {"$schema": "https://json-schema.org/draft/2019-09/schema", "patternProperties": {EVIL: {}}},
+LOOKAHEAD = "^(?!x)"
+
+
+LOOKAHEAD_CASES: list[tuple[dict[str, Any], Any]] = [
+    ({"not": {"pattern": LOOKAHEAD}}, "a"),
+    ({"oneOf": [{"pattern": LOOKAHEAD}, {"type": "string"}]}, "x"),
+    ({"if": {"pattern": LOOKAHEAD}, "then": {"maxLength": 1}}, "xyz"),
+    ({"patternProperties": {LOOKAHEAD: {}}, "additionalProperties": False}, {"a": 1}),
+    ({"allOf": [{"patternProperties": {LOOKAHEAD: {}}}], "unevaluatedProperties": False}, {"a": 1}),
 ]
 
 
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("schema", SHAPES, ids=lambda schema: json.dumps(schema)[:60])
-def test_wherever_a_pattern_stands(schema: dict[str, Any]) -> None:
-    """By every way there is from a tool of a server that means harm to a value of the user's."""
-    given = {"text": LONG, LONG: "x"}
-    list(checker(schema).iter_errors(given))
-    tool = Tool("send", "Sends a text", "evil", {"type": "object", **schema})
-    faults(Plan("send", {"text": Argument(LONG, (), 1.0)}, 1.0, (), tool.id), tool)
-    for parameter in parameters(tool):
-        fits(LONG, parameter)
-    situation = PlanningInput(Request(f"Send {LONG[:2000]}", "ines"), User("ines"))
-    PointerPlanner().plan(situation, [ToolHit(tool, 1.0)])
-    with suppress(SchemaMismatchError):
-        SchemaCheck(schema).fitting(ChatReply((Draft(json.dumps(given)),)), "a model")
-    with suppress(PlanError):
-        check_arguments(tool, given)
+@pytest.mark.parametrize(("schema", "value"), LOOKAHEAD_CASES)
+def test_ignored_pattern_refuses_nothing(schema: dict[str, Any], value: Any) -> None:
+    assert CompiledSchema(schema).is_valid(value)
 
 
-@pytest.mark.timeout(60)
-def test_a_server_that_means_harm(store: SQLiteStore, word_embedder: Embedder) -> None:
-    """From its list of tools to a plan: what does not match is not sent, and nobody waits."""
-    server = McpServer("plain", command=sys.executable, args=(str(SERVERS / "plain.py"), "evil"))
-    (tool,) = load_mcp(server).tools
-    assert tool.parameters["properties"]["text"]["pattern"] == EVIL
-    store.put_user(User("ines", contacts=(Contact("Rui", phone="a" * 40 + "!"),)))
-    fields = {"title": "Rui", "content": "a" * 40 + "! " + "a" * 60, "modified": "2024-05-13T09:00"}
-    store.put_items("ines", [Item("n1", "Notes", fields)])
-    tuner = Tuner(store, embedder=word_embedder, tools=[tool])
-    plan = tuner.answer(Request(f"Send “{'a' * 40}!” to Rui", "ines")).plan
-    assert plan is None or all("!" not in str(value) for value in plan.args.values())
+def test_other_keywords_apply_beside_an_ignored_pattern() -> None:
+    schema = {"type": "string", "pattern": LOOKAHEAD, "maxLength": 3}
+    assert not CompiledSchema(schema).is_valid("long text")
+    assert not CompiledSchema({"pattern": "^a", "type": "string"}).is_valid(["a" * (MAX_TEXT + 1)])
 
 
-def test_schemas_are_held_to_as_before() -> None:
+def reference_chain(levels: int, *, through: str = "") -> dict[str, Any]:
+    """Definitions that each refer twice to the next: 2^levels visits of the last."""
+    definitions: dict[str, Any] = {f"a{levels}": {"type": "object"}}
+    for level in range(levels):
+        target = {"$ref": f"#/$defs/a{level + 1}"}
+        part = {"properties": {through: target}} if through else target
+        definitions[f"a{level}"] = {"allOf": [part, part]}
+    return {"$defs": definitions, "$ref": "#/$defs/a0"}
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("levels", [18, 40, 200])
+def test_exponential_references_are_refused(levels: int) -> None:
+    schema = reference_chain(levels)
+    for check in (CompiledSchema, check_schema):
+        with pytest.raises(InvalidSchemaError, match=r"too long to check: .* subschemas|chain of references"):
+            check(schema)
+
+
+@pytest.mark.timeout(10)
+def test_exponential_references_are_refused_for_deep_values_only() -> None:
+    recursive = {"allOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}
+    chain = reference_chain(40, through="x")
+    list_value: list[Any] = []
+    object_value: dict[str, Any] = {}
+    assert CompiledSchema(recursive).is_valid([[[1]]])
+    assert CompiledSchema(chain).is_valid({"x": {"x": {}}})
+    for _ in range(40):
+        list_value, object_value = [list_value], {"x": object_value}
+    for schema, deep in ((recursive, list_value), (chain, object_value)):
+        with pytest.raises(InvalidSchemaError, match="takes too long to check"):
+            CompiledSchema(schema).is_valid(deep)
+
+
+def test_recursive_schema_checks_a_deep_tree() -> None:
+    node = {
+        "type": "object",
+        "properties": {"left": {"$ref": "#/$defs/node"}, "right": {"$ref": "#/$defs/node"}},
+        "additionalProperties": False,
+    }
+    tree = CompiledSchema({"$defs": {"node": node}, "$ref": "#/$defs/node"})
+    value: dict[str, Any] = {}
+    for _ in range(50):
+        value = {"left": value, "right": {}}
+    assert tree.is_valid(value)
+    assert not tree.is_valid({"left": {"middle": {}}})
+
+
+@pytest.mark.timeout(10)
+def test_schema_and_value_have_size_limits() -> None:
+    deep: Any = 1
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(InvalidDataError, match="nested more than 64 levels"):
+        CompiledSchema({"items": {"$ref": "#"}}).is_valid(deep)
+    nested: dict[str, Any] = {}
+    for _ in range(1000):
+        nested = {"items": nested}
+    with pytest.raises(InvalidSchemaError, match="nested more than 64 levels"):
+        CompiledSchema(nested)
+    with pytest.raises(InvalidSchemaError, match="more than 10,000 subschemas"):
+        CompiledSchema({"properties": {str(number): {} for number in range(20_000)}})
+    with pytest.raises(InvalidSchemaError, match="too long to check"):
+        CompiledSchema({"allOf": [{"pattern": f"a{number}"} for number in range(100)]})
+    many = {"items": {"allOf": [{"type": "integer"}] * 1000}}
+    with pytest.raises(InvalidDataError, match="a value of 10,001 parts takes too long to check"):
+        CompiledSchema(many).is_valid([1] * 10_000)
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ({"$ref": "http://127.0.0.1:9/schema"}, "unresolvable reference"),
+        ({"$ref": "file:///etc/passwd"}, "unresolvable reference"),
+        ({"$ref": "#/$defs/absent"}, "unresolvable reference"),
+        ({"default": {"pattern": BACKTRACKING}, "$ref": "#/default"}, "unresolvable reference"),
+        ({"$ref": "#"}, "refers to itself"),
+        ({"allOf": [{"$ref": "#"}, {"$ref": "#"}]}, "refers to itself"),
+        ({"$dynamicRef": "#node"}, "not supported"),
+        ({"type": "text"}, '"text" fits none of the alternatives'),
+        ({"minimum": "three"}, '"three" is not of type "number"'),
+    ],
+)
+def test_invalid_schema_is_refused_with_a_reason(schema: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidSchemaError, match=reason):
+        CompiledSchema(schema)
+
+
+@pytest.mark.parametrize(
+    "reference", ["#/$defs/b", "https://example.org/s#/$defs/b", "#name", "#/$defs/a~1b", "#/x-own/c"]
+)
+def test_references_within_the_schema(reference: str) -> None:
+    integer = {"$anchor": "name", "type": "integer"}
+    schema = {
+        "$id": "https://example.org/s",
+        "$defs": {"b": integer, "a/b": {"type": "integer"}},
+        "x-own": {"c": {"type": "integer"}},
+        "items": {"$ref": reference},
+    }
+    assert CompiledSchema(schema).is_valid([1])
+    assert not CompiledSchema(schema).is_valid(["one"])
+
+
+def test_unknown_dialect_is_read_as_2020_12() -> None:
+    schema = {"$schema": "http://127.0.0.1:9/dialect", "prefixItems": [{"type": "integer"}]}
+    check_schema(schema)
+    assert not CompiledSchema(schema).is_valid(["one"])
+    draft_4 = {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 3, "exclusiveMinimum": True}
+    assert not CompiledSchema(draft_4).is_valid(3)
+
+
+def test_check_schema_says_where_a_schema_is_invalid() -> None:
+    with pytest.raises(InvalidSchemaError, match='"all" is not of type "array"') as caught:
+        check_schema({"properties": {"a": {"required": "all"}}})
+    assert caught.value.path == ("properties", "a", "required")
+
+
+def test_violations_name_keyword_path_and_missing_property() -> None:
     schema = {
         "type": "object",
         "properties": {"pattern": {"type": "string", "pattern": "^[a-z]+$"}, "$schema": {"type": "string"}},
@@ -136,18 +216,55 @@ def test_schemas_are_held_to_as_before() -> None:
         "additionalProperties": False,
     }
 
-    def wrong(**given: Any) -> list[str]:
-        return [error.message for error in checker(schema).iter_errors(given)]
+    def messages(**value: Any) -> list[str]:
+        return [violation.message for violation in CompiledSchema(schema).violations(value)]
 
-    assert wrong(pattern="abc", **{"x-size": 3, "$schema": "any"}) == []
-    assert wrong(pattern="ABC") == ["'ABC' does not match '^[a-z]+$'"]
-    assert wrong(**{"x-size": "three"}) == ["'three' is not of type 'integer'"]
-    assert wrong(y=1) == ["Additional properties are not allowed ('y' was unexpected)"]
-    assert wrong(**{"$schema": 1}) == ["1 is not of type 'string'"]
-    whole: dict[str, Any] = {"properties": {"a": {}}, "unevaluatedProperties": False}
-    assert [error.validator for error in checker(whole).iter_errors({"b": 1})] == ["unevaluatedProperties"]
+    assert messages(pattern="abc", **{"x-size": 3, "$schema": "any"}) == []
+    assert messages(pattern="ABC") == ['"ABC" does not match "^[a-z]+$"']
+    assert messages(**{"x-size": "three"}) == ['"three" is not of type "integer"']
+    assert messages(y=1) == ["Additional properties are not allowed ('y' was unexpected)"]
+    assert messages(**{"$schema": 1}) == ['1 is not of type "string"']
+    closed: dict[str, Any] = {"properties": {"a": {}}, "unevaluatedProperties": False}
+    assert [v.keyword for v in CompiledSchema(closed).violations({"b": 1})] == ["unevaluatedProperties"]
+    nested = {"properties": {"a": {"items": {"required": ["b"]}}}}
+    (violation,) = CompiledSchema(nested).violations({"a": [{"b": 1}, {}]})
+    assert (violation.keyword, violation.missing) == ("required", "b")
+    assert violation.path == ("a", 1)
+    assert violation.schema_path == ("properties", "a", "items", "required")
 
 
-def test_nothing_is_fetched() -> None:
-    with pytest.raises(Exception, match=r"[Uu]nresolvable"):
-        checker({"$ref": "http://127.0.0.1:9/schema"}).is_valid({})
+def test_only_the_given_formats_are_checked() -> None:
+    def is_even(text: str) -> bool:
+        return int(text) % 2 == 0
+
+    schema = {"properties": {"even": {"format": "even"}, "mail": {"format": "email"}}}
+    compiled = CompiledSchema(schema, formats={"even": is_even})
+    assert compiled.is_valid({"even": "2", "mail": "not an address"})
+    assert not compiled.is_valid({"even": "3"})
+    assert not compiled.is_valid({"even": "three"})  # the check raised ValueError
+    assert compiled.is_valid({"even": 3})  # formats are for text
+    assert CompiledSchema(schema).is_valid({"even": "3"})
+
+
+def test_messages_are_in_plain_words() -> None:
+    alternatives = [{"type": "integer"}, {"minimum": 2}]
+    schema = {"properties": {"a": {"anyOf": [{"type": "string"}]}, "b": {"oneOf": alternatives}, "c": False}}
+    messages = [
+        violation.message for violation in CompiledSchema(schema).violations({"a": 1, "b": 3, "c": "x"})
+    ]
+    assert messages == [
+        "1 fits none of the alternatives",
+        "3 fits more than one of the alternatives",
+        '"x" is not allowed',
+    ]
+
+
+def test_values_beyond_plain_json() -> None:
+    class Name(str):
+        __slots__ = ()
+
+    assert CompiledSchema({"type": "string"}).is_valid(Name("Rui"))
+    assert CompiledSchema({"type": "string", "maxLength": 2}).is_valid("\ud800a")
+    assert CompiledSchema({"type": "integer"}).is_valid(10**40)
+    with pytest.raises(InvalidDataError, match="a set cannot be checked"):
+        CompiledSchema({}).is_valid({1})

@@ -1,4 +1,4 @@
-"""Numbers in sentences."""
+"""Counts with their nouns."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from contextune._internal.plural import pluralize
 
 
 @pytest.mark.parametrize(
-    ("number", "said"),
+    ("number", "text"),
     [
         (0, "0 items"),
         (1, "1 item"),
@@ -16,5 +16,5 @@ from contextune._internal.plural import pluralize
         (0.5, "0.5 items"),
     ],
 )
-def test_one_and_several(number: float, said: str) -> None:
-    assert pluralize(number, "item") == said
+def test_pluralize(number: float, text: str) -> None:
+    assert pluralize(number, "item") == text

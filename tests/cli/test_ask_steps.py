@@ -1,4 +1,4 @@
-"""Several steps at the command line: shown by `ask` and written by `answer`, where there are several."""
+"""Requests for several things: `ask` prints each step, `answer` writes them."""
 
 import json
 from pathlib import Path
@@ -7,42 +7,43 @@ from typing import Any
 import pytest
 
 from contextune._internal.assets import asset
-from contextune.cli import ask as requests
+from contextune.cli.ask import ask
+from contextune.cli.lab.answers import answer
 from contextune.datasets import load_persona, read_persona
 from contextune.store import SQLiteStore
 
-TWO = "Find the mail from the army and forward it to my mother."
+TWO_REQUESTS = "Find the mail from the army and forward it to my mother."
 
 
 def persona(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """The persona a01, with a request for two things in place of the first, and only one more."""
+    """The persona a01 with two queries, the first of them for two things."""
     data = json.loads(asset("personas/a01.json").read_text(encoding="utf-8"))
     data["queries"] = data["queries"][:2]
-    data["queries"][0]["query"] = TWO
+    data["queries"][0]["query"] = TWO_REQUESTS
     folder.mkdir()
     (folder / "a01.json").write_text(json.dumps(data), encoding="utf-8")
     return folder, data
 
 
-def test_answer_writes_steps_only_where_there_are_several(tmp_path: Path) -> None:
+def test_answer_writes_steps_only_for_several(tmp_path: Path) -> None:
     folder, data = persona(tmp_path / "personas")
-    requests.answer(folder, tmp_path / "out")
+    answer(folder, tmp_path / "out")
     answers = json.loads((tmp_path / "out" / "a01.json").read_text(encoding="utf-8"))
     first, second = (answers[query["id"]] for query in data["queries"])
     assert set(first) == {"ranking", "tools", "plan", "steps"}
     assert set(second) == {"ranking", "tools", "plan"}
-    assert [set(one) for one in first["steps"]] == [{"api", "args"}] * 2
+    assert [set(step) for step in first["steps"]] == [{"api", "args"}] * 2
     assert first["steps"][0]["api"] in ("search_emails", "read_email")
     assert first["steps"][1]["api"] == "forward_email"
 
 
-def test_ask_shows_each_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ask_prints_each_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, data = persona(tmp_path / "personas")
     path = tmp_path / "store.db"
     with SQLiteStore(path) as store:
         load_persona(store, read_persona(folder / "a01.json"))
-    requests.ask(TWO, "a01", time=data["queries"][0]["time"], store=path)
-    shown = capsys.readouterr().out
-    assert "step 1: " in shown
-    assert "step 2: forward_email(" in shown
-    assert "plan: " not in shown
+    ask(TWO_REQUESTS, "a01", time=data["queries"][0]["time"], store=path)
+    printed = capsys.readouterr().out
+    assert "step 1: " in printed
+    assert "step 2: forward_email(" in printed
+    assert "plan: " not in printed

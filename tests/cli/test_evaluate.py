@@ -1,13 +1,13 @@
-"""`contextune eval tools`, driven as a CI job would."""
+"""`contextune eval tools`: thresholds, reports and errors, as a CI job sees them."""
 
 import json
-import subprocess
-import sys
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
 import pytest
+from tests.program import Completed, run
 
 from contextune.embed import default_embedder
 from contextune.store import text_digest
@@ -15,7 +15,6 @@ from contextune.tools.catalog_file import CatalogFile
 from contextune.tools.tool_text import tool_text
 from contextune.types import Tool
 
-PROGRAM = Path(sys.executable).with_name("contextune")
 TOOLS: tuple[dict[str, Any], ...] = (
     {"name": "send_mail", "description": "Sends a letter to somebody", "app": "post"},
     {"name": "read_mail", "description": "Opens a letter and reads it out", "app": "post"},
@@ -36,10 +35,8 @@ def write(file: Path, *lines: dict[str, Any]) -> Path:
     return file
 
 
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [PROGRAM, "eval", "tools", *words], cwd=folder, capture_output=True, text=True, env={"COLUMNS": "160"}
-    )
+def evaluate(folder: Path, *words: str) -> Completed:
+    return run("eval", "tools", *words, cwd=folder)
 
 
 @pytest.fixture
@@ -49,20 +46,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-GIVEN = ("--catalog", "tools.jsonl", "--queries", "queries.jsonl", "--method", "bm25", "-k", "1")
+OPTIONS = ("--catalog", "tools.jsonl", "--queries", "queries.jsonl", "--method", "bm25", "-k", "1")
 
 
-def test_a_gate_that_holds(folder: Path) -> None:
+def test_thresholds_are_met(folder: Path) -> None:
     files = ("--json", "out/report.json", "--junit", "out/junit.xml")
-    done = run(folder, *GIVEN, "--fail-under", "recall@1=0.6", "--fail-under", "mrr=0.5", *files, "--suggest")
+    done = evaluate(
+        folder, *OPTIONS, "--fail-under", "recall@1=0.6", "--fail-under", "mrr=0.5", *files, "--suggest"
+    )
     assert done.returncode == 0, done.stderr
     assert "5 tools on 3 servers" in done.stdout
     overall = next(line for line in done.stdout.splitlines() if "all queries" in line)
     assert [cell.split()[0] for cell in overall.split("│")[2:4]] == ["3", "66.7"]
-    assert "ms a query" in done.stdout
+    assert "ms per query" in done.stdout
     assert "Not in the top 1: 1 query" in done.stdout
     wanted = next(line for line in done.stdout.splitlines() if "kitchen/boil" in line)
-    assert "no word in common" in wanted
+    assert "no shared word" in wanted
     assert "post/send_mail | mirror/send_mail  the same tool twice" in done.stdout
     assert "✓ recall@1 is 0.6667" in done.stdout
     report = json.loads((folder / "out/report.json").read_text(encoding="utf-8"))
@@ -74,26 +73,26 @@ def test_a_gate_that_holds(folder: Path) -> None:
     assert sum(case.find("failure") is not None for case in cases) == 1
 
 
-def test_a_gate_that_does_not(folder: Path) -> None:
-    done = run(folder, *GIVEN, "--fail-under", "recall@1=0.9", "--misses", "0")
+def test_threshold_is_missed(folder: Path) -> None:
+    done = evaluate(folder, *OPTIONS, "--fail-under", "recall@1=0.9", "--misses", "0")
     assert done.returncode == 1
-    assert "below the bar: recall@1 is 0.6667" in done.stderr
-    assert "0.23 below the bar of 0.9" in done.stderr
+    assert "below the threshold: recall@1 is 0.6667" in done.stderr
+    assert "0.23 below the threshold of 0.9" in done.stderr
     assert "kitchen/boil" not in done.stdout
 
 
-def test_tools_alone_can_be_looked_over(folder: Path) -> None:
-    done = run(folder, "--catalog", "tools.jsonl", "--suggest", "--json", "report.json")
+def test_suggestions_need_no_queries(folder: Path) -> None:
+    done = evaluate(folder, "--catalog", "tools.jsonl", "--suggest", "--json", "report.json")
     assert done.returncode == 0, done.stderr
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert [found["kind"] for found in report["confusable"]] == ["same"]
 
 
-def test_a_shelf_is_measured_and_keeps_the_vectors(folder: Path) -> None:
+def test_catalogue_file_caches_the_vectors(folder: Path) -> None:
     tools = [Tool(**tool) for tool in TOOLS]
     with CatalogFile(folder / "tools.db") as shelf:
         shelf.put(tools, "test")
-    done = run(folder, "--shelf", "tools.db", *GIVEN[2:])
+    done = evaluate(folder, "--shelf", "tools.db", *OPTIONS[2:])
     assert done.returncode == 0, done.stderr
     assert "5 tools on 3 servers" in done.stdout
     digests = [text_digest(tool_text(tool)) for tool in tools]
@@ -104,24 +103,23 @@ def test_a_shelf_is_measured_and_keeps_the_vectors(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ((*GIVEN, "--fail-under", "precision@1=0.9"), "there are: recall@K"),
-        ((*GIVEN, "--method", "magic"), "no method 'magic'"),
+        ((*OPTIONS, "--fail-under", "precision@1=0.9"), "recall@K"),
+        ((*OPTIONS, "--method", "magic"), "'magic'"),
         (("--catalog", "tools.jsonl"), "--queries is needed"),
         (("--queries", "queries.jsonl"), "--catalog FILE, or as --shelf PATH"),
         (("--shelf", "gone.db", "--queries", "queries.jsonl"), "no catalogue at 'gone.db'"),
     ],
 )
-def test_what_is_of_no_use_is_one_clear_line(folder: Path, words: tuple[str, ...], reason: str) -> None:
-    done = run(folder, *words)
+def test_invalid_arguments_are_one_error_line(folder: Path, words: tuple[str, ...], reason: str) -> None:
+    done = evaluate(folder, *words)
     assert done.returncode == 2
     assert reason in done.stderr
-    assert "Traceback" not in done.stderr
 
 
-def test_all_faults_of_the_queries_are_named(folder: Path) -> None:
+def test_every_invalid_query_is_reported(folder: Path) -> None:
     write(folder / "queries.jsonl", {"query": "a", "tool": "rost"}, {"query": "b"}, QUERIES[0])
-    done = run(folder, *GIVEN)
+    done = evaluate(folder, *OPTIONS)
     assert done.returncode == 2
-    assert "queries.jsonl: 2 lines cannot be used" in done.stderr
-    assert "line 1: there is no tool 'rost' in the catalogue; did you mean 'kitchen/roast'?" in done.stderr
-    assert "line 2: names no tool" in done.stderr
+    assert "queries.jsonl: 2 invalid lines" in done.stderr
+    assert re.search("line 1: .*'rost'.*'kitchen/roast'", done.stderr)
+    assert "line 2: " in done.stderr

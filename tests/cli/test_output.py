@@ -1,4 +1,4 @@
-"""What the program prints of others' texts says nothing to the terminal."""
+"""Untrusted texts are printed without control characters."""
 
 import pytest
 
@@ -6,22 +6,24 @@ from contextune.cli import output
 from contextune.types import Argument, Item, ItemHit, Plan, Source
 
 PERSIAN = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
-ODD = f"\x1b]0;renamed\x07\x1b[2J\x9b31mKiln\u202e slots\r\ud83d {PERSIAN}"
-SEEN = f"]0;renamed[2J31mKiln slots {PERSIAN}"
+UNTRUSTED = f"\x1b]0;renamed\x07\x1b[2J\x9b31mKiln\u202e slots\r\ud83d {PERSIAN}"
+PRINTED = f"]0;renamed[2J31mKiln slots {PERSIAN}"
 
 
-def test_nothing_that_was_written_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
-    mail = Item("m1", "Mail", {"subject": ODD, "date": "2024-05-13T09:00"})
-    output.hits([ItemHit(mail, 1.0, (f"shares the words: {ODD}",))], title=ODD)
-    output.plan(Plan("read_email", {ODD: Argument(ODD, (Source("item", "m1", "subject"),))}), [mail])
-    output.error(ODD)
-    printed = capsys.readouterr()
-    said = printed.out + printed.err
-    assert not {"\x1b", "\x07", "\x9b", "\r", "\u202e", "\ud83d"} & set(said)
-    assert f"error: {SEEN}\n" in printed.err
+def test_texts_are_printed_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    mail = Item("m1", "Mail", {"subject": UNTRUSTED, "date": "2024-05-13T09:00"})
+    output.print_hits([ItemHit(mail, 1.0, (f"shares the words: {UNTRUSTED}",))], title=UNTRUSTED)
+    output.print_plan(
+        Plan("read_email", {UNTRUSTED: Argument(UNTRUSTED, (Source("item", "m1", "subject"),))}), [mail]
+    )
+    output.print_error(UNTRUSTED)
+    captured = capsys.readouterr()
+    text = captured.out + captured.err
+    assert not {"\x1b", "\x07", "\x9b", "\r", "\u202e", "\ud83d"} & set(text)
+    assert f"error: {PRINTED}\n" in captured.err
 
 
-def test_its_own_colours_stay() -> None:
+def test_own_styles_are_kept() -> None:
     console = output.Terminal(force_terminal=True, color_system="standard", width=60)
     with console.capture() as caught:
         console.print("[bold red]error:[/] kiln", highlight=False)

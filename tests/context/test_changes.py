@@ -1,4 +1,4 @@
-"""Data that changes shows at the next request; what has not changed is not worked out again."""
+"""Changed data is used by the next request; unchanged data is not computed again."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ each_method = pytest.mark.parametrize("method", METHODS)
 
 
 class Counting:
-    """An embedder that writes down what it was asked."""
+    """An embedder that counts the texts it embeds."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self.name = embedder.name
-        self.asked: Counter[str] = Counter()
+        self.embedded: Counter[str] = Counter()
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        self.asked.update(texts)
+        self.embedded.update(texts)
         return self._embedder.embed(texts)
 
 
@@ -48,7 +48,7 @@ def filled(store: SQLiteStore) -> SQLiteStore:
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "learned"])
-def test_what_another_store_on_the_same_file_writes(
+def test_ranking_follows_writes_of_another_connection(
     method: str, filled: SQLiteStore, word_embedder: Embedder
 ) -> None:
     retriever = ContextRetriever(filled, word_embedder, method=method)
@@ -61,9 +61,7 @@ def test_what_another_store_on_the_same_file_writes(
 
 
 @each_method
-def test_what_is_brought_up_to_date_equals_what_is_made_anew(
-    method: str, filled: SQLiteStore, word_embedder: Embedder
-) -> None:
+def test_incremental_update_equals_rebuild(method: str, filled: SQLiteStore, word_embedder: Embedder) -> None:
     retriever = ContextRetriever(filled, word_embedder, method=method)
     changes = [
         lambda: filled.put_items("ines", [note("0", "talc"), Item("9", "Journal", {"title": "kiln"})]),
@@ -78,7 +76,7 @@ def test_what_is_brought_up_to_date_equals_what_is_made_anew(
         assert retriever.rank(REQUEST) == ContextRetriever(filled, word_embedder, method=method).rank(REQUEST)
 
 
-def test_a_deleted_user_is_unknown_at_once(filled: SQLiteStore, word_embedder: Embedder) -> None:
+def test_forgotten_user_is_unknown_at_once(filled: SQLiteStore, word_embedder: Embedder) -> None:
     retriever = ContextRetriever(filled, word_embedder)
     assert ids(retriever)
     filled.forget("ines")
@@ -90,7 +88,7 @@ def test_a_deleted_user_is_unknown_at_once(filled: SQLiteStore, word_embedder: E
 
 
 @each_method
-def test_no_user_sees_another_s_items(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_users_do_not_see_items_of_others(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
     for user in ("ines", "rui"):
         store.put_user(User(user))
         store.put_items(user, [note("1", f"kiln slots of {user}"), note(f"of {user}", "kiln slots")])
@@ -102,7 +100,7 @@ def test_no_user_sees_another_s_items(method: str, store: SQLiteStore, word_embe
 
 
 @each_method
-def test_the_scores_of_one_user_do_not_hang_on_another(
+def test_scores_do_not_depend_on_other_users(
     method: str, filled: SQLiteStore, word_embedder: Embedder
 ) -> None:
     before = ContextRetriever(filled, word_embedder, method=method).rank(REQUEST)
@@ -111,7 +109,9 @@ def test_the_scores_of_one_user_do_not_hang_on_another(
     assert ContextRetriever(filled, word_embedder, method=method).rank(REQUEST) == before
 
 
-def test_what_another_store_writes_is_there(filled: SQLiteStore, word_embedder: Embedder) -> None:
+def test_learned_ranking_sees_writes_of_another_connection(
+    filled: SQLiteStore, word_embedder: Embedder
+) -> None:
     retriever = ContextRetriever(filled, word_embedder)
     assert sorted(ids(retriever)) == ["1", "2", "3"]
     with SQLiteStore(filled.path) as other:
@@ -120,68 +120,70 @@ def test_what_another_store_writes_is_there(filled: SQLiteStore, word_embedder: 
         assert sorted(ids(retriever)) == ["0", "1", "2"]
 
 
-def test_nothing_is_embedded_twice(filled: SQLiteStore, word_embedder: Embedder) -> None:
+def test_texts_are_embedded_once(filled: SQLiteStore, word_embedder: Embedder) -> None:
     counting = Counting(word_embedder)
     first = ContextRetriever(filled, counting, method="semantic")
     for _ in range(3):
         first.rank(REQUEST)
     texts = {item.text for item in filled.items("ines")}
-    assert counting.asked == dict.fromkeys([*texts, "kiln slots"], 1)
+    assert counting.embedded == dict.fromkeys([*texts, "kiln slots"], 1)
 
     filled.put_uses("ines", [UsageEvent("1", NOON)])
     filled.put_user(User("ines", {"age": 35}))
     filled.put_items("ines", [note("1", "kiln slots"), note("4", "talc")])
     first.rank(REQUEST)
-    assert counting.asked == dict.fromkeys([*texts, "kiln slots", note("4", "talc").text], 1)
+    assert counting.embedded == dict.fromkeys([*texts, "kiln slots", note("4", "talc").text], 1)
 
     # another tuner, another process, another day: only the request is new to it
-    counting.asked.clear()
+    counting.embedded.clear()
     with SQLiteStore(filled.path) as other:
         ContextRetriever(other, counting, method="semantic").rank(REQUEST)
-    assert counting.asked == {"kiln slots": 1}
+    assert counting.embedded == {"kiln slots": 1}
 
 
-def test_a_portrait_is_embedded_again_only_when_it_says_something_new(
+def test_enriched_text_is_embedded_again_only_if_it_changed(
     filled: SQLiteStore, word_embedder: Embedder
 ) -> None:
     counting = Counting(word_embedder)
     retriever = ContextRetriever(filled, counting)
     for _ in range(3):
         retriever.rank(REQUEST)
-    assert sum(counting.asked.values()) == 5  # three items, the request, and what is around it
-    counting.asked.clear()
+    assert sum(counting.embedded.values()) == 5  # three items, the request, and its moment
+    counting.embedded.clear()
 
-    def asked_after(*uses: UsageEvent) -> list[str]:
+    def embedded_after(*uses: UsageEvent) -> list[str]:
         filled.put_uses("ines", uses)
         retriever.rank(REQUEST)
-        asked = list(counting.asked)
-        counting.asked.clear()
-        return asked
+        embedded = list(counting.embedded)
+        counting.embedded.clear()
+        return embedded
 
     morning = NOON.replace(hour=8)
-    assert asked_after(UsageEvent("1", morning, "home")) == ["note — kiln slots — opened once, morning, home"]
+    assert embedded_after(UsageEvent("1", morning, "home")) == [
+        "note — kiln slots — opened once, morning, home"
+    ]
     twice, thrice, often = (morning - timedelta(days=7 * weeks) for weeks in (1, 2, 3))
-    assert len(asked_after(UsageEvent("1", twice, "home"))) == 1
-    assert asked_after(UsageEvent("1", thrice, "home")) == []  # "a few times" holds for two and for three
-    assert len(asked_after(UsageEvent("1", often, "home"))) == 1
+    assert len(embedded_after(UsageEvent("1", twice, "home"))) == 1
+    assert embedded_after(UsageEvent("1", thrice, "home")) == []  # "a few times" holds for two and for three
+    assert len(embedded_after(UsageEvent("1", often, "home"))) == 1
 
     with SQLiteStore(filled.path) as other:  # in another process all of it is there
         ContextRetriever(other, counting).rank(REQUEST)
-    assert sum(counting.asked.values()) == 2
+    assert sum(counting.embedded.values()) == 2
 
 
-def test_no_portrait_outlives_its_item(filled: SQLiteStore, word_embedder: Embedder) -> None:
+def test_enriched_vectors_are_deleted_with_their_item(filled: SQLiteStore, word_embedder: Embedder) -> None:
     ContextRetriever(filled, word_embedder).prepare("ines")
-    assert set(filled.portraits("ines", word_embedder.name)) == {"1", "2", "3"}
+    assert set(filled.enriched_vectors("ines", word_embedder.name)) == {"1", "2", "3"}
     filled.delete_items("ines", ["1"])
     filled.put_items("ines", [note("2", "other words")])
-    assert set(filled.portraits("ines", word_embedder.name)) == {"3"}
+    assert set(filled.enriched_vectors("ines", word_embedder.name)) == {"3"}
 
 
-def test_bm25_asks_no_embedder(filled: SQLiteStore, word_embedder: Embedder) -> None:
+def test_bm25_does_not_embed(filled: SQLiteStore, word_embedder: Embedder) -> None:
     counting = Counting(word_embedder)
     ContextRetriever(filled, counting, method="bm25").rank(REQUEST)
-    assert not counting.asked
+    assert not counting.embedded
 
 
 def test_equal_texts_are_embedded_once(store: SQLiteStore, word_embedder: Embedder) -> None:
@@ -189,57 +191,57 @@ def test_equal_texts_are_embedded_once(store: SQLiteStore, word_embedder: Embedd
     store.put_items("ines", [note(str(number), "kiln") for number in range(5)])
     counting = Counting(word_embedder)
     ContextRetriever(store, counting).rank(REQUEST)
-    assert counting.asked[note("1", "kiln").text] == 1
+    assert counting.embedded[note("1", "kiln").text] == 1
 
 
-def test_another_model_has_vectors_of_its_own(filled: SQLiteStore, word_embedder: Embedder) -> None:
+def test_each_embedder_has_its_own_vectors(filled: SQLiteStore, word_embedder: Embedder) -> None:
     ContextRetriever(filled, word_embedder).prepare("ines")
     counting = Counting(word_embedder)
     counting.name = "another model"
     ContextRetriever(filled, counting).rank(REQUEST)
-    assert {item.text for item in filled.items("ines")} <= counting.asked.keys()
+    assert {item.text for item in filled.items("ines")} <= counting.embedded.keys()
 
 
-def test_an_index_is_kept_until_the_items_change(filled: SQLiteStore, word_embedder: Embedder) -> None:
+def test_index_is_cached_until_items_change(filled: SQLiteStore, word_embedder: Embedder) -> None:
     indexes = UserIndexCache(filled, word_embedder)
-    known = indexes.of("ines")
-    assert indexes.of("ines") is known
-    ContextRetriever(filled, word_embedder).prepare("ines")  # vectors are no change
-    assert indexes.of("ines") is known
+    state = indexes.get("ines")
+    assert indexes.get("ines") is state
+    ContextRetriever(filled, word_embedder).prepare("ines")  # storing vectors is not a change
+    assert indexes.get("ines") is state
     filled.put_uses("ines", [UsageEvent("1", NOON)])
-    assert indexes.of("ines").index is known.index
-    assert indexes.of("ines").gallery is not known.gallery
+    assert indexes.get("ines").index is state.index
+    assert indexes.get("ines").enriched is not state.enriched
     filled.put_items("ines", [note("4", "talc")])
-    assert [item.id for item in indexes.of("ines").index.items] == ["1", "2", "3", "4"]
-    assert [item.id for item in known.index.items] == ["1", "2", "3"]  # a request under way keeps what it has
+    assert [item.id for item in indexes.get("ines").index.items] == ["1", "2", "3", "4"]
+    assert [item.id for item in state.index.items] == ["1", "2", "3"]  # the old state stays valid
 
 
-def test_the_users_seen_last_are_kept(store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_cache_keeps_recently_used_users(store: SQLiteStore, word_embedder: Embedder) -> None:
     users = [f"user {number:03}" for number in range(70)]
     for user in users:
         store.put_user(User(user))
         store.put_items(user, [note(user, "kiln")])
     indexes = UserIndexCache(store, word_embedder)
-    regular, guest = indexes.of(users[0]), indexes.of(users[1])
+    regular, guest = indexes.get(users[0]), indexes.get(users[1])
     for user in users[2:]:
-        assert [item.id for item in indexes.of(user).index.items] == [user]
-        assert indexes.of(users[0]) is regular
-    again = indexes.of(users[1])
+        assert [item.id for item in indexes.get(user).index.items] == [user]
+        assert indexes.get(users[0]) is regular
+    again = indexes.get(users[1])
     assert again is not guest
     assert again.index.items == guest.index.items
 
 
-def test_progress_is_told(filled: SQLiteStore, word_embedder: Embedder) -> None:
-    told: list[tuple[int, int]] = []
+def test_progress_reports_embedded_items(filled: SQLiteStore, word_embedder: Embedder) -> None:
+    calls: list[tuple[int, int]] = []
     retriever = ContextRetriever(
-        filled, word_embedder, progress=lambda done, total: told.append((done, total))
+        filled, word_embedder, progress=lambda done, total: calls.append((done, total))
     )
     retriever.prepare("ines")
-    assert told[-1] == (3, 3)
-    assert told == sorted(told)
-    told.clear()
+    assert calls[-1] == (3, 3)
+    assert calls == sorted(calls)
+    calls.clear()
     retriever.rank(REQUEST)
-    assert told == []
+    assert calls == []
     filled.put_items("ines", [note("4", "talc")])
     retriever.rank(REQUEST)
-    assert told == [(1, 1)]
+    assert calls == [(1, 1)]

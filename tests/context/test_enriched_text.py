@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contextune.context.enriched_text import enriched_text, moment_text, situations
+from contextune.context.enriched_text import all_moment_texts, enriched_text, moment_text
 from contextune.context.signals.columns import part_of_day
 from contextune.types import Contact, Item, UsageEvent, User
 
@@ -17,10 +17,10 @@ def uses(*times: str, place: str | None = "commute") -> list[UsageEvent]:
     return [UsageEvent("s1", datetime.fromisoformat(time), place) for time in times]
 
 
-def test_a_song_played_on_the_way_to_work() -> None:
+def test_enriched_text_of_a_song_played_while_commuting() -> None:
     used = uses("2024-05-13T07:10", "2024-05-14T07:30", "2024-05-16T08:05")
-    wanted = "song played — Says — by: Nils Frahm — Wednesday morning — "
-    assert enriched_text(SONG, USER, used) == wanted + "played a few times, weekday morning, commute"
+    start = "song played — Says — by: Nils Frahm — Wednesday morning — "
+    assert enriched_text(SONG, USER, used) == start + "played a few times, weekday morning, commute"
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,11 @@ def test_a_song_played_on_the_way_to_work() -> None:
         (uses("2024-05-13T07:10", place=None), "played once, morning"),
     ],
 )
-def test_how_it_is_used(used: list[UsageEvent], ending: str) -> None:
+def test_habits_in_enriched_text(used: list[UsageEvent], ending: str) -> None:
     assert enriched_text(SONG, USER, used).endswith(f" — {ending}")
 
 
-def test_each_place_has_its_phrase_the_commonest_first() -> None:
+def test_one_phrase_per_place_most_frequent_first() -> None:
     used = uses("2024-05-13T07:10", place="home") + uses(
         "2024-05-14T07:10", "2024-05-15T07:10", place="gym_hall"
     )
@@ -47,7 +47,7 @@ def test_each_place_has_its_phrase_the_commonest_first() -> None:
     )
 
 
-def test_people_are_who_they_are_to_the_user() -> None:
+def test_relations_of_people_are_included() -> None:
     call = Item(
         "p1", "PhoneCall", {"contact": "rui duarte", "direction": "missed", "date": "2024-05-15T20:12"}
     )
@@ -57,7 +57,7 @@ def test_people_are_who_they_are_to_the_user() -> None:
     assert "brother" not in enriched_text(SONG, USER, [])
 
 
-def test_times_are_the_users() -> None:
+def test_times_are_in_the_users_zone() -> None:
     abroad = User("ines", zone=ZoneInfo("Asia/Tokyo"))
     late = Item("g1", "Google", {"query": "tides", "date": "2024-05-15T22:00+00:00"})
     assert enriched_text(late, abroad, []).endswith("Thursday morning")
@@ -66,18 +66,18 @@ def test_times_are_the_users() -> None:
 @pytest.mark.parametrize(
     ("hour", "part"), [(4, "night"), (5, "morning"), (12, "afternoon"), (17, "evening"), (22, "night")]
 )
-def test_the_parts_of_the_day(hour: int, part: str) -> None:
+def test_part_of_day(hour: int, part: str) -> None:
     assert part_of_day(datetime(2024, 5, 15, hour)) == part
 
 
-def test_what_is_around_a_request() -> None:
+def test_moment_text() -> None:
     assert moment_text(datetime(2024, 5, 16, 17, 40), "gym_hall") == "Thursday evening — at: gym hall"
     assert moment_text(datetime(2024, 5, 16, 8), None) == "Thursday morning"
 
 
-def test_all_that_can_be_around_a_request() -> None:
-    found = situations(User("ines", places={"home": (41.1, -8.6)}))
-    assert len(found) == len(set(found)) == 7 * 4 * 4
+def test_all_moment_texts_of_a_user() -> None:
+    texts = all_moment_texts(User("ines", places={"home": (41.1, -8.6)}))
+    assert len(texts) == len(set(texts)) == 7 * 4 * 4
     for hour in range(24):
         for place in (None, "home", "commute", "anywhere"):
-            assert moment_text(datetime(2024, 5, 16, hour), place) in found
+            assert moment_text(datetime(2024, 5, 16, hour), place) in texts

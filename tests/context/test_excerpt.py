@@ -1,4 +1,4 @@
-"""An item written at different lengths."""
+"""Excerpts of items at different lengths."""
 
 from datetime import datetime
 from typing import Any
@@ -24,19 +24,19 @@ EVENT = Item(
         "seats": 4,
     },
 )
-NONE = TokenWeights("", [])
+NO_WEIGHTS = TokenWeights("", [])
 
 
-def shorter(item: Item, room: int, asked: str = "") -> str | None:
+def shorten(item: Item, limit: int, request: str = "") -> str | None:
     excerpt = Excerpt(item)
-    return excerpt.shortened(lambda text: len(text) <= room, TokenWeights(asked, [excerpt.whole]))
+    return excerpt.shortened(lambda text: len(text) <= limit, TokenWeights(request, [excerpt.whole]))
 
 
-def lines(**fields: Any) -> str:
+def render(**fields: Any) -> str:
     return Excerpt(Item("x", "Calendar", {"event_name": "Glaze night", **fields})).whole
 
 
-def test_whole() -> None:
+def test_whole_item_has_all_fields() -> None:
     assert Excerpt(EVENT).whole == (
         "Glaze night\n"
         "Bring the celadon tests. Ask Marta about the apron. The door code is 4417.\n"
@@ -50,7 +50,7 @@ def test_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "said"),
+    ("start", "end", "expected"),
     [
         ("2024-05-16T23:00", "2024-05-17T01:00", "when: Thu 2024-05-16 23:00\nuntil: Fri 2024-05-17 01:00"),
         ("2024-05-16", "2024-05-16", "when: Thu 2024-05-16\nuntil: Thu 2024-05-16"),
@@ -59,65 +59,65 @@ def test_whole() -> None:
         (datetime(2024, 5, 16, 23), None, "when: Thu 2024-05-16 23:00"),
     ],
 )
-def test_times(start: object, end: object, said: str) -> None:
-    assert lines(start_time=start, end_time=end) == f"Glaze night\n{said}"
+def test_times_are_formatted_by_day_and_hour(start: object, end: object, expected: str) -> None:
+    assert render(start_time=start, end_time=end) == f"Glaze night\n{expected}"
 
 
-def test_zoned_times_are_on_the_users_wall_clock() -> None:
+def test_zoned_times_are_shown_in_the_users_zone() -> None:
     item = Item("g1", "Google", {"query": "tides", "date": "2024-05-15T22:00+00:00"})
     assert Excerpt(item, ZoneInfo("Asia/Tokyo")).whole == "tides\nwhen: Thu 2024-05-16 07:00"
 
 
-def test_an_application_of_ones_own() -> None:
+def test_unknown_application_shows_all_fields() -> None:
     item = Item("b1", "Birds", {"name": "Wryneck", "seen": {"count": 2, "by": ["Rui", None]}, "note": None})
     assert Excerpt(item).whole == "Wryneck\nseen: count: 2; by: Rui"
     assert Excerpt(Item("b2", "Birds", {})).whole == "(untitled)"
 
 
-def test_what_is_asked_for_stays() -> None:
-    text = shorter(EVENT, 60, "what was it about the apron?")
+def test_sentences_matching_the_request_are_kept() -> None:
+    text = shorten(EVENT, 60, "what was it about the apron?")
     assert text == "Glaze night\n… Ask Marta about the apron. …" or "apron" in (text or "")
     assert "celadon" not in (text or "")
 
 
-def test_numbers_and_times_stay_before_words() -> None:
-    text = shorter(EVENT, 95) or ""
+def test_numbers_and_times_are_kept_before_words() -> None:
+    text = shorten(EVENT, 95) or ""
     assert "when: Thu 2024-05-16 19:00 to 21:00" in text
     assert "4417" in text or "Rua do Barro 12" in text
     assert "celadon" not in text
     assert text.endswith("…")
 
 
-def test_sentences_keep_their_order_and_gaps_show() -> None:
+def test_shortened_sentences_keep_order_and_mark_gaps() -> None:
     note = Item(
         "n1", "Notes", {"title": "T", "content": "One is 1. Word alone. Two is 2. More words. End is 3."}
     )
-    assert shorter(note, 40) == "T\nOne is 1. … Two is 2. … End is 3."
+    assert shorten(note, 40) == "T\nOne is 1. … Two is 2. … End is 3."
 
 
-def test_nothing_but_the_title() -> None:
-    assert shorter(EVENT, 15) is None
+def test_no_excerpt_if_only_the_title_fits() -> None:
+    assert shorten(EVENT, 15) is None
 
 
-def test_a_text_without_stops_is_taken_in_pieces() -> None:
+def test_text_without_sentence_ends_is_split() -> None:
     words = " ".join(f"word{number}" for number in range(200))
     note = Item("n1", "Notes", {"title": "T", "content": words, "modified": "2024-05-16"})
-    text = shorter(note, 300, "word150") or ""
+    text = shorten(note, 300, "word150") or ""
     assert "word150" in text
     blob = Item("n1", "Notes", {"title": "T", "content": "x" * 5000})
-    assert len(shorter(blob, 300) or "") > 200
+    assert len(shorten(blob, 300) or "") > 200
 
 
 @pytest.mark.parametrize(
-    ("room", "title"),
+    ("limit", "title"),
     [(100, "A long name for a note …"), (20, "A long name for a …"), (8, "A long …"), (3, "A …"), (2, None)],
 )
-def test_titles(room: int, title: str | None) -> None:
+def test_title_is_cut_to_fit(limit: int, title: str | None) -> None:
     note = Item("n1", "Notes", {"title": "A long name for a note", "content": "and more"})
-    assert Excerpt(note).title(lambda text: len(text) <= room) == title
+    assert Excerpt(note).title(lambda text: len(text) <= limit) == title
 
 
 def test_weights_favour_rare_words() -> None:
     weights = TokenWeights("the kiln", ["the kiln", "the door", "the cat"])
-    assert weights.of("kiln") > weights.of("the") > weights.of("door") == 0
-    assert NONE.of("19:00") > NONE.of("kiln")
+    assert weights.weigh("kiln") > weights.weigh("the") > weights.weigh("door") == 0
+    assert NO_WEIGHTS.weigh("19:00") > NO_WEIGHTS.weigh("kiln")

@@ -1,11 +1,11 @@
-"""Requests that lean on the talk before them are completed; those that stand alone are left alone."""
+"""Requests that depend on preceding turns are completed; self-contained ones are unchanged."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextune.context.history import in_context, leans_on_history, vector_in_context
+from contextune.context.history import complete_from_history, depends_on_history, embed_with_history
 from contextune.embed import Embedder
 from contextune.search import tokenize
 from contextune.types import Request, Turn
@@ -18,12 +18,12 @@ WEATHER = [
 WHICH = [("user", "Video call Paul."), ("assistant", "Is that Paul Gross or Paul Thompson?")]
 
 
-def asked(text: str, talk: list[tuple[str, str]]) -> Request:
-    return Request(text, "ines", history=tuple(Turn(*turn) for turn in talk))
+def make_request(text: str, turns: list[tuple[str, str]]) -> Request:
+    return Request(text, "ines", history=tuple(Turn(*turn) for turn in turns))
 
 
 @pytest.mark.parametrize(
-    ("text", "talk", "missing"),
+    ("text", "turns", "missing"),
     [
         ("Call her back please.", CALLS, "lola"),
         ("Did they leave a message?", CALLS, "lola"),
@@ -34,12 +34,12 @@ def asked(text: str, talk: list[tuple[str, str]]) -> Request:
         ("Is the office open?", WEATHER, "maria"),
     ],
 )
-def test_anaphora(text: str, talk: list[tuple[str, str]], missing: str) -> None:
-    assert missing in tokenize(in_context(asked(text, talk)))
+def test_anaphora_is_completed(text: str, turns: list[tuple[str, str]], missing: str) -> None:
+    assert missing in tokenize(complete_from_history(make_request(text, turns)))
 
 
 @pytest.mark.parametrize(
-    ("text", "talk", "missing"),
+    ("text", "turns", "missing"),
     [
         ("And tomorrow?", WEATHER, "snow"),
         ("What about next Friday?", WEATHER, "snow"),
@@ -54,8 +54,8 @@ def test_anaphora(text: str, talk: list[tuple[str, str]], missing: str) -> None:
         ("Why?", WEATHER, "minneapolis"),
     ],
 )
-def test_ellipsis(text: str, talk: list[tuple[str, str]], missing: str) -> None:
-    assert missing in tokenize(in_context(asked(text, talk)))
+def test_ellipsis_is_completed(text: str, turns: list[tuple[str, str]], missing: str) -> None:
+    assert missing in tokenize(complete_from_history(make_request(text, turns)))
 
 
 @pytest.mark.parametrize(
@@ -73,49 +73,58 @@ def test_ellipsis(text: str, talk: list[tuple[str, str]], missing: str) -> None:
         "Thank you!",
     ],
 )
-@pytest.mark.parametrize("talk", [CALLS, WEATHER])
-def test_what_stands_alone_stays_as_it_is(text: str, talk: list[tuple[str, str]]) -> None:
-    assert in_context(asked(text, talk)) == text
+@pytest.mark.parametrize("turns", [CALLS, WEATHER])
+def test_self_contained_request_is_unchanged(text: str, turns: list[tuple[str, str]]) -> None:
+    assert complete_from_history(make_request(text, turns)) == text
 
 
 @pytest.mark.parametrize("text", ["Call her back.", "And tomorrow?", "Thompson."])
-def test_without_history_there_is_nothing_to_lean_on(text: str) -> None:
-    assert in_context(asked(text, [])) == text
+def test_request_without_history_is_unchanged(text: str) -> None:
+    assert complete_from_history(make_request(text, [])) == text
 
 
-def test_a_named_person_outweighs_a_missing_one() -> None:
-    assert not leans_on_history(asked("Call Anna and tell her that I'm late.", CALLS))
-    assert leans_on_history(asked("Call her and tell Anna that I'm late.", CALLS))
+def test_pronoun_after_a_name_needs_no_history() -> None:
+    assert not depends_on_history(make_request("Call Anna and tell her that I'm late.", CALLS))
+    assert depends_on_history(make_request("Call her and tell Anna that I'm late.", CALLS))
 
 
-def test_names_come_before_other_words_and_late_turns_before_early_ones() -> None:
-    talk = [
+def test_names_and_late_turns_are_added_first() -> None:
+    turns = [
         ("user", "Is Anna at the harbour?"),
         ("assistant", "nobody knows whether somebody somewhere went fishing, sailing, rowing, swimming"),
     ]
-    assert in_context(asked("Call her.", talk)) == "Call her. Anna harbour nobody knows whether somebody"
-    assert in_context(asked("Call her.", [*CALLS, ("assistant", "It was Rita Sá.")])).endswith("Rita Sá")
-
-
-def test_what_the_request_says_is_not_said_again() -> None:
     assert (
-        in_context(asked("Did Lola's sister call, or was it her?", [*CALLS, *CALLS])).casefold().count("lola")
+        complete_from_history(make_request("Call her.", turns))
+        == "Call her. Anna harbour nobody knows whether somebody"
+    )
+    assert complete_from_history(
+        make_request("Call her.", [*CALLS, ("assistant", "It was Rita Sá.")])
+    ).endswith("Rita Sá")
+
+
+def test_words_of_the_request_are_not_repeated() -> None:
+    assert (
+        complete_from_history(make_request("Did Lola's sister call, or was it her?", [*CALLS, *CALLS]))
+        .casefold()
+        .count("lola")
         == 1
     )
 
 
-def test_a_long_turn_gives_its_gist() -> None:
+def test_long_turn_contributes_first_and_last_sentence() -> None:
     turn = (
         f"Lisbon has many museums. {'Some are free on Sundays and others not. ' * 200}Which one do you want?"
     )
-    completed = in_context(asked("The largest of them.", [("user", "Museums?"), ("assistant", turn)]))
+    completed = complete_from_history(
+        make_request("The largest of them.", [("user", "Museums?"), ("assistant", turn)])
+    )
     assert "museums" in tokenize(completed)
     assert "sundays" not in tokenize(completed)
 
 
-def test_far_away_turns_are_forgotten() -> None:
-    talk = [("user", "Zanzibar!"), *([("user", "Thanks."), ("assistant", "Sure.")] * 5)]
-    assert in_context(asked("What about it?", talk)) == "What about it?"
+def test_old_turns_are_ignored() -> None:
+    turns = [("user", "Zanzibar!"), *([("user", "Thanks."), ("assistant", "Sure.")] * 5)]
+    assert complete_from_history(make_request("What about it?", turns)) == "What about it?"
 
 
 @pytest.mark.parametrize(
@@ -127,8 +136,8 @@ def test_far_away_turns_are_forgotten() -> None:
         ("Lembra-me amanhã de comprar pão e leite", "Está bom tempo hoje."),
     ],
 )
-def test_whole_sentences_of_other_languages_stay_as_they_are(text: str, turn: str) -> None:
-    assert in_context(asked(text, [("assistant", turn)])) == text
+def test_full_sentences_in_other_languages_are_unchanged(text: str, turn: str) -> None:
+    assert complete_from_history(make_request(text, [("assistant", turn)])) == text
 
 
 @pytest.mark.parametrize(
@@ -138,38 +147,36 @@ def test_whole_sentences_of_other_languages_stay_as_they_are(text: str, turn: st
         ("明天呢？", "今天上海天气怎么样？", "今天上海"),
     ],
 )
-def test_fragments_of_other_languages_are_completed(text: str, turn: str, missing: str) -> None:
-    assert missing in in_context(asked(text, [("assistant", turn)]))
+def test_fragments_in_other_languages_are_completed(text: str, turn: str, missing: str) -> None:
+    assert missing in complete_from_history(make_request(text, [("assistant", turn)]))
 
 
 turns = st.lists(st.tuples(st.sampled_from(["user", "assistant", "?"]), st.text(max_size=200)), max_size=8)
 
 
 @given(st.text(min_size=1).filter(str.strip), turns)
-def test_the_request_is_always_there_in_full(text: str, talk: list[tuple[str, str]]) -> None:
-    completed = in_context(asked(text, talk))
+def test_request_text_is_always_kept_in_full(text: str, turns: list[tuple[str, str]]) -> None:
+    completed = complete_from_history(make_request(text, turns))
     assert completed.startswith(text)
     assert len(completed) <= len(text) + 8 * 33
-    assert leans_on_history(asked(text, talk)) or completed == text
+    assert depends_on_history(make_request(text, turns)) or completed == text
 
 
 @given(st.sampled_from(["And her?", "Thompson.", "What about it?"]), turns)
-def test_how_much_is_added_does_not_depend_on_how_much_was_said(
-    text: str, talk: list[tuple[str, str]]
-) -> None:
-    longer = [(speaker, turn * 500) for speaker, turn in talk]
-    assert len(in_context(asked(text, longer))) <= len(text) + 8 * 33
+def test_added_words_are_bounded(text: str, turns: list[tuple[str, str]]) -> None:
+    longer = [(speaker, turn * 500) for speaker, turn in turns]
+    assert len(complete_from_history(make_request(text, longer))) <= len(text) + 8 * 33
 
 
-def test_the_vector_lies_midway(word_embedder: Embedder) -> None:
-    request = asked("Call her back please.", CALLS)
-    alone, completed = word_embedder.embed([request.text, in_context(request)])
-    vector = vector_in_context(request, word_embedder)
+def test_vector_is_mean_of_request_and_completion(word_embedder: Embedder) -> None:
+    request = make_request("Call her back please.", CALLS)
+    alone, completed = word_embedder.embed([request.text, complete_from_history(request)])
+    vector = embed_with_history(request, word_embedder)
     assert np.linalg.norm(vector) == pytest.approx(1)
     assert vector @ alone == pytest.approx(vector @ completed)
     assert vector @ alone > alone @ completed
 
 
-def test_the_vector_of_what_stands_alone_is_its_own(word_embedder: Embedder) -> None:
-    vector = vector_in_context(asked("Play some Miles Davis.", CALLS), word_embedder)
+def test_vector_of_self_contained_request_is_unchanged(word_embedder: Embedder) -> None:
+    vector = embed_with_history(make_request("Play some Miles Davis.", CALLS), word_embedder)
     np.testing.assert_array_equal(vector, word_embedder.embed(["Play some Miles Davis."])[0])

@@ -1,4 +1,4 @@
-"""The learned ranking as it ships: reasons, use, feedback, changing habits, large stores, other embedders."""
+"""The bundled ranker: reasons, usage, feedback, changing habits, large stores, other embedders."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from contextune import Tuner
-from contextune._internal.assets import asset
-from contextune.context.build_scene import build_scene, named_place
-from contextune.context.candidates import ENOUGH
+from contextune.context.build_scene import build_scene, resolve_place
+from contextune.context.candidates import SCORE_ALL_LIMIT
 from contextune.context.index import UserIndexCache
 from contextune.context.ranker import ContextRanker, default_ranker
-from contextune.datasets import Persona, load_persona, read_persona
+from contextune.datasets import Persona, bundled_persona_file, load_persona, read_persona
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidRequestError, RankerError
 from contextune.store import SQLiteStore
@@ -42,7 +41,7 @@ def songs(store: SQLiteStore) -> SQLiteStore:
 
 @pytest.fixture(scope="module")
 def persona() -> Persona:
-    return read_persona(asset("personas/c05.json"))
+    return read_persona(bundled_persona_file("c05"))
 
 
 @pytest.fixture(scope="module")
@@ -52,31 +51,33 @@ def loaded(persona: Persona, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield store
 
 
-def test_the_ranker_in_the_package_was_made_for_the_embedder_in_the_package() -> None:
-    assert default_ranker().reads(default_embedder().name), "contextune train ranker --out …/assets/ranker"
+def test_bundled_ranker_matches_bundled_embedder() -> None:
+    assert default_ranker().has_classifier_for(default_embedder().name), (
+        "contextune train ranker --out …/assets/ranker"
+    )
 
 
-def test_a_persona_of_the_package_is_answered(loaded: SQLiteStore, persona: Persona) -> None:
+def test_bundled_persona_is_answered(loaded: SQLiteStore, persona: Persona) -> None:
     tuner = Tuner(loaded)
-    found = [
+    relevant_hits = [
         {hit.item.id for hit in tuner.context(persona.request(query), 3)} & (query.gold.relevant or {}).keys()
         for query in persona.queries
     ]
-    assert sum(map(bool, found)) >= len(persona.queries) - 1
+    assert sum(map(bool, relevant_hits)) >= len(persona.queries) - 1
 
 
-def test_why_in_words(songs: SQLiteStore) -> None:
+def test_reasons_describe_habit(songs: SQLiteStore) -> None:
     tuner = Tuner(songs)
     tuner.record("ines", *runs(range(1, 8), "old"))
     best = tuner.context(Request("Put on what I always ride in to.", "ines", MORNING, "commute"), 1)[0]
     assert best.item.id == "old"
     assert any(
-        why.startswith("played 7 times") and why.endswith("at commute; you are there now")
-        for why in best.reasons
+        reason.startswith("played 7 times") and reason.endswith("while commuting, as you are now")
+        for reason in best.reasons
     ), best.reasons
 
 
-def test_the_ranking_follows_a_habit_that_changes(songs: SQLiteStore) -> None:
+def test_ranking_follows_changing_habit(songs: SQLiteStore) -> None:
     """Somebody who rode in to one song for weeks takes to another: within so many plays it leads."""
     tuner = Tuner(songs)
     tuner.record("ines", *runs(range(2, 12), "old"))
@@ -85,16 +86,16 @@ def test_the_ranking_follows_a_habit_that_changes(songs: SQLiteStore) -> None:
     followed = None
     for day in range(1, 15):
         now = MORNING + timedelta(days=day)
-        asked = replace(request, time=now)
-        if tuner.context(asked, 1)[0].item.id == "new":
+        later_request = replace(request, time=now)
+        if tuner.context(later_request, 1)[0].item.id == "new":
             followed = day
             break
-        tuner.feedback(asked, used=["new"], rejected=["old"])
+        tuner.feedback(later_request, used=["new"], rejected=["old"])
     assert followed is not None
     assert followed <= 12
 
 
-def test_feedback_is_kept_and_counts_as_use(songs: SQLiteStore) -> None:
+def test_feedback_is_stored_and_counts_as_use(songs: SQLiteStore) -> None:
     tuner = Tuner(songs)
     request = Request("Louder!", "ines", MORNING, HOME)
     tuner.feedback(request, used=["new"], rejected=["old"])
@@ -105,9 +106,9 @@ def test_feedback_is_kept_and_counts_as_use(songs: SQLiteStore) -> None:
 
 @pytest.mark.parametrize(
     ("used", "rejected", "reason"),
-    [([], [], "names no item"), (["old"], ["old"], "both"), (["gone"], [], "no item 'gone'")],
+    [([], [], "feedback is empty"), (["old"], ["old"], "both"), (["gone"], [], "no item 'gone'")],
 )
-def test_feedback_that_says_nothing_usable(
+def test_invalid_feedback_is_rejected(
     songs: SQLiteStore, used: list[str], rejected: list[str], reason: str
 ) -> None:
     with pytest.raises(InvalidRequestError, match=reason):
@@ -116,45 +117,43 @@ def test_feedback_that_says_nothing_usable(
     assert songs.uses("ines") == []
 
 
-def test_coordinates_near_a_place_stand_for_it() -> None:
+def test_coordinates_near_a_place_resolve_to_it() -> None:
     user = User("ines", places={"home": HOME, "work": (41.160, -8.600)})
-    assert named_place(Request("x", "ines", MORNING, (41.1521, -8.6291)), user) == "home"
-    assert named_place(Request("x", "ines", MORNING, (41.2, -8.6)), user) is None
-    assert named_place(Request("x", "ines", MORNING, HOME), User("ines")) is None
+    assert resolve_place(Request("x", "ines", MORNING, (41.1521, -8.6291)), user) == "home"
+    assert resolve_place(Request("x", "ines", MORNING, (41.2, -8.6)), user) is None
+    assert resolve_place(Request("x", "ines", MORNING, HOME), User("ines")) is None
 
 
-def test_all_of_a_large_store_can_be_had(store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_all_items_of_a_large_store_are_returned(store: SQLiteStore, word_embedder: Embedder) -> None:
     store.put_user(User("ines"))
-    count = ENOUGH + 50
+    count = SCORE_ALL_LIMIT + 50
     store.put_items("ines", [Item(f"{n:04}", "Notes", {"title": f"note {n}"}) for n in range(count)])
     hits = Tuner(store, embedder=word_embedder).context(Request("note 7", "ines", MORNING), k=None)
     assert sorted(hit.item.id for hit in hits) == [f"{n:04}" for n in range(count)]
     assert "0007" in [hit.item.id for hit in hits[:5]]
 
 
-def test_another_embedder_is_not_read_with_this_ones_heads(
-    loaded: SQLiteStore, word_embedder: Embedder
-) -> None:
-    known = UserIndexCache(loaded, word_embedder).of("c05")
+def test_classifier_is_skipped_for_another_embedder(loaded: SQLiteStore, word_embedder: Embedder) -> None:
+    state = UserIndexCache(loaded, word_embedder).get("c05")
     request = Request("What did they leave?", "c05", datetime(2023, 11, 14, 8, 3), "home")
-    scene = build_scene(request, known, word_embedder, default_ranker(), 10)
-    assert scene.reading.apps == {}
+    scene = build_scene(request, state, word_embedder, default_ranker(), 10)
+    assert scene.request_classes.apps == {}
     assert Tuner(loaded, embedder=word_embedder).context(request, 3)
 
 
-def test_a_ranker_comes_back_from_its_folder(tmp_path: Path, loaded: SQLiteStore, persona: Persona) -> None:
+def test_saved_ranker_loads_unchanged(tmp_path: Path, loaded: SQLiteStore, persona: Persona) -> None:
     default_ranker().save(tmp_path / "r")
     again = ContextRanker.load(tmp_path / "r")
     request = persona.request(persona.queries[0])
     assert Tuner(loaded, ranker=again).context(request) == Tuner(loaded).context(request)
 
 
-def test_a_folder_without_a_ranker(tmp_path: Path) -> None:
+def test_folder_without_ranker_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RankerError, match="contextune train ranker"):
         ContextRanker.load(tmp_path)
 
 
-def test_looking_back_sees_no_later_use(songs: SQLiteStore) -> None:
+def test_past_request_ignores_later_uses(songs: SQLiteStore) -> None:
     """A request of the past gets the answer it would have got then."""
     tuner = Tuner(songs)
     tuner.record("ines", *runs(range(1, 6), "old"))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from contextune._internal.assets import asset
-from contextune.context import DEFAULT, METHODS, ContextRetriever
+from contextune.context import DEFAULT_METHOD, METHODS, ContextRetriever
 from contextune.datasets import Persona, load_persona, read_persona
 from contextune.embed import Embedder
 from contextune.errors import InvalidRequestError
@@ -42,12 +42,12 @@ def ids(hits: Sequence[ItemHit]) -> list[str]:
     return [hit.item.id for hit in hits]
 
 
-def test_the_default_is_one_of_them() -> None:
-    assert DEFAULT in METHODS
+def test_default_method_exists() -> None:
+    assert DEFAULT_METHOD in METHODS
 
 
 @each_method
-def test_all_that_may_be_seen_is_there_once(
+def test_every_visible_item_is_ranked_once(
     method: str, store: SQLiteStore, persona: Persona, word_embedder: Embedder
 ) -> None:
     retriever = ContextRetriever(store, word_embedder, method=method)
@@ -59,7 +59,7 @@ def test_all_that_may_be_seen_is_there_once(
 
 
 @each_method
-def test_the_best_few_are_the_head_of_all(
+def test_top_k_is_prefix_of_full_ranking(
     method: str, store: SQLiteStore, persona: Persona, word_embedder: Embedder
 ) -> None:
     retriever = ContextRetriever(store, word_embedder, method=method)
@@ -70,7 +70,7 @@ def test_the_best_few_are_the_head_of_all(
 
 
 @each_method
-def test_hits_carry_the_stored_items(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_hits_contain_stored_items(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
     items = [note("1", "celadon glaze"), note("2", "rowing club")]
     put(store, *items)
     hits = ContextRetriever(store, word_embedder, method=method).rank(Request("glaze", "ines", NOON))
@@ -79,15 +79,13 @@ def test_hits_carry_the_stored_items(method: str, store: SQLiteStore, word_embed
 
 
 @each_method
-def test_an_unlike_spelling_of_the_same_words(
-    method: str, store: SQLiteStore, word_embedder: Embedder
-) -> None:
+def test_spelling_variants_match(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
     put(store, note("1", "rowing"), note("2", "the STRASSE"), note("3", "pottery"))
     hits = ContextRetriever(store, word_embedder, method=method).rank(Request("Straße?", "ines", NOON))
     assert ids(hits)[0] == "2"
 
 
-def test_bm25_keeps_each_application_in_its_own_order(
+def test_bm25_keeps_order_within_each_application(
     store: SQLiteStore, persona: Persona, word_embedder: Embedder
 ) -> None:
     retriever = ContextRetriever(store, word_embedder, method="bm25")
@@ -103,7 +101,7 @@ def test_bm25_keeps_each_application_in_its_own_order(
             assert [hit.item.id for hit in joined if hit.item.app == app] == alone
 
 
-def test_bm25_takes_from_each_application_in_turn(store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_bm25_interleaves_applications(store: SQLiteStore, word_embedder: Embedder) -> None:
     put(
         store,
         note("a1", "kiln", "Notes"),
@@ -136,7 +134,7 @@ def test_semantic_compares_across_applications(store: SQLiteStore, word_embedder
     assert [hit.score for hit in hits] == pytest.approx([float(row @ query) for row in rows], abs=1e-6)
 
 
-def test_reasons_name_the_words_shared(store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_reasons_name_shared_words(store: SQLiteStore, word_embedder: Embedder) -> None:
     put(store, note("1", "Marta's kiln slots"), note("2", "rowing"))
     request = Request("Slots for the KILN of Marta? Kiln!", "ines", NOON)
     best, other = ContextRetriever(store, word_embedder, method="bm25").rank(request)
@@ -144,13 +142,13 @@ def test_reasons_name_the_words_shared(store: SQLiteStore, word_embedder: Embedd
     assert other.reasons == ()
 
     best, other = ContextRetriever(store, word_embedder, method="semantic").rank(request)
-    assert best.reasons == (f"likeness of meaning {best.score:.2f}",)
-    assert other.reasons == (f"likeness of meaning {other.score:.2f}",)
+    assert best.reasons == (f"semantic similarity {best.score:.2f}",)
+    assert other.reasons == (f"semantic similarity {other.score:.2f}",)
 
     best, other = ContextRetriever(store, word_embedder, method="hybrid").rank(request)
     assert [reason.rpartition(" ")[0] for reason in best.reasons] == [
         "shares the words: slots, kiln,",
-        "likeness of meaning",
+        "semantic similarity",
     ]
     assert len(other.reasons) == 1
 
@@ -177,6 +175,8 @@ def test_hybrid_rewards_agreement(store: SQLiteStore, word_embedder: Embedder) -
     assert hits[0].score == pytest.approx(2 / 61)
 
 
-def test_an_unknown_method_is_refused(store: SQLiteStore, word_embedder: Embedder) -> None:
-    with pytest.raises(InvalidRequestError, match="no method 'magic': choose one of bm25, semantic, hybrid"):
+def test_unknown_method_is_rejected(store: SQLiteStore, word_embedder: Embedder) -> None:
+    with pytest.raises(
+        InvalidRequestError, match="unknown method 'magic': choose one of bm25, semantic, hybrid"
+    ):
         ContextRetriever(store, word_embedder, method="magic")

@@ -20,14 +20,14 @@ from contextune.context.packing import estimate_tokens
         ("Oisín Leyden Nwosu Sjölund Quốc Gonçalves", 23),
     ],
 )
-def test_not_below_a_real_tokenizer(text: str, real: int) -> None:
+def test_estimate_is_not_below_a_real_tokenizer(text: str, real: int) -> None:
     assert real <= estimate_tokens(text) <= 3 * real
 
 
 @given(st.text(), st.text())
-def test_a_part_is_never_more_than_the_whole(one: str, other: str) -> None:
+def test_estimate_grows_with_the_text(one: str, other: str) -> None:
     assert max(map(estimate_tokens, (one, other))) <= estimate_tokens(one + other)
 
 
-def test_half_a_character() -> None:
+def test_lone_surrogate_is_counted() -> None:
     assert estimate_tokens("caf\udce9") == 4

@@ -1,4 +1,4 @@
-"""Requests that cannot be answered, and those that can though little is known."""
+"""Requests that cannot be answered, and those that can though little is state."""
 
 from datetime import datetime
 
@@ -22,26 +22,26 @@ def retriever(store: SQLiteStore, word_embedder: Embedder) -> ContextRetriever:
     return ContextRetriever(store, word_embedder)
 
 
-def test_an_unknown_user(retriever: ContextRetriever) -> None:
+def test_unknown_user_is_rejected(retriever: ContextRetriever) -> None:
     with pytest.raises(UnknownUserError, match="'rui'"):
         retriever.rank(Request("kiln", "rui", NOON))
     with pytest.raises(UnknownUserError, match="'rui'"):
         retriever.prepare("rui")
 
 
-def test_an_unknown_place_names_the_known_ones(retriever: ContextRetriever) -> None:
+def test_unknown_place_error_lists_known_places(retriever: ContextRetriever) -> None:
     with pytest.raises(
-        InvalidRequestError, match="'ines' has no place 'moon': name one of anywhere, commute, home, studio"
+        InvalidRequestError, match="'ines' has no place 'moon': use one of anywhere, commute, home, studio"
     ):
         retriever.rank(Request("kiln", "ines", NOON, place="moon"))
 
 
 @pytest.mark.parametrize("place", [None, "home", "studio", "commute", "anywhere", (0.0, 0.0), (-90.0, 180.0)])
-def test_places_that_may_be_named(retriever: ContextRetriever, place: str | Coordinates | None) -> None:
+def test_known_places_are_accepted(retriever: ContextRetriever, place: str | Coordinates | None) -> None:
     assert len(retriever.rank(Request("kiln", "ines", NOON, place=place))) == 1
 
 
-def test_a_place_added_later_is_known(store: SQLiteStore, retriever: ContextRetriever) -> None:
+def test_place_added_later_is_accepted(store: SQLiteStore, retriever: ContextRetriever) -> None:
     request = Request("kiln", "ines", NOON, place="moon")
     with pytest.raises(InvalidRequestError):
         retriever.rank(request)
@@ -50,14 +50,14 @@ def test_a_place_added_later_is_known(store: SQLiteStore, retriever: ContextRetr
 
 
 @pytest.mark.parametrize("k", [0, -1])
-def test_fewer_than_one(retriever: ContextRetriever, k: int) -> None:
+def test_k_below_one_is_rejected(retriever: ContextRetriever, k: int) -> None:
     with pytest.raises(InvalidRequestError, match=f"k={k}: ask for at least one"):
         retriever.rank(Request("kiln", "ines", NOON), k)
 
 
 @each_method
 @pytest.mark.parametrize("k", [None, 1, 10])
-def test_a_user_without_items(
+def test_user_without_items_gets_no_hits(
     method: str, k: int | None, store: SQLiteStore, word_embedder: Embedder
 ) -> None:
     store.put_user(User("rui"))
@@ -67,7 +67,7 @@ def test_a_user_without_items(
 
 
 @each_method
-def test_nothing_visible_yet(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_no_hits_before_any_item_exists(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
     store.put_user(User("rui"))
     store.put_items("rui", [Item("m1", "Mail", {"subject": "kiln", "date": "2024-05-17"})])
     retriever = ContextRetriever(store, word_embedder, method=method)
@@ -77,7 +77,7 @@ def test_nothing_visible_yet(method: str, store: SQLiteStore, word_embedder: Emb
 
 @each_method
 @pytest.mark.parametrize("text", ["?!", "🎉", "zzz", "x" * 10_000, "kiln " * 3_000, "\x00", "مرحبا"])
-def test_strange_words(method: str, text: str, store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_unusual_text_is_ranked(method: str, text: str, store: SQLiteStore, word_embedder: Embedder) -> None:
     store.put_user(User("rui"))
     store.put_items("rui", [Item("1", "Notes", {"title": "kiln"}), Item("2", "Recipes", {})])
     hits = ContextRetriever(store, word_embedder, method=method).rank(Request(text, "rui", NOON))

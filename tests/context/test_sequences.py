@@ -1,4 +1,4 @@
-"""Whatever changes, in whatever order: what is brought up to date answers as what is made anew."""
+"""Random sequences of changes: incremental updates give the same results as a rebuild."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -24,11 +24,11 @@ PLACES = (None, "home", "gym", "the boat", *PERSONA.user.places)
 NOTES = ("kiln slots", "Re: kiln slots", "boat varnish", "", "call Rui back")
 
 
-class Life:
+class ChangingUser:
     """A user whose data changes at random, the same way each time."""
 
     def __init__(self, store: SQLiteStore, seed: int) -> None:
-        self.store, self.chance = store, random.Random(seed)
+        self.store, self.random = store, random.Random(seed)
         self.user = PERSONA.user
         load_persona(store, PERSONA)
         self.changes: Sequence[Callable[[], object]] = (
@@ -38,134 +38,148 @@ class Life:
             self.delete,
             self.use,
             self.use,
-            self.use_and_add,
+            self.add_use_and_item,
             self.replace,
-            self.know_more,
-            self.come_back,
+            self.add_contact,
+            self.reset,
         )
 
-    def go_on(self) -> str:
-        change = self.chance.choices(self.changes, [4, 4, 4, 4, 6, 6, 3, 2, 1, 0.5])[0]
+    def apply_random_change(self) -> str:
+        change = self.random.choices(self.changes, [4, 4, 4, 4, 6, 6, 3, 2, 1, 0.5])[0]
         change()
         return change.__name__
 
-    def one(self) -> Item:
-        return self.chance.choice(self.store.items(self.user.id))
+    def random_item(self) -> Item:
+        return self.random.choice(self.store.items(self.user.id))
 
     def add(self) -> None:
-        chosen = self.chance.sample(MORE, self.chance.randint(1, 3))
+        chosen = self.random.sample(MORE, self.random.randint(1, 3))
         self.store.put_items(self.user.id, [Item(f"new {i.app} {i.id}", i.app, i.fields) for i in chosen])
 
     def change(self) -> None:
-        item = self.one()
-        fields = {**item.fields, item.schema.title: self.chance.choice(NOTES)}
-        fields["place"] = self.chance.choice(PLACES)
+        item = self.random_item()
+        fields = {**item.fields, item.schema.title: self.random.choice(NOTES)}
+        fields["place"] = self.random.choice(PLACES)
         self.store.put_items(self.user.id, [Item(item.id, item.app, fields)])
 
     def delete(self) -> None:
         items = self.store.items(self.user.id)
         self.store.delete_items(
-            self.user.id, [i.id for i in self.chance.sample(items, min(2, len(items) - 9))]
+            self.user.id, [i.id for i in self.random.sample(items, min(2, len(items) - 9))]
         )
 
     def replace(self) -> None:
-        item = self.one()
+        item = self.random_item()
         self.store.delete_items(self.user.id, [item.id])
         self.store.put_items(self.user.id, [item])
         self.use()
 
     def use(self) -> None:
-        item, zoned = self.one(), self.chance.random() < 0.2
-        for _ in range(self.chance.randint(1, 4)):
+        item, zoned = self.random_item(), self.random.random() < 0.2
+        for _ in range(self.random.randint(1, 4)):
             # whole hours, so that some are at one moment
-            time = NOON - timedelta(hours=self.chance.randint(-30, 300))
+            time = NOON - timedelta(hours=self.random.randint(-30, 300))
             time = time.replace(tzinfo=UTC) if zoned else time
-            self.store.put_uses(self.user.id, [UsageEvent(item.id, time, self.chance.choice(PLACES))])
+            self.store.put_uses(self.user.id, [UsageEvent(item.id, time, self.random.choice(PLACES))])
 
-    def use_and_add(self) -> None:
+    def add_use_and_item(self) -> None:
         self.use()
         self.add()
 
-    def know_more(self) -> None:
-        name = self.chance.choice(("Rui Duarte", "Marta Reis"))
-        contact = Contact(name, f"{name[:3]}@example.com", None, self.chance.choice(("brother", "vet")))
-        known = self.user
-        self.user = User(known.id, known.profile, known.places, (*known.contacts, contact), known.zone)
+    def add_contact(self) -> None:
+        name = self.random.choice(("Rui Duarte", "Marta Reis"))
+        contact = Contact(name, f"{name[:3]}@example.com", None, self.random.choice(("brother", "vet")))
+        user = self.user
+        self.user = User(user.id, user.profile, user.places, (*user.contacts, contact), user.zone)
         self.store.put_user(self.user)
 
-    def come_back(self) -> None:
+    def reset(self) -> None:
         self.store.forget(self.user.id)
         load_persona(self.store, PERSONA)
         self.user = PERSONA.user
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_any_changes(seed: int, store: SQLiteStore, word_embedder: Embedder) -> None:
-    life = Life(store, seed)
+def test_random_changes_give_same_ranking_as_rebuild(
+    seed: int, store: SQLiteStore, word_embedder: Embedder
+) -> None:
+    changing_user = ChangingUser(store, seed)
     kept = {method: ContextRetriever(store, word_embedder, method=method) for method in ("learned", "hybrid")}
     queries = PERSONA.queries
     for step in range(25):
-        done = life.go_on()
+        change_name = changing_user.apply_random_change()
         if step % 3 == 1:
             continue  # some changes are seen together
-        asked = PERSONA.request(queries[step % len(queries)])
-        late = Request(asked.text, asked.user, NOON + timedelta(days=30), asked.place)
+        early = PERSONA.request(queries[step % len(queries)])
+        late = Request(early.text, early.user, NOON + timedelta(days=30), early.place)
         for method, retriever in kept.items():
-            anew = ContextRetriever(store, word_embedder, method=method)
-            for request in (asked, late)[: 1 + (step % 2)]:
-                found, wanted = retriever.rank(request), anew.rank(request)
-                assert [hit.item.id for hit in found] == [hit.item.id for hit in wanted], done
-                assert found == wanted, done
-                assert [hit.reasons for hit in found[:9]] == [hit.reasons for hit in wanted[:9]], done
-                best = [hit.item.id for hit in found[:5]]
-                around, fresh = retriever.around(request, best), anew.around(request, best)
+            rebuilt = ContextRetriever(store, word_embedder, method=method)
+            for request in (early, late)[: 1 + (step % 2)]:
+                actual, expected = retriever.rank(request), rebuilt.rank(request)
+                assert [hit.item.id for hit in actual] == [hit.item.id for hit in expected], change_name
+                assert actual == expected, change_name
+                assert [hit.reasons for hit in actual[:9]] == [hit.reasons for hit in expected[:9]], (
+                    change_name
+                )
+                best = [hit.item.id for hit in actual[:5]]
+                around, fresh = (
+                    retriever.tool_search_inputs(request, best),
+                    rebuilt.tool_search_inputs(request, best),
+                )
                 assert np.array_equal(around.vectors, fresh.vectors)
 
 
 @pytest.mark.parametrize("seed", range(6, 12))
-def test_any_changes_column_by_column(seed: int, store: SQLiteStore, word_embedder: Embedder) -> None:
-    life, indexes = Life(store, seed), UserIndexCache(store, word_embedder)
+def test_random_changes_give_same_columns_as_rebuild(
+    seed: int, store: SQLiteStore, word_embedder: Embedder
+) -> None:
+    changing_user, indexes = ChangingUser(store, seed), UserIndexCache(store, word_embedder)
     for step in range(40):
-        done = life.go_on()
+        change_name = changing_user.apply_random_change()
         if step % 4 == 1:
             continue
-        found, wanted = (each.of(life.user.id) for each in (indexes, UserIndexCache(store, word_embedder)))
-        assert found.index.items == wanted.index.items, done
-        assert found.index.tokens == wanted.index.tokens, done
-        assert_equal(columns(found), columns(wanted), done)
+        actual, expected = (
+            each.get(changing_user.user.id) for each in (indexes, UserIndexCache(store, word_embedder))
+        )
+        assert actual.index.items == expected.index.items, change_name
+        assert actual.index.tokens == expected.index.tokens, change_name
+        assert_equal(columns(actual), columns(expected), change_name)
 
 
-def columns(known: UserState) -> dict[str, Any]:
-    """All that signals read."""
-    index, facts = known.index, known.index.facts
-    people, uses = facts.people, known.gallery.columns(facts)
+def columns(state: UserState) -> dict[str, Any]:
+    """Everything the features read."""
+    index, item_columns = state.index, state.index.item_columns
+    people, uses = item_columns.people, state.enriched.columns(item_columns)
     later = NOON + timedelta(days=30)
     return {
         "visible": index.visible(NOON - timedelta(days=3)),
         "texts": index.texts,
         "lexical": index.lexical_scores(["kiln", "slots", "boat"], index.visible(NOON)),
-        **{f"times {role}": times for role, times in facts.times.items()},
-        **{f"state {name}": states for name, states in facts.states.items()},
-        **{name: getattr(facts, name) for name in ("lengths", "thread", "time", "app", "place", "lasted")},
-        **{name: getattr(facts, name) for name in ("title_words", "apps", "places", "coordinates")},
-        "position": facts.position == {item.id: number for number, item in enumerate(index.items)},
+        **{f"times {role}": times for role, times in item_columns.times.items()},
+        **{f"state {name}": states for name, states in item_columns.states.items()},
+        **{
+            name: getattr(item_columns, name)
+            for name in ("word_count", "thread_id", "main_time", "app", "place", "duration_s")
+        },
+        **{name: getattr(item_columns, name) for name in ("title_words", "apps", "places", "coordinates")},
+        "row_by_id": item_columns.row_by_id == {item.id: number for number, item in enumerate(index.items)},
         "count": people.count,
-        "involved": [[one for one in row if one >= 0] for row in people.involved.tolist()],
-        "mentioned": [[one for one in row if one >= 0] for row in people.mentioned.tolist()],
-        "vectors": known.gallery.vectors(later),
-        "portraits": known.gallery.made and known.gallery.made.texts,
+        "involved": [[contact for contact in row if contact >= 0] for row in people.involved.tolist()],
+        "mentioned": [[contact for contact in row if contact >= 0] for row in people.mentioned.tolist()],
+        "vectors": state.enriched.vectors(later),
+        "enriched texts": state.enriched.enriched and state.enriched.enriched.texts,
         **{f"use {name}": getattr(uses, name) for name in ("item", "time", "hour", "weekday", "place")},
     }
 
 
-def assert_equal(found: dict[str, Any], wanted: dict[str, Any], done: str) -> None:
-    for name, column in wanted.items():
+def assert_equal(actual: dict[str, Any], expected: dict[str, Any], change_name: str) -> None:
+    for name, column in expected.items():
         if isinstance(column, np.ndarray):
             array = cast("NDArray[Any]", column)
-            same = np.array_equal(found[name], array, equal_nan=array.dtype.kind == "f")
+            same = np.array_equal(actual[name], array, equal_nan=array.dtype.kind == "f")
         else:
-            same = found[name] == column
-        assert same, f"{name}, after {done}"
+            same = actual[name] == column
+        assert same, f"{name}, after {change_name}"
 
 
 def use(item: str, hour: int) -> UsageEvent:
@@ -186,21 +200,21 @@ def use(item: str, hour: int) -> UsageEvent:
         ("ab", "cd", "00", "11", "abcd"),
     ],
 )
-def test_what_became_of_uses(before: str, now: str, kept: str, new: str, items: str) -> None:
-    since = UsesDiff.of([use(name, 1) for name in before], [use(name, 1) for name in now])
+def test_uses_diff(before: str, now: str, kept: str, new: str, items: str) -> None:
+    since = UsesDiff.compare([use(name, 1) for name in before], [use(name, 1) for name in now])
     assert ["01"[flag] for flag in since.kept.tolist()] == list(kept)
     assert ["01"[flag] for flag in since.new.tolist()] == list(new)
     assert since.items == set(items)
 
 
-def test_one_use_more_among_thousands() -> None:
+def test_uses_diff_finds_one_event_among_thousands() -> None:
     before = [UsageEvent(str(n % 7), datetime(2024, 1, 1) + timedelta(hours=n)) for n in range(5000)]
     for place in (0, 1, 1023, 1024, 1025, 2048, 4999, 5000):
         now = [*before[:place], use("new", 1), *before[place:]]
-        since = UsesDiff.of(before, now)
+        since = UsesDiff.compare(before, now)
         assert since.kept.all()
         assert np.flatnonzero(since.new).tolist() == [place]
         assert since.items == {"new"}
-        back = UsesDiff.of(now, before)
+        back = UsesDiff.compare(now, before)
         assert np.flatnonzero(~back.kept).tolist() == [place]
         assert not back.new.any()

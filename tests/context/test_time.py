@@ -43,7 +43,9 @@ def items_at(time: str) -> list[Item]:
 
 
 @each_method
-def test_only_what_is_made_by_now_is_seen(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_items_created_later_are_not_visible(
+    method: str, store: SQLiteStore, word_embedder: Embedder
+) -> None:
     store.put_user(User("ines"))
     store.put_items("ines", [*items_at(BEFORE), *items_at(NOW.isoformat()), *items_at(LATER)])
     seen = ids(ContextRetriever(store, word_embedder, method=method).rank(Request("kiln", "ines", NOW)))
@@ -52,7 +54,7 @@ def test_only_what_is_made_by_now_is_seen(method: str, store: SQLiteStore, word_
 
 
 @each_method
-def test_plans_for_the_future_are_seen(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_future_events_are_visible(method: str, store: SQLiteStore, word_embedder: Embedder) -> None:
     store.put_user(User("ines"))
     event = Item("c1", "Calendar", {"event_name": "Glaze night", "start_time": "2031-01-01T10:00"})
     reminder = Item("r1", "Reminders", {"title": "Buy talc", "created": BEFORE, "due": "2031-01-01T10:00"})
@@ -72,7 +74,7 @@ ITEMS = st.dictionaries(
 @each_method
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(early=ITEMS, late=ITEMS, text=WORDS.map(" ".join))
-def test_later_items_change_nothing(
+def test_later_items_do_not_affect_scores(
     method: str,
     word_embedder: Embedder,
     early: dict[str, tuple[str, str]],
@@ -101,7 +103,7 @@ def _shown(hits: Sequence[ItemHit]) -> list[tuple[str, Any]]:
 
 
 @each_method
-def test_later_items_change_nothing_with_the_real_embedder(method: str, store: SQLiteStore) -> None:
+def test_later_items_do_not_affect_scores_with_bundled_embedder(method: str, store: SQLiteStore) -> None:
     store.put_user(User("ines"))
     store.put_items("ines", items_at(BEFORE))
     request = Request("When is the oven free?", "ines", NOW)
@@ -122,7 +124,7 @@ def test_later_items_change_nothing_with_the_real_embedder(method: str, store: S
         (datetime(2024, 5, 16, 12, 0), True),
     ],
 )
-def test_an_instant_meets_wall_clock_items_in_the_zone_of_the_user(
+def test_zoned_request_is_compared_in_the_users_zone(
     time: datetime, seen: bool, store: SQLiteStore, word_embedder: Embedder
 ) -> None:
     store.put_user(User("kenji", zone=ZoneInfo("Asia/Tokyo")))
@@ -137,7 +139,7 @@ def test_an_instant_meets_wall_clock_items_in_the_zone_of_the_user(
     assert ids(hits) == ({"wall", "instant"} if seen else set())
 
 
-def test_a_user_who_moves(store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_changed_time_zone_applies_to_stored_items(store: SQLiteStore, word_embedder: Embedder) -> None:
     retriever = ContextRetriever(store, word_embedder)
     request = Request("kiln", "kenji", datetime(2024, 5, 16, 3, 0, tzinfo=UTC))
     store.put_user(User("kenji", zone=ZoneInfo("Asia/Tokyo")))
@@ -148,7 +150,7 @@ def test_a_user_who_moves(store: SQLiteStore, word_embedder: Embedder) -> None:
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
-def test_never_is_a_time_too(zone: str, store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_extreme_times_are_supported(zone: str, store: SQLiteStore, word_embedder: Embedder) -> None:
     store.put_user(User("ines", zone=ZoneInfo(zone)))
     store.put_items(
         "ines",

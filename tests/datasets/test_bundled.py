@@ -1,24 +1,37 @@
-"""The data in the package: whole, consistent, and the same as what it was copied from."""
+"""The bundled data is complete, consistent and equal to its source."""
 
 import gzip
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from tests.paths import SHARED_DATA
 
-from contextune._internal.assets import asset
-from contextune.datasets import Persona, bundled_personas
+from contextune._internal import assets
+from contextune._internal.assets import asset, lab_asset
+from contextune.datasets import (
+    Persona,
+    bundled_pairs,
+    bundled_persona_file,
+    bundled_persona_files,
+    bundled_personas,
+    demo_personas,
+    plain_requests,
+    training_pairs,
+    training_personas,
+)
+from contextune.errors import MissingLabDataError
 from contextune.types import COMMUTE, NAMELESS
 from contextune.types.app_schema import APPS
 
 PERSONAS = bundled_personas()
-SHARED = SHARED_DATA
 
 each_persona = pytest.mark.parametrize("persona", PERSONAS, ids=lambda persona: persona.id)
 
 
-def test_how_much_there_is() -> None:
+def test_counts() -> None:
     assert len(PERSONAS) == 109
     assert len({persona.id for persona in PERSONAS}) == 109
     assert sum(len(persona.queries) for persona in PERSONAS) == 770
@@ -26,7 +39,7 @@ def test_how_much_there_is() -> None:
 
 
 @each_persona
-def test_items_can_be_read(persona: Persona) -> None:
+def test_items_have_title_text_and_times(persona: Persona) -> None:
     for item in persona.items:
         assert item.title
         assert item.title in item.text
@@ -42,7 +55,7 @@ def test_items_can_be_read(persona: Persona) -> None:
 
 
 @each_persona
-def test_queries_can_be_asked_and_judged(persona: Persona) -> None:
+def test_queries_have_consistent_labels(persona: Persona) -> None:
     assert persona.queries
     by_id = {item.id: item for item in persona.items}
     for query in persona.queries:
@@ -55,26 +68,65 @@ def test_queries_can_be_asked_and_judged(persona: Persona) -> None:
         assert query.gold.tools[0] == query.gold.api
         for name in query.gold.relevant:
             made = by_id[name].made
-            assert made is None or made <= query.time, f"{query.id} needs {name}, which is not there yet"
+            assert made is None or made <= query.time, f"{query.id} needs {name}, which does not exist yet"
 
 
 @each_persona
-def test_queries_lie_close_together(persona: Persona) -> None:
+def test_queries_span_at_most_15_days(persona: Persona) -> None:
     times = [query.time for query in persona.queries]
     assert max(times) - min(times) <= timedelta(days=15)
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the data the package was made from is not beside it")
+def test_demo_personas_are_part_of_the_benchmark() -> None:
+    assert [persona.id for persona in demo_personas()] == ["a01", "a08", "a11", "b05", "b06"]
+    assert all(persona in PERSONAS for persona in demo_personas())
+    assert [persona.id for persona in PERSONAS] == sorted(persona.id for persona in PERSONAS)
+    assert bundled_persona_file("a01").parent != bundled_persona_file("a02").parent
+
+
 @pytest.mark.parametrize(
-    ("name", "source"),
-    [("personas", "personas"), ("pairs.jsonl.gz", "pairs/pairs.jsonl"), ("toolbox.yaml", "toolbox.yaml")],
+    ("read", "what"),
+    [
+        (bundled_personas, "the benchmark personas"),
+        (training_personas, "the training personas"),
+        (bundled_pairs, "the training pairs"),
+        (training_pairs, "the training pairs"),
+        (plain_requests, "the plain requests"),
+        (lambda: bundled_persona_file("a02"), "the persona 'a02'"),
+    ],
 )
-def test_the_package_holds_the_shared_data(name: str, source: str) -> None:
-    ours, theirs = asset(name), SHARED / source
-    if ours.is_file():
-        held = ours.read_bytes()
-        assert (gzip.decompress(held) if ours.suffix == ".gz" else held) == theirs.read_bytes()
-        return
-    names = sorted(file.name for file in ours.glob("*.json"))
-    assert names == sorted(file.name for file in theirs.glob("*.json"))
-    assert [name for name in names if (ours / name).read_bytes() != (theirs / name).read_bytes()] == []
+def test_without_the_lab_distribution_only_the_demo_personas_are_there(
+    read: Callable[[], object], what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The package as the base wheel installs it: without `contextune/lab/assets`."""
+    (tmp_path / "assets").symlink_to(asset("."), target_is_directory=True)
+    monkeypatch.setattr(assets, "files", lambda _package: tmp_path)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    with pytest.raises(MissingLabDataError) as error:
+        read()
+    assert (
+        str(error.value)
+        == f"{what} needs the benchmark data: pip install contextune-lab (or run from a clone)"
+    )
+    assert len(demo_personas()) == 5
+    assert bundled_persona_file("a01").is_file()
+
+
+def test_lab_asset_without_a_description_names_the_file() -> None:
+    with pytest.raises(MissingLabDataError, match=r"^nothing\.npz needs the benchmark data: "):
+        lab_asset("nothing.npz")
+
+
+needs_shared_data = pytest.mark.skipif(not SHARED_DATA.is_dir(), reason="the original data is not beside it")
+
+
+@needs_shared_data
+def test_bundled_files_equal_the_shared_data() -> None:
+    assert asset("toolbox.yaml").read_bytes() == (SHARED_DATA / "toolbox.yaml").read_bytes()
+    pairs = gzip.decompress(lab_asset("pairs.jsonl.gz").read_bytes())
+    assert pairs == (SHARED_DATA / "pairs/pairs.jsonl").read_bytes()
+
+
+@needs_shared_data
+def test_bundled_personas_equal_the_shared_data() -> None:
+    bundled = {file.name: file.read_bytes() for file in bundled_persona_files()}
+    assert bundled == {file.name: file.read_bytes() for file in (SHARED_DATA / "personas").glob("*.json")}

@@ -1,4 +1,4 @@
-"""Training pairs: the bundled file parses, and a bad line is refused with its number."""
+"""Training pairs: the bundled file parses, and errors name the line, the field and the reason."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ PAIR: dict[str, Any] = {
 }
 
 
-def test_the_bundled_pairs() -> None:
+def test_bundled_pairs_have_unique_ids_and_batches() -> None:
     pairs = bundled_pairs()
     assert len(pairs) == 2820
     assert len({pair.id for pair in pairs}) == 2820
@@ -31,7 +31,7 @@ def test_the_bundled_pairs() -> None:
     assert all(pair.batch and pair.batch != pair.id for pair in pairs)
 
 
-def test_a_pair_as_it_stands(tmp_path: Path) -> None:
+def test_read_pairs_keeps_every_field(tmp_path: Path) -> None:
     file = tmp_path / "pairs.jsonl"
     file.write_text(f"{json.dumps(PAIR)}\n{json.dumps({**PAIR, 'id': 'p1-0001'})}", encoding="utf-8")
     first, second = read_pairs(file)
@@ -48,9 +48,9 @@ def line(**changes: object) -> bytes:
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        pytest.param(b"{", "is not JSON", id="not JSON"),
-        pytest.param(b"", "is not JSON", id="an empty line"),
-        pytest.param('{"id": "zoë"}'.encode("latin-1"), "is not JSON in UTF-8", id="not UTF-8"),
+        pytest.param(b"{", "not valid JSON", id="not JSON"),
+        pytest.param(b"", "not valid JSON", id="an empty line"),
+        pytest.param('{"id": "zoë"}'.encode("latin-1"), "not valid JSON in UTF-8", id="not UTF-8"),
         pytest.param(b"[]", "the line: ", id="a list"),
         pytest.param(b'{"id": "x"}', "query: Field required", id="fields missing"),
         pytest.param(line(query=""), "query: ", id="empty query"),
@@ -62,14 +62,14 @@ def line(**changes: object) -> bytes:
         pytest.param(line(note="x"), "note: Extra inputs", id="unknown field"),
     ],
 )
-def test_a_bad_line_is_named(bad: bytes, reason: str, tmp_path: Path) -> None:
+def test_invalid_line_is_named(bad: bytes, reason: str, tmp_path: Path) -> None:
     file = tmp_path / "pairs.jsonl"
     file.write_bytes(b"\n".join([line(), line(), bad, line()]))
-    with pytest.raises(InvalidDataError) as refusal:
+    with pytest.raises(InvalidDataError) as error:
         list(read_pairs(file))
-    assert str(refusal.value).startswith(f"{file}:3: {reason}")
+    assert str(error.value).startswith(f"{file}:3: {reason}")
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(InvalidDataError, match=r"pairs\.jsonl: cannot be read: No such file"):
+def test_missing_file_raises(tmp_path: Path) -> None:
+    with pytest.raises(InvalidDataError, match=r"pairs\.jsonl: cannot read the file: No such file"):
         list(read_pairs(tmp_path / "pairs.jsonl"))

@@ -1,4 +1,4 @@
-"""JSON → types → JSON, and reading without what a query is judged by."""
+"""Personas: JSON to types and back, and reading without labels."""
 
 import json
 from datetime import datetime
@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from contextune._internal.assets import asset
 from contextune.datasets import (
     Gold,
     Habit,
+    bundled_persona_files,
     parse_persona,
-    persona_files,
     persona_json,
     read_persona,
     read_personas,
@@ -20,8 +19,8 @@ from contextune.datasets import (
 from contextune.errors import InvalidDataError
 from contextune.types import Contact, Request
 
-FILES = persona_files(asset("personas"))
-GOLD = {"kind", "relevant", "cot", "api", "args", "tools"}
+FILES = bundled_persona_files()
+LABELS = {"kind", "relevant", "cot", "api", "args", "tools"}
 Json = dict[str, Any]
 
 
@@ -30,8 +29,8 @@ def write(file: Path, data: object) -> Path:
     return file
 
 
-def stripped(data: Json) -> Json:
-    queries = [{key: value for key, value in query.items() if key not in GOLD} for query in data["queries"]]
+def without_labels(data: Json) -> Json:
+    queries = [{key: value for key, value in query.items() if key not in LABELS} for query in data["queries"]]
     return {**data, "queries": queries}
 
 
@@ -45,16 +44,16 @@ def test_bundled_files_round_trip(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_without_gold(file: Path, tmp_path: Path) -> None:
+def test_reading_without_gold_drops_all_labels(file: Path, tmp_path: Path) -> None:
     blind = read_persona(file, gold=False)
     assert {query.gold for query in blind.queries} == {Gold()}
     assert not any(query.more for query in blind.queries)
     data = json.loads(file.read_text(encoding="utf-8"))
-    assert blind == read_persona(write(tmp_path / file.name, stripped(data)))
-    assert persona_json(blind) == stripped(data)
+    assert blind == read_persona(write(tmp_path / file.name, without_labels(data)))
+    assert persona_json(blind) == without_labels(data)
 
 
-def test_what_the_parts_become(data: Json) -> None:
+def test_parse_persona_builds_every_part(data: Json) -> None:
     persona = parse_persona(data)
     assert persona.user.places == {"home": (41.152, -8.629), "studio": (41.0, -8.0)}
     assert persona.user.contacts == (
@@ -85,7 +84,7 @@ def test_what_the_parts_become(data: Json) -> None:
     assert persona_json(persona) == data
 
 
-def test_malformed_gold_is_not_even_looked_at(data: Json, tmp_path: Path) -> None:
+def test_malformed_gold_is_ignored_without_gold(data: Json, tmp_path: Path) -> None:
     data["queries"][0] |= {"relevant": {"nowhere": "x"}, "kind": 5, "tools": "all", "args": []}
     file = write(tmp_path / "z01.json", data)
     assert read_persona(file, gold=False).queries[0].gold == Gold()
@@ -106,19 +105,19 @@ def test_extra_keys_are_kept(data: Json) -> None:
     assert persona_json(persona) == data
 
 
-def test_an_unknown_application_is_accepted(data: Json) -> None:
+def test_unknown_application_is_accepted(data: Json) -> None:
     data["items"].append({"id": "x1", "app": "Recipes", "name": "Vindaloo", "time": "20 min", "use": []})
     persona = parse_persona(data)
     assert persona.items[-1].text == "Recipes — Vindaloo — time: 20 min"
     assert persona_json(persona) == data
 
 
-def test_a_persona_may_ask_nothing(data: Json) -> None:
+def test_persona_without_queries(data: Json) -> None:
     data["queries"] = []
     assert parse_persona(data).queries == ()
 
 
-def test_a_folder_is_read_by_name(data: Json, tmp_path: Path) -> None:
+def test_personas_of_a_folder_are_sorted_by_name(data: Json, tmp_path: Path) -> None:
     for name in ("b", "a", "c"):
         write(tmp_path / f"{name}.json", {**data, "id": name})
     (tmp_path / "README.md").write_text("not a persona")
@@ -128,8 +127,8 @@ def test_a_folder_is_read_by_name(data: Json, tmp_path: Path) -> None:
     }
 
 
-def test_a_folder_without_personas_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidDataError, match="holds no persona files"):
+def test_folder_without_personas_raises(tmp_path: Path) -> None:
+    with pytest.raises(InvalidDataError, match="no persona files"):
         list(read_personas(tmp_path))
     with pytest.raises(InvalidDataError, match="no such folder"):
         list(read_personas(tmp_path / "missing"))

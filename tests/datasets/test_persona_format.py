@@ -1,4 +1,4 @@
-"""Malformed persona files are refused; the message names file, field and reason."""
+"""Validation errors of persona files name the file, the field and the reason."""
 
 import json
 from collections.abc import Callable
@@ -17,18 +17,18 @@ def drop(data: Json, key: str) -> None:
     del data[key]
 
 
-def twice(things: list[Json]) -> None:
+def duplicate_first(things: list[Json]) -> None:
     things.append(dict(things[0]))
 
 
-FAULTS: dict[str, tuple[Callable[[Json], object], str]] = {
+INVALID: dict[str, tuple[Callable[[Json], object], str]] = {
     "no id": (lambda d: drop(d, "id"), "id: Field required"),
     "empty id": (lambda d: d.update(id=""), "id: String should "),
     "no profile": (lambda d: drop(d, "profile"), "profile: Field required"),
     "queries as number": (lambda d: d.update(queries=5), "queries: "),
     "no items": (lambda d: d.update(items=[]), "items: List should have at least 1 item"),
     "an item that is text": (lambda d: d["items"].insert(0, "m0"), "items[0]: "),
-    "coordinate": (lambda d: d["places"].update(home=[91, 0]), "places.home: (91.0, 0.0) is no coordinate"),
+    "coordinate": (lambda d: d["places"].update(home=[91, 0]), "places.home: not a coordinate: (91.0, 0.0)"),
     "three numbers": (lambda d: d["places"].update(home=[1, 2, 3]), "places.home: "),
     "coordinate as text": (lambda d: d["places"].update(home=["41", "-8"]), "places.home[0]: "),
     "contact as text": (lambda d: d["contacts"].update(Rui="555-0142"), "contacts.Rui: "),
@@ -47,77 +47,83 @@ FAULTS: dict[str, tuple[Callable[[Json], object], str]] = {
         "items[2].use[0][2]: Input should be greater than 0",
     ),
     "use without where": (lambda d: d["items"][2].update(use=[["night", 3]]), "items[2].use[0]"),
-    "two items of one id": (lambda d: twice(d["items"]), "items: the id 'm1' stands 2 times"),
-    "two queries of one id": (lambda d: twice(d["queries"]), "queries: the id 'q1' stands 2 times"),
-    "place of an item": (lambda d: d["items"][1].update(place="moon"), "items[1].place: 'moon' is none of"),
+    "two items of one id": (lambda d: duplicate_first(d["items"]), "items: duplicate id 'm1' (2 times)"),
+    "two queries of one id": (
+        lambda d: duplicate_first(d["queries"]),
+        "queries: duplicate id 'q1' (2 times)",
+    ),
+    "place of an item": (
+        lambda d: d["items"][1].update(place="moon"),
+        "items[1].place: 'moon' is not one of",
+    ),
     "anywhere as a place": (lambda d: d["items"][1].update(place="anywhere"), "items[1].place: 'anywhere'"),
     "place of a use": (
         lambda d: d["items"][0].update(use=[["night", "home", 1], ["night", "moon", 1]]),
-        "items[0].use[1]: 'moon' is none of",
+        "items[0].use[1]: 'moon' is not one of",
     ),
     "place of a query": (lambda d: d["queries"][0].update(place="moon"), "queries[0].place: 'moon'"),
     "no place in a query": (lambda d: drop(d["queries"][0], "place"), "queries[0].place: Field required"),
     "missing item": (
         lambda d: d["queries"][0].update(relevant={"m9": 2}),
-        "queries[0].relevant: there is no item 'm9'",
+        "queries[0].relevant: no such item: 'm9'",
     ),
     "grade of zero": (lambda d: d["queries"][0].update(relevant={"m1": 0}), "queries[0].relevant.m1: "),
     "empty query": (lambda d: d["queries"][0].update(query=""), "queries[0].query: "),
     "blank query": (lambda d: d["queries"][0].update(query="  "), "queries[0].query: "),
     "query without a date": (
         lambda d: d["queries"][0].update(time="17:40"),
-        "queries[0].time: '17:40' is not a date with a time",
+        "queries[0].time: not a date with a time: '17:40'",
     ),
     "query without a time": (
         lambda d: d["queries"][0].update(time="2024-05-16"),
-        "queries[0].time: '2024-05-16' is not a date with a time",
+        "queries[0].time: not a date with a time: '2024-05-16'",
     ),
 }
 
 
-@pytest.mark.parametrize("case", FAULTS)
-def test_a_fault_is_named(case: str, data: Json, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", INVALID)
+def test_error_names_the_field(case: str, data: Json, tmp_path: Path) -> None:
     parse_persona(data)
-    mutate, expected = FAULTS[case]
+    mutate, expected = INVALID[case]
     mutate(data)
     file = tmp_path / "z01.json"
     file.write_text(json.dumps(data))
-    with pytest.raises(InvalidDataError) as refusal:
+    with pytest.raises(InvalidDataError) as error:
         read_persona(file)
-    assert str(refusal.value).startswith(f"{file}: is no valid persona: {expected}")
+    assert str(error.value).startswith(f"{file}: not a valid persona: {expected}")
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        pytest.param(b"", "is not JSON", id="empty"),
-        pytest.param(b'{"id": "z01",', "is not JSON", id="cut off"),
-        pytest.param('{"id": "zoë"}'.encode("latin-1"), "is not JSON in UTF-8", id="not UTF-8"),
+        pytest.param(b"", "not valid JSON", id="empty"),
+        pytest.param(b'{"id": "z01",', "not valid JSON", id="cut off"),
+        pytest.param('{"id": "zoë"}'.encode("latin-1"), "not valid JSON in UTF-8", id="not UTF-8"),
         pytest.param(b"[]", "valid dictionary|valid object|an object", id="a list"),
         pytest.param(b"null", "valid dictionary|valid object|an object", id="nothing"),
         pytest.param(b'{"queries": 5}', "id: Field required", id="almost nothing"),
     ],
 )
 @pytest.mark.parametrize("gold", [True, False])
-def test_what_is_no_persona_at_all(content: bytes, reason: str, gold: bool, tmp_path: Path) -> None:
+def test_file_that_is_not_a_persona(content: bytes, reason: str, gold: bool, tmp_path: Path) -> None:
     file = tmp_path / "z01.json"
     file.write_bytes(content)
-    with pytest.raises(InvalidDataError, match=reason) as refusal:
+    with pytest.raises(InvalidDataError, match=reason) as error:
         read_persona(file, gold=gold)
-    assert str(refusal.value).startswith(f"{file}: ")
+    assert str(error.value).startswith(f"{file}: ")
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(InvalidDataError, match=r"z01\.json: cannot be read: No such file"):
+def test_missing_file_raises(tmp_path: Path) -> None:
+    with pytest.raises(InvalidDataError, match=r"z01\.json: cannot read the file: No such file"):
         read_persona(tmp_path / "z01.json")
 
 
-def test_many_faults_are_counted_and_not_all_listed(data: Json) -> None:
+def test_only_five_errors_are_listed(data: Json) -> None:
     for item in data["items"]:
         item.update(use="never", id=5, place=7)
-    with pytest.raises(InvalidDataError) as refusal:
+    with pytest.raises(InvalidDataError) as error:
         parse_persona(data, source="here")
-    message = str(refusal.value)
-    assert message.startswith("here: is no valid persona: items[0].id: ")
+    message = str(error.value)
+    assert message.startswith("here: not a valid persona: items[0].id: ")
     assert message.count("items[") == 5
     assert message.endswith("; and 4 more")

@@ -1,4 +1,4 @@
-"""After forgetting, nothing that somebody said or kept is left in the process, all of which is walked."""
+"""After `forget`, no text of the user is left in the process: every reachable object is searched."""
 
 import ast
 import gc
@@ -11,7 +11,7 @@ from secrets import token_hex
 from typing import Any, cast
 
 import pytest
-from tests.counting_embedder import Counting
+from tests.counting_embedder import CountingEmbedder
 from tests.llm.chat_server import ChatServer, said
 from tests.openai_server import Reply
 from tests.serve.conftest import running
@@ -20,9 +20,9 @@ import contextune
 from contextune.context.chain_of_thought import ChainOfThought
 from contextune.embed import Embedder
 from contextune.errors import StoreError, UnknownUserError
-from contextune.importers.web.urls import search_in
+from contextune.importers.web.urls import parse_search
 from contextune.llm import CachedChat, EndpointChat
-from contextune.llm.cache import FILE, AnswerCache
+from contextune.llm.cache import CACHE_FILE, AnswerCache
 from contextune.plan import LanguagePlanner
 from contextune.store import SQLiteStore
 from contextune.tools import QueryGenerator
@@ -48,7 +48,7 @@ TOOLS = [
 
 @dataclass(frozen=True)
 class Secret:
-    """A word that stands nowhere else, kept in letters so that a search does not find itself."""
+    """A unique word, stored as letters so that the search does not find itself."""
 
     letters: tuple[str, ...]
 
@@ -60,30 +60,30 @@ class Secret:
         return "".join(self.letters)
 
     def left(self) -> list[str | bytes]:
-        """All texts with it that this process can still reach."""
-        wanted = "".join(self.letters[4:])  # digits and small letters, which no folding changes
-        written = wanted.encode()
+        """All texts with the secret that this process can still reach."""
+        wanted = "".join(self.letters[4:])  # digits and lower-case letters, which case folding keeps
+        encoded = wanted.encode()
         gc.collect()
         found: list[str | bytes] = []
         waiting: list[Any] = gc.get_objects()
         while waiting:
             held = gc.get_referents(*waiting[-_AT_ONCE:])
             del waiting[-_AT_ONCE:]
-            for one in held:
-                kind = cast("type[object]", type(one))
+            for value in held:
+                kind = cast("type[object]", type(value))
                 if kind is str:
-                    if wanted in one and one is not wanted:
-                        found.append(one)
+                    if wanted in value and value is not wanted:
+                        found.append(value)
                 elif kind is bytes:
-                    if written in one and one is not written:
-                        found.append(one)
-                elif (kind is tuple or kind is dict) and not gc.is_tracked(one):
-                    waiting.append(one)  # of plain values alone, which the collector does not list
+                    if encoded in value and value is not encoded:
+                        found.append(value)
+                elif (kind is tuple or kind is dict) and not gc.is_tracked(value):
+                    waiting.append(value)  # the collector does not list containers of plain values
         return found
 
 
-def talkative(secret: Secret) -> ChatServer:
-    """A model that repeats what it was told in all it says, as real ones do."""
+def echo_server(secret: Secret) -> ChatServer:
+    """A model that repeats its input in every answer, as real ones do."""
     server = ChatServer()
 
     def answer(body: dict[str, Any]) -> Reply:
@@ -102,7 +102,7 @@ def secret() -> Secret:
 
 @pytest.fixture
 def server(secret: Secret) -> Iterator[ChatServer]:
-    with talkative(secret) as server:
+    with echo_server(secret) as server:
         yield server
 
 
@@ -111,7 +111,7 @@ def chat(server: ChatServer) -> EndpointChat:
     return EndpointChat("tiny", base_url=server.url, api_key="key", retries=0)
 
 
-def keep(store: SQLiteStore, secret: Secret) -> None:
+def fill(store: SQLiteStore, secret: Secret) -> None:
     person = Contact(f"{secret} Ortiz", f"{secret}@example.org", relation=f"{secret} tutor")
     store.put_user(User("ines", {"name": f"Ines {secret}"}, {f"at {secret}": (1.0, 2.0)}, (person,)))
     note = {"title": f"{secret}", "content": f"Kiln of {secret}, at nine", "modified": "2024-05-13T09:00"}
@@ -121,8 +121,8 @@ def keep(store: SQLiteStore, secret: Secret) -> None:
     store.put_uses("ines", [UsageEvent("n1", datetime(2024, 5, 15, 9), f"at {secret}")])
 
 
-def use_all(tuner: Tuner, secret: Secret, chain: ChainOfThought | None = None) -> None:
-    """Everything a tuner does, with a word that is nobody else's."""
+def call_everything(tuner: Tuner, secret: Secret, chain: ChainOfThought | None = None) -> None:
+    """Call everything a tuner offers, with the secret in every text."""
     request = Request(f"Open {secret} and send it to {secret} at nine", "ines", NOON)
     tuner.prepare("ines")
     answer = tuner.answer(request)
@@ -135,7 +135,7 @@ def use_all(tuner: Tuner, secret: Secret, chain: ChainOfThought | None = None) -
     tuner.answer(Request(f"And what of {secret}, tomorrow?", "ines", datetime(2024, 5, 17, 12)))
 
 
-def test_nothing_is_left_in_memory(
+def test_forget_leaves_nothing_in_memory(
     store: SQLiteStore,
     server: ChatServer,
     chat: EndpointChat,
@@ -143,7 +143,7 @@ def test_nothing_is_left_in_memory(
     secret: Secret,
     tmp_path: Path,
 ) -> None:
-    """By a tuner with all its parts: each that remembers keeps something until it is told to forget."""
+    """With all optional parts of a tuner, each of which caches something."""
     cached = CachedChat(chat, folder=tmp_path / "plans")
     chain = ChainOfThought(chat, folder=tmp_path / "thoughts")
     tuner = Tuner(
@@ -153,20 +153,20 @@ def test_nothing_is_left_in_memory(
         querygen=QueryGenerator(chat),
         planner=LanguagePlanner(cached),
     )
-    keep(store, secret)
-    use_all(tuner, secret, chain)
-    search_in(f"https://www.google.com/search?q={secret}")
+    fill(store, secret)
+    call_everything(tuner, secret, chain)
+    parse_search(f"https://www.google.com/search?q={secret}")
     server.asked.clear()
-    files = [tmp_path / "plans" / FILE, tmp_path / "thoughts" / FILE]
-    assert secret.left()  # or the search below would prove nothing
+    files = [tmp_path / "plans" / CACHE_FILE, tmp_path / "thoughts" / CACHE_FILE]
+    assert secret.left()  # otherwise the search below proves nothing
     assert all(str(secret).encode() in file.read_bytes() for file in files)
     tuner.forget("ines")
     assert secret.left() == []
     assert not any(str(secret).encode() in file.read_bytes() for file in files)
 
 
-def test_over_http(tmp_path: Path, secret: Secret) -> None:
-    """The service in a thread of this process, so that it is walked as well."""
+def test_forget_over_http_leaves_nothing_in_memory(tmp_path: Path, secret: Secret) -> None:
+    """The service runs in a thread of this process, so the search covers it."""
     note = {"title": f"Kiln {secret}", "content": f"of {secret}", "modified": "2024-05-13T09:00"}
     asked = {"text": f"Open {secret} and call {secret} at nine", "time": "2024-05-16T12:00"}
     with running(tmp_path) as service, service.client("ines") as ines:
@@ -180,7 +180,7 @@ def test_over_http(tmp_path: Path, secret: Secret) -> None:
         assert secret.left() == []
 
 
-def test_what_others_were_answered_stays(
+def test_forget_keeps_cached_answers_of_other_users(
     store: SQLiteStore, server: ChatServer, chat: EndpointChat, word_embedder: Embedder, tmp_path: Path
 ) -> None:
     planner = LanguagePlanner(CachedChat(chat, folder=tmp_path))
@@ -189,7 +189,7 @@ def test_what_others_were_answered_stays(
         store.put_user(User(user))
         tuner.answer(Request("Open the note", user, NOON))
     asked = len(server.asked)
-    assert asked >= 2  # what one was answered is not given to the other
+    assert asked >= 2  # answers are not shared between users
     tuner.forget("ines")
     tuner.answer(Request("Open the note", "rui", NOON))
     assert len(server.asked) == asked
@@ -198,8 +198,8 @@ def test_what_others_were_answered_stays(
     assert len(server.asked) > asked
 
 
-def test_who_was_erased_elsewhere_is_forgotten_here(store: SQLiteStore, word_embedder: Embedder) -> None:
-    counting = Counting(word_embedder)
+def test_forget_clears_caches_of_a_user_erased_elsewhere(store: SQLiteStore, word_embedder: Embedder) -> None:
+    counting = CountingEmbedder(word_embedder)
     tuner = Tuner(store, embedder=counting)
     store.put_user(User("ines"))
     store.put_items("ines", [Item("n1", "Notes", {"title": "Kiln"})])
@@ -211,33 +211,33 @@ def test_who_was_erased_elsewhere_is_forgotten_here(store: SQLiteStore, word_emb
     store.put_items("rui", [Item("n1", "Notes", {"title": "Kiln"})])
     counting.texts.clear()
     tuner.context(Request("the kiln", "rui", NOON))
-    assert "the kiln" in counting.texts  # nothing was left of it
+    assert "the kiln" in counting.texts  # the cache was cleared
 
 
-def test_a_folder_that_fails_stops_no_other(
+def test_broken_cache_does_not_stop_the_others(
     store: SQLiteStore, word_embedder: Embedder, tmp_path: Path
 ) -> None:
-    kept = [AnswerCache(folder=tmp_path / name) for name in ("first", "broken", "last")]
-    for one in kept:
-        one.put("ines", "1", "an answer")
-    (tmp_path / "broken" / FILE).write_bytes(b"no database at all " * 400)
+    caches = [AnswerCache(folder=tmp_path / name) for name in ("first", "broken", "last")]
+    for cache in caches:
+        cache.put("ines", "1", "an answer")
+    (tmp_path / "broken" / CACHE_FILE).write_bytes(b"no database at all " * 400)
     store.put_user(User("ines"))
-    with pytest.raises(StoreError, match=r"broken.*delete the file by hand"):
+    with pytest.raises(StoreError, match=r"broken.*delete the file"):
         Tuner(store, embedder=word_embedder).forget("ines")
     assert store.users() == []
-    assert [one.get("ines", "1") for one in kept] == [None, None, None]
+    assert [cache.get("ines", "1") for cache in caches] == [None, None, None]
 
 
-def test_what_is_kept_for_ever_is_nobodys() -> None:
-    """`functools.cache` is not emptied, so whatever takes arguments has a bound, or is named here."""
-    for_ever: set[str] = set()
+def test_unbounded_caches_take_no_arguments() -> None:
+    """`functools.cache` is never emptied, so a function with arguments would keep personal data."""
+    unbounded: set[str] = set()
     root = Path(contextune.__file__).parent
     for file in root.rglob("*.py"):
         text = file.read_text(encoding="utf-8")
-        for one in ast.walk(ast.parse(text)) if "cache" in text else ():
-            if isinstance(one, ast.FunctionDef):
-                decorated = {ast.unparse(decorator) for decorator in one.decorator_list}
+        for node in ast.walk(ast.parse(text)) if "cache" in text else ():
+            if isinstance(node, ast.FunctionDef):
+                decorated = {ast.unparse(decorator) for decorator in node.decorator_list}
                 bare = {"cache", "functools.cache", "lru_cache(None)", "lru_cache(maxsize=None)"}
-                if decorated & bare and (one.args.args or one.args.vararg):
-                    for_ever.add(f"{file.relative_to(root)}: {one.name}")
-    assert for_ever == set()
+                if decorated & bare and (node.args.args or node.args.vararg):
+                    unbounded.add(f"{file.relative_to(root)}: {node.name}")
+    assert unbounded == set()

@@ -1,4 +1,4 @@
-"""The shipped embedder, all it says about the bundled data, and what the float32 model says."""
+"""The bundled embedder, its vectors of the bundled personas, and those of the float32 model."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +15,12 @@ from contextune.lab.train.embedder.reference import persona_texts
 
 @dataclass(frozen=True)
 class Bundled:
-    """All texts of the bundled personas; and of every third persona a vector for each of its texts."""
+    """All texts of the bundled personas, and the vectors of every third persona."""
 
     texts: list[str]
     personas: list[Persona]
     vectors: Matrix
-    """Of the personas' texts, as `persona_texts` orders them."""
+    """Of the texts of `personas`, in the order of `persona_texts`."""
 
 
 @pytest.fixture(scope="session")
@@ -30,14 +30,14 @@ def embedder() -> OnnxEmbedder:
 
 @pytest.fixture(scope="session")
 def bundled(embedder: OnnxEmbedder) -> Bundled:
-    """Takes half a minute or more: whatever uses it needs a longer timeout."""
-    everybody = bundled_personas()
-    personas = everybody[::3]
-    return Bundled(persona_texts(everybody), personas, embedder.embed(persona_texts(personas)))
+    """Takes half a minute or more: tests that use it need a longer timeout."""
+    all_personas = bundled_personas()
+    personas = all_personas[::3]
+    return Bundled(persona_texts(all_personas), personas, embedder.embed(persona_texts(personas)))
 
 
 @pytest.fixture(scope="session")
 def reference() -> dict[str, NDArray[Any]]:
-    """What `python -m contextune.lab.train.embedder.reference` wrote."""
+    """The output of `python -m contextune.lab.train.embedder.reference`."""
     with np.load(Path(__file__).with_name("reference.npz"), allow_pickle=False) as arrays:
         return dict(arrays)

@@ -1,4 +1,4 @@
-"""Nothing is embedded twice, and nothing is mixed up."""
+"""Each text is embedded once, and vectors are not mixed up."""
 
 import gc
 import weakref
@@ -16,18 +16,18 @@ from contextune.types import User
 
 
 class CountingEmbedder:
-    """Vectors that spell out the text, and a note of all it was ever asked."""
+    """Deterministic vectors, and a record of all texts embedded."""
 
     def __init__(self, name: str = "counting", sign: int = 1) -> None:
         self.name = name
-        self.asked: list[str] = []
+        self.texts: list[str] = []
         self.calls = 0
         self.latest: weakref.ref[Matrix] | None = None
         self._sign = sign
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         self.calls += 1
-        self.asked += texts
+        self.texts += texts
         rows = np.array([self.row(text) for text in texts], np.float32).reshape(len(texts), 4)
         self.latest = weakref.ref(rows)
         return rows
@@ -37,7 +37,7 @@ class CountingEmbedder:
         return [self._sign * float(np.cos(angle)), float(np.sin(angle)), 0.0, 0.0]
 
     def rows(self, texts: Sequence[str]) -> Matrix:
-        """What should come out, without being counted."""
+        """The expected vectors; not recorded."""
         return np.array([self.row(text) for text in texts], np.float32)
 
 
@@ -55,53 +55,53 @@ class TestEmbedItems:
     def embed(self, texts: Sequence[str], embedder: CountingEmbedder, store: SQLiteStore) -> Matrix:
         return embed_items(texts, embedder=embedder, store=store, user="ana")
 
-    def test_each_text_once(self, store: SQLiteStore, counting: CountingEmbedder) -> None:
+    def test_each_text_is_embedded_once(self, store: SQLiteStore, counting: CountingEmbedder) -> None:
         texts = ["tea", "milk", "tea", "", "milk"]
         for _ in range(2):
             assert np.array_equal(self.embed(texts, counting, store), counting.rows(texts))
-        assert counting.asked == ["tea", "milk", ""]
+        assert counting.texts == ["tea", "milk", ""]
 
-    def test_only_what_is_new(self, store: SQLiteStore, counting: CountingEmbedder) -> None:
+    def test_only_new_texts_are_embedded(self, store: SQLiteStore, counting: CountingEmbedder) -> None:
         self.embed(["tea", "milk"], counting, store)
         texts = ["bread", "milk", "salt"]
         assert np.array_equal(self.embed(texts, counting, store), counting.rows(texts))
-        assert counting.asked == ["tea", "milk", "bread", "salt"]
+        assert counting.texts == ["tea", "milk", "bread", "salt"]
 
-    def test_kept_for_other_processes(self, tmp_path: Path, counting: CountingEmbedder) -> None:
+    def test_vectors_survive_reopening(self, tmp_path: Path, counting: CountingEmbedder) -> None:
         for _ in range(2):
-            with SQLiteStore(tmp_path / "kept.db") as store:
+            with SQLiteStore(tmp_path / "store.db") as store:
                 store.put_user(User("ana"))
                 rows = self.embed(["tea", "milk"], counting, store)
                 assert np.array_equal(rows, counting.rows(["tea", "milk"]))
         assert counting.calls == 1
 
-    def test_models_do_not_share(self, store: SQLiteStore) -> None:
-        one, other = CountingEmbedder("one"), CountingEmbedder("other", sign=-1)
+    def test_models_do_not_share_vectors(self, store: SQLiteStore) -> None:
+        first, other = CountingEmbedder("first"), CountingEmbedder("other", sign=-1)
         for _ in range(2):
-            for embedder in (one, other):
+            for embedder in (first, other):
                 assert np.array_equal(self.embed(["tea"], embedder, store), embedder.rows(["tea"]))
-        assert one.asked == other.asked == ["tea"]
+        assert first.texts == other.texts == ["tea"]
 
-    def test_users_do_not_share(self, store: SQLiteStore, counting: CountingEmbedder) -> None:
+    def test_users_do_not_share_vectors(self, store: SQLiteStore, counting: CountingEmbedder) -> None:
         for user in ("ana", "bo"):
             embed_items(["tea"], embedder=counting, store=store, user=user)
-        assert counting.asked == ["tea", "tea"]
+        assert counting.texts == ["tea", "tea"]
 
     def test_progress(self, store: SQLiteStore, counting: CountingEmbedder) -> None:
-        told: list[tuple[int, int]] = []
+        calls: list[tuple[int, int]] = []
 
         def progress(done: int, total: int) -> None:
-            told.append((done, total))
+            calls.append((done, total))
 
         self.embed(["0", "1"], counting, store)
         texts = [str(number) for number in range(602)]
         for _ in range(2):
             rows = embed_items([*texts, "7"], embedder=counting, store=store, user="ana", progress=progress)
             assert np.array_equal(rows, counting.rows([*texts, "7"]))
-        assert told == [(256, 600), (512, 600), (600, 600)]
-        assert len(counting.asked) == 602
+        assert calls == [(256, 600), (512, 600), (600, 600)]
+        assert len(counting.texts) == 602
 
-    def test_what_was_done_is_kept_when_the_rest_fails(
+    def test_finished_chunks_are_stored_if_a_later_one_fails(
         self, store: SQLiteStore, counting: CountingEmbedder
     ) -> None:
         def stop(done: int, total: int) -> None:
@@ -111,66 +111,66 @@ class TestEmbedItems:
         with pytest.raises(KeyboardInterrupt):
             embed_items(texts, embedder=counting, store=store, user="ana", progress=stop)
         self.embed(texts, counting, store)
-        assert counting.asked == texts
+        assert counting.texts == texts
 
-    def test_nothing(self, store: SQLiteStore, counting: CountingEmbedder) -> None:
+    def test_no_texts(self, store: SQLiteStore, counting: CountingEmbedder) -> None:
         assert len(self.embed([], counting, store)) == 0
         assert counting.calls == 0
 
 
-class TestRememberingEmbedder:
-    def test_each_text_once(self, counting: CountingEmbedder) -> None:
-        remembering = CachedEmbedder(counting)
+class TestCachedEmbedder:
+    def test_each_text_is_embedded_once(self, counting: CountingEmbedder) -> None:
+        cached = CachedEmbedder(counting)
         for texts in (["tea", "milk", "tea"], ["milk"], ["salt", "tea", "salt"]):
-            assert np.array_equal(remembering.embed(texts), counting.rows(texts))
-        assert counting.asked == ["tea", "milk", "salt"]
+            assert np.array_equal(cached.embed(texts), counting.rows(texts))
+        assert counting.texts == ["tea", "milk", "salt"]
         assert counting.calls == 2
-        assert remembering.name == "counting"
+        assert cached.name == "counting"
 
-    def test_the_least_recent_is_forgotten(self, counting: CountingEmbedder) -> None:
-        remembering = CachedEmbedder(counting, size=2)
-        for text in ("tea", "milk", "tea", "salt"):  # milk is what was not asked for the longest
-            remembering.embed([text])
-        counting.asked.clear()
-        remembering.embed(["tea", "salt"])
-        assert counting.asked == []
-        remembering.embed(["milk"])
-        assert counting.asked == ["milk"]
+    def test_least_recently_used_text_is_evicted(self, counting: CountingEmbedder) -> None:
+        cached = CachedEmbedder(counting, size=2)
+        for text in ("tea", "milk", "tea", "salt"):  # milk is the least recently used
+            cached.embed([text])
+        counting.texts.clear()
+        cached.embed(["tea", "salt"])
+        assert counting.texts == []
+        cached.embed(["milk"])
+        assert counting.texts == ["milk"]
 
-    def test_more_at_once_than_it_remembers(self, counting: CountingEmbedder) -> None:
+    def test_more_texts_than_the_cache_holds(self, counting: CountingEmbedder) -> None:
         texts = [str(number) for number in range(20)]
-        remembering = CachedEmbedder(counting, size=3)
+        cached = CachedEmbedder(counting, size=3)
         for _ in range(2):
-            assert np.array_equal(remembering.embed(texts), counting.rows(texts))
-        counting.asked.clear()
-        remembering.embed(texts)
-        assert len(counting.asked) == 17
+            assert np.array_equal(cached.embed(texts), counting.rows(texts))
+        counting.texts.clear()
+        cached.embed(texts)
+        assert len(counting.texts) == 17
 
     def test_no_texts(self, counting: CountingEmbedder) -> None:
         assert CachedEmbedder(counting).embed([]).shape == (0, 4)
 
-    def test_what_it_gave_can_be_changed(self, counting: CountingEmbedder) -> None:
-        remembering = CachedEmbedder(counting)
+    def test_returned_rows_can_be_modified(self, counting: CountingEmbedder) -> None:
+        cached = CachedEmbedder(counting)
         for _ in range(2):
-            rows = remembering.embed(["tea"])
+            rows = cached.embed(["tea"])
             assert np.array_equal(rows, counting.rows(["tea"]))
             rows[:] = 0
 
-    def test_it_holds_on_to_no_batch(self, counting: CountingEmbedder) -> None:
-        remembering = CachedEmbedder(counting, size=1)
-        remembering.embed([str(number) for number in range(1000)])
+    def test_cache_does_not_keep_batches_alive(self, counting: CountingEmbedder) -> None:
+        cached = CachedEmbedder(counting, size=1)
+        cached.embed([str(number) for number in range(1000)])
         gc.collect()
         assert counting.latest is not None
         assert counting.latest() is None
 
     def test_many_threads(self, counting: CountingEmbedder) -> None:
-        remembering = CachedEmbedder(counting, size=8)
+        cached = CachedEmbedder(counting, size=8)
 
         def work(seed: int) -> None:
             random = Random(seed)
             for _ in range(200):
                 texts = [str(random.randrange(20)) for _ in range(random.randrange(1, 6))]
-                assert np.array_equal(remembering.embed(texts), counting.rows(texts))
+                assert np.array_equal(cached.embed(texts), counting.rows(texts))
 
         with ThreadPoolExecutor(8) as threads:
             list(threads.map(work, range(8)))

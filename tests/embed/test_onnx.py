@@ -1,4 +1,4 @@
-"""The shipped embedder: near to the float32 model, the same in every batch, unmoved by odd texts."""
+"""The bundled embedder: close to the float32 model, independent of the batch, robust to odd texts."""
 
 import json
 import subprocess
@@ -44,23 +44,23 @@ ODD = {
     "special": "[CLS] [SEP] [PAD] [MASK] [UNK]",
     "one word": "a" * 10_000,
     "long": "tea " * 50_000,
-    "half a character": "caf\udce9 \ud83d",
+    "lone surrogate": "caf\udce9 \ud83d",
 }
 
 
 @cache
 def alone() -> Matrix:
-    """A row for each of `TEXTS`, embedded by itself."""
+    """A row for each of `TEXTS`, embedded one at a time."""
     return np.concatenate([default_embedder().embed([text]) for text in TEXTS])
 
 
 @pytest.mark.timeout(900)
 class TestAgainstFloat32:
-    def test_of_the_same_data_and_model(
+    def test_reference_is_of_the_same_data_and_model(
         self, bundled: Bundled, reference: Reference, embedder: OnnxEmbedder
     ) -> None:
         remake = (
-            "make it anew: python -m contextune.lab.train.embedder.reference --out tests/embed/reference.npz"
+            "make it again: python -m contextune.lab.train.embedder.reference --out tests/embed/reference.npz"
         )
         assert str(reference["digest"]) == texts_digest(bundled.texts), remake
         assert embedder.name.startswith(f"{reference['model']}@"), remake
@@ -91,15 +91,15 @@ class TestAgainstFloat32:
 
 @settings(max_examples=6)
 @given(st.lists(st.integers(0, len(TEXTS) - 1), min_size=1, max_size=40))
-def test_a_vector_does_not_depend_on_the_batch(picked: list[int]) -> None:
-    rows = default_embedder().embed([TEXTS[i] for i in picked])
-    assert np.abs(rows - alone()[picked]).max() < 1e-4
+def test_vector_does_not_depend_on_the_batch(numbers: list[int]) -> None:
+    rows = default_embedder().embed([TEXTS[i] for i in numbers])
+    assert np.abs(rows - alone()[numbers]).max() < 1e-4
 
 
 def test_many_threads(embedder: OnnxEmbedder) -> None:
     with ThreadPoolExecutor(4) as threads:
-        every = list(threads.map(embedder.embed, [TEXTS[i::4] for i in range(4)]))
-    for i, rows in enumerate(every):
+        results = list(threads.map(embedder.embed, [TEXTS[i::4] for i in range(4)]))
+    for i, rows in enumerate(results):
         assert np.abs(rows - alone()[i::4]).max() < 1e-4
 
 
@@ -114,22 +114,22 @@ def test_odd_texts(embedder: OnnxEmbedder, text: str) -> None:
     assert np.abs(np.linalg.norm(rows, axis=1) - 1).max() < 1e-5
 
 
-def test_what_is_not_there_does_not_matter(embedder: OnnxEmbedder) -> None:
+def test_whitespace_and_lone_surrogates_are_ignored(embedder: OnnxEmbedder) -> None:
     rows = embedder.embed(["call mum 😀", "  call\n\tmum 😀 ", "call mum \ud83d\ude00", "call \udce9mum 😀"])
     assert np.abs(rows - rows[0]).max() < 1e-4
 
 
-def test_a_long_text_is_cut(embedder: OnnxEmbedder) -> None:
+def test_long_text_is_truncated(embedder: OnnxEmbedder) -> None:
     body = "tea " * 300
     start, one, other = embedder.embed([f"milk {body}", f"{body} milk", f"{body} invoice"])
     assert np.abs(one - other).max() < 1e-4
     assert np.abs(one - start).max() > 1e-3
 
 
-def shipped_but(folder: Path, **replaced: bytes | None) -> Path:
-    """The shipped model with some files replaced, or left out."""
+def bundled_except(folder: Path, **replacements: bytes | None) -> Path:
+    """The bundled model with some files replaced or missing."""
     for file in asset("embedder").iterdir():
-        content = replaced.get(file.stem, file)
+        content = replacements.get(file.stem, file)
         if isinstance(content, Path):
             (folder / file.name).symlink_to(content)
         elif content is not None:
@@ -152,32 +152,32 @@ def shipped_but(folder: Path, **replaced: bytes | None) -> Path:
         ("model", b"\x08\x0a\x12\x0acontextune"),
     ],
 )
-def test_a_broken_folder(tmp_path: Path, file: str, content: bytes | None) -> None:
-    folder = shipped_but(tmp_path, **{file: content})
-    with pytest.raises(EmbedderError, match=r"python -m contextune\.train\.export") as caught:
+def test_damaged_folder_is_refused(tmp_path: Path, file: str, content: bytes | None) -> None:
+    folder = bundled_except(tmp_path, **{file: content})
+    with pytest.raises(EmbedderError, match=r"python -m contextune\.lab\.train\.embedder\.export") as caught:
         OnnxEmbedder(folder)
     assert repr(str(folder)) in str(caught.value)
 
 
-def test_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(EmbedderError, match=r"nowhere.*python -m contextune\.train\.export"):
+def test_missing_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EmbedderError, match=r"nowhere.*python -m contextune\.lab\.train\.embedder\.export"):
         OnnxEmbedder(tmp_path / "nowhere")
 
 
-def test_another_checksum_is_another_name(tmp_path: Path, embedder: OnnxEmbedder) -> None:
-    about = json.loads((asset("embedder") / "embedder.json").read_text())
-    about["sha256"]["model.onnx"] = "0123456789abcdef"
-    folder = shipped_but(tmp_path, embedder=json.dumps(about).encode())
-    assert OnnxEmbedder(folder).name == f"{about['name']}@01234567"
+def test_name_contains_the_checksum(tmp_path: Path, embedder: OnnxEmbedder) -> None:
+    metadata = json.loads((asset("embedder") / "embedder.json").read_text())
+    metadata["sha256"]["model.onnx"] = "0123456789abcdef"
+    folder = bundled_except(tmp_path, embedder=json.dumps(metadata).encode())
+    assert OnnxEmbedder(folder).name == f"{metadata['name']}@01234567"
     assert embedder.name != OnnxEmbedder(folder).name
 
 
-def test_loaded_once() -> None:
+def test_default_embedder_is_loaded_once() -> None:
     assert default_embedder() is default_embedder()
 
 
 @pytest.mark.parametrize("module", ["contextune", "contextune.embed"])
-def test_importing_is_cheap(module: str) -> None:
+def test_import_loads_no_model_and_no_heavy_library(module: str) -> None:
     program = f"""
 import sys, onnxruntime
 def refuse(*args, **kwargs): raise AssertionError("a model was loaded")
@@ -185,19 +185,19 @@ onnxruntime.InferenceSession = refuse
 import {module}
 print(*{{name.partition(".")[0] for name in sys.modules}})
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
     heavy = {"torch", "transformers", "sentence_transformers", "openai", "onnx", "safetensors", "pandas"}
-    assert not heavy & set(done.stdout.split())
+    assert not heavy & set(process.stdout.split())
 
 
-def test_the_number_of_threads_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = ["one thread", "as good as two"]
-    usual = default_embedder().embed(texts)
+def test_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["first text", "second text"]
+    expected = default_embedder().embed(texts)
     default_embedder.cache_clear()
     monkeypatch.setenv("CONTEXTUNE_THREADS", "1")
-    assert np.allclose(default_embedder().embed(texts), usual, atol=1e-6)
+    assert np.allclose(default_embedder().embed(texts), expected, atol=1e-6)
     default_embedder.cache_clear()
     monkeypatch.setenv("CONTEXTUNE_THREADS", "many")
-    with pytest.raises(EmbedderError, match="no number of threads"):
+    with pytest.raises(EmbedderError, match="is not a number"):
         default_embedder()

@@ -1,4 +1,4 @@
-"""Embeddings over HTTP: from a server that behaves, and from servers that do not."""
+"""Embeddings over HTTP, from correct and faulty servers."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -23,17 +23,17 @@ def entry(index: int, embedding: Any) -> dict[str, Any]:
     return {"object": "embedding", "index": index, "embedding": embedding}
 
 
-def listed(data: list[dict[str, Any]]) -> Reply:
+def list_reply(data: list[dict[str, Any]]) -> Reply:
     usage = {"prompt_tokens": 1, "total_tokens": 1}
     return 200, {"object": "list", "data": data, "model": "tiny", "usage": usage}
 
 
 def good(texts: list[str]) -> Reply:
-    return listed([entry(index, vector(text)) for index, text in enumerate(texts)])
+    return list_reply([entry(index, vector(text)) for index, text in enumerate(texts)])
 
 
 class Server(OpenAIServer):
-    """Speaks OpenAI's `/v1/embeddings`; `answer` may be replaced by the answer of a worse server."""
+    """Serves `/v1/embeddings`; tests replace `answer` to simulate faulty servers."""
 
     answer: Callable[[list[str]], Reply] = staticmethod(good)
 
@@ -57,21 +57,21 @@ def unit(texts: list[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def test_what_is_asked_and_what_comes_back(server: Server, embedder: EndpointEmbedder) -> None:
+def test_request_and_vectors(server: Server, embedder: EndpointEmbedder) -> None:
     rows = embedder.embed(["tea", "mælk"])
     assert rows.dtype == np.float32
     assert np.allclose(rows, unit(["tea", "mælk"]))
-    (asked,) = server.asked
-    assert asked["path"] == "/v1/embeddings"
-    assert asked["key"] == "Bearer key"
-    assert asked["model"] == "tiny"
-    assert asked["input"] == ["tea", "mælk"]
+    (request,) = server.asked
+    assert request["path"] == "/v1/embeddings"
+    assert request["key"] == "Bearer key"
+    assert request["model"] == "tiny"
+    assert request["input"] == ["tea", "mælk"]
 
 
-def test_many_texts_go_in_batches(server: Server, embedder: EndpointEmbedder) -> None:
+def test_many_texts_are_sent_in_batches(server: Server, embedder: EndpointEmbedder) -> None:
     texts = [f"text {number}" for number in range(300)]
     assert np.allclose(embedder.embed(texts), unit(texts))
-    assert [len(asked["input"]) for asked in server.asked] == [128, 128, 44]
+    assert [len(request["input"]) for request in server.asked] == [128, 128, 44]
 
 
 def test_no_texts(server: Server, embedder: EndpointEmbedder) -> None:
@@ -79,12 +79,12 @@ def test_no_texts(server: Server, embedder: EndpointEmbedder) -> None:
     assert server.asked == []
 
 
-def test_half_a_character(server: Server, embedder: EndpointEmbedder) -> None:
+def test_lone_surrogates_are_replaced(server: Server, embedder: EndpointEmbedder) -> None:
     assert len(embedder.embed(["caf\udce9", "\ud83d\ude00"])) == 2
     assert server.asked[0]["input"] == ["caf\ufffd", "😀"]
 
 
-def test_the_server_may_shuffle(server: Server, embedder: EndpointEmbedder) -> None:
+def test_vectors_are_ordered_by_index(server: Server, embedder: EndpointEmbedder) -> None:
     def shuffled(texts: list[str]) -> Reply:
         status, reply = good(texts)
         reply["data"] = reply["data"][1::2] + reply["data"][::2]
@@ -96,14 +96,14 @@ def test_the_server_may_shuffle(server: Server, embedder: EndpointEmbedder) -> N
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_tries_again(server: Server, status: int) -> None:
+def test_retries_on_server_error(server: Server, status: int) -> None:
     server.answer = lambda texts: (status, {}) if len(server.asked) < 3 else good(texts)
     embedder = EndpointEmbedder("tiny", base_url=server.url, api_key="key", retries=2)
     assert np.allclose(embedder.embed(["tea"]), unit(["tea"]))
     assert len(server.asked) == 3
 
 
-def test_gives_up(server: Server) -> None:
+def test_error_after_the_last_retry(server: Server) -> None:
     server.answer = lambda _: (500, {})
     embedder = EndpointEmbedder("tiny", base_url=server.url, api_key="key", retries=1)
     with pytest.raises(EmbedderError, match="HTTP 500"):
@@ -112,9 +112,9 @@ def test_gives_up(server: Server) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_refused(server: Server, embedder: EndpointEmbedder, status: int) -> None:
+def test_client_error_is_not_retried(server: Server, embedder: EndpointEmbedder, status: int) -> None:
     server.answer = lambda texts: (status, {"error": {"message": f"not this: {texts}"}})
-    with pytest.raises(EmbedderError, match=f"HTTP {status}; check the address, the key, the model 'tiny'"):
+    with pytest.raises(EmbedderError, match=f"HTTP {status}; check the URL, the key, the model 'tiny'"):
         embedder.embed(["tea"])
     assert len(server.asked) == 1
 
@@ -123,21 +123,21 @@ TWO = [entry(0, [1.0, 0.0]), entry(1, [0.0, 1.0])]
 BAD: dict[str, Reply] = {
     "echo": (400, {"error": {"message": f"cannot embed {SECRET!r}"}}),
     "plain echo": (400, SECRET.encode()),
-    "too few": listed(TWO[:1]),
-    "too many": listed([*TWO, entry(2, [1.0, 1.0])]),
-    "none": listed([]),
-    "numbered twice": listed([TWO[0], TWO[0]]),
-    "numbered from one": listed([entry(1, [1.0, 0.0]), entry(2, [0.0, 1.0])]),
-    "not numbered": listed([{"embedding": [1.0, 0.0]}, {"embedding": [0.0, 1.0]}]),
-    "not a number": listed([TWO[0], entry(1, [float("nan"), 1.0])]),
-    "null": listed([TWO[0], entry(1, [None, 1.0])]),
-    "infinite": listed([TWO[0], entry(1, [float("inf"), 1.0])]),
-    "zero": listed([TWO[0], entry(1, [0.0, 0.0])]),
-    "empty vectors": listed([entry(0, []), entry(1, [])]),
-    "different lengths": listed([TWO[0], entry(1, [0.0, 1.0, 2.0])]),
-    "words": listed([TWO[0], entry(1, [SECRET, "b"])]),
-    "base64": listed([entry(0, "AACAPwAAAEA="), entry(1, "AACAPwAAAEA=")]),
-    "no vector": listed([TWO[0], {"index": 1}]),
+    "too few": list_reply(TWO[:1]),
+    "too many": list_reply([*TWO, entry(2, [1.0, 1.0])]),
+    "none": list_reply([]),
+    "numbered twice": list_reply([TWO[0], TWO[0]]),
+    "numbered from one": list_reply([entry(1, [1.0, 0.0]), entry(2, [0.0, 1.0])]),
+    "not numbered": list_reply([{"embedding": [1.0, 0.0]}, {"embedding": [0.0, 1.0]}]),
+    "not a number": list_reply([TWO[0], entry(1, [float("nan"), 1.0])]),
+    "null": list_reply([TWO[0], entry(1, [None, 1.0])]),
+    "infinite": list_reply([TWO[0], entry(1, [float("inf"), 1.0])]),
+    "zero": list_reply([TWO[0], entry(1, [0.0, 0.0])]),
+    "empty vectors": list_reply([entry(0, []), entry(1, [])]),
+    "different lengths": list_reply([TWO[0], entry(1, [0.0, 1.0, 2.0])]),
+    "words": list_reply([TWO[0], entry(1, [SECRET, "b"])]),
+    "base64": list_reply([entry(0, "AACAPwAAAEA="), entry(1, "AACAPwAAAEA=")]),
+    "no vector": list_reply([TWO[0], {"index": 1}]),
     "something else": (200, {"echo": SECRET}),
     "a list": (200, [SECRET]),
     "nothing": (200, None),
@@ -147,13 +147,15 @@ BAD: dict[str, Reply] = {
 
 
 @pytest.mark.parametrize("reply", BAD.values(), ids=BAD.keys())
-def test_a_bad_reply(server: Server, embedder: EndpointEmbedder, reply: Reply) -> None:
+def test_invalid_reply_is_refused_without_quoting_it(
+    server: Server, embedder: EndpointEmbedder, reply: Reply
+) -> None:
     server.answer = lambda _: reply
     with pytest.raises(EmbedderError) as caught:
         embedder.embed([SECRET, "tea"])
     assert server.url in str(caught.value)
     assert SECRET not in str(caught.value)
-    assert caught.value.__cause__ is None  # a traceback would show its words
+    assert caught.value.__cause__ is None  # a traceback would show the text
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
@@ -164,27 +166,27 @@ def test_timeout(server: Server) -> None:
 
     server.answer = slow
     embedder = EndpointEmbedder("tiny", base_url=server.url, api_key="key", retries=0, timeout=0.1)
-    with pytest.raises(EmbedderError, match="timed out; check the address"):
+    with pytest.raises(EmbedderError, match="timed out; check the URL"):
         embedder.embed(["tea"])
     server.released.set()
 
 
-def test_nobody_there() -> None:
+def test_unreachable_server() -> None:
     with Server() as gone:
         url = gone.url
     embedder = EndpointEmbedder("tiny", base_url=url, api_key="key", retries=0)
-    with pytest.raises(EmbedderError, match="did not embed: Connection error; check the address"):
+    with pytest.raises(EmbedderError, match="failed: Connection error; check the URL"):
         embedder.embed(["tea"])
 
 
-def test_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(EmbedderError, match=r"not configured.*OPENAI_API_KEY"):
         EndpointEmbedder("tiny")
 
 
-def test_no_address() -> None:
+def test_malformed_url_is_refused() -> None:
     with pytest.raises(EmbedderError, match="not configured"):
         EndpointEmbedder("tiny", base_url="http://[::1/v1", api_key="key")
 
@@ -205,12 +207,12 @@ def test_name() -> None:
     assert len(names) == 4
 
 
-def test_the_name_holds_no_password() -> None:
+def test_name_contains_no_password() -> None:
     embedder = EndpointEmbedder("tiny", base_url="http://ana:hunter2@localhost/v1", api_key="key")
     assert embedder.name == "http://localhost/v1/#tiny"
 
 
-def test_without_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_openai_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(MissingExtraError, match=r"contextune\[llm\]"):
         EndpointEmbedder("tiny", api_key="key")

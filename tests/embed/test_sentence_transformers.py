@@ -1,4 +1,4 @@
-"""The adapter for sentence-transformers, over a real model of no size."""
+"""The sentence-transformers adapter, with a tiny model."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ def embedder(folder: str) -> SentenceTransformersEmbedder:
     return SentenceTransformersEmbedder(folder, device="cpu")
 
 
-def test_as_the_model_itself(folder: str, embedder: SentenceTransformersEmbedder) -> None:
+def test_vectors_equal_those_of_the_model(folder: str, embedder: SentenceTransformersEmbedder) -> None:
     from sentence_transformers import SentenceTransformer
 
     model = cast("Any", SentenceTransformer(folder, device="cpu"))
@@ -32,7 +32,7 @@ def test_as_the_model_itself(folder: str, embedder: SentenceTransformersEmbedder
     assert np.allclose(rows, model.encode(tiny_bert.TEXTS, normalize_embeddings=True), atol=1e-6)
 
 
-def test_a_vector_does_not_depend_on_the_batch(embedder: SentenceTransformersEmbedder) -> None:
+def test_vector_does_not_depend_on_the_batch(embedder: SentenceTransformersEmbedder) -> None:
     alone = np.concatenate([embedder.embed([text]) for text in tiny_bert.TEXTS])
     assert np.allclose(embedder.embed(tiny_bert.TEXTS), alone, atol=1e-4)
 
@@ -50,7 +50,7 @@ def test_name(folder: str, embedder: SentenceTransformersEmbedder) -> None:
 
 
 @pytest.mark.parametrize("model", ["{}/nowhere", "{}", "nobody/has-this-model"])
-def test_no_such_model(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_model_is_refused(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # the library reads the variable when it is imported, which other tests may have done before
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -60,7 +60,7 @@ def test_no_such_model(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert repr(name) in str(caught.value)
 
 
-def test_without_sentence_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingExtraError, match=r"contextune\[sentence-transformers\]"):
         SentenceTransformersEmbedder("tiny")

@@ -1,4 +1,4 @@
-"""A BERT small enough to make, run and export in a moment: random weights, a few words."""
+"""A tiny BERT with random weights and a few words, quick to create, run and export."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -38,7 +38,7 @@ def tokenizer_file(folder: Path) -> Path:
 
 
 def make(folder: Path, *, seed: int = 0, **config: Any) -> Path:
-    """Save a random sentence encoder in the sentence-transformers layout; the same seed, the same weights."""
+    """Save a random sentence encoder in the sentence-transformers format; the seed fixes the weights."""
     folder.mkdir(parents=True, exist_ok=True)
     file = tokenizer_file(folder)
     library = cast("Any", transformers)
@@ -50,7 +50,7 @@ def make(folder: Path, *, seed: int = 0, **config: Any) -> Path:
         "num_attention_heads": 4,
         "intermediate_size": 64,
         "max_position_embeddings": TOKENS,
-        # wider than usual, so that attention and every bias leave their mark on the result
+        # wider than usual, so that attention and every bias affect the result
         "initializer_range": 0.3,
     }
     model = library.BertModel(library.BertConfig(vocab_size=len(tokenizer), **{**shape, **config}))

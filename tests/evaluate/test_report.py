@@ -1,4 +1,4 @@
-"""What people see and what files hold."""
+"""Terminal tables, and JSON, CSV and TREC files."""
 
 import csv
 import io
@@ -10,19 +10,19 @@ import pytest
 from rich.console import Console
 
 from contextune.errors import InvalidDataError
-from contextune.evaluate.report import to_json, to_rich, write
-from contextune.evaluate.results import ResultTable, evaluate
+from contextune.evaluate.report import table_to_json, to_rich, write_report
+from contextune.evaluate.results import ResultTable, evaluate_runs
 
 QUERIES = [f"q{number:02}" for number in range(40)]
 QRELS = {query: {"right": 2, "no": 0} for query in QUERIES}
 GOOD = {query: ["right", "wrong"] for query in QUERIES}
-BAD = {query: ["wrong", "right"] if place % 8 else ["right"] for place, query in enumerate(QUERIES)}
-KINDS = {query: "habit" if place < 10 else "place [home]" for place, query in enumerate(QUERIES)}
+BAD = {query: ["wrong", "right"] if number % 8 else ["right"] for number, query in enumerate(QUERIES)}
+KINDS = {query: "habit" if number < 10 else "place [home]" for number, query in enumerate(QUERIES)}
 
 
 @pytest.fixture(scope="module")
 def table() -> ResultTable:
-    return evaluate(
+    return evaluate_runs(
         {"BM25 [raw]": BAD, "Ours": GOOD},
         QRELS,
         ["hit@1", "mrr"],
@@ -46,7 +46,7 @@ def lines_of(text: str, name: str) -> list[list[str]]:
     return [row for row in rows if row and row[0] == name]
 
 
-def test_the_overall_table_shows_means_intervals_marks_and_published_figures(table: ResultTable) -> None:
+def test_overall_table_shows_means_intervals_significance_and_published_values(table: ResultTable) -> None:
     overall = rendered(to_rich(table)[:1])
     intervals = [table.cell("BM25 [raw]", name).interval for name in ("hit@1", "mrr")]
     halves = [f"{50 * (interval.high - interval.low):.1f}" for interval in intervals]
@@ -61,7 +61,7 @@ def test_the_overall_table_shows_means_intervals_marks_and_published_figures(tab
     assert "as published" in overall
 
 
-def test_the_table_by_kind_shows_one_metric(table: ResultTable) -> None:
+def test_table_by_kind_shows_one_metric(table: ResultTable) -> None:
     first, chosen = rendered(to_rich(table)[1:]), rendered(to_rich(table, by_kind="mrr")[1:])
     assert "Hit@1 by kind of query" in first
     assert "habit (n = 10)" in first
@@ -71,39 +71,39 @@ def test_the_table_by_kind_shows_one_metric(table: ResultTable) -> None:
     assert lines_of(chosen, "BM25 [raw]") == [["BM25 [raw]", "60.0", "55.0"]]
 
 
-def test_without_kinds_baseline_and_reference_nothing_speaks_of_them() -> None:
-    tables = to_rich(evaluate({"bad": BAD, "good": GOOD}, QRELS, ["mrr"]))
+def test_table_without_kinds_baseline_and_reference() -> None:
+    tables = to_rich(evaluate_runs({"bad": BAD, "good": GOOD}, QRELS, ["mrr"]))
     text = rendered(tables)
     assert len(tables) == 1
     assert "†" not in text
     assert "published" not in text
 
 
-def test_no_mark_where_the_difference_may_be_chance() -> None:
+def test_insignificant_difference_has_no_mark() -> None:
     other = {**BAD, "q01": ["right"]}
-    text = rendered(to_rich(evaluate({"bad": BAD, "other": other}, QRELS, ["hit@1"], baseline="bad")))
+    text = rendered(to_rich(evaluate_runs({"bad": BAD, "other": other}, QRELS, ["hit@1"], baseline="bad")))
     assert lines_of(text, "other")[0][1].startswith("15.0 ±")
     assert not lines_of(text, "other")[0][1].endswith("†")
 
 
-def test_a_single_query_has_a_mean_but_no_interval(tmp_path: Path) -> None:
-    table = evaluate({"one": {"q": ["right"]}}, {"q": {"right": 1}}, ["mrr"])
+def test_single_query_has_no_interval(tmp_path: Path) -> None:
+    table = evaluate_runs({"one": {"q": ["right"]}}, {"q": {"right": 1}}, ["mrr"])
     assert lines_of(rendered(to_rich(table)), "one") == [["one", "100.0"]]
-    write(table, tmp_path)
+    write_report(table, tmp_path)
     (row,) = json.loads((tmp_path / "results.json").read_text())["rows"]
     assert row["results"]["mrr"]["all"] == {"n": 1, "mean": 1.0, "low": None, "high": None, "p": None}
     assert (tmp_path / "results.csv").read_text().splitlines()[1] == "one,mrr,all,1,1.0,,,"
 
 
 def test_by_kind_must_be_measured(table: ResultTable) -> None:
-    with pytest.raises(ValueError, match="'map', which is not measured: hit@1, mrr"):
+    with pytest.raises(ValueError, match="'map' is not measured: use one of hit@1, mrr"):
         to_rich(table, by_kind="map")
 
 
-def test_json_holds_every_cell(table: ResultTable, tmp_path: Path) -> None:
-    write(table, tmp_path / "deep" / "folder")
+def test_json_has_every_cell(table: ResultTable, tmp_path: Path) -> None:
+    write_report(table, tmp_path / "deep" / "folder")
     read = json.loads((tmp_path / "deep" / "folder" / "results.json").read_text(encoding="utf-8"))
-    assert read == to_json(table)
+    assert read == table_to_json(table)
     assert read["baseline"] == "BM25 [raw]"
     assert read["queries"] == 40
     assert read["reference"] == {"BM25 [raw]": {"hit@1": 0.3456}, "GPT-4": {"mrr": 0.789}}
@@ -120,7 +120,7 @@ def test_json_holds_every_cell(table: ResultTable, tmp_path: Path) -> None:
 
 
 def test_csv_is_tidy_and_exact(table: ResultTable, tmp_path: Path) -> None:
-    write(table, tmp_path)
+    write_report(table, tmp_path)
     with (tmp_path / "results.csv").open(newline="", encoding="utf-8") as file:
         read = list(csv.DictReader(file))
     assert list(read[0]) == ["row", "metric", "kind", "n", "mean", "low", "high", "p"]
@@ -136,10 +136,10 @@ def test_csv_is_tidy_and_exact(table: ResultTable, tmp_path: Path) -> None:
         assert (float(line["p"]) if line["p"] else None) == cell.p
 
 
-def test_trec_files_hold_the_judged_rankings(tmp_path: Path) -> None:
+def test_trec_files_have_the_judged_rankings(tmp_path: Path) -> None:
     qrels = {"q1": {"a": 2, "b": 0}, "q2": {"c": 1}}
     runs = {"BM25 (k1=0.9)": {"q1": ["b", "a"], "q3": ["a"]}, "Dense": {"q2": ["c"]}}
-    write(evaluate(runs, qrels, ["mrr"]), tmp_path)
+    write_report(evaluate_runs(runs, qrels, ["mrr"]), tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "bm25-k1-0.9.run",
         "dense.run",
@@ -155,19 +155,19 @@ def test_trec_files_hold_the_judged_rankings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", ["a b", "a\tb", " a", ""])
-def test_ids_trec_cannot_hold_are_refused_before_anything_is_written(bad: str, tmp_path: Path) -> None:
+def test_ids_with_whitespace_fail_before_anything_is_written(bad: str, tmp_path: Path) -> None:
     for run, qrels in (
         ({"q": [bad]}, {"q": {"a": 1}}),
         ({"q": ["a"]}, {"q": {"a": 1, bad: 1}}),
         ({bad: ["a"]}, {bad: {"a": 1}}),
     ):
         with pytest.raises(InvalidDataError, match="whitespace"):
-            write(evaluate({"row": run}, qrels, ["mrr"]), tmp_path / "out")
+            write_report(evaluate_runs({"row": run}, qrels, ["mrr"]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_rows_that_would_share_a_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidDataError, match=r"'bm25\.run', the same as 'BM25' gives"):
-        write(evaluate({"BM25": GOOD, "(bm25)": BAD}, QRELS, ["mrr"]), tmp_path)
-    with pytest.raises(InvalidDataError, match="nothing left of the name"):
-        write(evaluate({"***": GOOD}, QRELS, ["mrr"]), tmp_path)
+def test_rows_with_the_same_file_name_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InvalidDataError, match=r"'bm25\.run', like row 'BM25'"):
+        write_report(evaluate_runs({"BM25": GOOD, "(bm25)": BAD}, QRELS, ["mrr"]), tmp_path)
+    with pytest.raises(InvalidDataError, match="which has no name"):
+        write_report(evaluate_runs({"***": GOOD}, QRELS, ["mrr"]), tmp_path)

@@ -1,4 +1,4 @@
-"""Intervals that cover what they claim to, and p-values that are neither shy nor bold."""
+"""Coverage of bootstrap intervals and calibration of p-values."""
 
 import math
 import tracemalloc
@@ -14,11 +14,11 @@ def clustered(rng: np.random.Generator, groups: int = 30, size: int = 10) -> tup
     """Values that differ between groups far more than within them; their true mean is 0."""
     centres = np.repeat(rng.normal(size=groups), size)
     return centres + rng.normal(scale=0.2, size=groups * size), [
-        f"g{place}" for place in range(groups) for _ in range(size)
+        f"g{number}" for number in range(groups) for _ in range(size)
     ]
 
 
-def test_the_interval_holds_the_mean_and_narrows_with_the_root_of_n() -> None:
+def test_interval_contains_the_mean_and_has_the_expected_width() -> None:
     values = np.random.default_rng(5).random(400)
     interval = bootstrap(values)
     assert interval.mean == pytest.approx(values.mean())
@@ -27,14 +27,14 @@ def test_the_interval_holds_the_mean_and_narrows_with_the_root_of_n() -> None:
     assert interval.high - interval.low == pytest.approx(expected, rel=0.1)
 
 
-def test_the_interval_covers_the_true_mean_about_as_often_as_it_says() -> None:
+def test_interval_covers_the_true_mean_at_its_level() -> None:
     rng = np.random.default_rng(6)
     intervals = [bootstrap(rng.exponential(size=80), samples=500, level=0.9) for _ in range(300)]
     covered = sum(interval.low <= 1 <= interval.high for interval in intervals) / 300
     assert 0.84 <= covered <= 0.94
 
 
-def test_grouped_intervals_cover_on_clustered_data_where_plain_ones_do_not() -> None:
+def test_only_grouped_intervals_cover_on_clustered_data() -> None:
     rng = np.random.default_rng(7)
     plain = grouped = 0
     for _ in range(200):
@@ -47,12 +47,12 @@ def test_grouped_intervals_cover_on_clustered_data_where_plain_ones_do_not() -> 
     assert grouped / 200 > 0.88
 
 
-def test_groups_of_one_are_no_groups() -> None:
+def test_groups_of_one_equal_no_groups() -> None:
     values = np.random.default_rng(8).random(50)
-    assert bootstrap(values, groups=[f"{place:02}" for place in range(50)]) == bootstrap(values)
+    assert bootstrap(values, groups=[f"{number:02}" for number in range(50)]) == bootstrap(values)
 
 
-def test_groups_of_different_size_weigh_as_many_values_as_they_hold() -> None:
+def test_groups_are_weighted_by_their_size() -> None:
     interval = bootstrap([1.0] * 9 + [0.0], groups=["big"] * 9 + ["small"])
     assert interval.mean == pytest.approx(0.9)
     # drawn twice, big gives 1 and small 0; one of each gives 0.9, not 0.5
@@ -60,20 +60,20 @@ def test_groups_of_different_size_weigh_as_many_values_as_they_hold() -> None:
     assert bootstrap([1.0] * 9 + [0.0], groups=["big"] * 9 + ["small"], level=0.4).low == pytest.approx(0.9)
 
 
-def test_one_draw_has_no_bounds() -> None:
+def test_single_group_has_no_bounds() -> None:
     for interval in (bootstrap([0.5]), bootstrap([0.25, 0.75], groups=["a", "a"])):
         assert interval.mean == 0.5
         assert math.isnan(interval.low)
         assert math.isnan(interval.high)
 
 
-def test_a_higher_level_is_wider() -> None:
+def test_higher_level_is_wider() -> None:
     values = np.random.default_rng(9).random(100)
     narrow, wide = bootstrap(values, level=0.8), bootstrap(values, level=0.99)
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
-def test_both_are_deterministic_and_follow_the_seed() -> None:
+def test_results_are_deterministic_and_depend_on_the_seed() -> None:
     rng = np.random.default_rng(10)
     a, b = rng.random(60), rng.random(60)
     assert bootstrap(a) == bootstrap(a)
@@ -82,43 +82,43 @@ def test_both_are_deterministic_and_follow_the_seed() -> None:
     assert paired_test(a, b) != paired_test(a, b, seed=1)
 
 
-def test_a_clear_difference_has_the_smallest_p() -> None:
+def test_clear_difference_has_the_smallest_p() -> None:
     a = np.random.default_rng(11).random(100)
     assert paired_test(a + 0.2, a) == 1 / 10_001
 
 
-def test_p_is_the_exact_one_for_few_queries() -> None:
-    # of the 8 ways to sign three equal differences, two are as extreme as the one seen
+def test_p_is_exact_for_few_queries() -> None:
+    # 2 of the 8 signs of three equal differences are as extreme as the observed one
     assert paired_test([0.3, 0.3, 0.3], [0.0, 0.0, 0.0]) == pytest.approx(2 / 8, abs=0.02)
     # |±4 ±2 ±1| ≥ 5 in 4 of 8 ways
     assert paired_test([4.0, 2.0, 0.0], [0.0, 0.0, 1.0]) == pytest.approx(4 / 8, abs=0.02)
 
 
-def test_rounding_does_not_hide_equal_sums() -> None:
-    # the difference seen is 0.1 and no signs give less, but some give 0.1 short of a last bit
+def test_equal_sums_count_despite_rounding() -> None:
+    # the observed difference is 0.1, the minimum, but some signs give 0.1 minus a rounding error
     assert paired_test([0.1, 0.2, 0.3, 0.0], [0.0, 0.0, 0.0, 0.5]) == 1
 
 
-def test_p_is_uniform_where_there_is_no_difference() -> None:
+def test_p_is_uniform_without_a_difference() -> None:
     rng = np.random.default_rng(12)
     p = np.array([paired_test(*rng.random((2, 40)), samples=400) for _ in range(400)])
     for level in (0.05, 0.25, 0.5, 0.75):
         assert (p <= level).mean() == pytest.approx(level, abs=0.06)
 
 
-def test_p_is_the_same_both_ways_round() -> None:
+def test_p_is_symmetric() -> None:
     rng = np.random.default_rng(13)
     a, b = rng.random((2, 70))
-    groups = [f"g{place % 9}" for place in range(70)]
+    groups = [f"g{number % 9}" for number in range(70)]
     assert paired_test(a, b) == paired_test(b, a)
     assert paired_test(a, b, groups=groups) == paired_test(b, a, groups=groups)
 
 
-def test_no_difference_at_all_has_p_one() -> None:
+def test_equal_values_have_p_one() -> None:
     assert paired_test([0.5, 0.25], [0.5, 0.25]) == 1
 
 
-def test_clustered_differences_need_the_groups() -> None:
+def test_clustered_differences_need_groups() -> None:
     rng = np.random.default_rng(14)
     plain: list[float] = []
     grouped: list[float] = []
@@ -130,7 +130,7 @@ def test_clustered_differences_need_the_groups() -> None:
     assert np.mean(np.array(grouped) < 0.05) < 0.12
 
 
-def test_memory_stays_bounded() -> None:
+def test_memory_is_bounded() -> None:
     a, b = np.random.default_rng(15).random((2, 20_000))
     tracemalloc.start()
     try:
@@ -139,18 +139,18 @@ def test_memory_stays_bounded() -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # all draws at once would be 1500 × 20,000 places, or 3000 × 20,000 signs, of 8 bytes: 240 and 480 MB
+    # unchunked, 1500 × 20,000 indices or 3000 × 20,000 signs of 8 bytes would take 240 and 480 MB
     assert peak < 150e6
 
 
 @pytest.mark.parametrize("level", [0, 1, 95])
-def test_a_level_outside_zero_and_one_is_refused(level: float) -> None:
+def test_level_must_be_between_zero_and_one(level: float) -> None:
     with pytest.raises(ValueError, match=f"level must .* not {level}"):
         bootstrap([0.0, 1.0], level=level)
 
 
-def test_what_cannot_be_tested_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one number"):
+def test_invalid_values_are_errors() -> None:
+    with pytest.raises(ValueError, match="non-empty list of numbers"):
         bootstrap([])
     with pytest.raises(ValueError, match="finite, not nan"):
         bootstrap([0.5, math.nan])

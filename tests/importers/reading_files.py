@@ -1,4 +1,4 @@
-"""Reads files made by a test as an import would."""
+"""Helpers that read files as an import does."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -6,47 +6,47 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from contextune.importers.files import SkippedEntry, SourceFile, files_in
-from contextune.importers.reader import Found, ImportContext
-from contextune.importers.registry import reader_for
+from contextune.importers.files import SkippedEntry, SourceFile, iter_files
+from contextune.importers.reader import ImportContext, ImportRecord
+from contextune.importers.registry import detect_reader
 from contextune.types import Item, User
 
 LISBON = ZoneInfo("Europe/Lisbon")
 NOW = datetime(2024, 5, 16, 17, 40, tzinfo=LISBON)
 INES = User("ines", profile={"name": "Ines Duarte", "email": "ines@example.com"}, zone=LISBON)
-ABOUT = ImportContext(INES, NOW)
+CONTEXT = ImportContext(INES, NOW)
 
 
 def only_file(path: Path) -> SourceFile:
-    (file,) = [file for file in files_in([path]) if isinstance(file, SourceFile)]
+    (file,) = [file for file in iter_files([path]) if isinstance(file, SourceFile)]
     return file
 
 
-def found_in(path: Path, about: ImportContext = ABOUT) -> list[Found]:
-    """All that the readers find in a file, folder or archive."""
-    found: list[Found] = []
-    for file in files_in([path]):
-        reader = None if isinstance(file, SkippedEntry) else reader_for(file)
+def read_path(path: Path, context: ImportContext = CONTEXT) -> list[ImportRecord]:
+    """All records in a file, folder or archive."""
+    records: list[ImportRecord] = []
+    for file in iter_files([path]):
+        reader = None if isinstance(file, SkippedEntry) else detect_reader(file)
         if isinstance(file, SkippedEntry):
-            found.append(file)
+            records.append(file)
         elif reader:
-            found += reader.read(file, about)
+            records += reader.read(file, context)
         else:
-            found.append(SkippedEntry(file.where, "no format that is known"))
-    return found
+            records.append(SkippedEntry(file.where, "unknown format"))
+    return records
 
 
-def items_in(path: Path, about: ImportContext = ABOUT) -> list[Item]:
-    return [one for one in found_in(path, about) if isinstance(one, Item)]
+def items_in(path: Path, context: ImportContext = CONTEXT) -> list[Item]:
+    return [record for record in read_path(path, context) if isinstance(record, Item)]
 
 
-def skipped_in(path: Path, about: ImportContext = ABOUT) -> list[str]:
-    """Why things were skipped."""
-    return [one.why for one in found_in(path, about) if isinstance(one, SkippedEntry)]
+def skipped_in(path: Path, context: ImportContext = CONTEXT) -> list[str]:
+    """The reasons of skipped entries."""
+    return [record.why for record in read_path(path, context) if isinstance(record, SkippedEntry)]
 
 
-def fields_in(path: Path, about: ImportContext = ABOUT) -> list[Mapping[str, Any]]:
-    return [item.fields for item in items_in(path, about)]
+def fields_in(path: Path, context: ImportContext = CONTEXT) -> list[Mapping[str, Any]]:
+    return [item.fields for item in items_in(path, context)]
 
 
 def utc(*parts: int) -> datetime:

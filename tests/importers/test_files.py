@@ -1,18 +1,15 @@
-"""Files wherever they lie: alike on disk and in archives."""
+"""`SourceFile` behaves the same on disk and in archives."""
 
-import sys
 import tarfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.importers.reading_files import NOW, only_file
+from tests.importers.reading_files import only_file
 
 from contextune.errors import InvalidDataError
-from contextune.importers.files import HEAD, SourceFile, files_in
-from contextune.importers.run import import_into
-from contextune.store import SQLiteStore
+from contextune.importers.files import HEAD, SourceFile, iter_files
 
 CONTENT = bytes(range(256)) * 200
 
@@ -33,46 +30,34 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SourceFile]
     else:
         with tarfile.open(archive, "w:gz") as target:
             target.add(tmp_path / "Takeout", "Takeout")
-    files = files_in([archive])  # an archive is open for as long as its files are asked for
-    found = next(files)
-    assert isinstance(found, SourceFile)
-    yield found
+    files = iter_files([archive])  # an archive is open for as long as its files are asked for
+    records = next(files)
+    assert isinstance(records, SourceFile)
+    yield records
     assert not list(files)
 
 
-def test_its_name_its_head_and_all_of_it(file: SourceFile) -> None:
+def test_name_head_and_content(file: SourceFile) -> None:
     assert (file.name, file.suffix, file.folder, file.size) == ("one.bin", ".bin", "Keep", len(CONTENT))
     assert file.head == CONTENT[:HEAD]
-    assert file.whole() == CONTENT
-    assert file.whole() == CONTENT  # a second time
+    assert file.read_all() == CONTENT
+    assert file.read_all() == CONTENT  # a second time
 
 
-def test_how_far_it_has_been_read(file: SourceFile) -> None:
-    assert file.done == 0
+def test_bytes_read(file: SourceFile) -> None:
+    assert file.bytes_read == 0
     with file.open() as stream:
         assert stream.read(10_000) == CONTENT[:10_000]
-        assert 10_000 <= file.done <= len(CONTENT)
-    assert file.done == len(CONTENT)
+        assert 10_000 <= file.bytes_read <= len(CONTENT)
+    assert file.bytes_read == len(CONTENT)
 
 
-def test_a_copy_for_libraries_that_want_a_path(file: SourceFile) -> None:
+def test_temporary_copy_on_disk(file: SourceFile) -> None:
     with file.on_disk() as copy:
         assert copy.read_bytes() == CONTENT
     assert not copy.exists()
 
 
-def test_more_than_may_be_read_at_once_is_refused(file: SourceFile) -> None:
+def test_read_all_enforces_the_limit(file: SourceFile) -> None:
     with pytest.raises(InvalidDataError, match="larger than"):
-        file.whole(len(CONTENT) - 1)
-
-
-def test_without_the_library_a_calendar_says_what_to_install_and_the_rest_is_read(
-    tmp_path: Path, store: SQLiteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "icalendar", None)
-    (tmp_path / "a.ics").write_text("BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nEND:VEVENT\nEND:VCALENDAR\n")
-    (tmp_path / "b.md").write_text("a note")
-    report = import_into(store, "ines", [tmp_path / "a.ics", tmp_path / "b.md"], now=NOW)
-    (reason,) = report.skipped
-    assert "pip install 'contextune[import]'" in reason.why
-    assert report.items == 1
+        file.read_all(len(CONTENT) - 1)

@@ -1,4 +1,4 @@
-"""Whole imports: folders and archives into a store, once and again, with whatever is broken told."""
+"""Complete imports of folders and archives into a store, repeated and with broken files."""
 
 import os
 import tarfile
@@ -11,9 +11,9 @@ import pytest
 from tests.importers.reading_files import INES, NOW, only_file
 
 from contextune.errors import InvalidDataError, StoreError
-from contextune.importers.files import SkippedEntry, SourceFile, files_in
-from contextune.importers.reader import Found, ImportContext, item_id, shortened
-from contextune.importers.registry import READERS, reader_for, reader_named
+from contextune.importers.files import SkippedEntry, SourceFile, iter_files
+from contextune.importers.reader import ImportContext, ImportRecord, item_id, shorten
+from contextune.importers.registry import READERS, detect_reader, get_reader
 from contextune.importers.report import ImportReport
 from contextune.importers.run import BATCH, import_into
 from contextune.store import SQLiteStore
@@ -58,7 +58,7 @@ def skipped(report: ImportReport) -> dict[str, int]:
     return {reason.why: reason.count for reason in report.skipped}
 
 
-def test_a_folder_of_everything_is_imported_and_told(export: Path, store: SQLiteStore) -> None:
+def test_folder_with_all_formats_is_imported_and_reported(export: Path, store: SQLiteStore) -> None:
     store.put_user(INES)
     report = import_into(store, "ines", [export], now=NOW)
     assert {item.app: item.title for item in store.items("ines") if item.title != "Re: kiln"} == {
@@ -72,7 +72,7 @@ def test_a_folder_of_everything_is_imported_and_told(export: Path, store: SQLite
         ("notes", "Notes", 1, 1),
     ]
     assert report.files == {"mail": 3, "notes": 1, "contacts": 1, "calendar": 1}
-    assert skipped(report) == {"a copy of what was read before": 1, "no format that is known": 1, "empty": 1}
+    assert skipped(report) == {"duplicate of an entry already read": 1, "unknown format": 1, "empty": 1}
     assert [contact.name for contact in store.user("ines").contacts] == ["Marta Silva"]
     (use,) = store.uses("ines")  # the answer was read before what it answers
     assert use == UsageEvent(item_id("mail", "kiln"), datetime.fromisoformat("2024-05-13T10:00+01:00"))
@@ -105,7 +105,7 @@ def tarred(export: Path, archive: Path) -> None:
 
 
 @pytest.mark.parametrize(("pack", "suffix"), [(zipped, "zip"), (tarred, "tgz"), (tarred, "tar.gz")])
-def test_an_archive_is_read_without_unpacking_and_known_again(
+def test_archive_is_imported_without_duplicates(
     export: Path, store: SQLiteStore, pack: Callable[[Path, Path], None], suffix: str
 ) -> None:
     long = "".join(f"From - Mon May 13 09:00:00 2024\n{MAIL.format(n)}{'x' * 900}\n\n" for n in range(99))
@@ -114,13 +114,13 @@ def test_an_archive_is_read_without_unpacking_and_known_again(
     pack(export, first)
     report = import_into(store, "ines", [first], now=NOW)
     assert (report.items, report.contacts) == (103, 1)
-    assert skipped(report)["an archive within an archive: unpack it first"] == 1
+    assert skipped(report)["nested archive: unpack it first"] == 1
     pack(export, second)
     again = import_into(store, "ines", [second], now=NOW)
     assert (again.items, again.new, again.changed) == (103, 0, 0)
 
 
-def test_a_packed_stream_that_is_cut_off_is_read_as_far_as_it_goes(export: Path, store: SQLiteStore) -> None:
+def test_truncated_tar_is_read_to_its_end(export: Path, store: SQLiteStore) -> None:
     (export / "z.md").write_bytes(os.urandom(40_000).hex().encode())
     archive = export.parent / "takeout.tgz"
     tarred(export, archive)
@@ -130,7 +130,7 @@ def test_a_packed_stream_that_is_cut_off_is_read_as_far_as_it_goes(export: Path,
     assert any("cut off" in why or "cannot be read" in why for why in skipped(report))
 
 
-def test_a_damaged_archive_is_told_and_the_rest_is_read(export: Path, store: SQLiteStore) -> None:
+def test_damaged_archive_is_reported_and_the_rest_is_read(export: Path, store: SQLiteStore) -> None:
     archive = export / "damaged.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as target:
         target.writestr("a.md", "abc" * 9000)
@@ -138,8 +138,8 @@ def test_a_damaged_archive_is_told_and_the_rest_is_read(export: Path, store: SQL
     archive.write_bytes(content.replace(b"abcabcabc", b"abcabcabd", 1))
     (export / "none.zip").write_bytes(b"PK\3\4")
     report = import_into(store, "ines", [export], now=NOW)
-    assert skipped(report)["cannot be read to its end: it is damaged"] == 1
-    assert skipped(report)["no readable archive"] == 1
+    assert skipped(report)["cannot be read completely: damaged file"] == 1
+    assert skipped(report)["unreadable archive"] == 1
     assert report.items == 4
 
 
@@ -149,17 +149,17 @@ class _Odd:
     name = "odd"
     apps = ("Notes",)
 
-    def __init__(self, *found: Found | Exception) -> None:
-        self._found = found
+    def __init__(self, *records: ImportRecord | Exception) -> None:
+        self._found = records
 
-    def reads(self, _file: SourceFile) -> bool:
+    def can_read(self, _file: SourceFile) -> bool:
         return True
 
-    def read(self, _file: SourceFile, _about: ImportContext) -> Iterator[Found]:
-        for one in self._found:
-            if isinstance(one, Exception):
-                raise one
-            yield one
+    def read(self, _file: SourceFile, _context: ImportContext) -> Iterator[ImportRecord]:
+        for record in self._found:
+            if isinstance(record, Exception):
+                raise record
+            yield record
 
 
 def note(name: str, modified: str = "2024-05-11T20:30", **fields: object) -> Item:
@@ -169,12 +169,12 @@ def note(name: str, modified: str = "2024-05-11T20:30", **fields: object) -> Ite
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (KeyError("a secret"), "cannot be made out (KeyError)"),
-        (OSError(5, "Input/output error"), "cannot be read to its end: Input/output error"),
+        (KeyError("a secret"), "cannot be parsed (KeyError)"),
+        (OSError(5, "Input/output error"), "cannot be read completely: Input/output error"),
         (InvalidDataError("larger than it may be"), "larger than it may be"),
     ],
 )
-def test_what_was_read_before_a_failure_is_kept(
+def test_items_before_a_failure_are_kept(
     tmp_path: Path, store: SQLiteStore, error: Exception, why: str
 ) -> None:
     (tmp_path / "file").write_text("x")
@@ -183,32 +183,32 @@ def test_what_was_read_before_a_failure_is_kept(
     assert skipped(report) == {why: 1}
 
 
-def test_a_store_that_fails_is_no_broken_file(tmp_path: Path, store: SQLiteStore) -> None:
+def test_store_errors_are_not_reported_as_broken_files(tmp_path: Path, store: SQLiteStore) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError):
         import_into(store, "ines", [tmp_path / "file"], reader=_Odd(StoreError("the disk is full")))
 
 
-def test_items_and_uses_no_store_can_hold_keep_no_others_out(tmp_path: Path, store: SQLiteStore) -> None:
+def test_invalid_items_and_uses_do_not_block_others(tmp_path: Path, store: SQLiteStore) -> None:
     (tmp_path / "file").write_text("x")
-    found = (
+    records = (
         note("good"),
         note("bad", modified="someday"),
         UsageEvent("good", datetime(2024, 5, 11)),
         UsageEvent("good", datetime.fromisoformat("0001-01-01T00:00+01:00")),
         UsageEvent("missing", datetime(2024, 5, 11)),
     )
-    report = import_into(store, "ines", [tmp_path / "file"], reader=_Odd(*found))
+    report = import_into(store, "ines", [tmp_path / "file"], reader=_Odd(*records))
     assert [item.id for item in store.items("ines")] == ["good"]
     assert len(store.uses("ines")) == 1
     assert skipped(report) == {
-        "an item of Notes with a time that is none": 1,
-        "a use at no possible time": 1,
-        "a use of something that is not among the files": 1,
+        "Notes item with an invalid time": 1,
+        "usage event with an invalid time": 1,
+        "usage event of an unknown item": 1,
     }
 
 
-def test_of_one_item_the_latest_counts_in_whatever_order(tmp_path: Path, store: SQLiteStore) -> None:
+def test_latest_version_of_an_item_wins_in_any_order(tmp_path: Path, store: SQLiteStore) -> None:
     (tmp_path / "file").write_text("x")
     days = [f"2024-05-{day:02}T08:00" for day in (3, 9, 5, 9)]
     plays = [note("song", modified=day, number=n) for n, day in enumerate(days)]
@@ -217,10 +217,10 @@ def test_of_one_item_the_latest_counts_in_whatever_order(tmp_path: Path, store: 
         import_into(store, "ines", [tmp_path / "file"], reader=_Odd(*plays[:1], *filler, *plays[1:]))
         assert store.items("ines", ["song"])[0].fields["number"] == 1
     report = import_into(store, "ines", [tmp_path / "file"], reader=_Odd(*reversed(plays)))
-    assert (report.items, skipped(report)) == (1, {"a copy of what was read before": 1})
+    assert (report.items, skipped(report)) == (1, {"duplicate of an entry already read": 1})
 
 
-def test_progress_is_told_in_bytes_to_the_end(export: Path, store: SQLiteStore) -> None:
+def test_progress_reports_all_bytes(export: Path, store: SQLiteStore) -> None:
     told: list[tuple[int, int]] = []
     import_into(store, "ines", [export], progress=lambda done, of: told.append((done, of)))
     total = sum(file.stat().st_size for file in export.rglob("*") if file.is_file())
@@ -228,35 +228,39 @@ def test_progress_is_told_in_bytes_to_the_end(export: Path, store: SQLiteStore) 
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
-def test_what_is_not_there_is_an_error_that_says_so(tmp_path: Path, store: SQLiteStore) -> None:
+def test_missing_path_raises(tmp_path: Path, store: SQLiteStore) -> None:
     with pytest.raises(InvalidDataError, match="no such file"):
         import_into(store, "ines", [tmp_path / "missing"])
-    with pytest.raises(InvalidDataError, match="choose among mbox"):
-        reader_named("pigeon post")
+    with pytest.raises(InvalidDataError, match="choose one of mbox"):
+        get_reader("pigeon post")
 
 
-def test_links_pipes_and_loops_are_not_followed(tmp_path: Path) -> None:
+def test_links_pipes_and_loops_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
     (tmp_path / "round").symlink_to(tmp_path / "about")
     (tmp_path / "about").symlink_to(tmp_path / "round")
     os.mkfifo(tmp_path / "pipe")
-    found = {Path(one.where).name: one.why for one in files_in([tmp_path]) if isinstance(one, SkippedEntry)}
-    assert found.pop("pipe") == "no plain file"
-    assert found == dict.fromkeys(("loop", "gone", "round", "about"), "a link to elsewhere")
+    records = {
+        Path(record.where).name: record.why
+        for record in iter_files([tmp_path])
+        if isinstance(record, SkippedEntry)
+    }
+    assert records.pop("pipe") == "not a regular file"
+    assert records == dict.fromkeys(("loop", "gone", "round", "about"), "symbolic link")
     with pytest.raises(InvalidDataError, match="no such file"):
-        list(files_in([tmp_path / "round"]))
+        list(iter_files([tmp_path / "round"]))
 
 
-def test_every_format_has_a_name_of_its_own_and_nothing_claims_what_it_cannot_know(tmp_path: Path) -> None:
+def test_reader_names_are_unique_and_readers_reject_unknown_files(tmp_path: Path) -> None:
     assert len({reader.name for reader in READERS}) == len(READERS)
     for number, content in enumerate((b"", b"\0\1\2", b"{}", b"<xml/>", b"\x89PNG\r\n\x1a\n")):
         file = tmp_path / f"{number}.bin"
         file.write_bytes(content)
-        assert reader_for(only_file(file)) is None
+        assert detect_reader(only_file(file)) is None
 
 
-def test_a_user_that_is_known_stays_as_they_are(export: Path, store: SQLiteStore) -> None:
+def test_known_user_is_not_changed(export: Path, store: SQLiteStore) -> None:
     store.put_user(User("ines", profile={"name": "Ines"}, places={"home": (41.0, -8.0)}, zone=INES.zone))
     import_into(store, "ines", [export], now=NOW)
     user = store.user("ines")
@@ -264,6 +268,6 @@ def test_a_user_that_is_known_stays_as_they_are(export: Path, store: SQLiteStore
 
 
 def test_long_texts_are_cut_between_words() -> None:
-    assert shortened("short", 10) == "short"
-    assert shortened("one two three", 9) == "one two …"
-    assert shortened("x" * 20, 10) == "x" * 10 + " …"
+    assert shorten("short", 10) == "short"
+    assert shorten("one two three", 9) == "one two …"
+    assert shorten("x" * 20, 10) == "x" * 10 + " …"

@@ -1,4 +1,4 @@
-"""A small office: tools of two servers, one name on both."""
+"""Tools of a small office: two servers that share a tool name."""
 
 import pytest
 

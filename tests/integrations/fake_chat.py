@@ -1,4 +1,4 @@
-"""A chat model of LangChain's kind that does what a test says, and writes down the tools it was given."""
+"""A scripted LangChain chat model that records the tools it is offered."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,15 +12,15 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 
 def call(name: str, **args: object) -> AIMessage:
-    """An answer that calls a tool."""
+    """A message that calls a tool."""
     return AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"call-{name}"}])
 
 
 class ScriptedChat(BaseChatModel):
-    """Answers from a list; then it is done."""
+    """Answers from a list, then with "done"."""
 
     answers: list[AIMessage]
-    shown: list[list[str]] = []  # noqa: RUF012  # pydantic copies it
+    offered: list[list[str]] = []  # noqa: RUF012  # pydantic copies it
 
     @property
     def _llm_type(self) -> str:
@@ -31,7 +31,7 @@ class ScriptedChat(BaseChatModel):
         tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
         **_: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        self.shown.append([convert_to_openai_tool(tool)["function"]["name"] for tool in tools])
+        self.offered.append([convert_to_openai_tool(tool)["function"]["name"] for tool in tools])
         return self
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""Every example runs as it is, on the embedder in the package."""
+"""Every example runs and prints what it should, with the bundled embedder."""
 
 import runpy
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SAYS = {
+OUTPUT = {
     "mcp_gateway": "found: helpdesk/reset_password",
     "tools_for_a_turn": "    Google/get_weather",
     "with_anthropic": "it calls Music/",
@@ -21,13 +21,13 @@ SAYS = {
 
 
 @pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")  # LlamaIndex's
-@pytest.mark.parametrize("name", SAYS)
-def test_an_example(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", OUTPUT)
+def test_example(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
-    assert SAYS[name] in capsys.readouterr().out
+    assert OUTPUT[name] in capsys.readouterr().out
 
 
-def test_no_example_is_forgotten() -> None:
+def test_all_examples_are_run() -> None:
     shared = {"desk", "scripted_chat"}
-    assert {file.stem for file in EXAMPLES.glob("*.py")} == SAYS.keys() | shared
+    assert {file.stem for file in EXAMPLES.glob("*.py")} == OUTPUT.keys() | shared

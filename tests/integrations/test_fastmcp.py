@@ -1,4 +1,4 @@
-"""A FastMCP server searched through FastMCP's own client."""
+"""The FastMCP search transform through FastMCP's client."""
 
 import asyncio
 from typing import Any, cast
@@ -43,7 +43,7 @@ async def search(client: Client[Any], query: str) -> list[dict[str, Any]]:
 def test_clients_search_and_call(server: FastMCP[Any], word_embedder: Embedder) -> None:
     server.add_transform(ContextuneSearchTransform(max_results=1, embedder=word_embedder))
 
-    async def talk() -> None:
+    async def session() -> None:
         async with Client(server) as client:
             assert [tool.name for tool in await client.list_tools()] == ["search_tools", "call_tool"]
             (tool,) = await search(client, "an email to somebody")
@@ -53,13 +53,13 @@ def test_clients_search_and_call(server: FastMCP[Any], word_embedder: Embedder) 
             assert done.data == "sent to Ana"
             assert await search(client, " ") == []
 
-    asyncio.run(talk())
+    asyncio.run(session())
 
 
-def test_tools_that_come_later_are_found(server: FastMCP[Any], word_embedder: Embedder) -> None:
+def test_added_tools_are_found(server: FastMCP[Any], word_embedder: Embedder) -> None:
     server.add_transform(ContextuneSearchTransform(max_results=1, embedder=word_embedder))
 
-    async def talk() -> None:
+    async def session() -> None:
         async with Client(server) as client:
             assert [tool["name"] for tool in await search(client, "water the plants")] != ["water_plants"]
 
@@ -70,14 +70,14 @@ def test_tools_that_come_later_are_found(server: FastMCP[Any], word_embedder: Em
 
             assert [tool["name"] for tool in await search(client, "water the plants")] == ["water_plants"]
 
-    asyncio.run(talk())
+    asyncio.run(session())
 
 
-def test_what_is_shown_or_hidden_is_not_found(server: FastMCP[Any], word_embedder: Embedder) -> None:
+def test_visible_and_disabled_tools_are_not_found(server: FastMCP[Any], word_embedder: Embedder) -> None:
     server.add_transform(ContextuneSearchTransform(always_visible=["order_lunch"], embedder=word_embedder))
     server.disable(names={"free_rooms"})
 
-    async def talk() -> None:
+    async def session() -> None:
         async with Client(server) as client:
             shown = [tool.name for tool in await client.list_tools()]
             assert shown == ["order_lunch", "search_tools", "call_tool"]
@@ -85,22 +85,22 @@ def test_what_is_shown_or_hidden_is_not_found(server: FastMCP[Any], word_embedde
             with pytest.raises(ToolError):
                 await client.call_tool("call_tool", {"name": "free_rooms"})
 
-    asyncio.run(talk())
+    asyncio.run(session())
 
 
-def test_a_retriever_of_ones_own(server: FastMCP[Any], word_embedder: Embedder) -> None:
+def test_custom_retriever(server: FastMCP[Any], word_embedder: Embedder) -> None:
     known = Tool("order_lunch", "Order lunch.", "office", examples=("I am hungry",))
     retriever = ToolRetriever([known, Tool("eat", "I am hungry", "home")], word_embedder)
     server.add_transform(ContextuneSearchTransform(retriever))
 
-    async def talk() -> None:
+    async def session() -> None:
         async with Client(server) as client:
             assert [tool["name"] for tool in await search(client, "I am hungry")] == ["order_lunch"]
 
-    asyncio.run(talk())
+    asyncio.run(session())
 
 
-def test_a_servers_tools_make_a_catalogue(server: FastMCP[Any]) -> None:
+def test_as_tool(server: FastMCP[Any]) -> None:
     tools = {tool.name: as_tool(tool) for tool in asyncio.run(server.list_tools())}
     assert tools["free_rooms"].annotations == Annotations(read_only=True)
     assert tools["send_email"].parameters["required"] == ["to"]

@@ -1,4 +1,4 @@
-"""LangChain's retrievers over tools and context, and its agents with fewer tools."""
+"""LangChain retrievers over tools and context, and agent middleware."""
 
 import asyncio
 from datetime import datetime
@@ -19,7 +19,7 @@ from contextune.integrations.langchain_agents import ToolSelectionMiddleware
 from contextune.tools import ToolRetriever
 
 create_agent = cast("Any", agents).create_agent
-WAYS = ["send an email", "book a room", "order lunch", "water the plants", "feed the cat"]
+ACTIONS = ["send an email", "book a room", "order lunch", "water the plants", "feed the cat"]
 
 
 @pytest.fixture
@@ -34,8 +34,10 @@ def tuner(store: SQLiteStore, word_embedder: Embedder) -> Tuner:
 @pytest.fixture
 def office() -> list[BaseTool]:
     return [
-        StructuredTool.from_function(lambda: "done", name=way.replace(" ", "_"), description=f"To {way}.")
-        for way in WAYS
+        StructuredTool.from_function(
+            lambda: "done", name=method.replace(" ", "_"), description=f"To {method}."
+        )
+        for method in ACTIONS
     ]
 
 
@@ -65,52 +67,52 @@ def test_context_as_documents(tuner: Tuner) -> None:
     assert documents.invoke("") == []
 
 
-def test_the_moment_comes_with_the_request(tuner: Tuner) -> None:
+def test_options_are_passed_with_the_request(tuner: Tuner) -> None:
     documents = cast("Any", ContextDocuments(tuner=tuner, user="ines"))
     assert [found.id for found in documents.invoke("kiln", user="rui")] == ["n-rui"]
     assert [found.id for found in asyncio.run(documents.ainvoke("kiln", user="rui"))] == ["n-rui"]
-    assert documents.invoke("kiln", time=datetime(2024, 5, 1, 12, 0)) == []  # the note was not there yet
+    assert documents.invoke("kiln", time=datetime(2024, 5, 1, 12, 0)) == []  # before the note was written
 
 
-def test_no_user(tuner: Tuner) -> None:
+def test_missing_user_is_an_error(tuner: Tuner) -> None:
     with pytest.raises(InvalidRequestError, match="no user"):
         ContextDocuments(tuner=tuner).invoke("kiln")
 
 
-@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
-def test_an_agent_sees_what_the_talk_calls_for(
-    office: list[BaseTool], word_embedder: Embedder, way: str
+@pytest.mark.parametrize("method", ["invoke", "ainvoke"])
+def test_agent_gets_tools_relevant_to_the_conversation(
+    office: list[BaseTool], word_embedder: Embedder, method: str
 ) -> None:
-    model = ScriptedChat(answers=[call("feed_the_cat")], shown=[])
+    model = ScriptedChat(answers=[call("feed_the_cat")], offered=[])
     middleware = ToolSelectionMiddleware(k=1, always=["order_lunch"], embedder=word_embedder)
     agent = create_agent(model, office, middleware=[middleware])
     messages: list[Any] = [HumanMessage("Feed the cat")]
     for text in ("Water the plants", "Feed the cat"):
         state = {"messages": messages}
-        done = agent.invoke(state) if way == "invoke" else asyncio.run(agent.ainvoke(state))
+        done = agent.invoke(state) if method == "invoke" else asyncio.run(agent.ainvoke(state))
         messages = [*done["messages"], HumanMessage(text)]
-    assert model.shown == [
+    assert model.offered == [
         ["order_lunch", "feed_the_cat"],
         ["order_lunch", "feed_the_cat"],
         ["order_lunch", "feed_the_cat", "water_the_plants"],
     ]
 
 
-def test_what_does_not_go_together_is_refused(office: list[BaseTool]) -> None:
-    with pytest.raises(InvalidRequestError, match="keep=3 is too few"):
+def test_invalid_settings_are_errors(office: list[BaseTool]) -> None:
+    with pytest.raises(InvalidRequestError, match="keep=3 is too small"):
         ToolSelectionMiddleware(keep=3)
     middleware = ToolSelectionMiddleware(always=["sing"])
-    agent = create_agent(ScriptedChat(answers=[], shown=[]), office, middleware=[middleware])
-    with pytest.raises(InvalidRequestError, match="no tool 'sing'"):
+    agent = create_agent(ScriptedChat(answers=[], offered=[]), office, middleware=[middleware])
+    with pytest.raises(InvalidRequestError, match="no such tool: 'sing'"):
         agent.invoke({"messages": [HumanMessage("Sing")]})
 
 
-def test_a_tool_for_a_catalogue() -> None:
+def test_as_tool() -> None:
     @tool
     def book_room(hour: int) -> str:
         """Book a meeting room."""
         return f"booked for {hour}"
 
-    taken = as_tool(book_room)
-    assert (taken.name, taken.description) == ("book_room", "Book a meeting room.")
-    assert taken.parameters["properties"] == {"hour": {"type": "integer"}}
+    converted = as_tool(book_room)
+    assert (converted.name, converted.description) == ("book_room", "Book a meeting room.")
+    assert converted.parameters["properties"] == {"hour": {"type": "integer"}}

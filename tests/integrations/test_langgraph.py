@@ -1,4 +1,4 @@
-"""A `langgraph-bigtool` agent, with a scripted model, looks up its tools by Contextune."""
+"""A `langgraph-bigtool` agent with a scripted model and Contextune's lookup."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def send_email(to: str) -> str:
 
 def order_lunch(dish: str) -> str:
     """Order lunch for the office."""
-    return f"{dish} is on its way"
+    return f"{dish} is on its method"
 
 
 @tool
@@ -42,20 +42,20 @@ def results(state: dict[str, Any]) -> list[str]:
     return [str(message.content) for message in state["messages"] if isinstance(message, ToolMessage)]
 
 
-@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
-def test_an_agent_looks_up_and_calls(word_embedder: Embedder, way: str) -> None:
+@pytest.mark.parametrize("method", ["invoke", "ainvoke"])
+def test_agent_retrieves_and_calls_a_tool(word_embedder: Embedder, method: str) -> None:
     model = ScriptedChat(
-        answers=[call("retrieve_tools", query="order lunch"), call("order_lunch", dish="soup")], shown=[]
+        answers=[call("retrieve_tools", query="order lunch"), call("order_lunch", dish="soup")], offered=[]
     )
     agent = cast("Any", create_agent(model, REGISTRY, k=1, embedder=word_embedder)).compile()
-    state = agent.invoke(HUNGRY) if way == "invoke" else asyncio.run(agent.ainvoke(HUNGRY))
-    assert model.shown == [["retrieve_tools"], *[["retrieve_tools", "order_lunch"]] * 2]
-    assert results(state) == ["Available tools: ['order_lunch']", "soup is on its way"]
+    state = agent.invoke(HUNGRY) if method == "invoke" else asyncio.run(agent.ainvoke(HUNGRY))
+    assert model.offered == [["retrieve_tools"], *[["retrieve_tools", "order_lunch"]] * 2]
+    assert results(state) == ["Available tools: ['order_lunch']", "soup is on its method"]
 
 
-def test_as_a_function_for_bigtool(word_embedder: Embedder) -> None:
+def test_lookup_with_bigtool(word_embedder: Embedder) -> None:
     lookup = tool_lookup(REGISTRY, k=2, embedder=word_embedder)
-    model = ScriptedChat(answers=[call("retrieve_tools", query="water the plants")], shown=[])
+    model = ScriptedChat(answers=[call("retrieve_tools", query="water the plants")], offered=[])
     make = cast("Any", langgraph_bigtool).create_agent
     state = make(model, REGISTRY, retrieve_tools_function=lookup).compile().invoke(HUNGRY)
     assert results(state)[0].startswith("Available tools: ['water_plants', ")
@@ -63,12 +63,12 @@ def test_as_a_function_for_bigtool(word_embedder: Embedder) -> None:
     assert lookup(" ") == []
 
 
-def test_a_retriever_of_ones_own(word_embedder: Embedder) -> None:
+def test_custom_retriever(word_embedder: Embedder) -> None:
     known = Tool("order_lunch", "Order lunch.", "office", examples=("I am hungry",))
     retriever = ToolRetriever([known, Tool("eat", "I am hungry", "home")], word_embedder)
     assert tool_lookup(REGISTRY, retriever)("I am hungry") == ["2"]
 
 
-def test_two_tools_of_one_name() -> None:
-    with pytest.raises(InvalidDataError, match="'1' and '4' are both called 'send_email'"):
+def test_duplicate_names_are_errors() -> None:
+    with pytest.raises(InvalidDataError, match="'1' and '4' have the same name, 'send_email'"):
         tool_lookup({**REGISTRY, "4": send_email})

@@ -1,4 +1,4 @@
-"""LlamaIndex's retrievers over tools and context, and one of its agents with a scripted model."""
+"""LlamaIndex retrievers over tools and context, and an agent with a scripted model."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,16 +17,16 @@ from contextune.integrations.llama_index import ContextNodes, ToolNodes, as_tool
 from contextune.tools import ToolFilter, ToolRetriever
 from contextune.types import Tool
 
-# LlamaIndex looks at every attribute of its own agents
+# LlamaIndex reads deprecated attributes of its own agents
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")
-WAYS = ["send an email", "order lunch", "water the plants", "feed the cat"]
+ACTIONS = ["send an email", "order lunch", "water the plants", "feed the cat"]
 
 
 @pytest.fixture
 def office() -> list[BaseTool]:
     return [
-        FunctionTool.from_defaults(lambda: "done", name=way.replace(" ", "_"), description=f"To {way}.")
-        for way in WAYS
+        FunctionTool.from_defaults(lambda: "done", name=action.replace(" ", "_"), description=f"To {action}.")
+        for action in ACTIONS
     ]
 
 
@@ -40,7 +40,7 @@ def test_tools_as_nodes(retriever: ToolRetriever) -> None:
     assert (found[0].score or 0) > (found[1].score or 0)
     assert nodes.retrieve(" ") == []
     assert asyncio.run(nodes.aretrieve("Order lunch"))[0].node.node_id == "order_lunch"
-    narrow = ToolNodes(retriever, only=ToolFilter(read_only=True)).retrieve("Search")
+    narrow = ToolNodes(retriever, filter=ToolFilter(read_only=True)).retrieve("Search")
     assert {node.node.metadata["name"] for node in narrow} == {"search"}
 
 
@@ -56,25 +56,25 @@ def test_context_as_nodes(store: SQLiteStore, word_embedder: Embedder) -> None:
     assert early.retrieve("Where is the kiln note?") == []
 
 
-def test_tools_for_agents(office: list[BaseTool], word_embedder: Embedder) -> None:
+def test_tool_retriever(office: list[BaseTool], word_embedder: Embedder) -> None:
     found = tool_retriever(office, 1, embedder=word_embedder)
     assert found.retrieve("feed the cat") == [office[3]]
     assert asyncio.run(found.aretrieve("water the plants")) == [office[2]]
     assert found.retrieve("") == []
 
 
-def test_a_retriever_of_ones_own(office: list[BaseTool], word_embedder: Embedder) -> None:
+def test_custom_retriever(office: list[BaseTool], word_embedder: Embedder) -> None:
     known = Tool("order", "Order lunch.", "office", examples=("I am hungry",))
     retriever = ToolRetriever([known, Tool("eat", "I am hungry", "home")], word_embedder)
     found = tool_retriever(office, retriever=retriever, naming=lambda tool: f"{tool.name}_lunch")
     assert found.retrieve("I am hungry") == [office[1]]
 
 
-def test_an_agent_sees_what_is_called_for(office: list[BaseTool], word_embedder: Embedder) -> None:
-    shown: list[list[str]] = []
+def test_agent_gets_relevant_tools(office: list[BaseTool], word_embedder: Embedder) -> None:
+    offered: list[list[str]] = []
 
     def answer(messages: Sequence[ChatMessage], **options: Any) -> ChatMessage:
-        shown.append([tool.metadata.get_name() for tool in options["tools"]])
+        offered.append([tool.metadata.get_name() for tool in options["tools"]])
         if messages[-1].role == MessageRole.TOOL:
             return ChatMessage(role="assistant", content=f"It is {messages[-1].content}.")
         block = ToolCallBlock(tool_call_id="1", tool_name="feed_the_cat", tool_kwargs={})
@@ -89,15 +89,15 @@ def test_an_agent_sees_what_is_called_for(office: list[BaseTool], word_embedder:
         return str(await cast("Any", agent).run(user_msg="Feed the cat"))
 
     assert asyncio.run(run()) == "It is done."
-    assert shown == [["feed_the_cat"], ["feed_the_cat"]]
+    assert offered == [["feed_the_cat"], ["feed_the_cat"]]
 
 
-def test_a_tool_for_a_catalogue() -> None:
+def test_as_tool() -> None:
     def book_room(hour: int) -> str:
         """Book a meeting room."""
         return f"booked for {hour}"
 
-    taken = as_tool(cast("Any", FunctionTool).from_defaults(book_room))
-    assert taken.name == "book_room"
-    assert "Book a meeting room." in taken.description
-    assert taken.parameters["properties"]["hour"]["type"] == "integer"
+    converted = as_tool(cast("Any", FunctionTool).from_defaults(book_room))
+    assert converted.name == "book_room"
+    assert "Book a meeting room." in converted.description
+    assert converted.parameters["properties"]["hour"]["type"] == "integer"

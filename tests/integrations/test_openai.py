@@ -1,4 +1,4 @@
-"""OpenAI's APIs: what is sent is what the SDK types, and a search goes round over HTTP."""
+"""OpenAI's APIs: parameters match the SDK's types, and tool search works over HTTP."""
 
 import json
 from typing import Any
@@ -13,11 +13,11 @@ from tests.openai_server import OpenAIServer, Reply
 
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.integrations.openai import (
-    called,
     chat_tool_params,
     is_search,
     search_output,
     search_tools,
+    tool_by_wire_name,
     tool_params,
 )
 from contextune.tools import ToolFilter, ToolRetriever
@@ -37,7 +37,7 @@ def search_call(arguments: object, **other: object) -> dict[str, Any]:
 
 
 class Server(OpenAIServer):
-    """A model that searches, calls the first tool it was given, and then speaks of the result."""
+    """A model that searches, calls the first result, and repeats what the tool returned."""
 
     def reply(self, body: dict[str, Any]) -> Reply:
         TypeAdapter(list[ToolParam]).validate_python(body["tools"])
@@ -45,7 +45,7 @@ class Server(OpenAIServer):
         if last.get("type") == "tool_search_output":
             (tool, *_) = last["tools"]
             call = {"type": "function_call", "id": "f1", "call_id": "c2", "name": tool["name"]}
-            return self.said({**call, "arguments": '{"hour": 9}', "status": "completed"})
+            return self.reply_message({**call, "arguments": '{"hour": 9}', "status": "completed"})
         if last.get("type") == "function_call_output":
             text: dict[str, Any] = {
                 "type": "output_text",
@@ -53,11 +53,11 @@ class Server(OpenAIServer):
                 "annotations": [],
             }
             message = {"type": "message", "id": "m1", "role": "assistant", "status": "completed"}
-            return self.said({**message, "content": [text]})
-        return self.said(search_call({"queries": [last["content"]]}))
+            return self.reply_message({**message, "content": [text]})
+        return self.reply_message(search_call({"queries": [last["content"]]}))
 
     @staticmethod
-    def said(item: dict[str, Any]) -> Reply:
+    def reply_message(item: dict[str, Any]) -> Reply:
         response: dict[str, Any] = {
             "id": "r1",
             "object": "response",
@@ -72,27 +72,31 @@ class Server(OpenAIServer):
         return 200, response
 
 
-def test_a_search_goes_round(retriever: ToolRetriever) -> None:
+def test_search_over_http(retriever: ToolRetriever) -> None:
     always = ["order_lunch"]
     with Server() as server:
         client = openai.OpenAI(base_url=server.url, api_key="key", max_retries=0)
-        talk: ResponseInputParam = [{"role": "user", "content": "Book a meeting room for nine, order lunch"}]
+        messages: ResponseInputParam = [
+            {"role": "user", "content": "Book a meeting room for nine, order lunch"}
+        ]
         answer = ""
         while not answer:
             response = client.responses.create(
-                model="tiny", input=talk, tools=search_tools(retriever.catalog, always)
+                model="tiny", input=messages, tools=search_tools(retriever.catalog, always)
             )
             (item,) = response.output
             answer = response.output_text
-            talk.append(
+            messages.append(
                 TypeAdapter[ResponseInputItemParam](ResponseInputItemParam).validate_python(item.to_dict())
             )
             if item.type == "tool_search_call":
-                talk.append(search_output(item, retriever, 2, always=always))
+                messages.append(search_output(item, retriever, 2, always=always))
             elif item.type == "function_call":
-                tool = called(item.name, retriever.catalog)
-                said = f"{tool.id} {json.loads(item.arguments)['hour']}"
-                talk.append({"type": "function_call_output", "call_id": item.call_id, "output": said})
+                tool = tool_by_wire_name(item.name, retriever.catalog)
+                reply_message = f"{tool.id} {json.loads(item.arguments)['hour']}"
+                messages.append(
+                    {"type": "function_call_output", "call_id": item.call_id, "output": reply_message}
+                )
     assert answer == "It says: rooms/book_room 9"
     first, second, third = server.asked
     assert first["path"] == "/v1/responses"
@@ -104,7 +108,7 @@ def test_a_search_goes_round(retriever: ToolRetriever) -> None:
     assert all(tool["defer_loading"] and tool["name"] != "order_lunch" for tool in found["tools"])
 
 
-def test_the_tools_of_a_turn(tools: list[Tool]) -> None:
+def test_tool_params(tools: list[Tool]) -> None:
     params = TypeAdapter(list[ToolParam]).validate_python(tool_params(tools))
     assert params[0] == {
         "type": "function",
@@ -127,48 +131,48 @@ def test_the_tools_of_a_turn(tools: list[Tool]) -> None:
 
 
 @pytest.mark.parametrize("asked", [{"queries": ["Order lunch"]}, {"query": "Order lunch"}, "Order lunch"])
-def test_models_ask_in_many_ways(retriever: ToolRetriever, asked: object) -> None:
+def test_search_accepts_arguments_off_schema(retriever: ToolRetriever, asked: object) -> None:
     output = search_output(search_call(asked), retriever, 1)
     TypeAdapter[ResponseInputItemParam](ResponseInputItemParam).validate_python(output)
     assert [tool.get("name") for tool in output["tools"]] == ["order_lunch"]
 
 
 @pytest.mark.parametrize("asked", [{}, None, {"queries": []}, {"queries": [3, " "]}, 7])
-def test_nothing_asked_nothing_found(retriever: ToolRetriever, asked: object) -> None:
+def test_search_without_queries_is_empty(retriever: ToolRetriever, asked: object) -> None:
     assert list(search_output(search_call(asked), retriever)["tools"]) == []
 
 
-def test_a_search_may_be_narrowed(retriever: ToolRetriever) -> None:
+def test_search_with_a_filter(retriever: ToolRetriever) -> None:
     call = search_call({"queries": ["meeting room"]})
-    output = search_output(call, retriever, 8, only=ToolFilter(read_only=True))
+    output = search_output(call, retriever, 8, filter=ToolFilter(read_only=True))
     assert {tool.get("name") for tool in output["tools"]} == {"mail__search", "rooms__search"}
 
 
-def test_searches_that_are_not_ours(retriever: ToolRetriever) -> None:
+def test_server_side_search_is_rejected(retriever: ToolRetriever) -> None:
     hosted = search_call({}, execution="server")
     assert not is_search(hosted)
-    with pytest.raises(InvalidRequestError, match="no search call"):
+    with pytest.raises(InvalidRequestError, match="not a search call"):
         search_output(hosted, retriever)
 
 
-def test_names_a_model_can_say(retriever: ToolRetriever) -> None:
+def test_long_names_are_shortened_and_unique(retriever: ToolRetriever) -> None:
     long = Tool("n" * 70, "", "server")
     (name,) = [param["name"] for param in tool_params([long])]
     assert len(name) == 64
-    assert called(name, [*retriever.catalog, long]) is long
+    assert tool_by_wire_name(name, [*retriever.catalog, long]) is long
     assert tool_params([Tool("n" * 71, "", "server")])[0]["name"] != name
-    with pytest.raises(InvalidDataError, match="'drop_tables', which is none of its tools"):
-        called("drop_tables", retriever.catalog)
+    with pytest.raises(InvalidDataError, match="unknown tool: 'drop_tables'"):
+        tool_by_wire_name("drop_tables", retriever.catalog)
 
 
 @pytest.mark.parametrize(
-    "clash",
+    "tools_with_one_name",
     [
         [Tool("a b", ""), Tool("a_b", "")],
         [Tool("search_tools", "")],
         [Tool("c", "", "a.b"), Tool("c", "", "a b")],
     ],
 )
-def test_names_that_clash(clash: list[Tool]) -> None:
-    with pytest.raises(InvalidDataError, match="by one name"):
-        tool_params(clash)
+def test_name_collisions_are_errors(tools_with_one_name: list[Tool]) -> None:
+    with pytest.raises(InvalidDataError, match="the same name"):
+        tool_params(tools_with_one_name)

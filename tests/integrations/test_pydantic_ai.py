@@ -1,4 +1,4 @@
-"""Pydantic AI's own agents, with a scripted model, search and narrow their tools by Contextune."""
+"""Pydantic AI agents with a scripted model: tool search and tool selection."""
 
 from collections.abc import Callable
 
@@ -23,39 +23,41 @@ from contextune.integrations.pydantic_ai import PrepareTools, SearchStrategy, as
 from contextune.tools import ToolRetriever
 from contextune.types import Annotations, Tool
 
-WAYS = ["send an email", "book a room", "order lunch", "water the plants", "feed the cat", "call a taxi"]
+ACTIONS = ["send an email", "book a room", "order lunch", "water the plants", "feed the cat", "call a taxi"]
 
 
 @pytest.fixture
 def office() -> FunctionToolset[object]:
     toolset: FunctionToolset[object] = FunctionToolset()
-    for way in WAYS:
-        toolset.add_function(doing(way), name=way.replace(" ", "_"), description=f"To {way}.")
+    for action in ACTIONS:
+        toolset.add_function(
+            make_function(action), name=action.replace(" ", "_"), description=f"To {action}."
+        )
     return toolset
 
 
-def doing(way: str) -> Callable[[], str]:
-    return lambda: f"did {way}"
+def make_function(action: str) -> Callable[[], str]:
+    return lambda: f"did {action}"
 
 
-class Model:
-    """Does what the test says in each step, and writes down which tools it was shown."""
+class ScriptedModel:
+    """Takes the steps of the test, and records the tools it is offered."""
 
     def __init__(self, *steps: ToolCallPart | TextPart) -> None:
         self.steps = list(steps)
-        self.shown: list[list[str]] = []
+        self.offered: list[list[str]] = []
         self.found: list[list[str]] = []
 
     def answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        self.shown.append([tool.name for tool in info.function_tools])
+        self.offered.append([tool.name for tool in info.function_tools])
         for part in messages[-1].parts:
             if isinstance(part, ToolSearchReturnPart):
                 self.found.append([match["name"] for match in part.discovered_tools])
         return ModelResponse(parts=[self.steps.pop(0) if self.steps else TextPart("done")])
 
 
-def test_the_model_searches(office: FunctionToolset[object], word_embedder: Embedder) -> None:
-    model = Model(
+def test_model_searches_deferred_tools(office: FunctionToolset[object], word_embedder: Embedder) -> None:
+    model = ScriptedModel(
         ToolCallPart("search_tools", {"queries": ["feed a cat", "order some lunch"]}),
         ToolCallPart("feed_the_cat", {}),
     )
@@ -66,8 +68,8 @@ def test_the_model_searches(office: FunctionToolset[object], word_embedder: Embe
     )
     result = agent.run_sync("The cat looks at me")
     assert model.found == [["feed_the_cat", "order_lunch"]]
-    assert model.shown[0] == ["search_tools"]
-    assert set(model.shown[1]) == {"search_tools", "feed_the_cat", "order_lunch"}
+    assert model.offered[0] == ["search_tools"]
+    assert set(model.offered[1]) == {"search_tools", "feed_the_cat", "order_lunch"}
     results = [
         part.content
         for message in result.all_messages()
@@ -77,12 +79,13 @@ def test_the_model_searches(office: FunctionToolset[object], word_embedder: Embe
     assert results[-1] == "did feed the cat"
 
 
-def test_a_retriever_of_ones_own(office: FunctionToolset[object], word_embedder: Embedder) -> None:
+def test_custom_retriever(office: FunctionToolset[object], word_embedder: Embedder) -> None:
     catalogue = [
-        Tool(way.replace(" ", "_"), f"To {way}.", "office", examples=(f"please {way}",)) for way in WAYS
+        Tool(action.replace(" ", "_"), f"To {action}.", "office", examples=(f"please {action}",))
+        for action in ACTIONS
     ]
     retriever = ToolRetriever([*catalogue, Tool("feed_the_dog", "To feed the dog.", "home")], word_embedder)
-    model = Model(ToolCallPart("search_tools", {"queries": ["feed the dog"]}))
+    model = ScriptedModel(ToolCallPart("search_tools", {"queries": ["feed the dog"]}))
     strategy = SearchStrategy(retriever, k=2)
     agent = Agent(
         FunctionModel(model.answer),
@@ -90,11 +93,13 @@ def test_a_retriever_of_ones_own(office: FunctionToolset[object], word_embedder:
         capabilities=[ToolSearch(strategy=strategy)],
     )
     agent.run_sync("Woof")
-    assert model.found[0][0] == "feed_the_cat"  # the dog is none of the agent's
+    assert model.found[0][0] == "feed_the_cat"  # the agent has no tool for dogs
 
 
-def test_a_retriever_of_something_else(office: FunctionToolset[object], retriever: ToolRetriever) -> None:
-    model = Model(ToolCallPart("search_tools", {"queries": ["cat"]}))
+def test_retriever_without_the_tools_is_an_error(
+    office: FunctionToolset[object], retriever: ToolRetriever
+) -> None:
+    model = ScriptedModel(ToolCallPart("search_tools", {"queries": ["cat"]}))
     strategy = SearchStrategy(retriever, naming=lambda tool: tool.id)
     agent = Agent(
         FunctionModel(model.answer),
@@ -105,16 +110,18 @@ def test_a_retriever_of_something_else(office: FunctionToolset[object], retrieve
         agent.run_sync("Meow")
 
 
-def test_a_run_sees_what_its_prompt_calls_for(
+def test_run_gets_tools_relevant_to_the_prompt(
     office: FunctionToolset[object], word_embedder: Embedder
 ) -> None:
-    model = Model(ToolCallPart("feed_the_cat", {}), TextPart("fed"), TextPart("watered"), TextPart("again"))
+    model = ScriptedModel(
+        ToolCallPart("feed_the_cat", {}), TextPart("fed"), TextPart("watered"), TextPart("again")
+    )
     narrowed = PrepareTools(office, 1, always=["order_lunch"], embedder=word_embedder)
     agent = Agent(FunctionModel(model.answer), toolsets=[narrowed])
     first = agent.run_sync("Feed the cat")
     second = agent.run_sync("Water the plants", message_history=first.all_messages())
     agent.run_sync("Feed the cat", message_history=second.all_messages())
-    assert model.shown == [
+    assert model.offered == [
         ["order_lunch", "feed_the_cat"],
         ["order_lunch", "feed_the_cat"],
         ["order_lunch", "feed_the_cat", "water_the_plants"],
@@ -122,8 +129,10 @@ def test_a_run_sees_what_its_prompt_calls_for(
     ]
 
 
-def test_the_rest_is_left_to_search(office: FunctionToolset[object], word_embedder: Embedder) -> None:
-    model = Model(ToolCallPart("search_tools", {"queries": ["call a taxi"]}), ToolCallPart("call_a_taxi", {}))
+def test_other_tools_can_be_searched(office: FunctionToolset[object], word_embedder: Embedder) -> None:
+    model = ScriptedModel(
+        ToolCallPart("search_tools", {"queries": ["call a taxi"]}), ToolCallPart("call_a_taxi", {})
+    )
     narrowed = PrepareTools(office, 1, defer=True, embedder=word_embedder)
     agent = Agent(
         FunctionModel(model.answer),
@@ -131,29 +140,27 @@ def test_the_rest_is_left_to_search(office: FunctionToolset[object], word_embedd
         capabilities=[ToolSearch(strategy=SearchStrategy(k=1, embedder=word_embedder))],
     )
     agent.run_sync("Feed the cat")
-    assert model.shown[0] == ["feed_the_cat", "search_tools"]
-    assert "call_a_taxi" in model.shown[1]
+    assert model.offered[0] == ["feed_the_cat", "search_tools"]
+    assert "call_a_taxi" in model.offered[1]
 
 
-def test_with_nothing_to_go_by_all_are_offered(
-    office: FunctionToolset[object], word_embedder: Embedder
-) -> None:
-    model = Model()
+def test_prompt_without_text_gets_all_tools(office: FunctionToolset[object], word_embedder: Embedder) -> None:
+    model = ScriptedModel()
     agent = Agent(FunctionModel(model.answer), toolsets=[PrepareTools(office, 1, embedder=word_embedder)])
     agent.run_sync([ImageUrl("https://example.org/cat.png")])
     agent.run_sync(["Feed the cat", ImageUrl("https://example.org/cat.png")])
-    assert [len(shown) for shown in model.shown] == [len(WAYS), 1]
+    assert [len(offered) for offered in model.offered] == [len(ACTIONS), 1]
 
 
-def test_what_does_not_go_together_is_refused(office: FunctionToolset[object]) -> None:
-    with pytest.raises(InvalidRequestError, match="keep=3 is too few"):
+def test_invalid_settings_are_errors(office: FunctionToolset[object]) -> None:
+    with pytest.raises(InvalidRequestError, match="keep=3 is too small"):
         PrepareTools(office, keep=3)
-    agent = Agent(FunctionModel(Model().answer), toolsets=[PrepareTools(office, always=["sing"])])
-    with pytest.raises(InvalidRequestError, match="no tool 'sing'"):
+    agent = Agent(FunctionModel(ScriptedModel().answer), toolsets=[PrepareTools(office, always=["sing"])])
+    with pytest.raises(InvalidRequestError, match="no such tool: 'sing'"):
         agent.run_sync("Sing")
 
 
-def test_what_a_server_says_of_a_tool_is_kept() -> None:
+def test_annotations_are_kept() -> None:
     hints = {"readOnlyHint": True, "destructiveHint": None, "openWorldHint": "perhaps"}
     definition = ToolDefinition(name="look", description=None, metadata={"annotations": hints})
     assert as_tool(definition) == Tool(

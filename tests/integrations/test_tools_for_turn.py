@@ -1,9 +1,9 @@
-"""The tools of a turn: each keeps its place, and there are never too many."""
+"""`ToolsForTurn`: stable order and a bounded number of tools."""
 
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextune.embed import Embedder
@@ -20,7 +20,7 @@ def ids(tools: list[Tool]) -> list[str]:
     return [tool.id for tool in tools]
 
 
-def test_new_tools_come_after_those_offered_before(retriever: ToolRetriever) -> None:
+def test_new_tools_are_appended(retriever: ToolRetriever) -> None:
     turns = ToolsForTurn(retriever, 1)
     assert ids(turns.tools("Send an email")) == ["mail/send_email"]
     assert ids(turns.tools("Order lunch")) == ["mail/send_email", "order_lunch"]
@@ -28,7 +28,7 @@ def test_new_tools_come_after_those_offered_before(retriever: ToolRetriever) -> 
     assert turns.offered == ("mail/send_email", "order_lunch")
 
 
-def test_the_longest_of_no_use_goes_first(retriever: ToolRetriever) -> None:
+def test_least_recently_used_tool_is_dropped(retriever: ToolRetriever) -> None:
     turns = ToolsForTurn(retriever, 1, keep=2)
     turns.tools("Send an email")
     turns.tools("Order lunch")
@@ -36,41 +36,41 @@ def test_the_longest_of_no_use_goes_first(retriever: ToolRetriever) -> None:
     assert ids(turns.tools("Water the plants")) == ["mail/send_email", "water plants"]
 
 
-def test_a_tool_that_was_called_stays(retriever: ToolRetriever) -> None:
+def test_used_tool_is_kept(retriever: ToolRetriever) -> None:
     turns = ToolsForTurn(retriever, 1, keep=2)
     turns.tools("Send an email")
     turns.tools("Order lunch")
-    turns.used("send_email")
+    turns.mark_used("send_email")
     assert ids(turns.tools("Water the plants")) == ["mail/send_email", "water plants"]
 
 
-def test_some_are_always_offered_and_stand_in_front(retriever: ToolRetriever) -> None:
+def test_always_tools_come_first(retriever: ToolRetriever) -> None:
     turns = ToolsForTurn(retriever, 1, always=["order_lunch"], keep=2)
     assert ids(turns.tools("Send an email")) == ["order_lunch", "mail/send_email"]
     assert ids(turns.tools("Water the plants")) == ["order_lunch", "water plants"]
 
 
-def test_a_turn_may_be_narrowed(retriever: ToolRetriever) -> None:
+def test_filter_applies_to_one_turn(retriever: ToolRetriever) -> None:
     turns = ToolsForTurn(retriever, 2, always=["order_lunch"])
     turns.tools("Send an email")
-    narrow = turns.tools("Search for a meeting room", only=ToolFilter(servers=["rooms"], read_only=True))
-    assert ids(narrow) == ["order_lunch", "rooms/search"]
+    filtered = turns.tools("Search for a meeting room", filter=ToolFilter(servers=["rooms"], read_only=True))
+    assert ids(filtered) == ["order_lunch", "rooms/search"]
     assert "mail/send_email" in ids(turns.tools("Search for a meeting room"))
 
 
-class Backwards(ToolRetriever):
-    """Finds all tools equally good, the last of the catalogue first."""
+class ReversedRetriever(ToolRetriever):
+    """Returns all tools with equal scores, in reverse order of the catalogue."""
 
     def search(self, text: str, k: int = 10, **_: Any) -> list[ToolHit]:  # noqa: ARG002
         return [ToolHit(tool, 0.5) for tool in [*self.catalog][::-1]][:k]
 
 
-def test_ties_are_in_the_order_of_the_catalogue(tools: list[Tool], word_embedder: Embedder) -> None:
-    turns = ToolsForTurn(Backwards(tools, word_embedder), len(tools))
+def test_ties_follow_the_catalogue(tools: list[Tool], word_embedder: Embedder) -> None:
+    turns = ToolsForTurn(ReversedRetriever(tools, word_embedder), len(tools))
     assert turns.tools("open the door") == tools
 
 
-def test_a_talk_is_taken_up_elsewhere(retriever: ToolRetriever) -> None:
+def test_conversation_can_be_restored(retriever: ToolRetriever) -> None:
     first = ToolsForTurn(retriever, 1, always=["order_lunch"])
     first.tools("Send an email")
     first.tools("Water the plants")
@@ -78,7 +78,7 @@ def test_a_talk_is_taken_up_elsewhere(retriever: ToolRetriever) -> None:
     assert ids(again.tools("Book a meeting room")) == [*first.offered, "rooms/book_room"]
 
 
-def test_tools_that_are_gone_are_offered_no_more(
+def test_deleted_tools_are_dropped(
     retriever: ToolRetriever, tools: list[Tool], word_embedder: Embedder
 ) -> None:
     turns = ToolsForTurn(retriever, 1)
@@ -88,23 +88,24 @@ def test_tools_that_are_gone_are_offered_no_more(
     assert ids(turns.tools("Water the plants")) == ["order_lunch", "water plants"]
 
 
-def test_what_does_not_go_together_is_refused(retriever: ToolRetriever) -> None:
+def test_invalid_settings_are_errors(retriever: ToolRetriever) -> None:
     with pytest.raises(InvalidRequestError, match="k=0"):
         ToolsForTurn(retriever, 0)
-    with pytest.raises(InvalidRequestError, match="keep=4 is too few: a turn finds 4 tools, beside 1"):
+    with pytest.raises(InvalidRequestError, match="keep=4 is too small: k=4 and 1 of"):
         ToolsForTurn(retriever, 4, always=["order_lunch"], keep=4)
-    with pytest.raises(InvalidDataError, match="say which of"):
+    with pytest.raises(InvalidDataError, match="use an id"):
         ToolsForTurn(retriever, always=["search"])
-    with pytest.raises(InvalidRequestError, match="no text"):
+    with pytest.raises(InvalidRequestError, match="text is empty"):
         ToolsForTurn(retriever).tools(" ")
 
 
+@settings(deadline=None)
 @given(st.lists(NAMES, max_size=12), st.integers(3, 6))
-def test_places_hold(turns: list[list[str]], keep: int) -> None:
-    places = StableOrder(3, keep)
+def test_order_is_stable(turns: list[list[str]], keep: int) -> None:
+    order = StableOrder(3, keep)
     before: tuple[str, ...] = ()
     for found in turns:
-        after = places.turn(found)
+        after = order.update(found)
         stayed = [name for name in before if name in after]
         assert list(after[: len(stayed)]) == stayed
         assert set(found) <= set(after)

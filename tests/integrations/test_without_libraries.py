@@ -1,4 +1,4 @@
-"""Without a framework its hook says what to install, and all else works."""
+"""Without its framework, an integration names the extra to install; the others work."""
 
 import importlib
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 from contextune.errors import MissingExtraError
 
-HOOKS = {
+LIBRARIES = {
     "fastmcp": ("fastmcp", "fastmcp"),
     "langchain": ("langchain_core", "langchain"),
     "langchain_agents": ("langchain", "langchain"),
@@ -18,18 +18,22 @@ HOOKS = {
 }
 
 
-@pytest.mark.parametrize(("hook", "library", "extra"), [(hook, *wants) for hook, wants in HOOKS.items()])
-def test_a_missing_library(monkeypatch: pytest.MonkeyPatch, hook: str, library: str, extra: str) -> None:
+@pytest.mark.parametrize(
+    ("module", "library", "extra"), [(module, *wants) for module, wants in LIBRARIES.items()]
+)
+def test_missing_library_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, module: str, library: str, extra: str
+) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == library]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, library, None)
-    monkeypatch.delitem(sys.modules, f"contextune.integrations.{hook}", raising=False)
+    monkeypatch.delitem(sys.modules, f"contextune.integrations.{module}", raising=False)
     with pytest.raises(MissingExtraError, match=rf"contextune\[{extra}\]"):
-        importlib.import_module(f"contextune.integrations.{hook}")
+        importlib.import_module(f"contextune.integrations.{module}")
 
 
-def test_the_rest_needs_none_of_them() -> None:
-    libraries = ["anthropic", "openai", *(library for library, _ in HOOKS.values())]
+def test_other_modules_work_without_the_libraries() -> None:
+    libraries = ["anthropic", "openai", *(library for library, _ in LIBRARIES.values())]
     code = f"""
 import sys
 sys.modules.update(dict.fromkeys({libraries!r}))

@@ -1,4 +1,4 @@
-"""A server for chats: it gives as many drafts as are asked for, JSON where a schema is, and counts tokens."""
+"""A fake chat completions server: several drafts, JSON by schema, token counts."""
 
 import json
 from collections.abc import Callable, Sequence

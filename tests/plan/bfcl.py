@@ -1,4 +1,4 @@
-"""The single-turn data of BFCL as tools and right calls."""
+"""The single-turn data of BFCL, as tools and expected calls."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""How plans are judged, on small cases and on BFCL's single-turn data."""
+"""Evaluating plans, on small cases and on BFCL's single-turn data."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from tests.plan import bfcl
 
-from contextune.plan.judge import ANY, ExpectedCall, hallucinated, judge, judge_all
-from contextune.plan.schema import parameters
+from contextune.plan.judge import ANY_TEXT, ExpectedCall, is_hallucinated, judge_plan, judge_plans
+from contextune.plan.schema import tool_parameters
 from contextune.plan.values import ContactLookup
 from contextune.tools import bundled_toolbox
 from contextune.types import Argument, Contact, Plan, Tool
@@ -22,20 +22,20 @@ def plan(api: str, **args: Any) -> Plan:
 
 
 def marks(given: Plan | None, api: str, **args: Any) -> str:
-    found = judge(given, ExpectedCall.one(api, args), TOOLS, PEOPLE)
+    found = judge_plan(given, ExpectedCall.from_args(api, args), TOOLS, PEOPLE)
     return "".join(
         letter if mark else "-"
         for letter, mark in (("a", found.ast), ("e", found.exact), ("h", found.hallucinated))
     )
 
 
-def test_the_right_call_matches() -> None:
+def test_right_call_matches() -> None:
     assert marks(plan("read_note", title="Cone 6 recipes"), "read_note", title="Cone 6 recipes") == "ae-"
     assert marks(plan("read_note", title="  cone 6 recipes."), "read_note", title="Cone 6 recipes") == "ae-"
     assert marks(plan("skip_track"), "skip_track") == "ae-"
 
 
-def test_the_wrong_call_does_not() -> None:
+def test_wrong_call_does_not_match() -> None:
     assert marks(None, "read_note", title="x") == "---"
     assert marks(plan("pin_note", title="x"), "read_note", title="x") == "---"
     assert marks(plan("read_note", title="y"), "read_note", title="x") == "---"
@@ -43,7 +43,7 @@ def test_the_wrong_call_does_not() -> None:
     assert marks(plan("read_note", title=7), "read_note", title="7") == "---"
 
 
-def test_optional_arguments_may_differ_but_not_exactly() -> None:
+def test_optional_arguments_count_for_exact_match_only() -> None:
     right = {"song_name": "Says", "artist": "Nils Frahm"}
     assert marks(plan("play_song", song_name="Says"), "play_song", **right) == "a--"
     assert marks(plan("play_song", song_name="Says", artist="Ola"), "play_song", **right) == "a--"
@@ -52,12 +52,12 @@ def test_optional_arguments_may_differ_but_not_exactly() -> None:
 
 
 def test_free_text_is_judged_by_presence_and_type() -> None:
-    assert marks(plan("search_web", query="anything"), "search_web", query=ANY) == "ae-"
-    assert marks(plan("search_web", query=""), "search_web", query=ANY) == "---"
-    assert marks(plan("search_web", query=["a"]), "search_web", query=ANY) == "---"
+    assert marks(plan("search_web", query="anything"), "search_web", query=ANY_TEXT) == "ae-"
+    assert marks(plan("search_web", query=""), "search_web", query=ANY_TEXT) == "---"
+    assert marks(plan("search_web", query=["a"]), "search_web", query=ANY_TEXT) == "---"
 
 
-def test_a_contact_goes_by_name_address_and_number() -> None:
+def test_contact_matches_by_name_address_or_number() -> None:
     for known in ("Rui Duarte", "rui@example.com", "555-0142", "RUI DUARTE"):
         assert marks(plan("call_contact", contact=known), "call_contact", contact="Rui Duarte") == "ae-"
     assert marks(plan("call_contact", contact="Ana"), "call_contact", contact="Rui Duarte") == "---"
@@ -77,17 +77,17 @@ def test_times_are_compared_as_times() -> None:
     assert marks(plan("list_events", date="2024-05-17"), "list_events", date="2024-05-17T18:00") == "ae-"
 
 
-def test_what_is_imagined_is_told() -> None:
+def test_hallucinations_are_reported() -> None:
     assert marks(plan("open_pod_bay"), "read_note", title="x") == "--h"
     assert marks(plan("read_note", title="x", colour="red"), "read_note", title="x") == "--h"
 
 
 def test_several_calls_match_in_any_order() -> None:
     one, other = plan("read_note", title="a"), plan("read_note", title="b")
-    wanted = [ExpectedCall.one("read_note", {"title": name}) for name in "ab"]
-    assert judge_all([other, one], wanted, TOOLS).exact
-    assert not judge_all([one, one], wanted, TOOLS).ast
-    assert not judge_all([one], wanted, TOOLS).ast
+    wanted = [ExpectedCall.from_args("read_note", {"title": name}) for name in "ab"]
+    assert judge_plans([other, one], wanted, TOOLS).exact
+    assert not judge_plans([one, one], wanted, TOOLS).ast
+    assert not judge_plans([one], wanted, TOOLS).ast
 
 
 def golden(calls: list[ExpectedCall]) -> list[dict[str, Any]]:
@@ -96,7 +96,7 @@ def golden(calls: list[ExpectedCall]) -> list[dict[str, Any]]:
         args = {
             name: bfcl.pick(allowed) for name, allowed in call.args.items() if set(map(str, allowed)) != {""}
         }
-        found.append({"api": call.api, "args": args})
+        found.append({"api": call.tool, "args": args})
     return found
 
 
@@ -105,14 +105,14 @@ def plans(calls: list[dict[str, Any]]) -> list[Plan]:
 
 
 @needs_bfcl
-def test_on_bfcl_gold_against_gold_is_all_right() -> None:
+def test_bfcl_gold_calls_match_themselves() -> None:
     count = defects = 0
     for tools, wanted in bfcl.right_calls():
         given = plans(golden(wanted))
-        if any(hallucinated(one, tools) for one in given):
+        if any(is_hallucinated(one, tools) for one in given):
             defects += 1  # the data itself names arguments that its schemas do not have
             continue
-        assert judge_all(given, wanted, tools).exact, wanted
+        assert judge_plans(given, wanted, tools).exact, wanted
         count += 1
     assert (count, defects) == (996, 4)
 
@@ -179,19 +179,19 @@ MUTATIONS: list[Mutation] = [another_api, dropped, invented, another_value, anot
 
 @needs_bfcl
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)
-def test_on_bfcl_what_was_changed_is_caught(mutation: Mutation) -> None:
+def test_bfcl_changed_calls_do_not_match(mutation: Mutation) -> None:
     tried = 0
     for tools, wanted in bfcl.right_calls():
         if len(wanted) != 1:
             continue
         (call,) = golden(wanted)
         tool = tools[call["api"]]
-        required = [p.name for p in parameters(tool) if p.required and p.name in call["args"]]
+        required = [p.name for p in tool_parameters(tool) if p.required and p.name in call["args"]]
         if not mutation(call, tool, required):
             continue
         tried += 1
         (given,) = plans([call])
-        verdict = judge(given, wanted[0], tools)
+        verdict = judge_plan(given, wanted[0], tools)
         assert not verdict.ast, (call, wanted)
         assert verdict.hallucinated == (mutation in (another_api, invented))
     assert tried > 500

@@ -1,4 +1,4 @@
-"""Values brought into one form."""
+"""Parsing and normalising values."""
 
 from datetime import timedelta
 
@@ -6,12 +6,12 @@ import pytest
 
 from contextune.plan.values import (
     ContactLookup,
-    duration,
-    iso_duration,
-    normal,
-    numbers,
-    people_of,
-    time_form,
+    contact_lookup,
+    find_numbers,
+    format_duration,
+    normalize_time,
+    normalize_value,
+    parse_duration,
 )
 from contextune.types import Contact
 
@@ -38,48 +38,52 @@ PEOPLE = ContactLookup(
     ],
 )
 def test_contacts_are_found_by_name_address_number_and_relation(said: str, names: list[str]) -> None:
-    assert [contact.name for contact in PEOPLE.find(said)] == names
+    assert [contact.name for contact in PEOPLE.search(said)] == names
 
 
-def test_one_person_is_one_value() -> None:
-    assert normal("Rui Duarte", None, PEOPLE) == normal("rui@example.com", None, PEOPLE)
-    assert normal("Rui Duarte") != normal("rui@example.com")
-    assert normal(["Rui Duarte", "x"], None, PEOPLE) == normal(["X", "555-0142"], None, PEOPLE)
-    assert normal([1, 2]) != normal([2, 1])
+def test_name_address_and_number_of_a_person_are_equal() -> None:
+    assert normalize_value("Rui Duarte", None, PEOPLE) == normalize_value("rui@example.com", None, PEOPLE)
+    assert normalize_value("Rui Duarte") != normalize_value("rui@example.com")
+    assert normalize_value(["Rui Duarte", "x"], None, PEOPLE) == normalize_value(
+        ["X", "555-0142"], None, PEOPLE
+    )
+    assert normalize_value([1, 2]) != normalize_value([2, 1])
 
 
-def test_types_are_not_mixed() -> None:
-    assert normal(5) == normal(5.0)
-    assert normal(5) != normal("5")
-    assert normal(True) != normal(1)
-    assert normal("Straße ") == normal("STRASSE")
+def test_values_of_different_types_differ() -> None:
+    assert normalize_value(5) == normalize_value(5.0)
+    assert normalize_value(5) != normalize_value("5")
+    assert normalize_value(True) != normalize_value(1)
+    assert normalize_value("Straße ") == normalize_value("STRASSE")
 
 
-def test_times_and_durations() -> None:
-    assert time_form("2024-05-17T18:00:00") == "2024-05-17T18:00"
-    assert time_form("2024-05-17") is None
-    assert time_form("2024-05-17T18:00", day=True) == "2024-05-17"
-    assert time_form("soon") is None
+def test_normalizes_times_and_durations() -> None:
+    assert normalize_time("2024-05-17T18:00:00") == "2024-05-17T18:00"
+    assert normalize_time("2024-05-17") is None
+    assert normalize_time("2024-05-17T18:00", day=True) == "2024-05-17"
+    assert normalize_time("soon") is None
     for said in ("half an hour", "PT30M", "30 min", "thirty minutes"):
-        assert duration(said) == timedelta(minutes=30), said
-    assert duration("an hour and a half") == duration("1.5 hours") == timedelta(minutes=90)
-    assert duration("a quarter of an hour") == timedelta(minutes=15)
-    assert duration("later") is None
+        assert parse_duration(said) == timedelta(minutes=30), said
+    assert parse_duration("an hour and a half") == parse_duration("1.5 hours") == timedelta(minutes=90)
+    assert parse_duration("a quarter of an hour") == timedelta(minutes=15)
+    assert parse_duration("later") is None
     for length in (timedelta(days=1, hours=2), timedelta(seconds=61), timedelta(0)):
-        assert duration(iso_duration(length)) == length or length == timedelta(0)
+        assert parse_duration(format_duration(length)) == length or length == timedelta(0)
 
 
-def test_numbers() -> None:
-    assert numbers("three of the 4.5, not 7th") == [(3.0, "three"), (4.5, "4.5")]
+def test_finds_numbers() -> None:
+    assert find_numbers("three of the 4.5, not 7th") == [(3.0, "three"), (4.5, "4.5")]
 
 
-def test_first_names_are_those_of_everybody_who_has_one() -> None:
+def test_first_names_list_all_contacts() -> None:
     people = ContactLookup([Contact("Rui Duarte"), Contact("…"), Contact("RUI  Costa"), Contact("Ana")])
     assert people.first_names == {"rui": [0, 2], "ana": [3]}
 
 
-def test_an_address_book_is_read_once_for_one_request_after_the_other() -> None:
+def test_contact_lookup_is_cached() -> None:
     contacts = (Contact("Rui Duarte", more={"note": ["tall"]}), Contact("Ana"))
-    assert people_of(contacts) is people_of((Contact("Rui Duarte", more={"note": ["tall"]}), Contact("Ana")))
-    assert people_of(contacts[:1]).contacts == contacts[:1]
-    assert people_of((Contact("Rui Duarte"), Contact("Ana"))).contacts[0].more == {}
+    assert contact_lookup(contacts) is contact_lookup(
+        (Contact("Rui Duarte", more={"note": ["tall"]}), Contact("Ana"))
+    )
+    assert contact_lookup(contacts[:1]).contacts == contacts[:1]
+    assert contact_lookup((Contact("Rui Duarte"), Contact("Ana"))).contacts[0].more == {}

@@ -1,4 +1,4 @@
-"""The learned ranker on a task that can be solved, and every way a model file can be wrong."""
+"""LambdaMART on a learnable task, and invalid model files."""
 
 import gzip
 import json
@@ -15,15 +15,15 @@ QUICK = RankerSettings(rounds=30, seeds=2, smallest_leaf=5)
 
 
 def groups(count: int, seed: int = 0) -> list[CandidateGroup]:
-    """What is right is what the first feature is highest for."""
-    draw = np.random.default_rng(seed)
-    made: list[CandidateGroup] = []
+    """The candidates with the highest first feature are relevant."""
+    random = np.random.default_rng(seed)
+    candidates: list[CandidateGroup] = []
     for _ in range(count):
-        matrix = draw.normal(size=(12, 3)).astype(np.float32)
+        matrix = random.normal(size=(12, 3)).astype(np.float32)
         grades = np.zeros(12, np.int64)
         grades[np.argsort(-matrix[:, 0])[:2]] = (2, 1)
-        made.append(CandidateGroup(matrix, grades))
-    return made
+        candidates.append(CandidateGroup(matrix, grades))
+    return candidates
 
 
 @pytest.fixture(scope="module")
@@ -31,16 +31,16 @@ def ranker() -> Ranker:
     return Ranker.fit(groups(120), NAMES, QUICK)
 
 
-def first_right(ranker: Ranker, seed: int) -> float:
-    tried = groups(50, seed)
-    return float(np.mean([group.grades[np.argmax(ranker.score(group.matrix))] > 0 for group in tried]))
+def precision_at_1(ranker: Ranker, seed: int) -> float:
+    tests = groups(50, seed)
+    return float(np.mean([group.grades[np.argmax(ranker.score(group.matrix))] > 0 for group in tests]))
 
 
-def test_it_learns(ranker: Ranker) -> None:
-    assert first_right(ranker, 1) > 0.9
+def test_fit_learns_the_relevant_feature(ranker: Ranker) -> None:
+    assert precision_at_1(ranker, 1) > 0.9
 
 
-def test_the_same_twice(ranker: Ranker) -> None:
+def test_training_is_deterministic(ranker: Ranker) -> None:
     assert Ranker.fit(groups(120), NAMES, QUICK).models == ranker.models
 
 
@@ -53,7 +53,7 @@ def test_contributions_add_up_to_the_score(ranker: Ranker) -> None:
     assert np.abs(parts[:, 0]).mean() > 2 * np.abs(parts[:, 1:]).mean()
 
 
-def test_it_comes_back_from_a_file(ranker: Ranker, tmp_path: Path) -> None:
+def test_round_trip_through_a_file(ranker: Ranker, tmp_path: Path) -> None:
     ranker.save(tmp_path / "deep" / "r.json.gz")
     again = Ranker.load(tmp_path / "deep" / "r.json.gz", NAMES)
     matrix = groups(1, 3)[0].matrix
@@ -67,11 +67,11 @@ def test_it_comes_back_from_a_file(ranker: Ranker, tmp_path: Path) -> None:
     ("names", "reason"),
     [
         (("signal", "noise"), "unknown 'more noise'"),
-        (("signal", "noise", "other"), "lacks 'other'"),
-        (("noise", "signal", "more noise"), "another order"),
+        (("signal", "noise", "other"), "missing 'other'"),
+        (("noise", "signal", "more noise"), "order is different"),
     ],
 )
-def test_other_features_are_refused(
+def test_file_with_other_features_is_refused(
     ranker: Ranker, tmp_path: Path, names: tuple[str, ...], reason: str
 ) -> None:
     ranker.save(tmp_path / "r.gz")
@@ -82,43 +82,43 @@ def test_other_features_are_refused(
 EMPTY, OLD = (
     gzip.compress(b"[]", mtime=0),
     gzip.compress(b'{"format": 1}', mtime=0),
-)  # named by their bytes, so not by the clock
+)  # no time stamps: pytest names the cases by their bytes
 
 
 @pytest.mark.parametrize("content", [b"", b"no gzip", EMPTY, OLD])
 def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "r.gz").write_bytes(content)
-    with pytest.raises(RankerError, match="is no ranker"):
+    with pytest.raises(RankerError, match="not a ranker"):
         Ranker.load(tmp_path / "r.gz", NAMES)
 
 
-def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
+def test_file_of_another_version_is_refused(tmp_path: Path) -> None:
     content: dict[str, object] = {"format": 99, "features": NAMES, "models": []}
     (tmp_path / "r.gz").write_bytes(gzip.compress(json.dumps(content).encode()))
     with pytest.raises(RankerError, match="format 99"):
         Ranker.load(tmp_path / "r.gz", NAMES)
 
 
-def test_it_goes_on_from_what_it_knows(ranker: Ranker) -> None:
-    """New examples that say the opposite turn it round, and fewer of them do not."""
-    turned = [CandidateGroup(-group.matrix, group.grades) for group in groups(120, 4)]
-    after = Ranker.fit(turned, NAMES, RankerSettings(rounds=60, seeds=2, smallest_leaf=5), before=ranker)
-    assert first_right(after, 5) < first_right(ranker, 5)
+def test_training_continues_from_a_ranker(ranker: Ranker) -> None:
+    """Examples with the opposite relevance lower the precision."""
+    inverted = [CandidateGroup(-group.matrix, group.grades) for group in groups(120, 4)]
+    after = Ranker.fit(inverted, NAMES, RankerSettings(rounds=60, seeds=2, smallest_leaf=5), before=ranker)
+    assert precision_at_1(after, 5) < precision_at_1(ranker, 5)
     with pytest.raises(RankerError, match="other features"):
-        Ranker.fit(turned, ("a", "b", "c"), QUICK, before=ranker)
+        Ranker.fit(inverted, ("a", "b", "c"), QUICK, before=ranker)
 
 
-def test_nothing_to_learn_from() -> None:
-    with pytest.raises(RankerError, match="nothing to learn"):
+def test_fit_without_data_is_refused() -> None:
+    with pytest.raises(RankerError, match="no training data"):
         Ranker.fit([], NAMES)
 
 
-def test_progress_reaches_the_end() -> None:
-    told: list[tuple[int, int]] = []
-    Ranker.fit(groups(20), NAMES, QUICK, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (60, 60)
-    assert told == sorted(told)
+def test_progress_reaches_the_total() -> None:
+    calls: list[tuple[int, int]] = []
+    Ranker.fit(groups(20), NAMES, QUICK, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (60, 60)
+    assert calls == sorted(calls)
 
 
-def test_no_rows_no_scores(ranker: Ranker) -> None:
+def test_empty_matrix_has_no_scores(ranker: Ranker) -> None:
     assert len(ranker.score(np.empty((0, 3), np.float32))) == 0

@@ -1,4 +1,4 @@
-"""A probability from a few numbers: right where it can be, honest where it cannot."""
+"""Logistic regression: separation, calibration, missing inputs."""
 
 import json
 
@@ -13,68 +13,68 @@ NAMES = ("signal", "noise")
 Floats = NDArray[np.float64]
 
 
-def chance(rows: Floats) -> Floats:
+def true_probability(rows: Floats) -> Floats:
     return 1 / (1 + np.exp(-1.5 * rows[:, 0]))
 
 
-def drawn(count: int, seed: int = 0) -> tuple[Floats, NDArray[np.bool_]]:
-    """Rows of which the first number decides, by chance, and the second does not; half of them are yes."""
-    draw = np.random.default_rng(seed)
-    rows = draw.normal(size=(count, 2)) * (1.0, 50.0)
-    return rows, draw.uniform(size=count) < chance(rows)
+def sample(count: int, seed: int = 0) -> tuple[Floats, NDArray[np.bool_]]:
+    """Rows whose label depends on the first input only; half of the labels are positive."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(count, 2)) * (1.0, 50.0)
+    return rows, random.uniform(size=count) < true_probability(rows)
 
 
 @pytest.fixture(scope="module")
 def model() -> LogisticRegression:
-    rows, labels = drawn(20_000)
+    rows, labels = sample(20_000)
     return LogisticRegression.fit(rows, labels, NAMES)
 
 
-def test_what_can_be_told_apart_is() -> None:
-    draw = np.random.default_rng(1)
+def test_separable_classes_are_separated() -> None:
+    random = np.random.default_rng(1)
     labels = np.arange(200) % 2 == 0
-    rows = draw.normal(size=(200, 2))
-    rows[:, 0] = np.where(labels, 5, -5) + draw.uniform(-1, 1, 200)
-    found = LogisticRegression.fit(rows, labels, NAMES).probability(rows)
-    assert (found[labels] > 0.95).all()
-    assert (found[~labels] < 0.05).all()
+    rows = random.normal(size=(200, 2))
+    rows[:, 0] = np.where(labels, 5, -5) + random.uniform(-1, 1, 200)
+    probabilities = LogisticRegression.fit(rows, labels, NAMES).probability(rows)
+    assert (probabilities[labels] > 0.95).all()
+    assert (probabilities[~labels] < 0.05).all()
 
 
-def test_of_those_given_a_probability_that_share_is_a_yes(model: LogisticRegression) -> None:
-    rows, labels = drawn(20_000, seed=2)
-    found = model.probability(rows)
-    assert ((found > 0) & (found < 1)).all()
+def test_probabilities_are_calibrated(model: LogisticRegression) -> None:
+    rows, labels = sample(20_000, seed=2)
+    probabilities = model.probability(rows)
+    assert ((probabilities > 0) & (probabilities < 1)).all()
     for low in np.arange(0.1, 0.9, 0.1):
-        given = (found >= low) & (found < low + 0.1)
-        assert given.sum() > 500
-        assert labels[given].mean() == pytest.approx(found[given].mean(), abs=0.04)
-    np.testing.assert_allclose(found, chance(rows), atol=0.03)
+        bucket = (probabilities >= low) & (probabilities < low + 0.1)
+        assert bucket.sum() > 500
+        assert labels[bucket].mean() == pytest.approx(probabilities[bucket].mean(), abs=0.04)
+    np.testing.assert_allclose(probabilities, true_probability(rows), atol=0.03)
 
 
-def test_more_of_what_speaks_for_yes_is_never_less_probable(model: LogisticRegression) -> None:
+def test_probability_grows_with_the_signal(model: LogisticRegression) -> None:
     rows = np.stack([np.linspace(-5, 5, 50), np.zeros(50)], axis=1)
     assert (np.diff(model.probability(rows)) > 0).all()
 
 
-def test_yes_and_no_weigh_the_same_however_many_there_are(model: LogisticRegression) -> None:
-    rows, labels = drawn(20_000)
-    kept = labels | (np.arange(len(labels)) % 10 == 0)  # a tenth of the noes
+def test_class_imbalance_does_not_shift_probabilities(model: LogisticRegression) -> None:
+    rows, labels = sample(20_000)
+    kept = labels | (np.arange(len(labels)) % 10 == 0)  # a tenth of the negatives
     fewer = LogisticRegression.fit(rows[kept], labels[kept], NAMES)
     middle = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
     np.testing.assert_allclose(fewer.probability(middle), model.probability(middle), atol=0.05)
 
 
-def test_what_is_missing_counts_as_the_mean(model: LogisticRegression) -> None:
+def test_missing_input_counts_as_the_mean(model: LogisticRegression) -> None:
     missing = model.probability(np.array([[np.nan, np.nan]]))
     np.testing.assert_allclose(missing, model.probability(model.mean[None]))
-    rows, labels = drawn(2000)
+    rows, labels = sample(2000)
     rows[::3, 0] = np.nan
     assert LogisticRegression.fit(rows, labels, NAMES).weights[0] > 0.5
 
 
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:Degrees of freedom")
-def test_what_says_nothing_has_no_say() -> None:
-    rows, labels = drawn(500)
+def test_constant_and_missing_inputs_get_no_weight() -> None:
+    rows, labels = sample(500)
     empty = np.column_stack([rows, np.full(500, np.nan), np.full(500, 2.5)])
     model = LogisticRegression.fit(empty, labels, (*NAMES, "never known", "always the same"))
     np.testing.assert_allclose(model.weights[2:], 0, atol=1e-6)
@@ -84,20 +84,20 @@ def test_what_says_nothing_has_no_say() -> None:
 
 
 @pytest.mark.parametrize("labels", [[True] * 4, [False] * 4, []])
-def test_one_sort_of_example_is_refused(labels: list[bool]) -> None:
-    with pytest.raises(RankerError, match="both yes and no"):
+def test_single_class_is_refused(labels: list[bool]) -> None:
+    with pytest.raises(RankerError, match="only one class"):
         LogisticRegression.fit(np.zeros((len(labels), 2)), np.array(labels, bool), NAMES)
 
 
-def test_it_comes_back_from_json(model: LogisticRegression) -> None:
+def test_round_trip_through_json(model: LogisticRegression) -> None:
     written = json.dumps(model.to_json())
     again = LogisticRegression.from_json(json.loads(written), NAMES)
-    rows, _ = drawn(200, seed=3)
+    rows, _ = sample(200, seed=3)
     np.testing.assert_allclose(again.probability(rows), model.probability(rows), atol=1e-4)
     assert json.dumps(again.to_json()) == written
 
 
 @pytest.mark.parametrize("names", [("signal",), ("noise", "signal"), ("signal", "noise", "more"), ()])
-def test_other_inputs_are_refused(model: LogisticRegression, names: tuple[str, ...]) -> None:
+def test_json_with_other_inputs_is_refused(model: LogisticRegression, names: tuple[str, ...]) -> None:
     with pytest.raises(RankerError, match=r"other inputs.*train it again"):
         LogisticRegression.from_json(model.to_json(), names)

@@ -1,4 +1,4 @@
-"""Words of many scripts, and of the names programs give."""
+"""Tokenization of many scripts, and of identifiers."""
 
 import unicodedata
 
@@ -46,17 +46,17 @@ from contextune.search import identifier_words, tokenize
         pytest.param("anna\u00b4x \u0301", ["anna", "x"], id="marks on nothing"),
     ],
 )
-def test_words_of_many_scripts(text: str, expected: list[str]) -> None:
+def test_tokenize(text: str, expected: list[str]) -> None:
     assert tokenize(text) == [unicodedata.normalize("NFKC", word) for word in expected]
 
 
-def test_composed_and_decomposed_spellings_are_the_same_words() -> None:
+def test_composed_and_decomposed_text_gives_the_same_words() -> None:
     text = "Đường Hà Nội, Café Müller, Āpple, が"
     assert tokenize(unicodedata.normalize("NFD", text)) == tokenize(unicodedata.normalize("NFC", text))
 
 
 @given(st.text())
-def test_a_word_has_no_space_begins_with_a_letter_or_digit_and_is_folded(text: str) -> None:
+def test_word_starts_with_a_letter_or_digit_and_is_normalized(text: str) -> None:
     for word in tokenize(text):
         assert word
         assert word[0].isalnum()
@@ -65,13 +65,13 @@ def test_a_word_has_no_space_begins_with_a_letter_or_digit_and_is_folded(text: s
 
 
 @given(st.text(st.characters(max_codepoint=0x2FF)))
-def test_words_of_joined_words_are_the_words(text: str) -> None:
+def test_tokenize_is_idempotent(text: str) -> None:
     once = tokenize(text)
     assert tokenize(" ".join(once)) == once
 
 
 @given(st.text(), st.text())
-def test_a_space_parts_words(left: str, right: str) -> None:
+def test_space_separates_words(left: str, right: str) -> None:
     assert tokenize(f"{left} . {right}") == tokenize(left) + tokenize(right)
 
 

@@ -1,4 +1,4 @@
-"""A store in a file of its own for each test."""
+"""A new store for each test."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Adding, replacing and deleting; all of a call or none of it; the revision."""
+"""Adding, replacing and deleting; transactions; the revision."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -18,10 +18,10 @@ def note(name: str, title: str = "") -> Item:
     return Item(name, "Notes", {"title": title})
 
 
-def three_then_trouble(*names: str) -> Iterator[Item]:
+def notes_then_error(*names: str) -> Iterator[Item]:
     for name in names:
         yield note(name)
-    raise OSError("the source broke off")
+    raise OSError("the source failed")
 
 
 @pytest.fixture
@@ -32,19 +32,19 @@ def ana(store: SQLiteStore) -> SQLiteStore:
     return store
 
 
-def test_an_item_is_replaced_and_keeps_its_uses(ana: SQLiteStore) -> None:
+def test_replaced_item_keeps_its_uses(ana: SQLiteStore) -> None:
     assert ana.put_items("ana", [note("2", "zwei"), note("3", "drei")]) == 2
     assert ana.items("ana") == [note("1", "one"), note("2", "zwei"), note("3", "drei")]
     assert len(ana.uses("ana")) == 2
 
 
-def test_a_user_is_replaced_and_keeps_items_and_uses(ana: SQLiteStore) -> None:
+def test_replaced_user_keeps_items_and_uses(ana: SQLiteStore) -> None:
     ana.put_user(User("ana", {"name": "Ana"}))
     assert len(ana.items("ana")) == 2
     assert len(ana.uses("ana")) == 2
 
 
-def test_an_item_is_deleted_with_its_uses(ana: SQLiteStore) -> None:
+def test_deleted_item_loses_its_uses(ana: SQLiteStore) -> None:
     assert ana.delete_items("ana", ["2", "none", "2"]) == 1
     assert ana.items("ana") == [note("1", "one")]
     assert ana.uses("ana") == [UsageEvent("1", TIME)]
@@ -52,7 +52,7 @@ def test_an_item_is_deleted_with_its_uses(ana: SQLiteStore) -> None:
     assert ana.uses("ana", item="2") == []
 
 
-def test_deleted_words_are_not_left_in_the_file(store: SQLiteStore, path: Path) -> None:
+def test_deleted_text_is_not_left_in_the_file(store: SQLiteStore, path: Path) -> None:
     store.put_user(User("ana"))
     store.put_items("ana", [note("1", "Zaunkönig"), note("2", "stays")])
     store.close()
@@ -62,28 +62,28 @@ def test_deleted_words_are_not_left_in_the_file(store: SQLiteStore, path: Path) 
     assert "Zaunkönig".encode() not in path.read_bytes()
 
 
-def test_an_iterable_that_breaks_off_leaves_nothing(ana: SQLiteStore) -> None:
+def test_failing_iterable_writes_nothing(ana: SQLiteStore) -> None:
     revision = ana.revision("ana")
-    with pytest.raises(OSError, match="broke off"):
-        ana.put_items("ana", three_then_trouble("1", "8", "9"))
-    with pytest.raises(OSError, match="broke off"):
-        ana.delete_items("ana", (item.id for item in three_then_trouble("1", "2")))
-    with pytest.raises(OSError, match="broke off"):
-        ana.put_uses("ana", (UsageEvent(item.id, TIME, "home") for item in three_then_trouble("1", "2")))
+    with pytest.raises(OSError, match="failed"):
+        ana.put_items("ana", notes_then_error("1", "8", "9"))
+    with pytest.raises(OSError, match="failed"):
+        ana.delete_items("ana", (item.id for item in notes_then_error("1", "2")))
+    with pytest.raises(OSError, match="failed"):
+        ana.put_uses("ana", (UsageEvent(item.id, TIME, "home") for item in notes_then_error("1", "2")))
     assert ana.items("ana") == [note("1", "one"), note("2", "two")]
     assert len(ana.uses("ana")) == 2
     assert ana.revision("ana") == revision
-    ana.put_items("ana", [note("3")])  # and the store goes on
+    ana.put_items("ana", [note("3")])  # the store still works
 
 
-def test_vectors_that_are_none_leave_nothing(ana: SQLiteStore) -> None:
+def test_invalid_vector_writes_nothing(ana: SQLiteStore) -> None:
     good = np.ones(3, dtype=np.float32)
     with pytest.raises(Exception, match="shape"):
         ana.put_vectors("ana", "m", {b"a": good, b"b": np.ones((2, 2), dtype=np.float32)})
     assert ana.vectors("ana", "m", [b"a", b"b"]) == {}
 
 
-def test_an_iterable_may_read_the_store_but_not_write_to_it(ana: SQLiteStore) -> None:
+def test_iterable_can_read_the_store_but_not_write_to_it(ana: SQLiteStore) -> None:
     def copies() -> Iterator[Item]:
         for item in ana.items("ana", ["1", "2"]):
             yield Item(f"copy {item.id}", item.app, item.fields)
@@ -94,13 +94,13 @@ def test_an_iterable_may_read_the_store_but_not_write_to_it(ana: SQLiteStore) ->
         yield note("5")
         ana.put_items("ana", [note("6")])
 
-    with pytest.raises(StoreError, match="make a list"):
+    with pytest.raises(StoreError, match="make it a list"):
         ana.put_items("ana", writes())
     assert ana.items("ana", ["5", "6"]) == []
 
 
-def test_the_revision_grows_with_every_change(ana: SQLiteStore) -> None:
-    seen = [ana.revision("ana")]
+def test_revision_grows_with_every_change(ana: SQLiteStore) -> None:
+    revisions = [ana.revision("ana")]
     for change in (
         lambda: ana.put_user(User("ana", {"name": "Ana"})),
         lambda: ana.put_items("ana", [note("3")]),
@@ -109,12 +109,14 @@ def test_the_revision_grows_with_every_change(ana: SQLiteStore) -> None:
         lambda: ana.delete_items("ana", ["3"]),
     ):
         change()
-        seen.append(ana.revision("ana"))
-    assert seen == sorted(set(seen))
-    assert [revision.items for revision in seen][3] == [revision.items for revision in seen][4]  # a use
+        revisions.append(ana.revision("ana"))
+    assert revisions == sorted(set(revisions))
+    assert [revision.items for revision in revisions][3] == [revision.items for revision in revisions][
+        4
+    ]  # uses have their own
 
 
-def test_the_revision_stays_where_nothing_changes(ana: SQLiteStore) -> None:
+def test_revision_stays_if_nothing_changes(ana: SQLiteStore) -> None:
     ana.put_user(User("rui"))
     revision = ana.revision("ana")
     ana.put_items("rui", [note("1")])
@@ -126,7 +128,7 @@ def test_the_revision_stays_where_nothing_changes(ana: SQLiteStore) -> None:
     assert ana.revision("ana") == revision
 
 
-def test_the_revision_is_one_for_all_who_look(ana: SQLiteStore, path: Path) -> None:
+def test_revision_is_the_same_for_all_connections(ana: SQLiteStore, path: Path) -> None:
     with SQLiteStore(path) as other:
         before = ana.revision("ana")
         assert other.revision("ana") == before
@@ -134,15 +136,15 @@ def test_the_revision_is_one_for_all_who_look(ana: SQLiteStore, path: Path) -> N
         assert ana.revision("ana") == other.revision("ana") > before
 
 
-def test_the_revision_of_a_user_who_comes_back_is_new(ana: SQLiteStore) -> None:
+def test_revision_of_a_returning_user_is_new(ana: SQLiteStore) -> None:
     before = ana.revision("ana")
     ana.forget("ana")
     ana.put_user(User("ana"))
     assert ana.revision("ana") > before
 
 
-def test_an_item_whose_time_cannot_be_read_is_refused(ana: SQLiteStore) -> None:
+def test_item_with_a_malformed_time_is_refused(ana: SQLiteStore) -> None:
     before = ana.items("ana")
-    with pytest.raises(InvalidDataError, match="item 'm1' of Mail: 'soon' is no time"):
+    with pytest.raises(InvalidDataError, match="item 'm1' of Mail: not a time: 'soon'"):
         ana.put_items("ana", [note("9"), Item("m1", "Mail", {"subject": "kiln", "date": "soon"})])
     assert ana.items("ana") == before

@@ -1,4 +1,4 @@
-"""Forgetting leaves no byte behind, or says that it still has to."""
+"""`forget` leaves no byte of the user in the files, or says that it could not finish."""
 
 import sqlite3
 from contextlib import closing
@@ -51,30 +51,30 @@ def fill(store: SQLiteStore) -> None:
     store.delete_items(user.id, [item.id for item in items[100:200]])
 
 
-def left(path: Path) -> list[str]:
-    found = bytes_on_disk(path)
-    return [name for name, trace in TRACES.items() if trace in found]
+def traces_left(path: Path) -> list[str]:
+    content = bytes_on_disk(path)
+    return [name for name, trace in TRACES.items() if trace in content]
 
 
-def test_no_trace_is_left_while_the_store_is_open(store: SQLiteStore, path: Path) -> None:
+def test_no_trace_is_left_in_an_open_store(store: SQLiteStore, path: Path) -> None:
     fill(store)
-    assert set(left(path)) == set(TRACES) - {"user digest"}  # or the search below would prove nothing
+    assert set(traces_left(path)) == set(TRACES) - {"user digest"}  # so that the check below proves something
     store.forget(ANA)
     assert {file.name for file in path.parent.iterdir()} >= {"store.db", "store.db-wal"}
-    assert left(path) == []
+    assert traces_left(path) == []
     assert store.users() == ["rui"]
     assert len(store.items("rui")) == 500
 
 
-def test_nobody_is_forgotten_twice(store: SQLiteStore) -> None:
+def test_forgetting_twice_is_an_error(store: SQLiteStore) -> None:
     fill(store)
     store.forget(ANA)
-    for user in (ANA, "never known"):
+    for user in (ANA, "unknown"):
         with pytest.raises(UnknownUserError, match=user):
             store.forget(user)
 
 
-def test_a_reader_in_the_way(path: Path) -> None:
+def test_open_reader_blocks_rewriting_until_forget_is_repeated(path: Path) -> None:
     with SQLiteStore(path, timeout=0.2) as store:
         fill(store)
         with closing(sqlite3.connect(path, isolation_level=None)) as reader:
@@ -83,19 +83,19 @@ def test_a_reader_in_the_way(path: Path) -> None:
             with pytest.raises(StoreError, match=rf"rows .* deleted.*call forget\('{ANA}'\) again"):
                 store.forget(ANA)
             assert store.users() == ["rui"]
-            assert left(path)
-            with pytest.raises(UnknownUserError, match="never known"):
-                store.forget("never known")
+            assert traces_left(path)
+            with pytest.raises(UnknownUserError, match="unknown"):
+                store.forget("unknown")
             with pytest.raises(StoreError, match="again"):
                 store.forget(ANA)
     with SQLiteStore(path) as store:
         store.forget(ANA)
-        assert left(path) == []
+        assert traces_left(path) == []
         with pytest.raises(UnknownUserError):
             store.forget(ANA)
 
 
-def test_a_writer_in_the_way(path: Path) -> None:
+def test_open_writer_blocks_forget(path: Path) -> None:
     with SQLiteStore(path, timeout=0.2) as store:
         fill(store)
         with closing(sqlite3.connect(path, isolation_level=None)) as writer:
@@ -105,10 +105,10 @@ def test_a_writer_in_the_way(path: Path) -> None:
         assert "deleted" not in str(caught.value)
         assert len(store.users()) == 2
         store.forget(ANA)
-        assert left(path) == []
+        assert traces_left(path) == []
 
 
-def test_a_user_who_came_back_meanwhile(path: Path) -> None:
+def test_user_who_returned_before_the_rewrite(path: Path) -> None:
     with SQLiteStore(path, timeout=0.2) as store:
         fill(store)
         with closing(sqlite3.connect(path, isolation_level=None)) as reader:
@@ -119,4 +119,4 @@ def test_a_user_who_came_back_meanwhile(path: Path) -> None:
         store.put_user(User(ANA))
         assert store.items(ANA) == []
         store.forget(ANA)
-        assert left(path) == []
+        assert traces_left(path) == []

@@ -1,4 +1,4 @@
-"""A store of any earlier version goes through the numbered steps; a step happens whole or not at all."""
+"""Stores of earlier versions are migrated; each migration is one transaction."""
 
 import sqlite3
 from contextlib import closing
@@ -11,25 +11,25 @@ import pytest
 
 from contextune.errors import StoreError
 from contextune.store import SQLiteStore, StoreRevision, sqlite
-from contextune.store.schema import STORE, FileKind, migrate, version
+from contextune.store.schema import STORE_SCHEMA, DatabaseSchema, migrate, schema_version
 from contextune.types import Contact, Item, UsageEvent, User
 
 VERSION_1 = Path(__file__).with_name("version_1.sql")
-"""A store as version 1 wrote it, dumped. It is kept as it is, whatever the steps become."""
+"""Dump of a store written by version 1. Never change it."""
 
 EXTRA = ("ALTER TABLE items ADD COLUMN colour TEXT", "UPDATE items SET colour = 'blue'")
 
 
 @pytest.fixture
-def old(path: Path) -> Path:
+def version_1(path: Path) -> Path:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(VERSION_1.read_text("utf-8"))
         connection.execute("PRAGMA journal_mode = WAL")
     return path
 
 
-def with_steps(*more: tuple[str, ...]) -> FileKind:
-    return replace(STORE, steps=(*STORE.steps, *more))
+def with_migrations(*more: tuple[str, ...]) -> DatabaseSchema:
+    return replace(STORE_SCHEMA, migrations=(*STORE_SCHEMA.migrations, *more))
 
 
 def contents(path: Path) -> tuple[object, ...]:
@@ -63,46 +63,46 @@ EXPECTED = (
 )
 
 
-def test_a_store_of_version_1_is_read(old: Path) -> None:
-    assert contents(old) == EXPECTED
+def test_version_1_is_read(version_1: Path) -> None:
+    assert contents(version_1) == EXPECTED
 
 
-def test_a_new_store_has_the_tables_of_version_1(old: Path, tmp_path: Path) -> None:
+def test_first_migration_creates_the_tables_of_version_1(version_1: Path, tmp_path: Path) -> None:
     def tables(path: Path) -> list[tuple[str, str]]:
         with closing(sqlite3.connect(path)) as connection:
-            found = connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL ORDER BY name")
-            return [(name, " ".join(sql.split())) for name, sql in found]
+            rows = connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL ORDER BY name")
+            return [(name, " ".join(sql.split())) for name, sql in rows]
 
     with closing(sqlite3.connect(tmp_path / "new.db", isolation_level=None)) as connection:
-        migrate(connection, replace(STORE, steps=STORE.steps[:1]))
-    assert tables(tmp_path / "new.db") == tables(old)
+        migrate(connection, replace(STORE_SCHEMA, migrations=STORE_SCHEMA.migrations[:1]))
+    assert tables(tmp_path / "new.db") == tables(version_1)
 
 
-def test_a_store_of_version_1_goes_through_the_steps(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_version_1_is_migrated(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite, "STORE", with_steps(EXTRA))
-        assert contents(old) == EXPECTED
-        assert contents(old) == EXPECTED
-        with closing(sqlite3.connect(old)) as connection:
-            assert version(connection) == len(STORE.steps) + 1
+        patch.setattr(sqlite, "STORE_SCHEMA", with_migrations(EXTRA))
+        assert contents(version_1) == EXPECTED
+        assert contents(version_1) == EXPECTED
+        with closing(sqlite3.connect(version_1)) as connection:
+            assert schema_version(connection) == len(STORE_SCHEMA.migrations) + 1
             assert connection.execute("SELECT DISTINCT colour FROM items").fetchall() == [("blue",)]
     with pytest.raises(StoreError, match="newer Contextune"):
-        SQLiteStore(old)
+        SQLiteStore(version_1)
 
 
-def test_a_step_that_fails_leaves_the_store_as_it_was(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_migration_changes_nothing(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = ("ALTER TABLE items ADD COLUMN colour TEXT", "UPDATE nowhere SET colour = 'blue'")
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite, "STORE", with_steps(broken))
+        patch.setattr(sqlite, "STORE_SCHEMA", with_migrations(broken))
         with pytest.raises(StoreError, match="no such table"):
-            SQLiteStore(old)
-    assert contents(old) == EXPECTED
+            SQLiteStore(version_1)
+    assert contents(version_1) == EXPECTED
 
 
-def test_steps_before_a_failing_one_stay_done(old: Path) -> None:
-    with closing(sqlite3.connect(old, isolation_level=None)) as connection:
+def test_migrations_before_a_failed_one_stay(version_1: Path) -> None:
+    with closing(sqlite3.connect(version_1, isolation_level=None)) as connection:
         with pytest.raises(sqlite3.OperationalError):
-            migrate(connection, with_steps(EXTRA, ("SELECT nonsense",)))
-        assert version(connection) == len(STORE.steps) + 1
-        migrate(connection, with_steps(EXTRA, ("CREATE TABLE more (a)",)))
-        assert version(connection) == len(STORE.steps) + 2
+            migrate(connection, with_migrations(EXTRA, ("SELECT nonsense",)))
+        assert schema_version(connection) == len(STORE_SCHEMA.migrations) + 1
+        migrate(connection, with_migrations(EXTRA, ("CREATE TABLE more (a)",)))
+        assert schema_version(connection) == len(STORE_SCHEMA.migrations) + 2

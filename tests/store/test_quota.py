@@ -1,4 +1,4 @@
-"""How much one user may keep: the count is right whoever writes, however often."""
+"""Quotas of items and uses per user."""
 
 from datetime import datetime
 from pathlib import Path
@@ -24,55 +24,55 @@ def ines(store: SQLiteStore) -> SQLiteStore:
     return store
 
 
-def test_all_or_nothing(ines: SQLiteStore) -> None:
-    assert ines.put_items("ines", notes(1, 2), most=3) == 2
+def test_exceeding_the_quota_writes_nothing(ines: SQLiteStore) -> None:
+    assert ines.put_items("ines", notes(1, 2), limit=3) == 2
     before = ines.revision("ines")
-    with pytest.raises(LimitError, match=r"more than 3 items.*delete some first"):
-        ines.put_items("ines", [*notes(1, title="changed"), *notes(3, 4)], most=3)
+    with pytest.raises(LimitError, match=r"at most 3 items.*delete some"):
+        ines.put_items("ines", [*notes(1, title="changed"), *notes(3, 4)], limit=3)
     assert (ines.items("ines"), ines.revision("ines")) == (notes(1, 2), before)
-    assert ines.put_items("ines", notes(3), most=3) == 1
+    assert ines.put_items("ines", notes(3), limit=3) == 1
 
 
-def test_what_is_replaced_takes_no_room(ines: SQLiteStore) -> None:
+def test_replaced_items_do_not_count_twice(ines: SQLiteStore) -> None:
     for number in range(20):
-        assert ines.put_items("ines", notes(1, 2, 3, title=str(number)), most=3) == 3
+        assert ines.put_items("ines", notes(1, 2, 3, title=str(number)), limit=3) == 3
     with pytest.raises(LimitError):
-        ines.put_items("ines", notes(4), most=3)
+        ines.put_items("ines", notes(4), limit=3)
     assert ines.delete_items("ines", ["1"]) == 1
-    assert ines.put_items("ines", notes(4), most=3) == 1
+    assert ines.put_items("ines", notes(4), limit=3) == 1
     assert names(ines) == ["2", "3", "4"]
 
 
-def test_who_has_more_than_is_allowed_by_now(ines: SQLiteStore) -> None:
+def test_user_over_the_quota_can_still_replace_items(ines: SQLiteStore) -> None:
     ines.put_items("ines", notes(*range(5)))
-    assert ines.put_items("ines", notes(1, title="Oven"), most=3) == 1
+    assert ines.put_items("ines", notes(1, title="Oven"), limit=3) == 1
     with pytest.raises(LimitError):
-        ines.put_items("ines", notes("new"), most=3)
+        ines.put_items("ines", notes("new"), limit=3)
     assert names(ines) == ["0", "1", "2", "3", "4"]
 
 
-def test_what_others_wrote_is_counted(ines: SQLiteStore) -> None:
-    ines.put_items("ines", notes(1), most=3)
+def test_writes_of_other_processes_count(ines: SQLiteStore) -> None:
+    ines.put_items("ines", notes(1), limit=3)
     with SQLiteStore(Path(ines.path)) as other:
         other.put_items("ines", notes(2, 3))
     with pytest.raises(LimitError):
-        ines.put_items("ines", notes(4), most=3)
+        ines.put_items("ines", notes(4), limit=3)
 
 
-def test_users_have_room_of_their_own(ines: SQLiteStore) -> None:
+def test_each_user_has_their_own_quota(ines: SQLiteStore) -> None:
     ines.put_user(User("rui"))
-    ines.put_items("ines", notes(1, 2), most=2)
-    assert ines.put_items("rui", notes(1, 2), most=2) == 2
+    ines.put_items("ines", notes(1, 2), limit=2)
+    assert ines.put_items("rui", notes(1, 2), limit=2) == 2
     ines.forget("ines")
     ines.put_user(User("ines"))
-    assert ines.put_items("ines", notes(1, 2), most=2) == 2  # whoever comes back begins anew
+    assert ines.put_items("ines", notes(1, 2), limit=2) == 2  # a returning user starts at zero
 
 
-def test_uses(ines: SQLiteStore) -> None:
+def test_quota_of_uses(ines: SQLiteStore) -> None:
     ines.put_items("ines", notes(1))
     days = [UsageEvent("1", datetime(2024, 5, day)) for day in range(1, 5)]
-    assert ines.put_uses("ines", days[:2], most=3) == 2
-    assert ines.put_uses("ines", days[:3], most=3) == 1  # two of them are told again
-    with pytest.raises(LimitError, match="more than 3 uses"):
-        ines.put_uses("ines", days[3:], most=3)
+    assert ines.put_uses("ines", days[:2], limit=3) == 2
+    assert ines.put_uses("ines", days[:3], limit=3) == 1  # two of them are known
+    with pytest.raises(LimitError, match="at most 3 uses"):
+        ines.put_uses("ines", days[3:], limit=3)
     assert len(ines.uses("ines")) == 3

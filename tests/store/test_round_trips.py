@@ -1,4 +1,4 @@
-"""What is put comes back equal, or is refused by name."""
+"""Stored data is read back unchanged, or refused with the name of the field."""
 
 import enum
 import math
@@ -43,12 +43,12 @@ class Mood(enum.StrEnum):
     GOOD = "good"
 
 
-def test_it_is_a_store(store: SQLiteStore) -> None:
+def test_sqlite_store_implements_store(store: SQLiteStore) -> None:
     as_protocol: Store = store
     assert as_protocol.users() == []
 
 
-def test_a_user(store: SQLiteStore) -> None:
+def test_user_round_trip(store: SQLiteStore) -> None:
     store.put_user(ANA)
     assert store.user("ana") == ANA
     store.put_user(User("ana"))
@@ -63,7 +63,7 @@ def test_users_are_sorted(store: SQLiteStore) -> None:
 
 @in_one_store
 @given(profile=FIELDS, places=st.dictionaries(TEXT, st.tuples(st.floats(-90, 90), st.floats(-180, 180))))
-def test_any_user(
+def test_any_user_round_trip(
     store: SQLiteStore, profile: dict[str, Any], places: dict[str, tuple[float, float]]
 ) -> None:
     user = User("ana", profile, places, (Contact("Rui", more=profile),))
@@ -73,7 +73,7 @@ def test_any_user(
 
 @in_one_store
 @given(st.lists(st.builds(Item, NAMES, NAMES, FIELDS), max_size=5, unique_by=lambda item: item.id))
-def test_any_items(store: SQLiteStore, items: list[Item]) -> None:
+def test_any_items_round_trip(store: SQLiteStore, items: list[Item]) -> None:
     store.put_user(User("ana"))
     store.delete_items("ana", [item.id for item in store.items("ana")])
     assert store.put_items("ana", items) == len(items)
@@ -82,7 +82,7 @@ def test_any_items(store: SQLiteStore, items: list[Item]) -> None:
     assert store.items("ana", backwards) == items[::-1]
 
 
-def test_types_survive(store: SQLiteStore) -> None:
+def test_types_are_preserved(store: SQLiteStore) -> None:
     fields = {
         "whole": 1,
         "real": 1.0,
@@ -94,13 +94,13 @@ def test_types_survive(store: SQLiteStore) -> None:
     }
     store.put_user(User("ana"))
     store.put_items("ana", [Item("1", "Notes", fields)])
-    (found,) = store.items("ana")
-    assert {name: (type(value), value) for name, value in found.fields.items()} == {
+    (item,) = store.items("ana")
+    assert {name: (type(value), value) for name, value in item.fields.items()} == {
         name: (type(value), value) for name, value in fields.items()
     }
 
 
-def test_field_order_and_other_mappings_survive(store: SQLiteStore) -> None:
+def test_field_order_and_other_mappings_are_preserved(store: SQLiteStore) -> None:
     item = Item("1", "Guestbook", MappingProxyType({"z": "1", "a": "2", "mood": Mood.GOOD}))
     store.put_user(User("ana"))
     store.put_items("ana", [item])
@@ -108,17 +108,17 @@ def test_field_order_and_other_mappings_survive(store: SQLiteStore) -> None:
     assert list(store.items("ana")[0].fields) == ["z", "a", "mood"]
 
 
-def test_half_a_surrogate_pair_in_a_field_survives(store: SQLiteStore) -> None:
+def test_lone_surrogate_in_a_field_is_preserved(store: SQLiteStore) -> None:
     item = Item("1", "Mail", {"subject": "caf\udce9", "content": "olá"})
     store.put_user(User("ana"))
     store.put_items("ana", [item])
     assert store.items("ana") == [item]
 
 
-def _circle() -> list[Any]:
-    circle: list[Any] = []
-    circle.append(circle)
-    return circle
+def _circular() -> list[Any]:
+    circular: list[Any] = []
+    circular.append(circular)
+    return circular
 
 
 @pytest.mark.parametrize(
@@ -129,16 +129,16 @@ def _circle() -> list[Any]:
         {1, 2},
         (1, 2),
         [["deep", ("tuple",)]],
-        {1: "a key that is no text"},
+        {1: "a key that is not a string"},
         math.nan,
         [-math.inf],
         object(),
-        _circle(),
-        "\ud83d\ude00",  # two halves that would come back as one character
+        _circular(),
+        "\ud83d\ude00",  # two surrogates that would come back as one character
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_json_cannot_hold_is_refused_by_name(store: SQLiteStore, value: object) -> None:
+def test_value_that_is_not_json_is_refused_by_name(store: SQLiteStore, value: object) -> None:
     store.put_user(User("ana"))
     store.put_items("ana", [Item("0", "Notes", {"title": "stays"})])
     revision = store.revision("ana")
@@ -150,7 +150,7 @@ def test_what_json_cannot_hold_is_refused_by_name(store: SQLiteStore, value: obj
     assert store.revision("ana") == revision
 
 
-def test_a_user_json_cannot_hold_is_refused(store: SQLiteStore) -> None:
+def test_user_with_a_value_that_is_not_json_is_refused(store: SQLiteStore) -> None:
     with pytest.raises(InvalidDataError, match=r"user 'ana', profile, field 'born'"):
         store.put_user(User("ana", {"born": datetime(1990, 4, 1)}))
     with pytest.raises(InvalidDataError, match=r"user 'ana', field 'contacts'"):
@@ -158,17 +158,17 @@ def test_a_user_json_cannot_hold_is_refused(store: SQLiteStore) -> None:
     assert store.users() == []
 
 
-def test_a_zone_without_name_is_refused(store: SQLiteStore) -> None:
+def test_time_zone_without_a_name_is_refused(store: SQLiteStore) -> None:
     zones = Path("/usr/share/zoneinfo/Europe/Lisbon")
     if not zones.exists():
-        pytest.skip("no zone file at hand")
+        pytest.skip("no time zone files")
     with zones.open("rb") as stream:
         nameless = ZoneInfo.from_file(stream)
-    with pytest.raises(InvalidDataError, match="zone has no name"):
+    with pytest.raises(InvalidDataError, match="time zone has no name"):
         store.put_user(User("ana", zone=nameless))
 
 
-def test_ids_that_are_no_unicode_are_refused(store: SQLiteStore) -> None:
+def test_ids_with_lone_surrogates_are_refused(store: SQLiteStore) -> None:
     broken = "caf\udce9"
     store.put_user(User("ana"))
     for call in (
@@ -186,11 +186,11 @@ def test_ids_that_are_no_unicode_are_refused(store: SQLiteStore) -> None:
             call()
 
 
-def test_items_asked_for(store: SQLiteStore) -> None:
+def test_items_by_id_keep_the_requested_order(store: SQLiteStore) -> None:
     store.put_user(User("ana"))
     store.put_items("ana", (Item(f"{n:05}", "Notes", {"title": str(n)}) for n in range(2000)))
-    wanted = [f"{n:05}" for n in range(1999, -1, -1)]
-    assert [item.id for item in store.items("ana", wanted)] == wanted
+    ids = [f"{n:05}" for n in range(1999, -1, -1)]
+    assert [item.id for item in store.items("ana", ids)] == ids
     assert [item.id for item in store.items("ana", ["00007", "none", "00003", "00007"])] == [
         "00007",
         "00003",
@@ -199,7 +199,7 @@ def test_items_asked_for(store: SQLiteStore) -> None:
     assert store.items("ana", []) == []
 
 
-def test_uses_keep_their_times(store: SQLiteStore) -> None:
+def test_times_of_uses_are_preserved(store: SQLiteStore) -> None:
     times = [
         datetime(2024, 5, 16, 8, 0),
         datetime(2024, 5, 16, 9, 0, 0, 123456),
@@ -217,7 +217,7 @@ def test_uses_keep_their_times(store: SQLiteStore) -> None:
     assert [use.time.utcoffset() for use in store.uses("ana")[2:]] == [timedelta(hours=1), timedelta(0)]
 
 
-def test_uses_are_in_order_on_the_users_wall_clock(store: SQLiteStore) -> None:
+def test_uses_are_sorted_by_local_time(store: SQLiteStore) -> None:
     store.put_user(User("ana", zone=ZoneInfo("Asia/Tokyo")))
     store.put_items("ana", [Item("1", "Notes", {})])
     before = UsageEvent("1", datetime(2024, 5, 16, 8, 59))
@@ -239,7 +239,7 @@ def test_uses_of_one_item(store: SQLiteStore) -> None:
     assert store.uses("ana", item="none") == []
 
 
-def test_the_same_use_is_stored_once(store: SQLiteStore) -> None:
+def test_same_use_is_stored_once(store: SQLiteStore) -> None:
     store.put_user(User("ana"))
     store.put_items("ana", [Item("1", "Notes", {})])
     noon = datetime(2024, 5, 16, 12, 0)
@@ -253,7 +253,7 @@ def test_the_same_use_is_stored_once(store: SQLiteStore) -> None:
     assert len(store.uses("ana")) == 3
 
 
-def test_a_time_at_the_edge_of_time_is_refused(store: SQLiteStore) -> None:
+def test_time_out_of_range_is_refused(store: SQLiteStore) -> None:
     store.put_user(User("ana"))
     store.put_items("ana", [Item("1", "Notes", {})])
     with pytest.raises(InvalidDataError, match="9999"):
@@ -262,16 +262,16 @@ def test_a_time_at_the_edge_of_time_is_refused(store: SQLiteStore) -> None:
     assert len(store.uses("ana")) == 2
 
 
-def test_a_use_of_an_item_that_is_not_there(store: SQLiteStore) -> None:
+def test_use_of_an_unknown_item_is_refused(store: SQLiteStore) -> None:
     store.put_user(User("ana"))
     store.put_items("ana", [Item("1", "Notes", {})])
     time = datetime(2024, 5, 16)
-    with pytest.raises(InvalidDataError, match="'2', which user 'ana' does not have"):
+    with pytest.raises(InvalidDataError, match="unknown item '2' of user 'ana'"):
         store.put_uses("ana", [UsageEvent("1", time), UsageEvent("2", time), UsageEvent("1", time, "home")])
     assert store.uses("ana") == []
 
 
-def test_a_user_that_is_not_there(store: SQLiteStore) -> None:
+def test_unknown_user_is_refused(store: SQLiteStore) -> None:
     store.put_user(User("rui"))
     for call in (
         lambda: store.user("ana"),
@@ -291,7 +291,7 @@ def test_a_user_that_is_not_there(store: SQLiteStore) -> None:
         assert "rui" not in str(caught.value)
 
 
-def test_what_is_closed_says_so(path: Path) -> None:
+def test_closed_store_is_refused(path: Path) -> None:
     with SQLiteStore(path) as store:
         store.put_user(User("ana"))
     with pytest.raises(StoreError, match="closed: open it again"):

@@ -1,4 +1,4 @@
-"""What is not a store of ours is refused, in words, and left as it is."""
+"""Files that are not a store are refused with a reason, and left unchanged."""
 
 import os
 import random
@@ -11,71 +11,71 @@ import pytest
 
 from contextune.errors import StoreError
 from contextune.store import SQLiteStore
-from contextune.store.schema import STORE
+from contextune.store.schema import STORE_SCHEMA
 from contextune.types import Item, User
 
 
-def refused(path: Path, why: str) -> None:
+def assert_refused(path: Path, reason: str) -> None:
     before = path.read_bytes()
-    beside = sorted(file.name for file in path.parent.iterdir())
-    with pytest.raises(StoreError, match=why) as caught:
+    siblings = sorted(file.name for file in path.parent.iterdir())
+    with pytest.raises(StoreError, match=reason) as caught:
         SQLiteStore(path, timeout=0.5)
     assert path.name in str(caught.value)
     assert path.read_bytes() == before
-    assert sorted(file.name for file in path.parent.iterdir()) == beside
+    assert sorted(file.name for file in path.parent.iterdir()) == siblings
 
 
-def filled(path: Path) -> Path:
+def fill(path: Path) -> Path:
     with SQLiteStore(path) as store:
         store.put_user(User("ana"))
         store.put_items("ana", (Item(str(n), "Notes", {"title": "x" * 300}) for n in range(500)))
     return path
 
 
-def more(store: SQLiteStore) -> None:
+def add_items(store: SQLiteStore) -> None:
     store.put_items("ana", (Item(f"new {n}", "Notes", {"title": "y" * 300}) for n in range(100)))
 
 
-def log_of(path: Path) -> Path:
+def wal(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
 def crash(path: Path, target: Path) -> None:
     """Copy an open store as a crash would leave it: some of it in the file, some in the log."""
     target.write_bytes(path.read_bytes())
-    log_of(target).write_bytes(log_of(path).read_bytes())
-    assert log_of(target).stat().st_size > 0
+    wal(target).write_bytes(wal(path).read_bytes())
+    assert wal(target).stat().st_size > 0
 
 
-def test_a_missing_folder(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"folder .*nowhere.* is missing"):
+def test_missing_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"no such folder: .*nowhere"):
         SQLiteStore(tmp_path / "nowhere" / "store.db")
 
 
-def test_a_folder(tmp_path: Path) -> None:
+def test_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is a folder"):
         SQLiteStore(tmp_path)
 
 
-def test_memory() -> None:
+def test_memory_is_refused() -> None:
     with pytest.raises(StoreError, match="name a file"):
         SQLiteStore(":memory:")
 
 
-def test_an_empty_file_is_new(path: Path) -> None:
+def test_empty_file_becomes_a_store(path: Path) -> None:
     path.touch()
     with SQLiteStore(path) as store:
         assert store.users() == []
 
 
-def test_a_name_that_needs_quoting(tmp_path: Path) -> None:
+def test_file_name_with_special_characters(tmp_path: Path) -> None:
     path = tmp_path / "my store? 100% #1 é.db"
     with SQLiteStore(str(path)) as store:
         store.put_user(User("ana"))
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def test_a_relative_path_outlives_a_change_of_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_path_survives_chdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
     with SQLiteStore("store.db") as store:
@@ -85,106 +85,106 @@ def test_a_relative_path_outlives_a_change_of_folder(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("size", [1, 15, 100, 511, 4096, 100_000])
-def test_random_bytes(path: Path, size: int) -> None:
+def test_random_bytes_are_refused(path: Path, size: int) -> None:
     path.write_bytes(random.Random(size).randbytes(size))
-    refused(path, "not a SQLite file|not a store")
+    assert_refused(path, "not a SQLite file|not a Contextune store")
 
 
 @pytest.mark.parametrize("mode", ["DELETE", "WAL"])
-def test_a_database_of_another_program(path: Path, mode: str) -> None:
+def test_database_of_another_program_is_refused(path: Path, mode: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA journal_mode = {mode}")
         connection.execute("CREATE TABLE users (id TEXT)")
         connection.execute("PRAGMA user_version = 1")
         connection.commit()
-    refused(path, "another program")
+    assert_refused(path, "another program")
 
 
-def test_a_database_of_another_program_with_a_log(path: Path) -> None:
+def test_database_of_another_program_with_a_log_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("CREATE TABLE users (id TEXT)")
         connection.commit()
-        refused(path, "another program")
+        assert_refused(path, "another program")
 
 
-def test_a_newer_store(path: Path) -> None:
-    with closing(sqlite3.connect(filled(path))) as connection:
-        connection.execute(f"PRAGMA user_version = {len(STORE.steps) + 1}")
-    refused(path, "pip install -U contextune")
+def test_newer_store_is_refused(path: Path) -> None:
+    with closing(sqlite3.connect(fill(path))) as connection:
+        connection.execute(f"PRAGMA user_version = {len(STORE_SCHEMA.migrations) + 1}")
+    assert_refused(path, "pip install -U contextune")
 
 
-def test_a_newer_store_that_crashed(path: Path, tmp_path: Path) -> None:
+def test_newer_store_after_a_crash_is_refused(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "crashed.db"
-    with closing(sqlite3.connect(filled(path))) as connection:
-        connection.execute(f"PRAGMA user_version = {len(STORE.steps) + 1}")
+    with closing(sqlite3.connect(fill(path))) as connection:
+        connection.execute(f"PRAGMA user_version = {len(STORE_SCHEMA.migrations) + 1}")
         crash(path, target)  # with the new version in the log only
-    before = target.read_bytes(), log_of(target).read_bytes()
+    before = target.read_bytes(), wal(target).read_bytes()
     with pytest.raises(StoreError, match="pip install -U contextune"):
         SQLiteStore(target)
-    assert (target.read_bytes(), log_of(target).read_bytes()) == before
+    assert (target.read_bytes(), wal(target).read_bytes()) == before
 
 
 @pytest.mark.parametrize("cut", [1, 100, 8191, 8192, 20_000, 100_000])
-def test_a_file_that_was_cut_off(path: Path, cut: int) -> None:
-    filled(path)
+def test_truncated_file_is_refused(path: Path, cut: int) -> None:
+    fill(path)
     os.truncate(path, path.stat().st_size - cut)
-    refused(path, "cut off|damaged")
+    assert_refused(path, "truncated|damaged")
 
 
 @pytest.mark.parametrize("left", [16, 50, 100, 8192])
-def test_a_file_of_which_little_is_left(path: Path, left: int) -> None:
-    filled(path)
+def test_nearly_empty_file_is_refused(path: Path, left: int) -> None:
+    fill(path)
     os.truncate(path, left)
-    refused(path, "cut off|damaged|not a SQLite file")
+    assert_refused(path, "truncated|damaged|not a SQLite file")
 
 
-def test_a_store_that_crashed_is_opened(path: Path, tmp_path: Path) -> None:
+def test_store_is_opened_after_a_crash(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "crashed.db"
-    with SQLiteStore(filled(path)) as store:
-        more(store)
+    with SQLiteStore(fill(path)) as store:
+        add_items(store)
         crash(path, target)
     with SQLiteStore(target) as store:
         assert len(store.items("ana")) == 600
 
 
-def test_a_store_that_crashed_on_its_way_from_log_to_file_is_opened(path: Path, tmp_path: Path) -> None:
+def test_store_is_opened_after_a_crash_during_a_checkpoint(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "crashed.db"
-    with SQLiteStore(filled(path)) as store:
-        more(store)
+    with SQLiteStore(fill(path)) as store:
+        add_items(store)
         crash(path, target)
-    with path.open("rb") as done, target.open("r+b") as begun:
-        begun.write(done.read(8192))  # the first page is there and speaks of pages that are not
+    with path.open("rb") as complete, target.open("r+b") as partial:
+        partial.write(complete.read(8192))  # the first page refers to pages that are not written yet
     with SQLiteStore(target) as store:
         assert len(store.items("ana")) == 600
 
 
-def test_a_cut_off_file_with_a_log_is_refused(path: Path, tmp_path: Path) -> None:
+def test_truncated_file_with_a_log_is_refused(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "crashed.db"
-    with SQLiteStore(filled(path)) as store:
-        more(store)
+    with SQLiteStore(fill(path)) as store:
+        add_items(store)
         crash(path, target)
     os.truncate(target, 8192)
-    before = target.read_bytes(), log_of(target).read_bytes()
-    with pytest.raises(StoreError, match=r"cut off|damaged"):
+    before = target.read_bytes(), wal(target).read_bytes()
+    with pytest.raises(StoreError, match=r"truncated|damaged"):
         SQLiteStore(target)
-    assert (target.read_bytes(), log_of(target).read_bytes()) == before
+    assert (target.read_bytes(), wal(target).read_bytes()) == before
 
 
-def test_an_empty_file_beside_a_full_log_is_not_new(path: Path, tmp_path: Path) -> None:
+def test_empty_file_with_a_log_is_refused(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "crashed.db"
-    with SQLiteStore(filled(path)) as store:
-        more(store)
+    with SQLiteStore(fill(path)) as store:
+        add_items(store)
         crash(path, target)
     target.write_bytes(b"")
-    before = log_of(target).read_bytes()
+    before = wal(target).read_bytes()
     with pytest.raises(StoreError, match="restore the file"):
         SQLiteStore(target)
-    assert (target.read_bytes(), log_of(target).read_bytes()) == (b"", before)
+    assert (target.read_bytes(), wal(target).read_bytes()) == (b"", before)
 
 
-def test_damage_inside_is_told(path: Path) -> None:
-    filled(path)
+def test_damaged_pages_raise_store_error(path: Path) -> None:
+    fill(path)
     content = bytearray(path.read_bytes())
     content[8192 : len(content)] = b"\x5a" * (len(content) - 8192)
     path.write_bytes(content)
@@ -192,7 +192,7 @@ def test_damage_inside_is_told(path: Path) -> None:
         store.items("ana")
 
 
-def test_a_file_that_goes_away_is_told(path: Path) -> None:
+def test_deleted_file_raises_store_error(path: Path) -> None:
     store = SQLiteStore(path)
     path.unlink()
     with pytest.raises(StoreError, match="cannot be opened"):
@@ -201,12 +201,12 @@ def test_a_file_that_goes_away_is_told(path: Path) -> None:
     assert not path.exists()
 
 
-def test_the_file_says_whose_it_is(path: Path) -> None:
+def test_application_id_is_in_the_header(path: Path) -> None:
     with SQLiteStore(path):
-        assert path.read_bytes()[68:72] == STORE.application_id.to_bytes(4, "big")
+        assert path.read_bytes()[68:72] == STORE_SCHEMA.application_id.to_bytes(4, "big")
 
 
-def test_a_full_disk_is_told(path: Path) -> None:
+def test_full_disk_raises_store_error(path: Path) -> None:
     with SQLiteStore(path) as store:
         store.put_user(User("ana"))
         with store._connections.use() as connection:  # pyright: ignore[reportPrivateUsage]  # a disk of forty pages
@@ -217,8 +217,8 @@ def test_a_full_disk_is_told(path: Path) -> None:
         assert store.put_items("ana", [Item("1", "Notes", {})]) == 1
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows keeps permissions elsewhere")
-def test_nobody_else_can_read_it(path: Path) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+def test_files_are_readable_by_the_owner_only(path: Path) -> None:
     before = os.umask(0)
     try:
         with SQLiteStore(path) as store:
@@ -226,5 +226,5 @@ def test_nobody_else_can_read_it(path: Path) -> None:
             files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
     finally:
         os.umask(before)
-    assert len(files) > 1  # the log beside it holds as much
+    assert len(files) > 1  # the log too
     assert set(files.values()) == {0o600}

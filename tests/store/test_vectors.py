@@ -1,4 +1,4 @@
-"""Vectors are kept by what they are of, and go when the words go."""
+"""Vectors are stored by text digest, and deleted with the text."""
 
 import numpy as np
 import pytest
@@ -28,9 +28,9 @@ def ana(store: SQLiteStore) -> SQLiteStore:
     return store
 
 
-def kept(store: SQLiteStore, model: str) -> list[bool]:
-    found = store.vectors("ana", model, DIGESTS)
-    return [digest in found for digest in DIGESTS]
+def stored(store: SQLiteStore, model: str) -> list[bool]:
+    vectors = store.vectors("ana", model, DIGESTS)
+    return [digest in vectors for digest in DIGESTS]
 
 
 def test_digests_are_stable() -> None:
@@ -39,39 +39,39 @@ def test_digests_are_stable() -> None:
     assert text_digest("caf\udce9") != text_digest("café")
 
 
-def test_they_come_back_bit_by_bit(ana: SQLiteStore) -> None:
-    found = ana.vectors("ana", "large", [*DIGESTS, b"none"])
-    assert set(found) == set(DIGESTS)
-    for one in found.values():
-        assert one.dtype == np.float32
-        assert one.tobytes() == vector(1).tobytes()
+def test_vectors_round_trip_exactly(ana: SQLiteStore) -> None:
+    vectors = ana.vectors("ana", "large", [*DIGESTS, b"none"])
+    assert set(vectors) == set(DIGESTS)
+    for row in vectors.values():
+        assert row.dtype == np.float32
+        assert row.tobytes() == vector(1).tobytes()
 
 
-def test_a_vector_is_replaced(ana: SQLiteStore) -> None:
+def test_vector_is_replaced(ana: SQLiteStore) -> None:
     ana.put_vectors("ana", "large", {DIGESTS[0]: vector(9)})
     assert np.array_equal(ana.vectors("ana", "large", DIGESTS)[DIGESTS[0]], vector(9))
     assert np.array_equal(ana.vectors("ana", "small", DIGESTS)[DIGESTS[0]], vector(0))
 
 
-def test_many(ana: SQLiteStore) -> None:
+def test_many_vectors(ana: SQLiteStore) -> None:
     many = {text_digest(str(n)): vector(n) for n in range(1200)}
     ana.put_vectors("ana", "small", many)
-    found = ana.vectors("ana", "small", list(many))
-    assert all(np.array_equal(found[digest], one) for digest, one in many.items())
-    assert len(found) == len(many)
+    vectors = ana.vectors("ana", "small", list(many))
+    assert all(np.array_equal(vectors[digest], row) for digest, row in many.items())
+    assert len(vectors) == len(many)
 
 
-def test_they_go_with_a_deleted_item_under_every_model(ana: SQLiteStore) -> None:
+def test_deleted_item_loses_its_vectors_of_all_models(ana: SQLiteStore) -> None:
     ana.delete_items("ana", ["tea"])
-    assert kept(ana, "small") == kept(ana, "large") == [False, True]
+    assert stored(ana, "small") == stored(ana, "large") == [False, True]
 
 
-def test_they_go_with_a_text_that_is_replaced(ana: SQLiteStore) -> None:
+def test_changed_text_loses_its_vectors(ana: SQLiteStore) -> None:
     ana.put_items("ana", [note("tea", "buy coffee")])
-    assert kept(ana, "small") == kept(ana, "large") == [False, True]
+    assert stored(ana, "small") == stored(ana, "large") == [False, True]
 
 
-def test_they_stay_where_the_text_stays(ana: SQLiteStore) -> None:
+def test_unchanged_text_keeps_its_vectors(ana: SQLiteStore) -> None:
     ana.put_items("ana", [Item("tea", "Notes", {**TEA.fields, "modified": "2024-05-17T08:00"})])
     assert ana.items("ana", ["tea"])[0].fields["modified"] == "2024-05-17T08:00"
-    assert kept(ana, "small") == kept(ana, "large") == [True, True]
+    assert stored(ana, "small") == stored(ana, "large") == [True, True]

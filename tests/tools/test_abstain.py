@@ -1,4 +1,4 @@
-"""An honest "nothing fits", from a ranker that gives true reasons: made by hand, and as it ships."""
+"""Abstention: probabilities that a tool fits, thresholds, and true reasons."""
 
 import json
 from dataclasses import replace
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import WordEmbedder
-from tests.tools.tiny_ranker import THRESHOLDS, WIDTH, shipped, tiny_abstain, tiny_ranker
+from tests.tools.tiny_ranker import THRESHOLDS, WIDTH, bundled_retriever, tiny_abstention, tiny_ranker
 
 from contextune.embed import default_embedder
 from contextune.errors import InvalidRequestError, RankerError
@@ -21,8 +21,8 @@ from contextune.tools import (
     bundled_toolbox,
     default_tool_ranker,
 )
-from contextune.tools.abstain import INPUTS, Abstain, inputs
-from contextune.tools.features import NAMES, measure
+from contextune.tools.abstain import FIT_INPUTS, AbstentionModel, fit_inputs
+from contextune.tools.features import FEATURE_NAMES, feature_matrix
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import PastCalls, QueryContext, ToolQuery
 from contextune.types import Item, Tool
@@ -30,18 +30,20 @@ from contextune.types import Item, Tool
 EMBEDDER = WordEmbedder()
 INDEX = ToolIndex.build(Catalog(bundled_toolbox()), EMBEDDER)
 NOTE = Item("n", "Notes", {"title": "Glaze recipe", "modified": "2024-05-15T08:00"})
-SHARE = st.floats(0.001, 0.999)
+RATE = st.floats(0.001, 0.999)
 
 
 def matrix_of(text: str, context: QueryContext | None = None) -> np.ndarray:
-    return measure(INDEX, ToolQuery(text, EMBEDDER.embed([text])[0], context), np.arange(len(INDEX.catalog)))
+    return feature_matrix(
+        INDEX, ToolQuery(text, EMBEDDER.embed([text])[0], context), np.arange(len(INDEX.catalog))
+    )
 
 
-def test_the_inputs_are_the_best_and_the_first_of_the_candidates() -> None:
+def test_inputs_are_maxima_and_values_of_the_top_tool() -> None:
     matrix = matrix_of("send an email to Ana")
-    scores = np.linspace(0, 1, len(matrix), dtype=np.float64)  # the last one leads
-    found = dict(zip(INPUTS, inputs(matrix, scores).tolist(), strict=True))
-    meaning = matrix[:, NAMES.index("meaning")]
+    scores = np.linspace(0, 1, len(matrix), dtype=np.float64)  # the last one is first
+    found = dict(zip(FIT_INPUTS, fit_inputs(matrix, scores).tolist(), strict=True))
+    meaning = matrix[:, FEATURE_NAMES.index("meaning")]
     assert found["best meaning"] == pytest.approx(meaning.max())
     assert found["second meaning"] == pytest.approx(np.sort(meaning)[-2])
     assert found["tenth meaning"] == pytest.approx(np.sort(meaning)[-10])
@@ -53,10 +55,12 @@ def test_the_inputs_are_the_best_and_the_first_of_the_candidates() -> None:
         assert np.isnan(found[name]), name
 
 
-def test_with_context_nothing_of_it_is_missing() -> None:
-    context = QueryContext.of([NOTE], [1.0], EMBEDDER.embed([NOTE.text]))
+def test_context_inputs_are_set_with_context() -> None:
+    context = QueryContext.build([NOTE], [1.0], EMBEDDER.embed([NOTE.text]))
     matrix = matrix_of("read it", context)
-    found = dict(zip(INPUTS, inputs(matrix, np.arange(len(matrix), dtype=np.float64)).tolist(), strict=True))
+    found = dict(
+        zip(FIT_INPUTS, fit_inputs(matrix, np.arange(len(matrix), dtype=np.float64)).tolist(), strict=True)
+    )
     assert found["has context"] == 1
     assert found["best item app"] == 1
     assert not {name for name, value in found.items() if np.isnan(value)} - {
@@ -64,69 +68,69 @@ def test_with_context_nothing_of_it_is_missing() -> None:
     }  # fmt: skip
 
 
-def test_the_order_of_the_candidates_does_not_matter() -> None:
+def test_order_of_candidates_does_not_matter() -> None:
     matrix = matrix_of("move the class to Friday")
     draw = np.random.default_rng(0)
     scores, order = draw.normal(size=len(matrix)), draw.permutation(len(matrix))
-    np.testing.assert_array_equal(inputs(matrix, scores), inputs(matrix[order], scores[order]))
+    np.testing.assert_array_equal(fit_inputs(matrix, scores), fit_inputs(matrix[order], scores[order]))
 
 
-def test_one_candidate_or_none() -> None:
+def test_single_and_no_candidate() -> None:
     one = matrix_of("send an email")[:1]
-    assert np.isfinite(inputs(one, np.array([2.0]))[INPUTS.index("lead")])
-    abstain = tiny_abstain()
-    assert 0 < abstain.any_fits(one, np.array([2.0])) < 1
-    assert abstain.any_fits(one[:0], np.empty(0)) == 0
+    assert np.isfinite(fit_inputs(one, np.array([2.0]))[FIT_INPUTS.index("lead")])
+    model = tiny_abstention()
+    assert 0 < model.any_fits(one, np.array([2.0])) < 1
+    assert model.any_fits(one[:0], np.empty(0)) == 0
 
 
-def test_a_threshold_is_between_those_measured() -> None:
-    abstain = tiny_abstain()
-    for share, least in THRESHOLDS.items():
-        assert abstain.threshold(float(share)) == pytest.approx(least)
-    assert 0.6 < abstain.threshold(0.05) < 0.9
-    assert abstain.threshold(0.001) == 0.9
-    assert abstain.threshold(0.9) == 0.2
+def test_threshold_interpolates_the_measured_ones() -> None:
+    model = tiny_abstention()
+    for rate, minimum in THRESHOLDS.items():
+        assert model.threshold(float(rate)) == pytest.approx(minimum)
+    assert 0.6 < model.threshold(0.05) < 0.9
+    assert model.threshold(0.001) == 0.9
+    assert model.threshold(0.9) == 0.2
 
 
-@given(SHARE, SHARE)
-def test_who_bears_fewer_mistakes_asks_for_no_less(one: float, other: float) -> None:
-    for abstain in (tiny_abstain(), default_tool_ranker().abstain):
+@given(RATE, RATE)
+def test_threshold_falls_with_the_false_positive_rate(one: float, other: float) -> None:
+    for model in (tiny_abstention(), default_tool_ranker().abstention):
         fewer, more = sorted((one, other))
-        assert 1 >= abstain.threshold(fewer) >= abstain.threshold(more) >= 0
+        assert 1 >= model.threshold(fewer) >= model.threshold(more) >= 0
 
 
-@pytest.mark.parametrize("share", [0, 1, -0.1, 1.5, float("nan")])
-def test_what_is_no_share_is_refused(share: float) -> None:
+@pytest.mark.parametrize("rate", [0, 1, -0.1, 1.5, float("nan")])
+def test_invalid_rate_is_an_error(rate: float) -> None:
     with pytest.raises(InvalidRequestError, match="between 0 and 1"):
-        tiny_abstain().threshold(share)
+        tiny_abstention().threshold(rate)
 
 
-def test_it_comes_back_from_json() -> None:
-    abstain = tiny_abstain()
-    again = Abstain.from_json(json.loads(json.dumps(abstain.to_json())))
+def test_json_round_trip() -> None:
+    model = tiny_abstention()
+    again = AbstentionModel.from_json(json.loads(json.dumps(model.to_json())))
     matrix, scores = matrix_of("play that song"), np.arange(59, dtype=np.float64)
-    assert again.any_fits(matrix, scores) == pytest.approx(abstain.any_fits(matrix, scores))
+    assert again.any_fits(matrix, scores) == pytest.approx(model.any_fits(matrix, scores))
     assert again.needs_context(np.ones(WIDTH, np.float32)) == pytest.approx(1 / (1 + np.e**4))
     assert again.thresholds == THRESHOLDS
 
 
-def test_a_ranker_comes_back_from_its_folder(tmp_path: Path) -> None:
-    made = tiny_ranker("meaning", "words")
-    made.save(tmp_path / "deep" / "r")
+def test_save_and_load_ranker(tmp_path: Path) -> None:
+    ranker = tiny_ranker("meaning", "words")
+    ranker.save(tmp_path / "deep" / "r")
     again = ToolRanker.load(tmp_path / "deep" / "r")
     first, second = (
         ToolRetriever(bundled_toolbox(), EMBEDDER, ranker=ranker).find("play that song", 59)
-        for ranker in (made, again)
+        for ranker in (ranker, again)
     )
     assert first == second
-    assert again.about == made.about
+    assert again.about == ranker.about
 
 
-def test_what_is_no_ranker_of_tools_is_refused(tmp_path: Path) -> None:
+def test_invalid_ranker_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RankerError, match="contextune train tools"):
         ToolRanker.load(tmp_path)
-    made = tiny_ranker("meaning", "words")
-    made.save(tmp_path)
+    ranker = tiny_ranker("meaning", "words")
+    ranker.save(tmp_path)
     (tmp_path / "tools.json.gz").unlink()
     with pytest.raises(RankerError, match=r"tools\.json\.gz"):
         ToolRanker.load(tmp_path)
@@ -134,39 +138,41 @@ def test_what_is_no_ranker_of_tools_is_refused(tmp_path: Path) -> None:
         (tmp_path / "card.json").write_text(card)
         with pytest.raises(RankerError, match="contextune train tools"):
             ToolRanker.load(tmp_path)
-    other = replace(made, abstain=replace(made.abstain, fits=replace(made.abstain.fits, names=("other",))))
+    other = replace(
+        ranker, abstention=replace(ranker.abstention, fits=replace(ranker.abstention.fits, names=("other",)))
+    )
     other.save(tmp_path)
     with pytest.raises(RankerError, match="train it again"):
         ToolRanker.load(tmp_path)
 
 
-def test_the_best_likeness_decides_for_the_tiny_one() -> None:
+def test_fits_follows_the_best_similarity() -> None:
     retriever = ToolRetriever(bundled_toolbox(), EMBEDDER, ranker=tiny_ranker("meaning"))
     near, far = retriever.find("sends a new email to somebody"), retriever.find("plugh")
     assert near.fits is not None
     assert far.fits is not None
     assert 0 < far.fits < 0.05 < 0.5 < near.fits < 1
     assert near.needs_context == pytest.approx(1 / (1 + np.e**4))
-    assert retriever.find("send it", only=ToolFilter(servers=())).fits == 0
+    assert retriever.find("send it", filter=ToolFilter(servers=())).fits == 0
 
 
 @pytest.mark.parametrize("method", ["bm25", "semantic", "hybrid"])
-def test_the_plain_methods_do_not_know(method: str) -> None:
+def test_plain_methods_have_no_probabilities(method: str) -> None:
     found = ToolRetriever(bundled_toolbox(), EMBEDDER, method=method).find("send an email")
     assert (found.fits, found.needs_context) == (None, None)
 
 
-def test_nobody_knows_with_an_embedder_the_ranker_was_not_made_for() -> None:
+def test_no_probabilities_with_another_embedder() -> None:
     for retriever in (
         ToolRetriever(bundled_toolbox(), EMBEDDER),
         ToolRetriever(bundled_toolbox(), EMBEDDER, ranker=tiny_ranker("meaning", embedder="another")),
     ):
-        for only in (None, ToolFilter(servers=())):
-            found = retriever.find("send an email", only=only)
+        for tool_filter in (None, ToolFilter(servers=())):
+            found = retriever.find("send an email", filter=tool_filter)
             assert (found.fits, found.needs_context) == (None, None)
 
 
-def test_the_ranker_in_the_package_was_made_for_the_embedder_in_the_package() -> None:
+def test_bundled_ranker_was_trained_with_the_bundled_embedder() -> None:
     assert default_tool_ranker().about["embedder"] == default_embedder().name, "contextune train tools"
 
 
@@ -175,34 +181,34 @@ SERVED = [
     "Send Anna an email about the invoice.",
     "Search my notes for the recipe.",
 ]
-NOT_SERVED = ["What is the square root of 81?", "Transfer 200 euros to my savings account.", "Mow the lawn."]
+UNSERVED = ["What is the square root of 81?", "Transfer 200 euros to my savings account.", "Mow the lawn."]
 
 
-def test_what_nothing_serves_fits_less_than_what_is_plainly_served() -> None:
+def test_unserved_requests_fit_less_than_served_ones() -> None:
     served, unserved = (
-        [shipped().find(text).fits or 0.0 for text in texts] for texts in (SERVED, NOT_SERVED)
+        [bundled_retriever().find(text).fits or 0.0 for text in texts] for texts in (SERVED, UNSERVED)
     )
     assert all(0 < fits < 1 for fits in [*served, *unserved])
     assert min(served) > 0.5 > max(unserved)
 
 
-def test_the_tool_that_plainly_serves_is_first() -> None:
-    found = [shipped().search(text, 1)[0].tool.name for text in SERVED]
+def test_obvious_tool_is_first() -> None:
+    found = [bundled_retriever().search(text, 1)[0].tool.name for text in SERVED]
     assert found == ["play_song", "send_email", "search_notes"]
 
 
-def test_without_its_application_a_request_fits_less() -> None:
+def test_request_fits_less_without_its_app() -> None:
     for text, app in zip(SERVED, ["Music", "Mail", "Notes"], strict=True):
         rest = ToolFilter(servers={tool.app for tool in bundled_toolbox()} - {app})
-        whole, less = shipped().find(text).fits, shipped().find(text, only=rest).fits
+        whole, less = bundled_retriever().find(text).fits, bundled_retriever().find(text, filter=rest).fits
         assert whole is not None
         assert less is not None
         assert less < whole
 
 
-def test_what_leaves_things_out_needs_context() -> None:
+def test_implicit_request_needs_context() -> None:
     implicit, explicit = (
-        shipped().find(text).needs_context or 0.0
+        bundled_retriever().find(text).needs_context or 0.0
         for text in ("Read me what she wrote.", "Play Barco Negro by Mariza.")
     )
     assert 0 <= explicit < 0.5 < implicit <= 1
@@ -215,24 +221,28 @@ TRAINING = [
 ]
 
 
-def test_words_are_told_apart_from_the_marks_around_them() -> None:
+def test_reason_lists_words_without_punctuation() -> None:
     by_words = ToolRetriever(TRAINING, EMBEDDER, ranker=tiny_ranker("name said"))
     hit = by_words.search("Which training, if any, is there?", 1)[0]
     assert hit.reasons == ("shares the words: training",)
 
 
-def test_what_a_tool_was_wrong_for_is_not_told_as_praise() -> None:
-    """Of a ranker, too, that for some reason goes by it."""
-    asked = "Put that down."
-    wrong = PastCalls(np.array([2]), EMBEDDER.embed([asked]), np.array([3.0]), np.array([False]))
-    hits = ToolRetriever(TRAINING, EMBEDDER, ranker=tiny_ranker("past wrong")).find(asked, past=wrong).hits
+def test_wrong_past_call_is_not_a_reason() -> None:
+    """Even if the ranker scores it positively."""
+    text = "Put that down."
+    wrong = PastCalls(np.array([2]), EMBEDDER.embed([text]), np.array([3.0]), np.array([False]))
+    hits = (
+        ToolRetriever(TRAINING, EMBEDDER, ranker=tiny_ranker("past wrong")).find(text, past_calls=wrong).hits
+    )
     assert any(hit.tool.name == "log_training" for hit in hits)
-    assert not any("was right" in said for hit in hits for said in hit.reasons)
+    assert not any("was right" in reason for hit in hits for reason in hit.reasons)
 
 
-def test_nothing_is_said_of_applications_where_nothing_is_known_of_them() -> None:
+def test_app_is_a_reason_only_with_app_probabilities() -> None:
     for text in ("remind me to buy milk", "turn the lights off", "order a pizza"):
-        for hit in shipped().search(text):
-            assert not any("sounds like" in said for said in hit.reasons)
-    known = shipped().find("What did she write?", apps={"Mail": 0.9, "Notes": 0.05}).hits
-    assert any("sounds like Mail" in said for hit in known for said in hit.reasons)
+        for hit in bundled_retriever().search(text):
+            assert not any("sounds like" in reason for reason in hit.reasons)
+    known = (
+        bundled_retriever().find("What did she write?", app_probabilities={"Mail": 0.9, "Notes": 0.05}).hits
+    )
+    assert any("sounds like Mail" in reason for hit in known for reason in hit.reasons)

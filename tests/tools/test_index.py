@@ -1,4 +1,4 @@
-"""What is worked out once for a catalogue: recognising names, and embedding no tool twice."""
+"""ToolIndex: tool names in a request, cached vectors, examples, approximate search."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from contextune.errors import MissingExtraError
 from contextune.tools import Catalog, ToolRetriever, bundled_toolbox
 from contextune.tools.catalog_file import CatalogFile
 from contextune.tools.index import ToolIndex
-from contextune.tools.tool_text import spans, tool_text
+from contextune.tools.tool_text import name_spans, tool_text
 from contextune.types import Tool
 
 Vector = NDArray[np.float32]
@@ -25,7 +25,7 @@ SEARCH = Tool("search", "Searches.", app="Web")
 
 
 class Counting:
-    """An embedder that writes down what it embeds."""
+    """An embedder with a name, which records the texts it embeds."""
 
     def __init__(self, inner: Embedder, name: str = "counted") -> None:
         self._inner = inner
@@ -37,29 +37,29 @@ class Counting:
         return self._inner.embed(texts)
 
 
-class DictShelf:
-    """A shelf that lasts as long as the test."""
+class DictCache:
+    """A vector cache in a dict."""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str, bytes], Vector] = {}
 
     def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, Vector]:
-        return {one: self.kept[model, one] for one in digests if (model, one) in self.kept}
+        return {digest: self.kept[model, digest] for digest in digests if (model, digest) in self.kept}
 
     def put_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
         self.kept |= {(model, digest): vector for digest, vector in vectors.items()}
 
 
-def named(tools: Sequence[Tool], text: str) -> list[str]:
-    index = ToolIndex.of(Catalog(tools), np.zeros((len(tools), 1), np.float32))
-    return [index.catalog[place].id for place in index.named(spans(text))]
+def find_named(tools: Sequence[Tool], text: str) -> list[str]:
+    index = ToolIndex.from_vectors(Catalog(tools), np.zeros((len(tools), 1), np.float32))
+    return [index.catalog[position].id for position in index.find_named(name_spans(text))]
 
 
 ALL = (SEND, READ, UNREAD, SEARCH)
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "tool"),
     [
         ("call send_email now", "Mail/send_email"),
         ("call `send-email`, now", "Mail/send_email"),
@@ -73,47 +73,52 @@ ALL = (SEND, READ, UNREAD, SEARCH)
         ("please Search it", "Web/search"),
     ],
 )
-def test_a_name_is_recognised_however_it_is_spelled(text: str, found: str) -> None:
-    assert named(ALL, text) == [found]
+def test_name_is_found_in_any_spelling(text: str, tool: str) -> None:
+    assert find_named(ALL, text) == [tool]
 
 
 @pytest.mark.parametrize(
     "text", ["send an email", "email send", "resend_emails", "send", "research", "read my email", "…", "🎉"]
 )
-def test_half_a_name_is_no_name(text: str) -> None:
-    assert named(ALL, text) == []
+def test_partial_name_is_not_found(text: str) -> None:
+    assert find_named(ALL, text) == []
 
 
-def test_the_longest_name_comes_first_then_the_order_of_the_catalogue() -> None:
+def test_longest_name_first_then_catalogue_order() -> None:
     text = "search, then read_email, list_unread_email and send_email"
-    assert named(ALL, text) == ["Mail/list-unread-email", "Mail/send_email", "Mail/readEmail", "Web/search"]
+    assert find_named(ALL, text) == [
+        "Mail/list-unread-email",
+        "Mail/send_email",
+        "Mail/readEmail",
+        "Web/search",
+    ]
 
 
-def test_a_name_that_two_servers_have_names_both() -> None:
-    assert named([SEND, READ, TWIN], "send_email") == ["Mail/send_email", "Other/send_email"]
+def test_name_on_two_servers_finds_both() -> None:
+    assert find_named([SEND, READ, TWIN], "send_email") == ["Mail/send_email", "Other/send_email"]
 
 
-def test_a_long_name_is_recognised_too() -> None:
+def test_long_name_is_found() -> None:
     long = Tool("create_a_new_pull_request_review_comment_for_this_line", "Comments.")
-    assert named([SEND, long], f"try {long.name} please") == [long.id]
+    assert find_named([SEND, long], f"try {long.name} please") == [long.id]
 
 
-def test_a_name_without_words_is_never_said() -> None:
-    assert named([Tool("🎉", "Celebrates."), SEND], "🎉 hurrah") == []
+def test_name_without_words_is_not_found() -> None:
+    assert find_named([Tool("🎉", "Celebrates."), SEND], "🎉 hurrah") == []
 
 
-def test_a_name_in_a_script_without_spaces() -> None:
-    assert named([Tool("搜索邮件", "Searches mail."), SEND], "请用搜索邮件看看") == ["搜索邮件"]
+def test_name_in_a_script_without_spaces_is_found() -> None:
+    assert find_named([Tool("搜索邮件", "Searches mail."), SEND], "请用搜索邮件看看") == ["搜索邮件"]
 
 
 def test_each_tool_has_its_own_row(word_embedder: Embedder) -> None:
-    """They are embedded in another order, by length."""
+    """Although tools are embedded in order of length."""
     tools = bundled_toolbox()
     index = ToolIndex.build(Catalog(tools), word_embedder)
     np.testing.assert_array_equal(index.vectors, word_embedder.embed([tool_text(tool) for tool in tools]))
 
 
-def test_applications_are_numbered_in_their_order(word_embedder: Embedder) -> None:
+def test_apps_are_numbered_in_catalogue_order(word_embedder: Embedder) -> None:
     index = ToolIndex.build(
         Catalog([SEARCH, SEND, TWIN, READ, Tool("now", "Tells the time.")]), word_embedder
     )
@@ -123,40 +128,42 @@ def test_applications_are_numbered_in_their_order(word_embedder: Embedder) -> No
 
 
 def test_only_changed_tools_are_embedded_again(word_embedder: Embedder) -> None:
-    shelf = DictShelf()
+    cache = DictCache()
     embedder = Counting(word_embedder)
-    first = ToolIndex.build(Catalog(ALL), embedder, shelf=shelf)
+    first = ToolIndex.build(Catalog(ALL), embedder, vector_cache=cache)
     assert sorted(embedder.texts) == sorted(map(tool_text, ALL))
 
     again = Counting(word_embedder)
-    index = ToolIndex.build(Catalog(ALL[::-1]), again, shelf=shelf)
+    index = ToolIndex.build(Catalog(ALL[::-1]), again, vector_cache=cache)
     assert again.texts == []
     np.testing.assert_array_equal(index.vectors, first.vectors[::-1])
 
     better = replace(SEND, description="Sends an email to somebody.")
     new = Tool("archive", "Puts mail away.", app="Mail")
-    index = ToolIndex.build(Catalog([better, READ, new, SEARCH]), again, shelf=shelf)
+    index = ToolIndex.build(Catalog([better, READ, new, SEARCH]), again, vector_cache=cache)
     assert sorted(again.texts) == sorted(map(tool_text, [better, new]))
     np.testing.assert_array_equal(index.vectors[1], first.vectors[1])
 
-    # of parameters nothing is embedded, so a change to them costs nothing
+    # parameters are not part of the embedded text
     same = Counting(word_embedder)
-    ToolIndex.build(Catalog([replace(SEARCH, parameters={"properties": {"q": {}}})]), same, shelf=shelf)
+    ToolIndex.build(
+        Catalog([replace(SEARCH, parameters={"properties": {"q": {}}})]), same, vector_cache=cache
+    )
     assert same.texts == []
 
 
-def test_another_model_has_its_own_vectors(word_embedder: Embedder) -> None:
-    shelf = DictShelf()
-    ToolIndex.build(Catalog(ALL), Counting(word_embedder, "one"), shelf=shelf)
+def test_vectors_are_cached_by_embedder(word_embedder: Embedder) -> None:
+    cache = DictCache()
+    ToolIndex.build(Catalog(ALL), Counting(word_embedder, "one"), vector_cache=cache)
     other = Counting(word_embedder, "two")
-    ToolIndex.build(Catalog(ALL), other, shelf=shelf)
+    ToolIndex.build(Catalog(ALL), other, vector_cache=cache)
     assert len(other.texts) == len(ALL)
 
 
-def test_the_retriever_takes_a_shelf(word_embedder: Embedder) -> None:
-    shelf, embedder = DictShelf(), Counting(word_embedder)
-    ToolRetriever(ALL, embedder, method="hybrid", shelf=shelf)
-    retriever = ToolRetriever(ALL, embedder, method="hybrid", shelf=shelf)
+def test_retriever_uses_the_vector_cache(word_embedder: Embedder) -> None:
+    cache, embedder = DictCache(), Counting(word_embedder)
+    ToolRetriever(ALL, embedder, method="hybrid", vector_cache=cache)
+    retriever = ToolRetriever(ALL, embedder, method="hybrid", vector_cache=cache)
     assert len(embedder.texts) == len(ALL)
     retriever.search("send it")
     retriever.search("send it")
@@ -170,51 +177,51 @@ def test_equal_texts_are_embedded_once(word_embedder: Embedder) -> None:
     np.testing.assert_array_equal(index.vectors[0], index.vectors[1])
 
 
-def test_progress_reaches_the_end_and_what_is_done_is_kept(word_embedder: Embedder) -> None:
+def test_interrupted_build_keeps_finished_vectors(word_embedder: Embedder) -> None:
     tools = [Tool(f"tool_{number}", "Does it. " * (number % 7)) for number in range(600)]
-    shelf = DictShelf()
-    told: list[tuple[int, int]] = []
+    cache = DictCache()
+    reports: list[tuple[int, int]] = []
 
     def stop(done: int, total: int) -> None:
-        told.append((done, total))
-        if len(told) == 2:
+        reports.append((done, total))
+        if len(reports) == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ToolIndex.build(Catalog(tools), word_embedder, shelf=shelf, progress=stop)
-    done = told[-1][0]
+        ToolIndex.build(Catalog(tools), word_embedder, vector_cache=cache, progress=stop)
+    done = reports[-1][0]
     assert 0 < done < 600
-    assert len(shelf.kept) == done
-    ToolIndex.build(Catalog(tools), word_embedder, shelf=shelf, progress=stop)
-    assert told[-1] == (600 - done, 600 - done)
+    assert len(cache.kept) == done
+    ToolIndex.build(Catalog(tools), word_embedder, vector_cache=cache, progress=stop)
+    assert reports[-1] == (600 - done, 600 - done)
 
 
-def test_the_nearest_example_of_each_tool(word_embedder: Embedder) -> None:
+def test_example_similarities_use_the_nearest_example(word_embedder: Embedder) -> None:
     tools = [
         replace(SEND, examples=("write to ana", "mail it off")),
         READ,
         replace(SEARCH, examples=("find",)),
     ]
     index = ToolIndex.build(Catalog(tools), word_embedder)
-    like = index.by_example(word_embedder.embed(["mail it off"])[0])
-    assert like is not None
-    assert like[0] == pytest.approx(1)
-    assert like[1] == -1  # it has none
-    assert like[2] < 0.5
-    assert ToolIndex.build(Catalog(ALL), word_embedder).by_example(index.vectors[0]) is None
+    similarity = index.example_similarities(word_embedder.embed(["mail it off"])[0])
+    assert similarity is not None
+    assert similarity[0] == pytest.approx(1)
+    assert similarity[1] == -1  # it has none
+    assert similarity[2] < 0.5
+    assert ToolIndex.build(Catalog(ALL), word_embedder).example_similarities(index.vectors[0]) is None
 
 
-def test_of_very_many_examples_the_first_few_count(word_embedder: Embedder) -> None:
+def test_only_the_first_examples_count(word_embedder: Embedder) -> None:
     many = replace(SEND, examples=tuple(f"say {number}" for number in range(300)))
     index = ToolIndex.build(Catalog([many]), word_embedder)
     assert index.examples is not None
     assert len(index.examples) == 8
 
 
-def test_an_empty_catalogue(word_embedder: Embedder) -> None:
+def test_empty_catalogue(word_embedder: Embedder) -> None:
     index = ToolIndex.build(Catalog(), word_embedder)
     assert index.vectors.shape == (0, 512)
-    assert index.named(spans("send_email")) == []
+    assert index.find_named(name_spans("send_email")) == []
 
 
 def many(count: int) -> Catalog:
@@ -223,28 +230,28 @@ def many(count: int) -> Catalog:
     )
 
 
-def test_of_very_many_tools_a_graph_finds_the_nearest(
+def test_large_catalogue_uses_approximate_search(
     tmp_path: Path, word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    catalog, asked = many(300), word_embedder.embed(["number 4 of the kinds"])[0]
+    catalog, query = many(300), word_embedder.embed(["number 4 of the kinds"])[0]
     exact = ToolIndex.build(catalog, word_embedder)
-    assert exact.graph is None
-    monkeypatch.setattr("contextune.tools.index.MANY", 300)
-    with CatalogFile(tmp_path / "tools.db") as shelf:
-        index = ToolIndex.build(catalog, word_embedder, shelf=shelf)
-        assert index.graph
-        assert index.nearest(asked, 5).tolist() == exact.nearest(asked, 5).tolist()
-        hidden = np.ones(300, bool)
-        hidden[index.nearest(asked, 1)] = False
-        assert index.nearest(asked, 5, hidden).tolist() == exact.nearest(asked, 5, hidden).tolist()
+    assert exact.ann is None
+    monkeypatch.setattr("contextune.tools.index.ANN_MIN_TOOLS", 300)
+    with CatalogFile(tmp_path / "tools.db") as cache:
+        index = ToolIndex.build(catalog, word_embedder, vector_cache=cache)
+        assert index.ann
+        assert index.nearest(query, 5).tolist() == exact.nearest(query, 5).tolist()
+        visible = np.ones(300, bool)
+        visible[index.nearest(query, 1)] = False
+        assert index.nearest(query, 5, visible).tolist() == exact.nearest(query, 5, visible).tolist()
         kept = (tmp_path / "tools.db.graph").read_bytes()
-        ToolIndex.build(catalog, word_embedder, shelf=shelf)
+        ToolIndex.build(catalog, word_embedder, vector_cache=cache)
         assert (tmp_path / "tools.db.graph").read_bytes() == kept
-        more = ToolIndex.build(many(310), word_embedder, shelf=shelf)  # of other tools: built anew
-        assert more.graph
-        assert len(more.graph) == 310
-    monkeypatch.setattr("contextune.tools.index.ApproximateIndex.build", _missing)
-    assert ToolIndex.build(catalog, word_embedder).graph is None
+        more = ToolIndex.build(many(310), word_embedder, vector_cache=cache)  # rebuilt for other tools
+        assert more.ann
+        assert len(more.ann) == 310
+    monkeypatch.setattr("contextune.tools.index.AnnIndex.build", _missing)
+    assert ToolIndex.build(catalog, word_embedder).ann is None
 
 
 def _missing(_: object) -> None:

@@ -1,4 +1,4 @@
-"""Tools as OpenAI, Anthropic and MCP write them; broken ones are refused by name and the rest are taken."""
+"""Tool schemas of OpenAI, Anthropic and MCP; invalid ones are refused, the rest are loaded."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from contextune.errors import InvalidDataError
-from contextune.tools.loaders import load_schemas, load_tools, tool_json
+from contextune.tools.loaders import load_schemas, load_tools, tool_to_json
 from contextune.types import Annotations
 
 SCHEMA: dict[str, Any] = {
@@ -29,24 +29,24 @@ MCP = {"name": "weather", "description": "Forecast.", "inputSchema": SCHEMA}
 
 
 @pytest.mark.parametrize(
-    "form", [CHAT, RESPONSES, ANTHROPIC, MCP], ids=["chat", "responses", "anthropic", "mcp"]
+    "schema", [CHAT, RESPONSES, ANTHROPIC, MCP], ids=["chat", "responses", "anthropic", "mcp"]
 )
-def test_every_form_gives_the_same_tool(form: dict[str, Any], tmp_path: Path) -> None:
+def test_every_format_gives_the_same_tool(schema: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "tools.json"
     for wrapped in (
-        [form],
-        {"tools": [form]},
-        form,
-        {"jsonrpc": "2.0", "id": 1, "result": {"tools": [form]}},
+        [schema],
+        {"tools": [schema]},
+        schema,
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": [schema]}},
     ):
         file.write_text(json.dumps(wrapped))
         loaded = load_tools(file, app="sky")
-        assert loaded == load_schemas([form], "sky")
+        assert loaded == load_schemas([schema], "sky") == load_tools(wrapped, app="sky")
         (tool,) = loaded.tools
         assert (tool.id, tool.description, tool.parameters) == ("sky/weather", "Forecast.", SCHEMA)
 
 
-def test_what_mcp_says_besides() -> None:
+def test_mcp_titles_and_annotations() -> None:
     hints = {
         "title": "from the hints",
         "readOnlyHint": True,
@@ -61,13 +61,13 @@ def test_what_mcp_says_besides() -> None:
     assert first.annotations == Annotations(read_only=True, destructive=False)
 
 
-def test_a_namespace_is_an_app() -> None:
+def test_openai_namespace_is_an_app() -> None:
     group = {"type": "namespace", "name": "crm", "description": "Customers.", "tools": [RESPONSES]}
     (tool,) = load_schemas([group], "other").tools
     assert (tool.id, tool.about) == ("crm/weather", "Customers.")
 
 
-def test_a_tool_that_takes_nothing() -> None:
+def test_tool_without_parameters() -> None:
     tools = load_schemas(
         [
             {"type": "function", "name": "a"},
@@ -78,43 +78,49 @@ def test_a_tool_that_takes_nothing() -> None:
     assert [(tool.parameters["type"], tool.description) for tool in tools] == [("object", "")] * 3
 
 
-def takes(schema: Any) -> dict[str, Any]:
+def with_parameters(schema: Any) -> dict[str, Any]:
     return {"name": "x", "inputSchema": schema}
 
 
-BROKEN: dict[str, tuple[Any, str]] = {
-    "schema is a list": (takes([]), "a list, not a JSON Schema object"),
-    "schema is null": (takes(None), "null, not a JSON Schema object"),
-    "not an object": (takes({"type": "string"}), "is 'string', not 'object'"),
-    "type is a list": (takes({"type": ["object"]}), "not 'object'"),
-    "properties": (takes({"type": "object", "properties": []}), "a list, not a mapping"),
-    "a property": (takes({"properties": {"a": "text"}}), "no valid JSON Schema: properties.a"),
-    "a type": (takes({"properties": {"a": {"type": "txt"}}}), "properties.a.type: 'txt'"),
-    "required": (takes({"required": "a"}), "no valid JSON Schema: required"),
-    "required twice": (takes({"required": ["a", "a"]}), "non-unique"),
-    "a bound": (takes({"properties": {"a": {"minLength": -1}}}), "minLength"),
-    "an odd dialect": (takes({"$schema": 3, "enum": 4}), "JSON Schema"),
+INVALID: dict[str, tuple[Any, str]] = {
+    "schema is a list": (with_parameters([]), "must be a JSON Schema object, not a list"),
+    "schema is null": (with_parameters(None), "must be a JSON Schema object, not null"),
+    "not an object": (with_parameters({"type": "string"}), "must be 'object', not 'string'"),
+    "type is a list": (with_parameters({"type": ["object"]}), "must be 'object'"),
+    "properties": (with_parameters({"type": "object", "properties": []}), "must be an object, not a list"),
+    "a property": (with_parameters({"properties": {"a": "text"}}), "not a valid JSON Schema: properties.a"),
+    "a type": (with_parameters({"properties": {"a": {"type": "txt"}}}), 'properties.a.type: "txt"'),
+    "required": (with_parameters({"required": "a"}), "not a valid JSON Schema: required"),
+    "required twice": (with_parameters({"required": ["a", "a"]}), "non-unique"),
+    "a bound": (with_parameters({"properties": {"a": {"minLength": -1}}}), "minLength"),
+    "an odd dialect": (with_parameters({"$schema": 3, "enum": 4}), "JSON Schema"),
     "no schema": ({"name": "x"}, "has no schema"),
-    "not JSON": (takes({"default": {1, 2}}), "cannot be written as JSON"),
-    "not a number": (takes({"default": float("nan")}), "cannot be written as JSON"),
+    "not JSON": (with_parameters({"default": {1, 2}}), "cannot be written as JSON"),
+    "not a number": (with_parameters({"default": float("nan")}), "cannot be written as JSON"),
     "no name": ({"input_schema": SCHEMA}, "has no name"),
     "empty name": ({"name": " ", "input_schema": SCHEMA}, "has no name"),
     "name is a number": ({"name": 7, "input_schema": SCHEMA}, "has no name"),
     "half a character": ({"name": "a\ud800", "input_schema": SCHEMA}, "control character"),
     "a command to the terminal": ({"name": "a\x1b[2J", "input_schema": SCHEMA}, "control character"),
-    "description": ({"name": "x", "description": ["a"], "input_schema": SCHEMA}, "no text but a list"),
-    "of the provider": ({"type": "web_search_20250305", "name": "x"}, "no schema of its own"),
-    "no mapping": ("x", "is a text, not the schema of a tool"),
+    "description": (
+        {"name": "x", "description": ["a"], "input_schema": SCHEMA},
+        "must be a string, not a list",
+    ),
+    "of the provider": (
+        {"type": "web_search_20250305", "name": "x"},
+        "tool of the model provider, which has no schema",
+    ),
+    "no mapping": ("x", "is a string, not a tool schema"),
 }
 
 
-@pytest.mark.parametrize(("broken", "reason"), BROKEN.values(), ids=BROKEN.keys())
-def test_a_broken_one_is_refused_and_the_rest_are_taken(broken: Any, reason: str) -> None:
-    loaded = load_schemas([{**MCP, "name": "before"}, broken, {**MCP, "name": "after"}], "sky")
+@pytest.mark.parametrize(("invalid", "reason"), INVALID.values(), ids=INVALID.keys())
+def test_invalid_schema_is_refused_and_the_rest_are_loaded(invalid: Any, reason: str) -> None:
+    loaded = load_schemas([{**MCP, "name": "before"}, invalid, {**MCP, "name": "after"}], "sky")
     assert [tool.name for tool in loaded.tools] == ["before", "after"]
     (refused,) = loaded.refused
     assert reason in refused.reason
-    name = "" if isinstance(broken, str) else broken.get("name")
+    name = "" if isinstance(invalid, str) else invalid.get("name")
     assert refused.name == (f"sky/{name}" if isinstance(name, str) and name.strip() else "sky/#2")
 
 
@@ -155,14 +161,14 @@ def test_a_broken_one_is_refused_and_the_rest_are_taken(broken: Any, reason: str
         ),
     )
 )
-def test_whatever_is_listed_is_taken_or_refused(value: Any) -> None:
+def test_any_value_is_loaded_or_refused(value: Any) -> None:
     loaded = load_schemas([value, MCP, value])
     assert "weather" in [tool.name for tool in loaded.tools]
     for tool in loaded.tools:
-        assert json.loads(json.dumps(tool_json(tool)))["name"] == tool.name
+        assert json.loads(json.dumps(tool_to_json(tool)))["name"] == tool.name
 
 
-def test_what_is_nested_without_end() -> None:
+def test_deeply_nested_schema_is_refused() -> None:
     deep: dict[str, Any] = {}
     for _ in range(5000):
         deep = {"properties": {"a": deep}}
@@ -173,14 +179,14 @@ def test_what_is_nested_without_end() -> None:
         assert "levels deep" in refused.reason
 
 
-def test_a_name_twice() -> None:
+def test_duplicate_name_is_refused() -> None:
     loaded = load_schemas([MCP, {**MCP, "description": "Another."}])
     assert [tool.description for tool in loaded.tools] == ["Forecast."]
     assert loaded.refused[0].name == "weather"
     assert "more than once" in loaded.refused[0].reason
 
 
-def test_a_schema_of_an_older_dialect_is_checked_by_its_own_rules() -> None:
+def test_schema_is_validated_in_its_own_dialect() -> None:
     older = {
         "$schema": "http://json-schema.org/draft-04/schema#",
         "type": "object",
@@ -192,7 +198,7 @@ def test_a_schema_of_an_older_dialect_is_checked_by_its_own_rules() -> None:
     assert len(load_schemas([{"name": "x", "parameters": older}]).refused) == 1
 
 
-def test_the_schema_stays_as_it_is() -> None:
+def test_schema_is_kept_unchanged() -> None:
     schema = {
         **SCHEMA,
         "$defs": {"a": {"type": "integer"}},
@@ -210,19 +216,19 @@ def test_the_schema_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("{", "no readable JSON"),
-        ('{"a": NaN}', "no readable JSON"),
-        ("[" * 100_000, "no readable JSON"),
-        ("a: [", "no readable YAML: line"),
-        ("a: &a [*a]", "alias within itself"),
-        ("words", "holds a text"),
-        ("", "holds null"),
+        ("{", "not valid JSON"),
+        ('{"a": NaN}', "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ("a: [", "not valid YAML: line"),
+        ("a: &a [*a]", "alias to itself"),
+        ("words", "contains a string"),
+        ("", "contains null"),
         ('{"swagger": "2.0"}', "convert it to OpenAPI 3"),
-        ('{"tools": {"a": 1}}', "not a list of tools"),
-        ('{"else": 1}', "no toolbox, mcp.json"),
+        ('{"tools": {"a": 1}}', "must be a list of tools"),
+        ('{"else": 1}', "not a toolbox, mcp.json"),
     ],
 )
-def test_a_file_that_is_nothing_we_know(tmp_path: Path, content: str, reason: str) -> None:
+def test_unknown_file_is_an_error(tmp_path: Path, content: str, reason: str) -> None:
     file = tmp_path / "odd.json"
     file.write_text(content)
     with pytest.raises(InvalidDataError, match=r"odd\.json") as refused:
@@ -230,27 +236,27 @@ def test_a_file_that_is_nothing_we_know(tmp_path: Path, content: str, reason: st
     assert reason in str(refused.value)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_unreadable_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidDataError, match="No such file"):
         load_tools(tmp_path / "none.json")
     with pytest.raises(InvalidDataError, match="is a folder"):
         load_tools(tmp_path)
     (tmp_path / "image.json").write_bytes(b"\x89PNG\xff")
-    with pytest.raises(InvalidDataError, match="no text in UTF-8"):
+    with pytest.raises(InvalidDataError, match="not UTF-8 text"):
         load_tools(tmp_path / "image.json")
 
 
 @pytest.mark.parametrize(
     "text", ["[" * 9_999, "a: " + "{b: " * 9_999, "- " * 9_999, "a:\n" + " " * 9_999 + "b: 1"]
 )
-def test_what_is_nested_without_end_is_refused(tmp_path: Path, text: str) -> None:
+def test_deeply_nested_file_is_an_error(tmp_path: Path, text: str) -> None:
     file = tmp_path / "deep.yaml"
     file.write_text(text)
     with pytest.raises(InvalidDataError, match="nested more than"):
         load_tools(file)
 
 
-def test_aliases_that_would_fill_the_memory(tmp_path: Path) -> None:
+def test_yaml_alias_bomb_is_an_error(tmp_path: Path) -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
     file = tmp_path / "bomb.yaml"
@@ -259,7 +265,7 @@ def test_aliases_that_would_fill_the_memory(tmp_path: Path) -> None:
         load_tools(file)
 
 
-def test_the_toolbox_form(tmp_path: Path) -> None:
+def test_toolbox_file(tmp_path: Path) -> None:
     file = tmp_path / "box.yaml"
     api = "{api: send, description: Sends., arguments: {to: {required: true}}}"
     file.write_text(f"- app: Mail\n  apis: [{api}, {api}]")

@@ -1,8 +1,8 @@
-"""A tool in words: what its vector is made of, and what is matched word by word."""
+"""The text of a tool that is embedded, and its tokens by field."""
 
 import pytest
 
-from contextune.tools.tool_text import FIELDS, field_words, tool_text
+from contextune.tools.tool_text import FIELDS, field_tokens, tool_text
 from contextune.types import Tool
 
 
@@ -23,37 +23,37 @@ from contextune.types import Tool
 )
 def test_names_are_split_into_words(name: str, parts: str) -> None:
     tool = Tool(name, "Does it.")
-    assert field_words(tool)["name"] == parts.split()
+    assert field_tokens(tool)["name"] == parts.split()
     assert tool_text(tool) == f"{parts} — Does it."
 
 
-def test_what_tells_a_tool_from_its_neighbours_comes_first() -> None:
+def test_order_of_the_parts() -> None:
     tool = Tool("create_issue", "Opens an issue.", app="GitHub", about="Hosts code.")
     assert tool_text(tool) == "GitHub — create issue — Opens an issue. — Hosts code."
 
 
-def test_a_title_stands_for_the_name_where_it_says_more() -> None:
+def test_title_replaces_the_name_if_it_differs() -> None:
     assert tool_text(Tool("gh_ci", "", title="Open an issue")) == "Open an issue"
     assert tool_text(Tool("open_issue", "", title="Open Issue")) == "open issue"
 
 
-def test_a_server_does_not_say_twice_what_the_tool_says() -> None:
+def test_about_is_left_out_if_the_description_contains_it() -> None:
     tool = Tool("now", "Tells the time. Clocks.", app="clock", about="Clocks.")
     assert tool_text(tool) == "clock — now — Tells the time. Clocks."
 
 
-def test_long_texts_are_cut() -> None:
+def test_long_texts_are_truncated() -> None:
     text = tool_text(Tool("a", "word " * 500, about="server " * 500))
     assert text.count("word") == 80
     assert text.count("server") == 24
     assert tool_text(Tool("a", " spread\n\tover   lines ")) == "a — spread over lines"
 
 
-def test_a_tool_that_says_nothing_still_has_its_name() -> None:
+def test_tool_without_description_has_its_name() -> None:
     assert tool_text(Tool("do_it", "")) == "do it"
 
 
-def test_the_words_of_each_field() -> None:
+def test_tokens_of_each_field() -> None:
     tool = Tool(
         "create_event",
         "Puts an event on the calendar.",
@@ -66,16 +66,16 @@ def test_the_words_of_each_field() -> None:
             "properties": {"startTime": {"type": "string", "description": "when it begins"}, "place": {}},
         },
     )
-    found = field_words(tool)
-    assert tuple(found) == FIELDS
-    assert found["name"] == ["my", "calendar", "create", "event", "new", "event"]
+    tokens = field_tokens(tool)
+    assert tuple(tokens) == FIELDS
+    assert tokens["name"] == ["my", "calendar", "create", "event", "new", "event"]
     described = "puts an event on the calendar keeps appointments lunch with ana on friday"
-    assert found["description"] == described.split()
-    assert found["parameters"] == ["start", "time", "when", "it", "begins", "place"]
+    assert tokens["description"] == described.split()
+    assert tokens["parameters"] == ["start", "time", "when", "it", "begins", "place"]
 
 
 @pytest.mark.parametrize(
-    ("schema", "found"),
+    ("schema", "tokens"),
     [
         ({}, []),
         ({"properties": None}, []),
@@ -84,5 +84,5 @@ def test_the_words_of_each_field() -> None:
         ({"properties": {"to": {"description": None}, "cc": {"description": 5}}}, ["to", "cc", "5"]),
     ],
 )
-def test_odd_schemas_are_read_as_far_as_they_go(schema: dict[str, object], found: list[str]) -> None:
-    assert field_words(Tool("a", "", parameters=schema))["parameters"] == found
+def test_invalid_schemas_are_read_as_far_as_possible(schema: dict[str, object], tokens: list[str]) -> None:
+    assert field_tokens(Tool("a", "", parameters=schema))["parameters"] == tokens

@@ -1,4 +1,4 @@
-"""The toolbox of the paper's appendix."""
+"""The bundled toolbox, and reading toolbox files."""
 
 from collections import Counter
 from pathlib import Path
@@ -17,13 +17,13 @@ def test_the_bundled_toolbox_has_the_papers_counts() -> None:
     }  # fmt: skip
 
 
-def test_how_people_ask_is_said_of_every_api_and_of_one_alone() -> None:
-    asked = [said for tool in bundled_toolbox() for said in tool.examples]
+def test_every_api_has_two_unique_examples() -> None:
+    examples = [text for tool in bundled_toolbox() for text in tool.examples]
     assert all(len(tool.examples) == 2 for tool in bundled_toolbox())
-    assert len(set(asked)) == len(asked)
+    assert len(set(examples)) == len(examples)
     requests = {request.text.casefold().strip(" .?!") for request in plain_requests()}
-    # but for what cannot be said otherwise, none is out of the requests that are measured on
-    assert len(requests & set(asked)) == 5
+    # except for five that cannot be worded otherwise, none is in the evaluation data
+    assert len(requests & set(examples)) == 5
 
 
 def test_arguments_become_json_schema() -> None:
@@ -55,11 +55,11 @@ def test_every_gold_call_fits_the_toolbox() -> None:
             "- app: Mail\n  apis: [{api: a, description: d, arguments: {x: {type: float}}}]",
             "arguments.x.type",
         ),
-        ("[", "no readable YAML"),
+        ("[", "not readable as YAML"),
         ("just words", "valid list"),
     ],
 )
-def test_a_malformed_toolbox_is_refused(tmp_path: Path, text: str, reason: str) -> None:
+def test_malformed_toolbox_is_an_error(tmp_path: Path, text: str, reason: str) -> None:
     file = tmp_path / "box.yaml"
     file.write_text(text)
     with pytest.raises(InvalidDataError, match=r"box\.yaml") as refused:

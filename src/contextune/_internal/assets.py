@@ -3,7 +3,21 @@
 from importlib.resources import files
 from pathlib import Path
 
+from contextune.errors import MissingLabDataError
+
 
 def asset(name: str) -> Path:
-    """Where a file or folder of the package's assets lies."""
+    """The path of a file or folder under `contextune/assets`, which is part of every installation."""
     return Path(str(files("contextune") / "assets" / name))
+
+
+def lab_asset(name: str, what: str = "") -> Path:
+    """The path of a file or folder under `contextune/lab/assets`: benchmark data, training data and adapters.
+
+    The distribution `contextune-lab` installs them. Without it this raises `MissingLabDataError`, which says
+    that `what` (by default `name`) needs it.
+    """
+    path = Path(str(files("contextune") / "lab" / "assets" / name))
+    if not path.exists():
+        raise MissingLabDataError(what or name)
+    return path

@@ -1,8 +1,8 @@
-"""What this process remembers of people's words, so that all of it can be forgotten at once.
+"""Registry of in-process caches, purged by `forget(user)`.
 
-Memories are there so that nothing is worked out twice: vectors of the latest requests, answers of language
-models, texts that were cut up. A user's words may lie in any of them, so forgetting a user goes to each,
-wherever it was made. What cannot tell whose its words are is emptied whole: that costs time, and is rare.
+Caches of vectors, model answers and tokenized texts may hold a user's words. `forget` purges all of them,
+wherever they were created. A cache that cannot tell users apart is emptied completely: forgetting is rare,
+and the only cost is recomputation.
 """
 
 import re
@@ -15,52 +15,52 @@ from contextune.errors import StoreError
 
 
 @runtime_checkable
-class ForgetsUsers(Protocol):
-    """Something that holds what people said or kept."""
+class UserCache(Protocol):
+    """A cache that may hold data of users."""
 
     def forget(self, user: str) -> None:
-        """Drop what is a user's, and all of which it cannot be told whose it is."""
+        """Drop the entries of a user, and all entries whose user is unknown."""
         ...
 
 
-Kept = TypeVar("Kept", bound=ForgetsUsers)
-_memories: WeakSet[ForgetsUsers] = WeakSet()
+Cache = TypeVar("Cache", bound=UserCache)
+_caches: WeakSet[UserCache] = WeakSet()
 _lock = Lock()
 
 
-def register_cache(memory: Kept) -> Kept:
-    """The memory itself, known from now on to `forget` for as long as it lives."""
+def register_cache(cache: Cache) -> Cache:
+    """Make `forget` purge the cache for as long as it lives; return the cache."""
     with _lock:
-        _memories.add(memory)
-    return memory
+        _caches.add(cache)
+    return cache
 
 
 def forget(user: str) -> None:
-    """Empty every memory of the process of what may be the user's; a file that fails is told at the end."""
+    """Purge the user from all caches of the process; raise the first `StoreError` after all were tried."""
     with _lock:
-        memories = list(_memories)
-    failed: StoreError | None = None
-    for memory in memories:
+        caches = list(_caches)
+    failure: StoreError | None = None
+    for cache in caches:
         try:
-            memory.forget(user)
-        except StoreError as error:  # the others are emptied all the same
-            failed = failed or error
-    _empty_functions()
-    if failed:
-        raise failed
+            cache.forget(user)
+        except StoreError as error:
+            failure = failure or error
+    _clear_lru_caches()
+    if failure:
+        raise failure
 
 
-def _empty_functions() -> None:
-    """Empty what functions remember by their arguments.
+def _clear_lru_caches() -> None:
+    """Clear every `lru_cache` that a module of this package defines or imports.
 
-    Found by looking, not by a list that somebody could leave one out of; so are functions of others that our
-    modules name, such as `urlsplit`, which remembers addresses people visited. `functools.cache` is for what
-    is loaded once, and stays; a memory of what comes by has a bound (`lru_cache`), and goes.
+    Modules are searched, so that no cache can be missing from a list. This includes library functions such as
+    `urlsplit`, which caches visited URLs. `functools.cache` (no size limit) is used only for what is loaded
+    once, and is kept.
     """
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "contextune":
+        if name.partition(".")[0] == "contextune":  # a literal: `__package__` is only this subpackage
             for value in list(vars(module).values()):
-                told = getattr(value, "cache_parameters", None)
-                if told is not None and told()["maxsize"] is not None:
+                parameters = getattr(value, "cache_parameters", None)
+                if parameters is not None and parameters()["maxsize"] is not None:
                     value.cache_clear()
-    re.purge()  # titles of items are looked for in requests by patterns, which `re` remembers
+    re.purge()  # compiled patterns contain item titles

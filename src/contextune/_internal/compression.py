@@ -1,15 +1,15 @@
-"""Files that may be packed: what one holds is read and written the same way, whatever its name ends in."""
+"""Read and write files that may be compressed (.gz, .xz)."""
 
 import gzip
 import lzma
 import zlib
 from pathlib import Path
 
-_ENDINGS = (".gz", ".xz")
+_SUFFIXES = (".gz", ".xz")
 
 
-def read_packed(file: Path) -> bytes:
-    """What a file holds, unpacked if it is a .gz or .xz; broken or away, it is an OSError."""
+def read_decompressed(file: Path) -> bytes:
+    """The content of a file, decompressed if it is a .gz or .xz; raise OSError if missing or damaged."""
     content = file.read_bytes()
     try:
         match file.suffix:
@@ -20,15 +20,15 @@ def read_packed(file: Path) -> bytes:
             case _:
                 return content
     except (EOFError, zlib.error, lzma.LZMAError) as error:
-        raise OSError(f"it cannot be unpacked: {error}") from None
+        raise OSError(f"cannot decompress: {error}") from None
 
 
-def write_packed(file: Path, content: bytes) -> None:
-    """Packed if the file is to be a .gz, without a time stamp: the same content is the same bytes."""
+def write_compressed(file: Path, content: bytes) -> None:
+    """Write a file, compressed if it is a .gz; without a time stamp, so that equal content is equal bytes."""
     file.write_bytes(gzip.compress(content, mtime=0) if file.suffix == ".gz" else content)
 
 
-def found_packed(file: Path) -> Path:
-    """A file, or the same file packed where only that is there."""
-    packed = [file.with_name(file.name + ending) for ending in _ENDINGS]
-    return next((one for one in (file, *packed) if one.exists()), file)
+def find_compressed(file: Path) -> Path:
+    """The file, or its compressed version if only that exists."""
+    compressed = [file.with_name(file.name + suffix) for suffix in _SUFFIXES]
+    return next((candidate for candidate in (file, *compressed) if candidate.exists()), file)

@@ -1,157 +1,296 @@
-"""Holds values against a JSON Schema that somebody else wrote, in a time that is bounded.
+r"""JSON Schema validation of untrusted schemas by `jsonschema-rs`: in bounded time, without network access.
 
-A schema comes from whatever server a user connects. Left to itself the library would fetch what it refers
-to, and run its patterns by an engine that tries every way to match: `^(a+)+$` keeps that busy for years.
-Here nothing is fetched, and patterns are run by pydantic's engine, which reads a text once. What that engine
-does not know (looking around, referring back) or would take long to make ready is not checked: a schema says
-what a tool takes, and its server looks again.
+Schemas come from whatever server a user connects to, so:
+
+- References are never fetched; one that leads outside the schema is an error.
+- Patterns run on a linear-time regex engine with ECMA-262 semantics (`\w` and `\d` are ASCII). Look-around
+  and back-references need a backtracking engine, whose time cannot be bounded. Such patterns, patterns that
+  compile to more than 100 KB, and all patterns for a value with more than 10,000 characters of text are not
+  checked. The server that receives the value validates it as well.
+- The number of subschemas a value meets is computed first (`schema_cost`); over budget, nothing is run.
 """
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any, cast
+import json
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property, lru_cache
+from typing import Any, NamedTuple, cast
 
-LONGEST_TEXT = 10_000
-"""Characters of a value that a pattern is held against."""
-_LARGEST = 2000
-"""What a pattern may come to once its counted repeats are written out, which the engine does."""
-_CLASS, _LETTERS = 10, 30
-"""What stands for many characters, or for all letters there are, counts as so many."""
-_PIECE = re.compile(
-    r"(?P<wide>\\[pP]\{[^}]*\}|\\[pPdDwWsS]|\.|\[\^?\]?(?:\\.|[^\]\\])*\])"
-    r"|(?P<open>\()|(?P<close>\))|\{(?P<least>\d*)(?:,(?P<most>\d*))?\}|(?P<again>[?*+\]])|\\.|.",
-    re.DOTALL,
+from contextune._internal.schema_cost import (
+    DATA_KEYWORDS,
+    MAX_DEPTH,
+    SCHEMA_MAPS,
+    InvalidSchemaError,
+    SchemaGraph,
 )
-_SPREAD = re.compile(r"\(\?[a-zA-Z-]*x")
-"""Patterns with blanks and comments, which JSON Schema does not know, would not be measured right."""
+from contextune.errors import InvalidDataError
+
+__all__ = ["CompiledSchema", "FormatCheck", "InvalidSchemaError", "SchemaViolation", "check_schema"]
+
+MAX_TEXT = 10_000
+"""Characters of text in a value that patterns are checked on."""
+_MAX_PATTERN = 2000
+_MAX_COMPILED_PATTERN = 100_000
+"""Bytes. A worst-case pattern of this size takes 0.1 s for `MAX_TEXT` characters."""
+_MAX_WORK = 5_000_000
+"""Subschemas per path into a value, times the number of its nodes: about a second."""
+_IGNORED = frozenset({"$schema", "$id", "id", "contentEncoding", "contentMediaType"})
+"""Keywords that name a dialect or a base URI, or that only draft 7 enforces."""
+_STRICTER_IF_LOOSENED = frozenset({"not", "if", "oneOf"})
+"""Keywords that refuse more values when a pattern below them is dropped; they go with it."""
+_LATEST = "https://json-schema.org/draft/2020-12/schema"
+_VALIDATORS = {
+    "http://json-schema.org/draft-04/schema": "Draft4Validator",
+    "http://json-schema.org/draft-06/schema": "Draft6Validator",
+    "http://json-schema.org/draft-07/schema": "Draft7Validator",
+    "https://json-schema.org/draft/2019-09/schema": "Draft201909Validator",
+    _LATEST: "Draft202012Validator",
+}
+
+_MESSAGES = {
+    "AnyOf": "fits none of the alternatives",
+    "OneOfNotValid": "fits none of the alternatives",
+    "OneOfMultipleValid": "fits more than one of the alternatives",
+    "FalseSchema": "is not allowed",
+}
+
+FormatCheck = Callable[[str], bool]
 
 
-def checker(schema: Mapping[str, Any], *, formats: Any = None) -> Any:
-    """What checks values by a schema, as `jsonschema` makes it, less what could fetch or hang."""
-    import jsonschema  # slow to import, and many requests need none
-    from jsonschema.validators import validator_for
-    from referencing import Registry
+class SchemaViolation(NamedTuple):
+    """Where and how a value breaks a schema."""
 
-    made = cast("Any", validator_for(schema, default=jsonschema.Draft202012Validator))
-    bounded = _bounded(made, _holds(schema, "patternProperties"))
-    # without a registry of its own it would fetch whatever address a server writes as a reference
-    return bounded(_without_dialects(schema), format_checker=formats, registry=cast("Any", Registry)())
+    message: str
+    keyword: str
+    path: tuple[str | int, ...]
+    """Of the part of the value."""
+    schema_path: tuple[str | int, ...]
+    missing: str | None = None
+    """The absent property, if the keyword is `required`."""
 
 
-def matches(pattern: str, text: str) -> bool | None:
-    """Whether a pattern is found in a text; None where that is not told."""
-    if len(text) > LONGEST_TEXT:
-        return None
-    found = _engine(pattern)
-    return found(text) if found else None
+class CompiledSchema:
+    """Validates values by one schema. Safe to share between threads."""
+
+    def __init__(
+        self, schema: Mapping[str, Any], *, formats: Mapping[str, FormatCheck] | None = None
+    ) -> None:
+        """Raise `InvalidSchemaError` if the schema is invalid, over budget, or refers outside of itself.
+
+        Only `formats` are checked, other formats are ignored. A format check may raise `ValueError`.
+        """
+        self._schema = schema
+        self._formats = {name: _catch_value_error(check) for name, check in (formats or {}).items()}
+        self._graph = SchemaGraph(schema)
+        self._graph.check()
+        self._graph.check_references()
+        self._validator = self._compile(is_supported_pattern)
+
+    def is_valid(self, value: Any) -> bool:
+        """Whether the value fits the schema."""
+        plain, validator = self._prepare(value)
+        return bool(validator.is_valid(plain))
+
+    def violations(self, value: Any) -> list[SchemaViolation]:
+        """All parts of the value that break the schema."""
+        plain, validator = self._prepare(value)
+        return [_violation(error) for error in validator.iter_errors(plain)]
+
+    def _prepare(self, value: Any) -> tuple[Any, Any]:
+        """The value as plain JSON types, and the validator for it; an error if it would take too long."""
+        measured = _Measure()
+        plain = measured.copy(value)
+        self._graph.check_value(measured.depth)
+        if self._graph.cost(measured.depth) * measured.nodes > _MAX_WORK:
+            raise InvalidDataError(
+                f"a value of {measured.nodes:,} parts takes too long to check by this schema: shorten it"
+            )
+        return plain, self._validator if measured.text <= MAX_TEXT else self._validator_without_patterns
+
+    @cached_property
+    def _validator_without_patterns(self) -> Any:
+        return self._compile(lambda _: False)
+
+    def _compile(self, supported: Callable[[str], bool]) -> Any:
+        import jsonschema_rs  # only some requests need it
+
+        bounded = _Simplifier(self._graph, frozenset(self._formats), supported).simplify(self._schema)
+        validator = getattr(jsonschema_rs, _VALIDATORS[_dialect(self._schema)])
+        try:
+            return validator(
+                bounded,
+                formats=self._formats,
+                validate_formats=bool(self._formats),
+                pattern_options=_pattern_options(),
+                offline=True,
+            )
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            raise _invalid_schema(error) from None
+
+
+def check_schema(schema: Mapping[str, Any]) -> None:
+    """Raise `InvalidSchemaError` if a schema breaks the rules of its dialect, or is over budget.
+
+    References are not followed.
+    """
+    import jsonschema_rs
+
+    SchemaGraph(schema).check()
+    try:
+        # an unknown dialect would be fetched
+        jsonschema_rs.meta.validate({**schema, "$schema": _dialect(schema)})
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        raise _invalid_schema(error) from None
 
 
 @lru_cache(maxsize=1024)
-def _engine(pattern: str) -> Callable[[str], bool] | None:
-    from pydantic_core import SchemaError, SchemaValidator, core_schema
+def is_supported_pattern(pattern: str) -> bool:
+    """Whether the linear-time engine can run the pattern, in little memory."""
+    import jsonschema_rs
 
-    if len(pattern) > _LARGEST or _size(pattern) > _LARGEST or _SPREAD.search(pattern):
-        return None
+    if len(pattern) > _MAX_PATTERN:
+        return False
     try:
-        read = core_schema.str_schema(pattern=pattern, regex_engine="rust-regex")
-        return SchemaValidator(read).isinstance_python
-    except SchemaError:
-        return None
+        jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=_pattern_options())
+    except ValueError:
+        return False
+    return True
 
 
-def _size(pattern: str) -> int:
-    """How large a pattern is with its repeats written out, a little too large rather than too small."""
-    groups, last = [0], 0  # of each group that is open, and of what a repeat would be of
-    for piece in _PIECE.finditer(pattern):
-        if piece["open"]:
-            groups.append(0)
-        if piece["open"] or piece["again"]:
-            continue
-        if piece["close"]:
-            last = groups.pop()
-            groups = groups or [0]
-        elif piece["least"] is not None:
-            counts = [int(count[:6]) for count in (piece["least"], piece["most"]) if count]
-            groups[-1] -= last
-            last *= max([1, *counts])
-        else:
-            last = _width(piece["wide"] or "")
-        groups[-1] += last
-    return sum(groups)
+class _Simplifier:
+    """Copies a schema without what cannot be checked in bounded time."""
+
+    def __init__(self, graph: SchemaGraph, formats: frozenset[str], supported: Callable[[str], bool]) -> None:
+        self._graph = graph
+        self._formats = formats
+        self._supported = supported
+        self._dropped = 0
+        self._dropped_names = False
+
+    def simplify(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        simple = self._schema(schema)
+        # once more: with a pattern dropped, `unevaluatedProperties` would refuse the names it allowed
+        return self._schema(schema) if self._dropped_names else simple
+
+    def _schema(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        simple: dict[str, Any] = {}
+        for keyword, value in schema.items():
+            before = self._dropped
+            if self._is_dropped(keyword, value):
+                continue
+            part = self._value(keyword, value)
+            if self._dropped == before or keyword not in _STRICTER_IF_LOOSENED:
+                simple[keyword] = part
+        if len(simple.get("patternProperties", ())) < len(schema.get("patternProperties", ())):
+            simple.pop("additionalProperties", None)
+        return simple
+
+    def _is_dropped(self, keyword: str, value: Any) -> bool:
+        match keyword:
+            case "pattern":
+                dropped = isinstance(value, str) and not self._supported(value)
+                self._dropped += dropped
+                return dropped
+            case "format":
+                return value not in self._formats
+            case "unevaluatedProperties":
+                return self._dropped_names
+            case _:
+                return keyword in _IGNORED and isinstance(value, str)
+
+    def _value(self, keyword: str, value: Any) -> Any:
+        if keyword in DATA_KEYWORDS:
+            return value
+        if isinstance(value, list):
+            return [self._value("", part) for part in cast("list[Any]", value)]
+        if not isinstance(value, Mapping):
+            return self._graph.local_reference(value) if keyword == "$ref" else value
+        parts = cast("Mapping[str, Any]", value)
+        if keyword == "patternProperties":
+            kept = {name: part for name, part in parts.items() if self._supported(name)}
+            self._dropped_names |= len(kept) < len(parts)
+            self._dropped += len(parts) - len(kept)
+            parts = kept
+        if keyword in SCHEMA_MAPS:
+            return {name: self._value("", part) for name, part in parts.items()}
+        return self._schema(parts)
 
 
-def _width(piece: str) -> int:
-    return 1 if not piece else _LETTERS if re.search(r"\\[pPwW]", piece) else _CLASS
+class _Measure:
+    """Copies a value into plain JSON types, and measures it."""
+
+    def __init__(self) -> None:
+        self.nodes = self.text = self.depth = 0
+
+    def copy(self, value: Any, depth: int = 0) -> Any:
+        if depth > MAX_DEPTH:
+            raise InvalidDataError(f"the value is nested more than {MAX_DEPTH} levels deep")
+        self.nodes += 1
+        self.depth = max(self.depth, depth)
+        match value:
+            case None | bool():
+                return value
+            case str():
+                self.text += len(value)
+                return _encodable(value)
+            case int():
+                return int(value)
+            case float():
+                return float(value)
+            case Mapping():
+                parts = cast("Mapping[Any, Any]", value)
+                self.text += sum(len(str(name)) for name in parts)
+                return {_encodable(str(name)): self.copy(part, depth + 1) for name, part in parts.items()}
+            case list() | tuple():
+                return [self.copy(part, depth + 1) for part in cast("list[Any]", value)]
+            case _:
+                raise InvalidDataError(f"a {type(value).__name__} cannot be checked: it is not a JSON value")
 
 
-@lru_cache(maxsize=32)
-def _bounded(made: Any, patterned: bool) -> Any:
-    """A dialect of JSON Schema with our way to run patterns wherever it has any."""
-    from jsonschema import validators
-
-    known = cast("Mapping[str, Any]", made.VALIDATORS)
-    ours: dict[str, Any] = {"pattern": _pattern, "patternProperties": _pattern_properties}
-    if "additionalProperties" in known:
-        ours["additionalProperties"] = _additional(known["additionalProperties"])
-    if patterned and "unevaluatedProperties" in known:
-        ours["unevaluatedProperties"] = _unchecked  # it runs patterns in a way that cannot be replaced
-    return cast("Any", validators).extend(made, ours)
+def _encodable(text: str) -> str:
+    """The text with lone surrogates replaced, which the library does not take."""
+    return str(text) if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _pattern(_: Any, pattern: Any, instance: Any, __: Any) -> Iterator[Any]:
-    from jsonschema import ValidationError
-
-    if isinstance(instance, str) and matches(pattern, instance) is False:
-        yield ValidationError(f"{instance!r} does not match {pattern!r}")
-
-
-def _pattern_properties(validator: Any, patterns: Any, instance: Any, _: Any) -> Iterator[Any]:
-    if not validator.is_type(instance, "object"):
-        return
-    for pattern, schema in patterns.items():
-        for name, value in instance.items():
-            if matches(pattern, name):
-                yield from validator.descend(value, schema, path=name, schema_path=pattern)
+def _violation(error: Any) -> SchemaViolation:
+    missing = error.kind.property if error.kind.name == "required" else None
+    return SchemaViolation(
+        _message(error),
+        str(error.kind.name),
+        tuple(error.instance_path),
+        tuple(error.schema_path),
+        missing,
+    )
 
 
-def _additional(own: Any) -> Any:
-    def additional(validator: Any, allowed: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        patterns = schema.get("patternProperties")
-        if not patterns or not validator.is_type(instance, "object"):
-            yield from own(validator, allowed, instance, schema)
-            return
-        named = schema.get("properties", {})
-        others = {
-            name: value
-            for name, value in instance.items()
-            if name not in named and all(matches(pattern, name) is False for pattern in patterns)
-        }
-        yield from own(validator, allowed, others, {})
-
-    return additional
+def _message(error: Any) -> str:
+    """The library's message, in plainer words where it talks about schemas."""
+    words = _MESSAGES.get(type(getattr(error, "kind", None)).__name__)
+    if words:
+        return f"{json.dumps(error.instance, ensure_ascii=False)} {words}"
+    return str(getattr(error, "message", error))
 
 
-def _unchecked(*_: Any) -> Iterator[Any]:
-    return iter(())
+def _invalid_schema(error: Any) -> InvalidSchemaError:
+    return InvalidSchemaError(_message(error), tuple(getattr(error, "instance_path", ())))
 
 
-def _holds(schema: Any, keyword: str) -> bool:
-    if isinstance(schema, Mapping):
-        parts = cast("Mapping[str, Any]", schema)
-        return keyword in parts or any(_holds(part, keyword) for part in parts.values())
-    return isinstance(schema, list) and any(_holds(part, keyword) for part in cast("list[Any]", schema))
+def _dialect(schema: Mapping[str, Any]) -> str:
+    name = str(schema.get("$schema")).removesuffix("#")
+    return name if name in _VALIDATORS else _LATEST
 
 
-def _without_dialects(schema: Any) -> Any:
-    """Without `$schema`: a part that names a dialect of its own would be checked by that, unbounded."""
-    if isinstance(schema, Mapping):
-        parts = cast("Mapping[str, Any]", schema)
-        return {
-            name: _without_dialects(part)
-            for name, part in parts.items()
-            if not (name == "$schema" and isinstance(part, str))
-        }
-    if isinstance(schema, list):
-        return [_without_dialects(part) for part in cast("list[Any]", schema)]
-    return schema
+def _catch_value_error(check: FormatCheck) -> FormatCheck:
+    def checked(text: str) -> bool:
+        try:
+            return check(text)
+        except ValueError:
+            return False
+
+    return checked
+
+
+@cache
+def _pattern_options() -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.RegexOptions(size_limit=_MAX_COMPILED_PATTERN, dfa_size_limit=_MAX_COMPILED_PATTERN)

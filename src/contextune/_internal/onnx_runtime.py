@@ -1,17 +1,17 @@
-"""The library that runs models, told to keep to itself.
+"""onnxruntime with telemetry disabled.
 
-From 1.29 on onnxruntime makes an identifier of the machine and sends its maker which models it runs and
-where. Whoever wants that sets ORT_DISABLE_TELEMETRY=0.
+From version 1.29 on, onnxruntime sends its vendor a machine identifier and which models are run. Set
+ORT_DISABLE_TELEMETRY=0 to allow that.
 """
 
 import os
 from typing import Any, cast
 
-# looked at once, while the library is loaded: its own call comes after the first word was kept to be sent
+# read once while the library is loaded; its own call would come after the first event was queued
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime
 
-runtime = cast("Any", onnxruntime)  # it comes without types
+runtime = cast("Any", onnxruntime)  # has no type hints
 if os.environ["ORT_DISABLE_TELEMETRY"] != "0":
-    runtime.disable_telemetry_events()  # on Windows, and in programs that had loaded it before
+    runtime.disable_telemetry_events()  # for Windows, and for programs that loaded the library before

@@ -1,4 +1,4 @@
-"""A client for any server that speaks OpenAI's HTTP: opened the same way for vectors and for words."""
+"""Open a client for an OpenAI-compatible server, for embeddings and for chat."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,24 +9,24 @@ if TYPE_CHECKING:
 
 
 class OpenAIClient(NamedTuple):
-    """The client, the address it asks, and the root of the errors it raises."""
+    """A client, its server's URL, and the base class of its errors."""
 
     client: "openai.OpenAI"
     server: str
-    """Without user and password, since it is filed and shown."""
+    """Without user name and password: it is stored and shown."""
     errors: "type[openai.OpenAIError]"
 
 
-def open_endpoint(
+def open_client(
     kind: str,
-    refused: type[ContextuneError],
+    error_type: type[ContextuneError],
     *,
     base_url: str | None,
     api_key: str | None,
     timeout: float,
     retries: int,
 ) -> OpenAIClient:
-    """`kind` is what the server gives, such as "chat"; `refused` is raised where it is not configured."""
+    """Raise `error_type` if the client cannot be configured; `kind` is what the server does, e.g. "chat"."""
     try:
         import openai
     except ModuleNotFoundError:
@@ -34,6 +34,6 @@ def open_endpoint(
         raise MissingExtraError(f"{article} {kind} endpoint", "llm") from None
     try:
         client = openai.OpenAI(base_url=base_url, api_key=api_key, timeout=timeout, max_retries=retries)
-    except Exception as error:  # a malformed address is not among the client's own errors
-        raise refused(f"the {kind} endpoint is not configured: {error}") from error
+    except Exception as error:  # a malformed URL raises none of the client's own errors
+        raise error_type(f"the {kind} endpoint is not configured: {error}") from error
     return OpenAIClient(client, str(client.base_url.copy_with(userinfo=b"")), openai.OpenAIError)

@@ -1,7 +1,7 @@
-"""Numbers in sentences that people read."""
+"""Format a count with its noun."""
 
 
 def pluralize(number: float, noun: str) -> str:
     """Such as "1 minute" or "1,200 items"; the plural is the noun with an s."""
-    shown = f"{number:,}" if isinstance(number, int) else f"{number:g}"
-    return f"{shown} {noun}" if number == 1 else f"{shown} {noun}s"
+    formatted = f"{number:,}" if isinstance(number, int) else f"{number:g}"
+    return f"{formatted} {noun}" if number == 1 else f"{formatted} {noun}s"

@@ -1,8 +1,7 @@
-"""Fences around what people and their applications wrote, so that a language model can tell it from the rest.
+"""Neutralize and fence untrusted text for prompts.
 
-A fence is an opening and a closing tag of one name. What stands inside can hold neither: the
-character that begins a tag is swapped for one that looks like it, and a line break becomes a
-slash, so that no text begins a line either.
+A fence is an opening and a closing tag. Neutralized text cannot close it: "<" is replaced by a character that
+looks like it, and line breaks by slashes, so that no text can start a line.
 """
 
 import re
@@ -10,28 +9,28 @@ import unicodedata
 
 _TAGS = str.maketrans(dict.fromkeys("<﹤＜", "‹"))
 _JOINERS = "\u200c\u200d"
-"""They show nothing, but Persian and Hindi words and many emoji are not spelled without them."""
+"""Invisible, but part of the spelling of Persian and Hindi words and of many emoji."""
 
 
 def neutralize(text: str) -> str:
-    """The text in one line in which no tag can begin; all else that can be seen stays as it is."""
+    """The text on one line, without tags and invisible characters; everything else is unchanged."""
     if not text.isprintable():
-        lines = (_shown(line) for line in text.splitlines())
+        lines = (_visible(line) for line in text.splitlines())
         text = " / ".join(filter(None, lines))
     return re.sub(r"\s+", " ", text).strip().translate(_TAGS)
 
 
 def fence(name: str, text: str, *, kind: str = "") -> str:
-    """Lines that `neutralize` gave, between `<name kind>` and `</name>`."""
+    """Neutralized text between `<name kind>` and `</name>`."""
     opening = f"{name} {neutralize(kind)}".strip().replace(">", "›")
     return f"<{opening}> {text} </{name}>\n"
 
 
-def _shown(line: str) -> str:
-    """Without the characters that show nothing, in which words can hide, and without halves of characters."""
-    kinds = ((character, unicodedata.category(character)) for character in line)
+def _visible(line: str) -> str:
+    """Remove invisible characters, which can hide words, and lone surrogates."""
+    categories = ((character, unicodedata.category(character)) for character in line)
     return "".join(
-        " " if kind == "Cc" else character
-        for character, kind in kinds
-        if kind != "Cs" and (kind != "Cf" or character in _JOINERS)
+        " " if category == "Cc" else character
+        for character, category in categories
+        if category != "Cs" and (category != "Cf" or character in _JOINERS)
     ).strip()

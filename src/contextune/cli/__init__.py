@@ -1,53 +1,99 @@
-"""The command `contextune`: parses, calls, prints."""
+"""The `contextune` command: parse arguments, call the library, print."""
 
 import sys
-from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
-from contextune.cli import ask, doctor, evaluate, llm, mcp, output, serve, tools, users
-from contextune.cli.lab import bench, generate, train
+from contextune import __version__
+from contextune.cli.groups import LazyCommand, LazyGroup
 from contextune.errors import ContextuneError
+
+_CLI, _LAB = "contextune.cli", "contextune.cli.lab"
+
+COMMANDS = {
+    "search": LazyCommand(f"{_CLI}.ask", "search", "Print the items that a request needs, best first."),
+    "ask": LazyCommand(
+        f"{_CLI}.ask", "ask", "Print the items, the tools and the call for a request, with reasons."
+    ),
+    "demo": LazyCommand(f"{_CLI}.ask", "demo", "Answer a few requests of the demo personas."),
+    "import": LazyCommand(
+        f"{_CLI}.import_files",
+        "import_",
+        "Import your files: mail, calendars, contacts, notes, searches, videos, music, calls.",
+    ),
+    "watch": LazyCommand(
+        f"{_CLI}.import_files", "watch", "Import a folder, then whatever changes in it, until Ctrl-C."
+    ),
+    "load": LazyCommand(f"{_CLI}.users", "load", "Load personas into a store."),
+    "forget": LazyCommand(
+        f"{_CLI}.users", "forget", "Erase a user: items, usage and vectors, down to the bytes in the file."
+    ),
+    "tools": LazyCommand(f"{_CLI}.tools", "app", "Manage and search a catalogue of tools."),
+    "eval": LazyCommand(f"{_CLI}.evaluate", "app", "Evaluate on your own data, as a gate in CI."),
+    "llm": LazyCommand(
+        f"{_CLI}.llm", "app", "Check the configured language model, or prepare the local one."
+    ),
+    "serve": LazyCommand(f"{_CLI}.serve", "app", "Serve many users over HTTP, each with their own token."),
+    "mcp": LazyCommand(
+        f"{_CLI}.mcp",
+        "mcp",
+        "Serve MCP: your data (--user), tools of other servers (--catalog), or both.",
+    ),
+    "doctor": LazyCommand(
+        f"{_CLI}.doctor", "doctor", "Check the installation, models, extras, time zone, store and speed."
+    ),
+    "answer": LazyCommand(
+        f"{_LAB}.answers", "answer", "Answer every query of persona files; gold fields are ignored.", True
+    ),
+    "bench": LazyCommand(f"{_LAB}.bench", "app", "Measure quality and speed.", True),
+    "train": LazyCommand(f"{_LAB}.train", "app", "Train rankers and the planner.", True),
+    "generate": LazyCommand(
+        f"{_LAB}.generate",
+        "app",
+        "Generate personas, queries and toolboxes with a language model, and check them.",
+        True,
+    ),
+}
+
+
+class ContextuneGroup(LazyGroup):
+    """The commands of `contextune`."""
+
+    lazy_commands: ClassVar[dict[str, LazyCommand]] = COMMANDS
+
 
 app = typer.Typer(
     name="contextune",
-    help="Completes what a person leaves out: context, tools and the call to make, on your own machine.",
+    cls=ContextuneGroup,
+    help="Find the items, the tools and the call that an implicit request needs, on your own machine.",
     no_args_is_help=True,
-    pretty_exceptions_show_locals=False,  # a traceback must not print what somebody said
+    rich_markup_mode=None,  # importing rich would double the time of --help
+    pretty_exceptions_show_locals=False,  # locals may hold personal data
 )
-ask.add_to(app)
-users.add_to(app)
-doctor.add_to(app)
-mcp.add_to(app)
-app.add_typer(bench.app, name="bench")
-app.add_typer(train.app, name="train")
-app.add_typer(tools.app, name="tools")
-app.add_typer(evaluate.app, name="eval")
-app.add_typer(llm.app, name="llm")
-app.add_typer(generate.app, name="generate")
-app.add_typer(serve.app, name="serve")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(version("contextune"))
+def _print_version(requested: bool) -> None:
+    if requested:
+        typer.echo(__version__)
         raise typer.Exit
 
 
 @app.callback()
 def common(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """What every command shares."""
+    """Options of every command."""
 
 
 def main() -> None:
-    """Run the command line; a known error is one line and exit status 2, never a traceback."""
+    """Run the command line. A `ContextuneError` is printed as one line, with exit status 2."""
     try:
         app()
     except ContextuneError as error:
-        output.error(str(error))
+        from contextune.cli import output
+
+        output.print_error(str(error))
         sys.exit(2)

@@ -1,134 +1,158 @@
-"""Commands that measure what users bring: their own catalogue, their own queries."""
+"""`contextune eval`: evaluate tool search on the user's own catalogue and queries."""
 
 import math
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from contextune.cli import output
+from contextune.cli.groups import command_group
+from contextune.cli.options import DEFAULT_METHOD, TOOL_METHODS
 from contextune.errors import ContextuneError, InvalidRequestError
-from contextune.evaluate.confusable import Confusable, confusable
-from contextune.evaluate.evaluation import DEEP, CatalogEvaluator, Evaluation
-from contextune.evaluate.json_report import to_json
-from contextune.evaluate.junit import printable, to_junit
-from contextune.evaluate.misses import Miss, RankedTool, misses
-from contextune.evaluate.queries import LabelledQuery, read_queries
-from contextune.evaluate.results import ALL, LEVEL
-from contextune.evaluate.stats import Interval
-from contextune.evaluate.thresholds import Threshold, ThresholdResult
-from contextune.tools import Catalog
-from contextune.tools.index import VectorCache
-from contextune.tools.retriever import DEFAULT, METHODS
-from contextune.types import Tool
 
-app = typer.Typer(help="Measure on your own data, as a gate in CI.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from contextune.evaluate.confusable import ConfusableTools
+    from contextune.evaluate.evaluation import CatalogEvaluator, Evaluation
+    from contextune.evaluate.misses import Miss, RankedTool
+    from contextune.evaluate.queries import LabelledQuery
+    from contextune.evaluate.stats import Interval
+    from contextune.evaluate.thresholds import Threshold, ThresholdResult
+    from contextune.tools import Catalog
+    from contextune.tools.index import VectorCache
+    from contextune.types import Tool
 
-_SERVERS = 20
-_SUGGESTIONS = 20
-_TITLES = {"confused": "taken for another", "same": "the same tool twice", "close": "hard to tell apart"}
+app = command_group()
+
+_MAX_SERVERS = 20
+_MAX_SUGGESTIONS = 20
+_KINDS = {"confused": "taken for another", "same": "the same tool twice", "close": "hard to tell apart"}
 
 
 @app.callback()
 def group() -> None:
-    """Measure on your own data, as a gate in CI."""
+    """Evaluate on your own data, as a gate in CI."""
 
 
 @app.command()
 def tools(
     catalog: Annotated[
         list[str] | None,
-        typer.Option(help="A file or server with tools, as for `contextune tools add`; may be repeated."),
+        typer.Option(help="File or URL with tools, as for `contextune tools add`; may be repeated."),
     ] = None,
     shelf: Annotated[
-        Path | None, typer.Option(help="Instead: the catalogue that `contextune tools add` keeps.")
+        Path | None, typer.Option(help="Instead of --catalog: a catalogue made by `contextune tools add`.")
     ] = None,
     queries: Annotated[
-        Path | None, typer.Option(help='JSONL: {"query": "…", "relevant": ["tool", …]} a line.')
+        Path | None, typer.Option(help='JSONL file, a {"query": "…", "relevant": ["tool", …]} per line.')
     ] = None,
-    method: Annotated[str, typer.Option(help=f"How to rank: {', '.join(METHODS)}.")] = DEFAULT,
-    k: Annotated[int, typer.Option("-k", help="How many tools an assistant is offered.")] = 10,
+    method: Annotated[str, typer.Option(help=f"How to rank: {', '.join(TOOL_METHODS)}.")] = DEFAULT_METHOD,
+    k: Annotated[int, typer.Option("-k", help="How many tools the assistant is offered.")] = 10,
     fail_under: Annotated[
         list[str] | None,
-        typer.Option(help="A bar, such as recall@5=0.9; exit status 1 below it. May be repeated."),
+        typer.Option(help="Threshold, as recall@5=0.9; exit status 1 below it; may be repeated."),
     ] = None,
-    junit: Annotated[Path | None, typer.Option(help="JUnit XML to write, a test case a query.")] = None,
-    json: Annotated[Path | None, typer.Option(help="JSON to write, with all rankings.")] = None,
-    shown: Annotated[int, typer.Option("--misses", min=0, help="How many misses to output.")] = 10,
-    suggest: Annotated[bool, typer.Option(help="Also name tools that are hard to tell apart.")] = False,
+    junit: Annotated[
+        Path | None, typer.Option(help="JUnit XML file to write, a test case per query.")
+    ] = None,
+    json: Annotated[Path | None, typer.Option(help="JSON file to write, with all rankings.")] = None,
+    max_misses: Annotated[int, typer.Option("--misses", min=0, help="How many misses to print.")] = 10,
+    suggest: Annotated[bool, typer.Option(help="Also print tools that are hard to tell apart.")] = False,
 ) -> None:
-    """Measure how well the tools of a catalogue are found, and show which are not and why.
+    """Evaluate tool search on a catalogue and labelled queries, and explain the misses.
 
-    Exit status: 0 if every bar holds, 1 if one does not, 2 if something given is of no use.
+    Exit status: 0 if every threshold is met, 1 if one is not, 2 if an argument is invalid.
     """
-    bars = [Threshold.parse(text) for text in fail_under or ()]
-    if queries is None and (not suggest or bars or junit):
-        raise InvalidRequestError("--queries is needed: a JSONL file; --suggest alone does without")
-    with _opened(catalog or [], shelf) as (found, kept):
-        asked = read_queries(queries, found) if queries else []  # before anything that takes long
+    from contextune.evaluate.confusable import find_confusable
+    from contextune.evaluate.evaluation import CatalogEvaluator
+    from contextune.evaluate.json_report import evaluation_to_json
+    from contextune.evaluate.junit import to_junit
+    from contextune.evaluate.misses import find_misses
+    from contextune.evaluate.queries import read_queries
+    from contextune.evaluate.thresholds import Threshold
+
+    thresholds = [Threshold.parse(text) for text in fail_under or ()]
+    if queries is None and (not suggest or thresholds or junit):
+        raise InvalidRequestError("--queries is needed: a JSONL file; only --suggest works without it")
+    with _open_catalog(catalog or [], shelf) as (tools, cache):
+        labelled = read_queries(queries, tools) if queries else []  # fails before the slow part
         with output.progress("Embedding tools") as update:
-            trial = CatalogEvaluator(found, method=method, shelf=kept, progress=update)
-        servers = len({tool.app for tool in found})
-        output.out.print(f"{_count(len(found), 'tool')} on {_count(servers, 'server')}", highlight=False)
-        measured = _measured(trial, asked, k, bars) if asked else None
-        missed = misses(trial, measured, None if json else shown) if measured else []
-    pairs = confusable(found, trial.index.vectors, measured.cases if measured else ()) if suggest else None
-    verdicts = measured.verdicts(bars) if measured else []
-    if measured:
-        _print_table(measured)
-        _print_misses(missed[:shown], measured)
+            evaluator = CatalogEvaluator(tools, method=method, vector_cache=cache, progress=update)
+        servers = len({tool.app for tool in tools})
+        output.out.print(f"{_count(len(tools), 'tool')} on {_count(servers, 'server')}", highlight=False)
+        evaluation = _evaluate(evaluator, labelled, k, thresholds) if labelled else None
+        missed = find_misses(evaluator, evaluation, None if json else max_misses) if evaluation else []
+    cases = evaluation.cases if evaluation else ()
+    pairs = find_confusable(tools, evaluator.index.vectors, cases) if suggest else None
+    verdicts = evaluation.check(thresholds) if evaluation else []
+    if evaluation:
+        _print_table(evaluation)
+        _print_misses(missed[:max_misses], evaluation)
     if pairs is not None:
         _print_suggestions(pairs)
     if json:
-        about = {"catalogues": catalog or [str(shelf)], "tools": len(found), "queries": str(queries or "")}
-        about |= {"method": method, "k": k, "fail_under": fail_under or []}
-        _write(json, to_json(about, measured, verdicts=verdicts, misses=missed, confusables=pairs))
-    if junit and measured:
-        _write(junit, to_junit(measured, verdicts, about={"method": method, "k": str(k)}))
+        config = {"catalogues": catalog or [str(shelf)], "tools": len(tools), "queries": str(queries or "")}
+        config |= {"method": method, "k": k, "fail_under": fail_under or []}
+        _write(
+            json, evaluation_to_json(config, evaluation, results=verdicts, misses=missed, confusables=pairs)
+        )
+    if junit and evaluation:
+        _write(junit, to_junit(evaluation, verdicts, properties={"method": method, "k": str(k)}))
     _print_verdicts(verdicts)
-    if not all(verdict.holds for verdict in verdicts):
+    if not all(verdict.passed for verdict in verdicts):
         raise typer.Exit(1)
 
 
-def _measured(
-    trial: CatalogEvaluator, asked: Sequence[LabelledQuery], k: int, bars: Sequence[Threshold]
-) -> Evaluation:
+def _evaluate(
+    evaluator: "CatalogEvaluator",
+    queries: "Sequence[LabelledQuery]",
+    k: int,
+    thresholds: "Sequence[Threshold]",
+) -> "Evaluation":
     with output.progress("Queries") as update:
-        return trial.run(asked, k=k, bars=bars, progress=update)
+        return evaluator.run(queries, k=k, thresholds=thresholds, progress=update)
 
 
 @contextmanager
-def _opened(sources: Sequence[str], shelf: Path | None) -> Generator[tuple[Catalog, VectorCache | None]]:
-    """The tools to measure, and where their vectors are kept, if anywhere."""
+def _open_catalog(
+    sources: Sequence[str], shelf: Path | None
+) -> "Generator[tuple[Catalog, VectorCache | None]]":
+    """The tools to evaluate, and the file that caches their vectors, if there is one."""
+    from contextune.evaluate.junit import printable
+    from contextune.tools import Catalog
+    from contextune.tools.catalog_file import CatalogFile
+    from contextune.tools.loaders import load_tools
+
     if bool(sources) == bool(shelf):
         raise InvalidRequestError("give the tools as --catalog FILE, or as --shelf PATH, and not both")
     if shelf:
-        from contextune.tools.catalog_file import CatalogFile
-
-        if not shelf.exists():  # opening would make an empty one
-            raise ContextuneError(f"there is no catalogue at {str(shelf)!r}: make it by contextune tools add")
-        with CatalogFile(shelf) as kept:
-            yield kept.catalog(), kept
+        if not shelf.exists():  # opening would create an empty one
+            raise ContextuneError(
+                f"there is no catalogue at {str(shelf)!r}: contextune tools add … creates it"
+            )
+        with CatalogFile(shelf) as catalog_file:
+            yield catalog_file.catalog(), catalog_file
         return
-    from contextune.tools.loaders import load_tools
-
-    found: list[Tool] = []
+    tools: list[Tool] = []
     for source in sources:
         loaded = load_tools(source)
-        found += loaded.tools
+        tools += loaded.tools
         for refused in loaded.refused:
-            output.error(printable(f"{source}: {refused.name!r} is left out: {refused.reason}"))
-    yield Catalog(found), None
+            output.print_error(printable(f"{source}: {refused.name!r} is left out: {refused.reason}"))
+    yield Catalog(tools), None
 
 
-def _print_table(measured: Evaluation) -> None:
-    table, name = measured.table, measured.method
+def _print_table(evaluation: "Evaluation") -> None:
+    from contextune.evaluate.junit import printable
+    from contextune.evaluate.results import ALL, LEVEL
+
+    table, name = evaluation.table, evaluation.method
     first = table.metrics[0].name
-    servers = sorted(table.kinds, key=lambda kind: -_lost(measured, kind))
+    servers = sorted(table.kinds, key=lambda kind: -_lost(evaluation, kind))
     rich = Table(
         title=f"{_count(len(table.qrels), 'query')}, {name}", title_justify="left", caption_justify="left"
     )
@@ -136,91 +160,98 @@ def _print_table(measured: Evaluation) -> None:
     rich.add_column("n", justify="right")
     for metric in table.metrics:  # on two lines, since a CI's log is narrow
         rich.add_column(metric.label.replace("@", "\n@"), justify="right")
-    for kind in (ALL, *servers[:_SERVERS]):
+    for kind in (ALL, *servers[:_MAX_SERVERS]):
         cells = [table.cell(name, metric.name, kind).interval for metric in table.metrics]
         title = Text("all queries", "bold") if kind == ALL else Text(printable(kind))
         rich.add_row(
             title, f"{table.cell(name, first, kind).n:,}", *map(_share, cells), end_section=kind == ALL
         )
-    notes = [f"± half the width of the {LEVEL:.0%} bootstrap interval, over the tools wanted"]
-    if len(servers) > _SERVERS:
-        notes.append(f"{_count(len(servers) - _SERVERS, 'more server')} with less that is missed")
+    notes = [f"± half the width of the {LEVEL:.0%} bootstrap interval, over the expected tools"]
+    if len(servers) > _MAX_SERVERS:
+        notes.append(f"{_count(len(servers) - _MAX_SERVERS, 'more server')} with fewer misses")
     rich.caption = f"In percent. {'; '.join(notes)}."
     output.out.print(rich)
-    output.out.print(f"{measured.milliseconds:.1f} ms a query, median, embedding included", highlight=False)
-    if silent := measured.abstention:
+    output.out.print(f"{evaluation.milliseconds:.1f} ms per query (median, with embedding)", highlight=False)
+    if abstention := evaluation.abstention:
         output.out.print(
-            f"No tool fits: said of {_share(silent.rightly)} % of the requests that none serves, "
-            f"and of {_share(silent.wrongly)} % of the others",
+            f"Abstention: {_share(abstention.correct)} % of the queries that no tool serves, "
+            f"and {_share(abstention.incorrect)} % of the others",
             highlight=False,
         )
-    if measured.skipped:
+    if evaluation.skipped:
         output.out.print(
-            f"Left out: {_count(measured.skipped, 'query')} that no tool serves, since {name!r} does not say "
-            "when none fits",
+            f"Left out: {_count(evaluation.skipped, 'query')} that no tool serves, because {name!r} does not "
+            "estimate whether a tool fits",
             highlight=False,
         )
 
 
-def _lost(measured: Evaluation, kind: str) -> float:
-    """How many queries' worth of tools is missed."""
-    cell = measured.table.cell(measured.method, f"recall@{measured.k}", kind)
+def _lost(evaluation: "Evaluation", kind: str) -> float:
+    """Number of queries times the share of expected tools that is missed."""
+    cell = evaluation.table.cell(evaluation.method, f"recall@{evaluation.k}", kind)
     return cell.n * (1 - cell.interval.mean)
 
 
-def _share(interval: Interval) -> str:
+def _share(interval: "Interval") -> str:
     half = (interval.high - interval.low) / 2
     return f"{100 * interval.mean:.1f}" + ("" if math.isnan(half) else f" ±{100 * half:.1f}")
 
 
-def _print_misses(shown: Sequence[Miss], measured: Evaluation) -> None:
-    count = sum(bool(case.missed) for case in measured.cases)
-    if not shown:
+def _print_misses(misses: "Sequence[Miss]", evaluation: "Evaluation") -> None:
+    from contextune.evaluate.junit import printable
+
+    count = sum(bool(case.missed) for case in evaluation.cases)
+    if not misses:
         if not count:
-            output.out.print(f"Every tool wanted is in the top {measured.k}.", highlight=False)
+            output.out.print(f"Every expected tool is in the top {evaluation.k}.", highlight=False)
         return
-    which = f", the furthest first, {len(shown):,} shown" if len(shown) < count else ""
+    which = f", worst first, {len(misses):,} printed" if len(misses) < count else ""
     output.out.print(
-        f"\n[bold]Not in the top {measured.k}[/]: {_count(count, 'query')}{which}", highlight=False
+        f"\n[bold]Not in the top {evaluation.k}[/]: {_count(count, 'query')}{which}", highlight=False
     )
-    for miss in shown:
+    for miss in misses:
         rich = Table(title=Text(printable(miss.case.query.text)), title_justify="left", header_style="dim")
         for head in ("", "rank", "score", "tool", "why"):
             rich.add_column(head, justify="right" if head in ("rank", "score") else "left", overflow="fold")
-        for label, several in (("wanted", miss.wanted), ("instead", miss.above)):
-            for seen in several:
-                rich.add_row(label, *_row(seen))
+        for label, several in (("wanted", miss.missed), ("instead", miss.instead)):
+            for ranked in several:
+                rich.add_row(label, *_row(ranked))
         output.out.print(rich)
 
 
-def _row(seen: RankedTool) -> tuple[str | Text, ...]:
-    rank = str(seen.rank) if seen.rank else f"> {DEEP}"
-    score = "" if seen.score is None else f"{seen.score:.3f}"
-    return rank, score, Text(printable(seen.tool)), Text(printable("; ".join(seen.why)))
+def _row(ranked: "RankedTool") -> tuple[str | Text, ...]:
+    from contextune.evaluate.evaluation import SEARCH_DEPTH
+    from contextune.evaluate.junit import printable
+
+    rank = str(ranked.rank) if ranked.rank else f"> {SEARCH_DEPTH}"
+    score = "" if ranked.score is None else f"{ranked.score:.3f}"
+    return rank, score, Text(printable(ranked.tool)), Text(printable("; ".join(ranked.reasons)))
 
 
-def _print_suggestions(pairs: Sequence[Confusable]) -> None:
+def _print_suggestions(pairs: "Sequence[ConfusableTools]") -> None:
+    from contextune.evaluate.junit import printable
+
     if not pairs:
-        output.out.print("\nNo two tools are too close to tell apart.", highlight=False)
+        output.out.print("\nNo two tools are hard to tell apart.", highlight=False)
         return
-    more = f", the first {_SUGGESTIONS}" if len(pairs) > _SUGGESTIONS else ""
-    output.out.print(f"\n[bold]Tools to tell apart[/]: {len(pairs):,}{more}", highlight=False)
-    for pair in pairs[:_SUGGESTIONS]:
+    more = f", the first {_MAX_SUGGESTIONS}" if len(pairs) > _MAX_SUGGESTIONS else ""
+    output.out.print(f"\n[bold]Tools that are hard to tell apart[/]: {len(pairs):,}{more}", highlight=False)
+    for pair in pairs[:_MAX_SUGGESTIONS]:
         names = " | ".join(printable(tool.id) for tool in pair.tools)
-        facts = [_TITLES[pair.kind]]
+        facts = [_KINDS[pair.kind]]
         if pair.queries:
             facts.append(f"in {_count(len(pair.queries), 'query')}")
-        facts.append(f"likeness {pair.likeness:.2f}, words in common {pair.overlap:.0%}")
+        facts.append(f"likeness {pair.similarity:.2f}, words in common {pair.overlap:.0%}")
         output.out.print(Text.assemble((names, "bold"), f"  {', '.join(facts)}"), soft_wrap=True)
         output.out.print(Text(f"  {printable(pair.advice)}"), soft_wrap=True)
 
 
-def _print_verdicts(verdicts: Sequence[ThresholdResult]) -> None:
+def _print_verdicts(verdicts: "Sequence[ThresholdResult]") -> None:
     for verdict in verdicts:
-        if verdict.holds:
+        if verdict.passed:
             output.out.print(f"[green]✓[/] {verdict}", highlight=False)
         else:
-            output.err.print(f"[bold red]below the bar:[/] {verdict}", highlight=False, soft_wrap=True)
+            output.err.print(f"[bold red]below the threshold:[/] {verdict}", highlight=False, soft_wrap=True)
 
 
 def _count(number: int, noun: str) -> str:

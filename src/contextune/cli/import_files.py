@@ -1,4 +1,4 @@
-"""Commands that bring people's own files into a store, and keep it current."""
+"""`contextune import` and `watch`: import personal files into a store."""
 
 import signal
 import time
@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 from zoneinfo import ZoneInfo
 
 import typer
@@ -16,43 +16,39 @@ from rich.text import Text
 from contextune._internal.plural import pluralize
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
+from contextune.cli.options import StorePath, open_store, resolve_user, store_path
 from contextune.errors import InvalidDataError, UnknownUserError
-from contextune.importers import READERS, ImportReport, import_into
-from contextune.importers.reader import Reader
-from contextune.importers.registry import reader_named
-from contextune.importers.watch import FolderWatcher
-from contextune.store import SQLiteStore
-from contextune.tuner import Tuner
-from contextune.types import User
 
-ME = "me"
-"""What the user of a new store is called who gave no name."""
-_REASONS = 12
-"""Reasons that are shown, the most frequent first."""
+if TYPE_CHECKING:
+    from contextune.importers import ImportReport
+    from contextune.importers.reader import Reader
+    from contextune.store import SQLiteStore
+
+# Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
+FORMATS = (
+    "mbox", "calendar", "contacts", "browser", "calls", "activity", "spotify", "lastfm", "calls-csv", "mail",
+    "keep", "notes",
+)  # fmt: skip
+DEFAULT_USER = "me"
+_MAX_REASONS = 12
+"""How many reasons for skipping are printed, the most frequent first."""
 
 UserName = Annotated[
-    str | None, typer.Option("--user", help="Whose files they are; default: the only user's, or “me”.")
+    str | None, typer.Option("--user", help="Whose files they are; default: the only user, or “me”.")
 ]
 Zone = Annotated[
     str | None,
-    typer.Option("--zone", help="Zone of the user's clock, as Europe/Lisbon; default: this machine's."),
+    typer.Option("--zone", help="The user's time zone, as Europe/Lisbon; default: this machine's."),
 ]
-Name = Annotated[str | None, typer.Option("--name", help="The user's name, to know their own card.")]
+Name = Annotated[str | None, typer.Option("--name", help="The user's name, to recognise their own card.")]
 Email = Annotated[
     list[str] | None,
-    typer.Option("--email", help="An address of the user's, to know their own mails; may be repeated."),
+    typer.Option("--email", help="The user's address, to recognise their own mails; may be repeated."),
 ]
-As = Annotated[
-    str | None,
-    typer.Option("--as", help=f"Read all files as this format: {', '.join(one.name for one in READERS)}."),
+Format = Annotated[
+    str | None, typer.Option("--as", help=f"Read all files as this format: {', '.join(FORMATS)}.")
 ]
-Embed = Annotated[bool, typer.Option(help="Embed the items now, not at the first request.")]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Hang this module's commands on the program."""
-    app.command("import")(import_)
-    app.command()(watch)
+Embed = Annotated[bool, typer.Option(help="Embed the items now instead of at the first request.")]
 
 
 def import_(
@@ -63,116 +59,137 @@ def import_(
     zone: Zone = None,
     name: Name = None,
     email: Email = None,
-    format_: As = None,
+    format_: Format = None,
     embed: Embed = True,
-    store: output.StorePath = None,
+    store: StorePath = None,
 ) -> None:
-    """Import your own files: mail, calendars, contacts, notes, searches, videos, music, calls.
+    """Import your files: mail, calendars, contacts, notes, searches, videos, music, calls.
 
-    Each file's format is told by what it holds. Importing again changes nothing and doubles nothing.
-    Exit status: 0 if something was read, 1 if nothing could be, 2 if something given is of no use.
+    The format of each file is detected from its content. Importing a file again creates no duplicates.
+    Exit status: 0 if a file was read, 1 if none could be read, 2 if an argument is invalid.
     """
-    reader, clock = _checked(paths, format_, zone)
-    with output.open_store(store) as opened:
-        whose = _user(opened, user, clock, name, email)
-        report = _import(opened, whose, paths, reader)
+    reader, clock = _validate(paths, format_, zone)
+    with open_store(store) as opened:
+        owner = _put_user(opened, user, clock, name, email)
+        report = _import(opened, owner, paths, reader)
         if embed and report.items:
-            _embed(opened, whose)
-    _print(report, whose)
+            _embed(opened, owner)
+    _print_report(report, owner)
     if not report.files:
         raise typer.Exit(1)
 
 
 def watch(
-    folder: Annotated[Path, typer.Argument(help="The folder whose files to import whenever they change.")],
+    folder: Annotated[Path, typer.Argument(help="The folder to import.")],
     user: UserName = None,
     zone: Zone = None,
     name: Name = None,
     email: Email = None,
     embed: Embed = True,
-    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 5.0,
-    store: output.StorePath = None,
+    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two scans.")] = 5.0,
+    store: StorePath = None,
 ) -> None:
-    """Import a folder, and from then on whatever changes in it, until Ctrl-C.
+    """Import a folder, then whatever changes in it, until Ctrl-C.
 
-    What is deleted from the folder stays in the store.
+    Files deleted from the folder stay in the store.
     """
     if not folder.is_dir():
         raise InvalidDataError(f"{folder}: no such folder")
-    _, clock = _checked([folder], None, zone)
-    signal.signal(signal.SIGTERM, _stop)
-    changes = FolderWatcher(folder, apart=output.store_path(store))
+    from contextune.importers.watch import FolderWatcher
+
+    _, clock = _validate([folder], None, zone)
+    signal.signal(signal.SIGTERM, _interrupt)
+    watcher = FolderWatcher(folder, exclude=store_path(store))
     try:
-        with output.open_store(store) as opened:
-            whose = _user(opened, user, clock, name, email)
-            tuner = Tuner(opened) if embed else None
+        with open_store(store) as opened:
+            owner = _put_user(opened, user, clock, name, email)
+            tuner = None
+            if embed:
+                from contextune.tuner import Tuner
+
+                tuner = Tuner(opened)
             output.out.print(
-                f"Watching {neutralize(str(folder))}; Ctrl-C ends it.", markup=False, soft_wrap=True
+                f"Watching {neutralize(str(folder))}; Ctrl-C stops.", markup=False, soft_wrap=True
             )
             while True:
-                if changed := changes.settled():
-                    report = _import(opened, whose, [folder], None, changed)
+                if changed := watcher.changed_files():
+                    report = _import(opened, owner, [folder], None, changed)
                     if tuner and report.items:
-                        tuner.prepare(whose)
-                    output.out.print(_line(report), markup=False, highlight=False, soft_wrap=True)
+                        tuner.prepare(owner)
+                    line = f"{datetime.now():%H:%M:%S}  {_summary(report)}"
+                    output.out.print(line, markup=False, highlight=False, soft_wrap=True)
                 time.sleep(every)
     except KeyboardInterrupt:
-        output.out.print("Stopped. What was imported is kept.")
+        output.out.print("Stopped. Imported items stay in the store.")
 
 
-def _stop(*_: object) -> NoReturn:
+def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _checked(
+def _validate(
     paths: Sequence[Path], format_: str | None, zone: str | None
-) -> tuple[Reader | None, ZoneInfo | None]:
-    """What is wrong is said before a store is made."""
+) -> "tuple[Reader | None, ZoneInfo | None]":
+    """Check the arguments before a store is created; the reader and the time zone they name."""
     for path in paths:
         if not path.exists():
             raise InvalidDataError(f"{path}: no such file or folder")
     try:
         clock = ZoneInfo(zone) if zone else None
     except (ValueError, OSError, KeyError):
-        raise InvalidDataError(f"there is no zone {zone!r}: write it as Europe/Lisbon") from None
-    return reader_named(format_) if format_ else None, clock
+        raise InvalidDataError(f"there is no time zone {zone!r}: write it as Europe/Lisbon") from None
+    if format_ is None:
+        return None, clock
+    from contextune.importers.registry import get_reader
+
+    return get_reader(format_), clock
 
 
-def _user(
-    store: SQLiteStore, user: str | None, zone: ZoneInfo | None, name: str | None, email: Sequence[str] | None
+def _put_user(
+    store: "SQLiteStore",
+    user: str | None,
+    zone: ZoneInfo | None,
+    name: str | None,
+    email: Sequence[str] | None,
 ) -> str:
-    """Whose files they are, with what is said of them on the command line put down."""
-    whose = ME if user is None and not store.users() else output.whose(store, user)
+    """Create or update the user with the profile from the command line; their id."""
+    from contextune.types import User
+
+    owner = DEFAULT_USER if user is None and not store.users() else resolve_user(store, user)
     try:
-        before = store.user(whose)
+        before = store.user(owner)
     except UnknownUserError:
         before = None
-    known = before or User(whose)
-    said: dict[str, Any] = {"name": name, "email": list(email) if email else None}
-    profile = {**known.profile, **{key: value for key, value in said.items() if value}}
-    said_now = replace(known, profile=profile, zone=zone or known.zone)
-    if said_now != before:
-        store.put_user(said_now)
-    return whose
+    current = before or User(owner)
+    options: dict[str, Any] = {"name": name, "email": list(email) if email else None}
+    profile = {**current.profile, **{key: value for key, value in options.items() if value}}
+    updated = replace(current, profile=profile, zone=zone or current.zone)
+    if updated != before:
+        store.put_user(updated)
+    return owner
 
 
 def _import(
-    store: SQLiteStore,
+    store: "SQLiteStore",
     user: str,
     paths: Sequence[Path],
-    reader: Reader | None,
+    reader: "Reader | None",
     only: Container[Path] | None = None,
-) -> ImportReport:
+) -> "ImportReport":
+    from contextune.importers import import_into
+
     with output.progress("Importing", sized=True) as update:
         return import_into(store, user, paths, reader=reader, only=only, progress=update)
 
 
-def _embed(store: SQLiteStore, user: str) -> None:
+def _embed(store: "SQLiteStore", user: str) -> None:
+    from contextune.tuner import Tuner
+
     with output.progress("Embedding") as update:
         Tuner(store, progress=update).prepare(user)
 
 
-def _print(report: ImportReport, user: str) -> None:
+def _print_report(report: "ImportReport", user: str) -> None:
     if report.rows:
         table = Table("format", "application", header_style="dim")
         for column in ("items", "new", "changed"):
@@ -187,38 +204,34 @@ def _print(report: ImportReport, user: str) -> None:
         table.add_column("times", justify="right")
         table.add_column("why", overflow="fold")
         table.add_column("such as", overflow="fold")
-        for reason in report.skipped[:_REASONS]:
-            # names of files are anybody's: nothing in them is to move the cursor
+        for reason in report.skipped[:_MAX_REASONS]:
+            # file names are untrusted: they must not move the cursor
             table.add_row(
                 f"{reason.count:,}", Text(neutralize(reason.why)), Text(neutralize(reason.where[0]))
             )
         output.out.print(table)
-        if len(report.skipped) > _REASONS:
-            output.out.print(f"… and for {len(report.skipped) - _REASONS} other reasons.")
+        if len(report.skipped) > _MAX_REASONS:
+            output.out.print(f"… and for {len(report.skipped) - _MAX_REASONS} other reasons.")
     output.out.print(
-        f"{_said(report)}. User: {neutralize(user)}.", markup=False, highlight=False, soft_wrap=True
+        f"{_summary(report)}. User: {neutralize(user)}.", markup=False, highlight=False, soft_wrap=True
     )
 
 
-def _line(report: ImportReport) -> str:
-    return f"{datetime.now():%H:%M:%S}  {_said(report)}"
-
-
-def _said(report: ImportReport) -> str:
+def _summary(report: "ImportReport") -> str:
     return ", ".join(_counts(report))
 
 
-def _counts(report: ImportReport) -> Iterator[str]:
+def _counts(report: "ImportReport") -> Iterator[str]:
     if files := sum(report.files.values()):
         yield f"{pluralize(files, 'file')} with {report.size / 2**20:,.1f} MB read"
         yield f"{pluralize(report.items, 'item')} ({report.new:,} new, {report.changed:,} changed)"
     else:
-        yield "Nothing was read"
+        yield "No file was read"
     if report.uses:
         yield f"{pluralize(report.uses, 'use')} ({report.new_uses:,} new)"
     if report.contacts:
         yield f"{pluralize(report.contacts, 'contact')} ({report.new_contacts:,} new)"
     if report.gone:
-        yield f"{pluralize(report.gone, 'item')} moved or called off"
+        yield f"{pluralize(report.gone, 'item')} moved or cancelled"
     if skipped := sum(reason.count for reason in report.skipped):
         yield f"{skipped:,} skipped"

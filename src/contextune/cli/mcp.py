@@ -1,4 +1,4 @@
-"""The command that serves MCP: one's own data, other servers behind a gateway, or both."""
+"""`contextune mcp`: serve the user's data, a gateway to other servers, or both over MCP."""
 
 import secrets
 from collections.abc import Callable
@@ -8,82 +8,74 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import platformdirs
 import typer
 
 from contextune.cli import output
+from contextune.cli.options import StorePath, open_store
 from contextune.errors import ContextuneError, InvalidDataError
-from contextune.store import Store
-from contextune.tools import ToolRetriever, bundled_toolbox
-from contextune.tools.catalog_file import CatalogFile
-from contextune.tuner import Tuner
-from contextune.types import Progress
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
     from contextune.serve.mcp.gateway import Gateway
-
-
-def add_to(app: typer.Typer) -> None:
-    """Hang this module's commands on the program."""
-    app.command()(mcp)
+    from contextune.store import Store
+    from contextune.tools import ToolRetriever
+    from contextune.tuner import Tuner
+    from contextune.types import Progress
 
 
 def mcp(
-    user: Annotated[str | None, typer.Option(help="Whose data to search, for as long as it runs.")] = None,
-    store: output.StorePath = None,
+    user: Annotated[str | None, typer.Option(help="The user whose data to serve.")] = None,
+    store: StorePath = None,
     catalog: Annotated[
-        Path | None, typer.Option(help="An mcp.json: the servers to put behind search_tools and call_tool.")
+        Path | None, typer.Option(help="An mcp.json; its servers are offered by search_tools and call_tool.")
     ] = None,
     tools: Annotated[
         Path | None,
         typer.Option(
             envvar="CONTEXTUNE_CATALOG",
-            help="Without a gateway: the catalogue (contextune tools add …) that calls are planned for;"
+            help="Without --catalog: catalogue of the tools to plan calls for (see contextune tools add);"
             " default: the bundled toolbox.",
         ),
     ] = None,
     shelf: Annotated[
         Path | None,
-        typer.Option(help="Where a gateway keeps what servers offer; default: in your cache folder."),
+        typer.Option(help="With --catalog: cache of the servers' tools; default: in your cache folder."),
     ] = None,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds for a server to start, and to answer a call.")
-    ] = 30.0,
+    timeout: Annotated[float, typer.Option(help="Seconds for a server to start, and for each call.")] = 30.0,
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of stdio.")] = False,
-    host: Annotated[str, typer.Option(help="Where to listen, with --http.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="On which port, with --http; 0 takes a free one.")] = 8765,
+    host: Annotated[str, typer.Option(help="With --http: address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="With --http: port to listen on; 0 for any free one.")] = 8765,
     token: Annotated[
         str | None,
         typer.Option(
             envvar="CONTEXTUNE_MCP_TOKEN",
-            help="What clients have to send over HTTP, best set as the variable, which no process list shows;"
-            " default: one made for this run, and printed.",
+            help="With --http: the bearer token of clients; the variable keeps it out of process lists;"
+            " default: a random one, printed at start.",
         ),
     ] = None,
 ) -> None:
-    """Serve MCP: your own data (--user), the tools of other servers (--catalog), or both.
+    """Serve MCP: your data (--user), tools of other servers (--catalog), or both.
 
-    Over stdio it is started by your assistant; what it says of itself goes to standard error.
+    Over stdio, your assistant starts it; messages go to standard error.
     """
     if user is None and catalog is None:
-        raise ContextuneError("there is nothing to serve: say --user, --catalog, or both")
+        raise ContextuneError("there is nothing to serve: pass --user, --catalog, or both")
     if timeout <= 0:
         raise ContextuneError(f"--timeout {timeout:g} leaves no time: give seconds above 0")
     from contextune.serve.mcp.lazy_tuner import LazyTuner
-    from contextune.serve.mcp.server import mcp_server  # what it needs is an extra
+    from contextune.serve.mcp.server import mcp_server
 
     with ExitStack() as stack:
-        opened = stack.enter_context(output.open_store(store)) if user else None
+        opened = stack.enter_context(open_store(store)) if user else None
         if opened and user:
             opened.user(user)
         gateway = _gateway(stack, catalog, shelf, opened, user, timeout) if catalog else None
-        ready = None
+        tuner = None
         if opened and gateway is None:
-            choose = _tools(stack, tools)
-            ready = LazyTuner(partial(_tuner, opened, choose))
-        server = mcp_server(user, ready, gateway)
+            load_retriever = _tool_retriever(stack, tools)
+            tuner = LazyTuner(partial(_tuner, opened, load_retriever))
+        server = mcp_server(user, tuner, gateway)
         if http:
             _serve_http(server, token, host, port)
         else:
@@ -91,41 +83,59 @@ def mcp(
 
 
 def _gateway(
-    stack: ExitStack, catalog: Path, shelf: Path | None, store: Store | None, user: str | None, timeout: float
+    stack: ExitStack,
+    catalog: Path,
+    shelf: Path | None,
+    store: "Store | None",
+    user: str | None,
+    timeout: float,
 ) -> "Gateway":
     from contextune.serve.mcp.gateway import Gateway, GatewayUser
+    from contextune.tools.catalog_file import CatalogFile
 
     if not catalog.is_file():
-        raise InvalidDataError(f"there is no file {str(catalog)!r}: name an mcp.json with the servers")
+        raise InvalidDataError(f"there is no file {str(catalog)!r}: pass an mcp.json with the servers")
     gateway = Gateway(
         catalog,
-        person=GatewayUser(store, user) if store and user else None,
-        shelf=stack.enter_context(CatalogFile(shelf or _own_shelf(catalog))),
+        user=GatewayUser(store, user) if store and user else None,
+        cache=stack.enter_context(CatalogFile(shelf or _default_cache(catalog))),
         timeout=timeout,
     )
-    for one in gateway.refused:
-        output.err.print(f"left out {one.name}: {one.reason}", markup=False, soft_wrap=True)
+    for refused in gateway.refused:
+        output.err.print(f"left out {refused.name}: {refused.reason}", markup=False, soft_wrap=True)
     return gateway
 
 
-def _own_shelf(catalog: Path) -> Path:
-    """A file for each mcp.json: servers of one name in two of them may be different ones."""
+def _default_cache(catalog: Path) -> Path:
+    """A file per mcp.json, because two of them may give one name to different servers."""
+    import platformdirs
+
     folder = platformdirs.user_cache_path("contextune", appauthor=False, ensure_exists=True)
     digest = blake2b(str(catalog.resolve()).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return folder / f"gateway-{digest}.db"
 
 
-def _tools(stack: ExitStack, path: Path | None) -> Callable[[Progress], ToolRetriever]:
+def _tool_retriever(stack: ExitStack, path: Path | None) -> "Callable[[Progress], ToolRetriever]":
+    """How to load the retriever of a catalogue, or of the bundled toolbox."""
+    from contextune.tools import ToolRetriever, bundled_toolbox
+    from contextune.tools.catalog_file import CatalogFile
+
     if path is None:
         return lambda progress: ToolRetriever(bundled_toolbox(), progress=progress)
     if not path.is_file():
-        raise InvalidDataError(f"there is no catalogue at {str(path)!r}: contextune tools add … makes one")
-    shelf = stack.enter_context(CatalogFile(path))
-    return lambda progress: ToolRetriever(shelf.catalog(), shelf=shelf, progress=progress)
+        raise InvalidDataError(f"there is no catalogue at {str(path)!r}: contextune tools add … creates it")
+    catalog_file = stack.enter_context(CatalogFile(path))
+    return lambda progress: ToolRetriever(
+        catalog_file.catalog(), vector_cache=catalog_file, progress=progress
+    )
 
 
-def _tuner(store: Store, choose: Callable[[Progress], ToolRetriever], progress: Progress) -> Tuner:
-    return Tuner(store, tools=choose(progress), progress=progress)
+def _tuner(
+    store: "Store", load_retriever: "Callable[[Progress], ToolRetriever]", progress: "Progress"
+) -> "Tuner":
+    from contextune.tuner import Tuner
+
+    return Tuner(store, tools=load_retriever(progress), progress=progress)
 
 
 def _serve_stdio(server: "Server[Any]") -> None:
@@ -141,9 +151,9 @@ def _serve_http(server: "Server[Any]", token: str | None, host: str, port: int) 
 
     from contextune.serve.mcp.http_transport import address, listen, serve_http
 
-    given = token or secrets.token_urlsafe(24)
+    bearer = token or secrets.token_urlsafe(24)
     with listen(host, port) as listening:
         output.err.print(f"Serving MCP at {address(host, listening)}", markup=False, highlight=False)
         if not token:
-            output.err.print(f"Authorization: Bearer {given}", markup=False, highlight=False, soft_wrap=True)
-        anyio.run(serve_http, server, given, host, listening)
+            output.err.print(f"Authorization: Bearer {bearer}", markup=False, highlight=False, soft_wrap=True)
+        anyio.run(serve_http, server, bearer, host, listening)

@@ -1,8 +1,8 @@
-"""Federated search over a user's own data."""
+"""Context retrieval: which items of the user's data a request needs."""
 
-from contextune.context.methods import DEFAULT, METHODS
-from contextune.context.packing import Packed, pack
+from contextune.context.methods import DEFAULT_METHOD, METHODS
+from contextune.context.packing import PackedContext, pack
 from contextune.context.ranker import ContextRanker
 from contextune.context.retriever import ContextRetriever
 
-__all__ = ["DEFAULT", "METHODS", "ContextRanker", "ContextRetriever", "Packed", "pack"]
+__all__ = ["DEFAULT_METHOD", "METHODS", "ContextRanker", "ContextRetriever", "PackedContext", "pack"]

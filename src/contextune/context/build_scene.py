@@ -1,4 +1,4 @@
-"""From a request and what is known of its user to the scene that signals are read off."""
+"""Request + state of the user → `Scene`, the input of the features."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,113 +6,118 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.candidates import candidates
+from contextune.context.candidates import select_candidates
 from contextune.context.enriched_text import moment_text
-from contextune.context.history import vector_in_context
+from contextune.context.history import embed_with_history
 from contextune.context.index import UserIndex, UserState
 from contextune.context.ranker import ContextRanker
 from contextune.context.signals import RequestClasses, Scene, Similarities, UseColumns
-from contextune.context.signals.columns import NOWHERE, hours
-from contextune.context.signals.place import kilometres
+from contextune.context.signals.columns import NO_PLACE, to_hours
+from contextune.context.signals.place import distance_km
 from contextune.embed import Embedder, Matrix
 from contextune.search import similarities, tokenize
 from contextune.types import Request, User, local_time
 
-_HERE = 0.3
-"""Within so many kilometres of a place, somebody is there."""
-_UNREAD = RequestClasses({}, {}, {})
-_BLOCK = 512
-"""Rows that stay in a processor's cache while several vectors are compared with them."""
+_MAX_DISTANCE_KM = 0.3
+"""Coordinates this close to a named place are taken for it."""
+_UNCLASSIFIED = RequestClasses({}, {}, {})
+_BLOCK_ROWS = 512
+"""Rows that stay in the processor's cache while several vectors are compared with them."""
 
 
-def named_place(request: Request, user: User) -> str | None:
-    """The place by name: as given, or the user's nearest to the coordinates, if that is near enough."""
+def resolve_place(request: Request, user: User) -> str | None:
+    """The name of the request's place: as given, or the user's closest named place to the coordinates."""
     if request.place is None or isinstance(request.place, str):
         return request.place
     here = request.place
-    away = {name: kilometres(here, there) for name, there in user.places.items()}
-    nearest = min(away, key=away.__getitem__, default=None)
-    return nearest if nearest is not None and away[nearest] <= _HERE else None
+    distances = {name: distance_km(here, there) for name, there in user.places.items()}
+    nearest = min(distances, key=distances.__getitem__, default=None)
+    return nearest if nearest is not None and distances[nearest] <= _MAX_DISTANCE_KM else None
 
 
 @dataclass(frozen=True)
 class RequestVectors:
-    """A request as vectors: what is said, and what is around it."""
+    """Vectors of a request's text, and of its time and place."""
 
-    bare: Matrix
-    around: Matrix
+    text: Matrix
+    moment: Matrix
 
     @classmethod
-    def of(cls, request: Request, user: User, embedder: Embedder) -> "RequestVectors":
-        """By an embedder that remembers, so that what is around, which is seldom new, costs nothing."""
-        around = moment_text(local_time(request.time, user.zone), named_place(request, user))
-        return cls(vector_in_context(request, embedder), embedder.embed([around])[0])
+    def build(cls, request: Request, user: User, embedder: Embedder) -> "RequestVectors":
+        """Embed a request; a caching embedder saves the second vector, since moments recur."""
+        moment = moment_text(local_time(request.time, user.zone), resolve_place(request, user))
+        return cls(embed_with_history(request, embedder), embedder.embed([moment])[0])
 
     @property
-    def meant(self) -> Matrix:
-        """Both together."""
-        both = self.bare + self.around
-        return both / np.float32(np.linalg.norm(both) + 1e-9)
+    def situated(self) -> Matrix:
+        """The normalised sum of both."""
+        total = self.text + self.moment
+        return total / np.float32(np.linalg.norm(total) + 1e-9)
 
 
 def build_scene(
-    request: Request, known: UserState, embedder: Embedder, ranker: ContextRanker, depth: int
+    request: Request, state: UserState, embedder: Embedder, ranker: ContextRanker, depth: int
 ) -> Scene:
-    """Everything that signals may look at, for the candidates worth it."""
-    user = known.index.user
-    asked = RequestVectors.of(request, user, embedder)
-    return scene_of(
+    """Embed and classify the request, select candidates, and collect what the features read."""
+    user = state.index.user
+    vectors = RequestVectors.build(request, user, embedder)
+    return scene_from_vectors(
         request,
-        known.index,
-        known.gallery.columns(known.index.facts),
-        vectors=known.gallery.vectors(local_time(request.time, user.zone)),
-        asked=asked,
-        reading=ranker.reader.read(asked.meant, asked.bare) if ranker.reads(embedder.name) else _UNREAD,
+        state.index,
+        state.enriched.columns(state.index.item_columns),
+        vectors=state.enriched.vectors(local_time(request.time, user.zone)),
+        request_vectors=vectors,
+        request_classes=ranker.classifier.classify(vectors.situated, vectors.text)
+        if ranker.has_classifier_for(embedder.name)
+        else _UNCLASSIFIED,
         depth=depth,
     )
 
 
-def scene_of(
+def scene_from_vectors(
     request: Request,
     index: UserIndex,
     uses: UseColumns,
     *,
     vectors: Matrix,
-    asked: RequestVectors,
-    reading: RequestClasses,
+    request_vectors: RequestVectors,
+    request_classes: RequestClasses,
     depth: int,
 ) -> Scene:
-    """The scene, given the vectors of the items, a row each, and of the request."""
-    now, place = local_time(request.time, index.user.zone), named_place(request, index.user)
-    visible, facts, moment = index.visible(request.time), index.facts, hours(now)
-    situated, bare = _alike((asked.meant, asked.bare), vectors)
+    """The scene for given vectors of the items (one row each) and of the request."""
+    now, place = local_time(request.time, index.user.zone), resolve_place(request, index.user)
+    visible, columns, now_hours = index.visible(request.time), index.item_columns, to_hours(now)
+    situated, text = _similarities((request_vectors.situated, request_vectors.text), vectors)
     lexical = index.lexical_scores(tokenize(request.text), visible)
-    before = uses.before(moment)
-    here = facts.place_code.get(place, NOWHERE) if place else NOWHERE
-    rows = candidates(visible, situated, bare, lexical, facts, before, now=moment, here=here, depth=depth)
-    looked = vectors[rows]
-    around = similarities(asked.around, looked).astype(np.float64)  # chooses no candidates
+    past_uses = uses.before(now_hours)
+    here = columns.place_codes.get(place, NO_PLACE) if place else NO_PLACE
+    rows = select_candidates(
+        visible, situated, text, lexical, columns, past_uses, now=now_hours, here=here, depth=depth
+    )
+    candidate_vectors = vectors[rows]
+    # not used to select candidates, so computed for them only
+    moment = similarities(request_vectors.moment, candidate_vectors).astype(np.float64)
     return Scene(
         text=request.text,
         now=now,
         place=place,
-        facts=facts,
-        uses=before,
+        item_columns=columns,
+        uses=past_uses,
         rows=rows,
-        likeness=Similarities(situated[rows], bare[rows], around, lexical[rows]),
-        vectors=looked,
-        reading=reading,
+        similarities=Similarities(situated[rows], text[rows], moment, lexical[rows]),
+        vectors=candidate_vectors,
+        request_classes=request_classes,
     )
 
 
-def _alike(queries: Sequence[Matrix], vectors: Matrix) -> NDArray[np.float64]:
-    """The likeness of each query to every row of the vectors.
+def _similarities(queries: Sequence[Matrix], vectors: Matrix) -> NDArray[np.float64]:
+    """Similarity of each query to each row of the vectors.
 
-    Block by block: of a large store, reading the vectors takes longer than multiplying them.
+    Block by block: for a large store, reading the vectors takes longer than multiplying them.
     """
-    found = np.empty((len(queries), len(vectors)))
-    for start in range(0, len(vectors), _BLOCK):
-        block = slice(start, start + _BLOCK)
+    result = np.empty((len(queries), len(vectors)))
+    for start in range(0, len(vectors), _BLOCK_ROWS):
+        block = slice(start, start + _BLOCK_ROWS)
         for number, query in enumerate(queries):
-            found[number, block] = similarities(query, vectors[block])
-    return found
+            result[number, block] = similarities(query, vectors[block])
+    return result

@@ -1,4 +1,4 @@
-"""Which items are worth a closer look: all of a small store, the best of each list of a large one."""
+"""Candidate selection: all items of a small store, the best of several lists of a large one."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,51 +6,52 @@ from numpy.typing import NDArray
 from contextune.context.signals import ItemColumns, UseColumns
 from contextune.search import top
 
-ENOUGH = 200
-"""Up to this many items all are looked at."""
-_ALIKE, _WORDS, _NEAR, _NEW, _USED = 50, 20, 20, 10, 20
+SCORE_ALL_LIMIT = 200
+"""Up to this many visible items, all are candidates."""
+_SIMILAR, _LEXICAL, _NEAR_IN_TIME, _NEWEST, _MOST_USED = 50, 20, 20, 10, 20
+_OTHER_PLACE_WEIGHT = 0.3
 
 
-def candidates(
+def select_candidates(
     visible: NDArray[np.bool_],
     situated: NDArray[np.float64],
-    bare: NDArray[np.float64],
+    text: NDArray[np.float64],
     lexical: NDArray[np.float64],
-    facts: ItemColumns,
+    columns: ItemColumns,
     uses: UseColumns,
     *,
     now: float,
     here: int,
     depth: int,
 ) -> NDArray[np.int64]:
-    """Positions of items in order: most like the request, newest, most used here and now, nearest in time.
+    """Rows of the candidates, ascending: items similar to the request, near in time, new, or often used here.
 
-    `situated`, `bare` and `lexical` are how like the request each item is, as `Likeness` has them.
+    `situated`, `text` and `lexical` are the similarities of all items, as in `Similarities`.
 
-    What is near in time is taken from every application: among 10,000 items, a busy one would be all that is
-    near, and the right item a candidate for 84 % of the requests in place of 97.
+    Items near in time are taken per application. With one list over all of 10,000 items, a busy application
+    fills it, and the right item is a candidate for 84 % of the requests instead of 97 %.
 
-    At least `depth`, if that many are visible, but no more than `ENOUGH` for depth's sake.
+    There are at least `depth` candidates if as many are visible, though at most `SCORE_ALL_LIMIT` are added
+    to reach that.
     """
-    seen = np.flatnonzero(visible)
-    if len(seen) <= ENOUGH:
-        return seen
-    hour = now % 24
-    apart = np.abs(np.arange(24) - hour)
-    near_hour = np.exp(-np.minimum(apart, 24 - apart) / 3)
-    weight = np.where(uses.place == here, 1.0, 0.3) * near_hour[uses.hour]
+    visible_rows = np.flatnonzero(visible)
+    if len(visible_rows) <= SCORE_ALL_LIMIT:
+        return visible_rows
+    distance = np.abs(np.arange(24) - now % 24)
+    hour_weight = np.exp(-np.minimum(distance, 24 - distance) / 3)
+    weight = np.where(uses.place == here, 1.0, _OTHER_PLACE_WEIGHT) * hour_weight[uses.hour]
     used = np.bincount(uses.item, weight, len(visible)).astype(np.float64)
-    near = _filled(-np.abs(facts.time - now))
+    near = _nan_to_lowest(-np.abs(columns.main_time - now))
     lists = (
-        top(situated, max(_ALIKE, min(depth, ENOUGH)), visible=visible),
-        top(bare, _ALIKE, visible=visible),
-        top(lexical, _WORDS, visible=visible & (lexical > 0)),
-        *(part[top(near[part], _NEAR, visible=visible[part])] for part in facts.of_app),
-        top(_filled(facts.times["made"]), _NEW, visible=visible),
-        top(used, _USED, visible=visible & (used > 0)),
+        top(situated, max(_SIMILAR, min(depth, SCORE_ALL_LIMIT)), visible=visible),
+        top(text, _SIMILAR, visible=visible),
+        top(lexical, _LEXICAL, visible=visible & (lexical > 0)),
+        *(rows[top(near[rows], _NEAR_IN_TIME, visible=visible[rows])] for rows in columns.rows_by_app),
+        top(_nan_to_lowest(columns.times["made"]), _NEWEST, visible=visible),
+        top(used, _MOST_USED, visible=visible & (used > 0)),
     )
     return np.unique(np.concatenate(lists)).astype(np.int64)
 
 
-def _filled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _nan_to_lowest(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.nan_to_num(values, nan=-np.inf, neginf=-np.inf)

@@ -1,4 +1,4 @@
-"""The portraits of a user's items, in words and as vectors, kept current as the items are used."""
+"""EnrichedItems: enriched texts and their vectors, updated incrementally as items are used."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,59 +15,61 @@ from contextune.context.signals import ItemColumns, UseColumns
 from contextune.embed import Matrix
 from contextune.types import Item, UsageEvent, User, local_time
 
-_AT_ONCE = 1024
-"""Uses compared at once: a list compares its elements faster than a loop over it does."""
+_BLOCK = 1024
+"""Events compared at once: comparing list slices is faster than a loop over their elements."""
 
 
 @dataclass(frozen=True, eq=False)
 class UsesDiff:
-    """Two lists of one user's uses, each in order of time, compared."""
+    """Difference of two time-ordered lists of one user's usage events."""
 
     kept: NDArray[np.bool_]
-    """Which of the earlier ones are still there."""
+    """For each previous event, whether it is still there."""
     new: NDArray[np.bool_]
-    """Which of those now there were not there before; the others are the kept ones, in their order."""
+    """For each current event, whether it was added; the others are the kept ones in the same order."""
     items: frozenset[str]
-    """Whose uses are others than before."""
+    """Items whose events differ."""
 
     @classmethod
-    def of(cls, before: Sequence[UsageEvent], now: Sequence[UsageEvent]) -> "UsesDiff":
-        """Only between the first and the last difference are they looked at one by one."""
-        head = _alike(before, now)
-        shorter = min(len(before), len(now)) - head
-        tail = _alike(before[: -shorter - 1 : -1], now[: -shorter - 1 : -1])
-        old, fresh = before[head : len(before) - tail], now[head : len(now) - tail]
-        was, there = set(old), set(fresh)
-        kept, new = np.ones(len(before), np.bool_), np.zeros(len(now), np.bool_)
-        kept[head : head + len(old)] = [use in there for use in old]
-        new[head : head + len(fresh)] = [use not in was for use in fresh]
-        return cls(kept, new, frozenset(use.item for use in was ^ there))
+    def compare(cls, previous: Sequence[UsageEvent], current: Sequence[UsageEvent]) -> "UsesDiff":
+        """Compare two lists; common prefix and suffix are skipped block by block."""
+        head = _common_prefix(previous, current)
+        shorter = min(len(previous), len(current)) - head
+        tail = _common_prefix(previous[: -shorter - 1 : -1], current[: -shorter - 1 : -1])
+        old, fresh = previous[head : len(previous) - tail], current[head : len(current) - tail]
+        old_set, fresh_set = set(old), set(fresh)
+        kept, new = np.ones(len(previous), np.bool_), np.zeros(len(current), np.bool_)
+        kept[head : head + len(old)] = [use in fresh_set for use in old]
+        new[head : head + len(fresh)] = [use not in old_set for use in fresh]
+        return cls(kept, new, frozenset(use.item for use in old_set ^ fresh_set))
 
 
-def _alike(one: Sequence[UsageEvent], other: Sequence[UsageEvent]) -> int:
-    """How many at the start are the same."""
+def _common_prefix(left: Sequence[UsageEvent], right: Sequence[UsageEvent]) -> int:
+    """Length of the common prefix."""
     start = 0
-    while (part := one[start : start + _AT_ONCE]) and part == other[start : start + len(part)]:
+    while (part := left[start : start + _BLOCK]) and part == right[start : start + len(part)]:
         start += len(part)
     return start + next(
-        (n for n, (a, b) in enumerate(zip(part, other[start : start + len(part)], strict=False)) if a != b),
-        min(len(part), max(0, len(other) - start)),
+        (n for n, (a, b) in enumerate(zip(part, right[start : start + len(part)], strict=False)) if a != b),
+        min(len(part), max(0, len(right) - start)),
     )
 
 
-EmbedPortraits = Callable[[Mapping[str, str]], Mapping[str, Matrix]]
-"""Item → text, to item → vector."""
+EmbedEnriched = Callable[[Mapping[str, str]], Mapping[str, Matrix]]
+"""Item id → text, to item id → vector."""
 
 
-class _EnrichedVersion(NamedTuple):
+class EnrichedTexts(NamedTuple):
+    """Enriched texts of all items and their vectors, under all usage events so far."""
+
     texts: Sequence[str]
     vectors: Matrix
-    latest: datetime | None
-    """When anything was last used."""
+    last_use: datetime | None
+    """Time of the last usage event of any item."""
 
 
-class _ReadUses(NamedTuple):
-    """Uses as columns, and what they were read from."""
+class _ColumnsSource(NamedTuple):
+    """Use columns, and what they were computed from."""
 
     user: User
     uses: Sequence[UsageEvent]
@@ -75,166 +77,171 @@ class _ReadUses(NamedTuple):
 
 
 class EnrichedItems:
-    """Items as portraits under the uses there have been; only what changed since `before` is made anew."""
+    """Enriched texts, their vectors and use columns; only what differs from `previous` is computed."""
 
     def __init__(
         self,
         user: User,
         items: Sequence[Item],
         uses: Sequence[UsageEvent],
-        embed: EmbedPortraits,
+        embed: EmbedEnriched,
         embed_past: Callable[[Sequence[str]], Matrix],
         *,
-        before: "EnrichedItems | None" = None,
+        previous: "EnrichedItems | None" = None,
     ) -> None:
-        """`uses` are in order of time."""
+        """`uses` are ordered by time; `embed` stores the vectors, `embed_past` does not."""
         self.user = user
         self.items = items
         self.uses = uses
         self._embed = embed
         self._embed_past = embed_past
         self._columns: UseColumns | None = None
-        self._made: _EnrichedVersion | None = None
-        # of one that nobody looked at, what it would have taken over: so they make no chain
-        self._before = before if before is None or before.made else before.taken_over
-        self._read_before = before.read if before else None
-        self._since: UsesDiff | None = None
-        if self._before and self._before.user == user:
-            self._since = UsesDiff.of(self._before.uses, uses)
-        # columns and portraits are mostly those of one gallery; then the lists are compared once
-        self._read_since: UsesDiff | None = None
-        if self._before and self._read_before and self._read_before.uses is self._before.uses:
-            self._read_since = self._since
-        self._of = self._by_item()
+        self._enriched: EnrichedTexts | None = None
+        # skip instances that computed nothing, so that they do not form a chain
+        self._previous = previous if previous is None or previous.enriched else previous.previous
+        self._previous_columns = previous.columns_source if previous else None
+        self._diff: UsesDiff | None = None
+        if self._previous and self._previous.user == user:
+            self._diff = UsesDiff.compare(self._previous.uses, uses)
+        # texts and columns mostly come from the same instance; then the lists are compared once
+        self._columns_diff: UsesDiff | None = None
+        if self._previous and self._previous_columns and self._previous_columns.uses is self._previous.uses:
+            self._columns_diff = self._diff
+        self._uses_by_item = self._group_by_item()
         self._relations = Relations(user)
         self._lock = Lock()
 
     @property
-    def made(self) -> "_EnrichedVersion | None":
-        """The portraits, if anybody has looked at them."""
-        return self._made
+    def enriched(self) -> EnrichedTexts | None:
+        """The texts and vectors, if they have been computed."""
+        return self._enriched
 
     @property
-    def taken_over(self) -> "EnrichedItems | None":
-        """The gallery that this one will take portraits over from."""
-        return self._before
+    def previous(self) -> "EnrichedItems | None":
+        """The instance whose texts will be reused; None once they have been."""
+        return self._previous
 
     @property
-    def read(self) -> "_ReadUses | None":
-        """The uses as columns, or the earlier ones that they will be made from."""
+    def columns_source(self) -> "_ColumnsSource | None":
+        """The use columns, or the earlier ones that they will be computed from."""
         columns = self._columns
-        return self._read_before if columns is None else _ReadUses(self.user, self.uses, columns)
+        return self._previous_columns if columns is None else _ColumnsSource(self.user, self.uses, columns)
 
     @property
-    def by_item(self) -> Mapping[str, list[UsageEvent]]:
-        """The uses of each item that has any."""
-        return self._of
+    def uses_by_item(self) -> Mapping[str, list[UsageEvent]]:
+        """The usage events of each item that has any."""
+        return self._uses_by_item
 
-    def columns(self, facts: ItemColumns) -> UseColumns:
-        """The uses as columns, worked out when first asked for."""
-        columns, before = self._columns, self._read_before
+    def columns(self, item_columns: ItemColumns) -> UseColumns:
+        """The usage events as columns, computed on first use."""
+        columns, source = self._columns, self._previous_columns
         if columns is None:
-            if before and before.user == self.user:
-                since = self._read_since or UsesDiff.of(before.uses, self.uses)
-                columns = before.columns.after(facts, self.uses, kept=since.kept, new=since.new)
+            if source and source.user == self.user:
+                diff = self._columns_diff or UsesDiff.compare(source.uses, self.uses)
+                columns = source.columns.updated(item_columns, self.uses, kept=diff.kept, new=diff.new)
             if columns is None:
-                columns = UseColumns.of(facts, self.uses)
-            self._columns, self._read_before = columns, None
+                columns = UseColumns.build(item_columns, self.uses)
+            self._columns, self._previous_columns = columns, None
         return columns
 
-    def vectors(self, now: datetime, positions: Sequence[int] | None = None) -> Matrix:
-        """A row an item, or each asked for, as its portrait was at a moment of the user's wall clock."""
+    def vectors(self, now: datetime, rows: Sequence[int] | None = None) -> Matrix:
+        """Vectors of all items or of some rows, as of a time on the user's wall clock."""
         with self._lock:
-            if self._made is None:
-                self._made = self._make()
-                self._before = None
-            made = self._made
-        if made.latest is not None and made.latest >= now:
-            return self._as_of(now, made, positions)
-        return made.vectors if positions is None else made.vectors[positions]
+            if self._enriched is None:
+                self._enriched = self._compute()
+                self._previous = None
+            enriched = self._enriched
+        if enriched.last_use is not None and enriched.last_use >= now:
+            return self._vectors_as_of(now, enriched, rows)
+        return enriched.vectors if rows is None else enriched.vectors[rows]
 
     def uses_of(self, item: str) -> list[UsageEvent]:
-        """The item's uses."""
-        return self._of.get(item, [])
+        """The usage events of an item."""
+        return self._uses_by_item.get(item, [])
 
-    def _by_item(self) -> Mapping[str, list[UsageEvent]]:
-        since, before = self._since, self._before
-        found = dict(before.by_item) if since and before else {}
+    def _group_by_item(self) -> Mapping[str, list[UsageEvent]]:
+        diff, previous = self._diff, self._previous
+        groups = dict(previous.uses_by_item) if diff and previous else {}
         changed = self.uses
-        if since:
-            for item in since.items:
-                found.pop(item, None)
-            changed = [use for use in self.uses if use.item in since.items]
+        if diff:
+            for item in diff.items:
+                groups.pop(item, None)
+            changed = [use for use in self.uses if use.item in diff.items]
         for use in changed:
-            found.setdefault(use.item, []).append(use)
-        return found
+            groups.setdefault(use.item, []).append(use)
+        return groups
 
-    def _make(self) -> "_EnrichedVersion":
-        latest = local_time(self.uses[-1].time, self.user.zone) if self.uses else None
-        before = self._before.made if self._before else None
-        rows = self._unchanged()
+    def _compute(self) -> EnrichedTexts:
+        last_use = local_time(self.uses[-1].time, self.user.zone) if self.uses else None
+        previous = self._previous.enriched if self._previous else None
+        previous_rows = self._previous_rows()
         texts = [
-            before.texts[row] if before and row >= 0 else self._portrait(item)
-            for item, row in zip(self.items, rows, strict=True)
+            previous.texts[row] if previous and row >= 0 else self._text(item)
+            for item, row in zip(self.items, previous_rows, strict=True)
         ]
-        return _EnrichedVersion(texts, self._embedded(texts, rows, before), latest)
+        return EnrichedTexts(texts, self._embed_changed(texts, previous_rows, previous), last_use)
 
-    def _portrait(self, item: Item) -> str:
+    def _text(self, item: Item) -> str:
         return enriched_text(item, self.user, self.uses_of(item.id), self._relations)
 
-    def _unchanged(self) -> list[int]:
-        """Where each item lies in the gallery before, or -1 where it has changed, or how it is used."""
-        since, before = self._since, self._before
-        if since is None or before is None:
+    def _previous_rows(self) -> list[int]:
+        """For each item its row in `previous`, or -1 if the item or its usage has changed."""
+        diff, previous = self._diff, self._previous
+        if diff is None or previous is None:
             return [-1] * len(self.items)
-        if before.items is self.items:
-            return [-1 if item.id in since.items else number for number, item in enumerate(self.items)]
-        old = {item.id: number for number, item in enumerate(before.items) if item.id not in since.items}
-        rows = [old.get(item.id, -1) for item in self.items]
+        if previous.items is self.items:
+            return [-1 if item.id in diff.items else row for row, item in enumerate(self.items)]
+        row_by_id = {item.id: row for row, item in enumerate(previous.items) if item.id not in diff.items}
+        rows = [row_by_id.get(item.id, -1) for item in self.items]
         return [
-            row if row >= 0 and before.items[row] == item else -1
+            row if row >= 0 and previous.items[row] == item else -1
             for item, row in zip(self.items, rows, strict=True)
         ]
 
-    def _embedded(
-        self, texts: Sequence[str], rows: Sequence[int], before: "_EnrichedVersion | None"
+    def _embed_changed(
+        self, texts: Sequence[str], previous_rows: Sequence[int], previous: EnrichedTexts | None
     ) -> Matrix:
-        """Also what says the same as anything said before is not embedded again."""
-        if before and -1 in rows:
-            said = {text: number for number, text in enumerate(before.texts)}
-            rows = [said.get(text, -1) if row < 0 else row for text, row in zip(texts, rows, strict=True)]
-        fresh = [number for number, row in enumerate(rows) if row < 0]
+        """Vectors of all texts; only texts that `previous` does not have are embedded."""
+        if previous and -1 in previous_rows:
+            row_by_text = {text: row for row, text in enumerate(previous.texts)}
+            previous_rows = [
+                row_by_text.get(text, -1) if row < 0 else row
+                for text, row in zip(texts, previous_rows, strict=True)
+            ]
+        changed = [row for row, previous_row in enumerate(previous_rows) if previous_row < 0]
         new: list[Matrix] = []
-        if fresh:
-            found = self._embed({self.items[number].id: texts[number] for number in fresh})
-            new = [found[self.items[number].id] for number in fresh]
-        if before is None or len(fresh) == len(rows):
+        if changed:
+            by_id = self._embed({self.items[row].id: texts[row] for row in changed})
+            new = [by_id[self.items[row].id] for row in changed]
+        if previous is None or len(changed) == len(previous_rows):
             return np.stack(new) if new else np.empty((0, 0), np.float32)
-        if len(rows) == len(before.texts) and all(row == number for number, row in enumerate(rows)):
-            return before.vectors
-        vectors = before.vectors[np.array(rows, np.intp)]
+        if len(previous_rows) == len(previous.texts) and all(
+            row == previous_row for row, previous_row in enumerate(previous_rows)
+        ):
+            return previous.vectors
+        vectors = previous.vectors[np.array(previous_rows, np.intp)]
         if new:
-            vectors[fresh] = new
+            vectors[changed] = new
         return vectors
 
-    def _as_of(self, now: datetime, made: "_EnrichedVersion", positions: Sequence[int] | None) -> Matrix:
-        """As they were before the later uses; of use to look back, so worked out each time and not kept."""
+    def _vectors_as_of(self, now: datetime, enriched: EnrichedTexts, rows: Sequence[int] | None) -> Matrix:
+        """The vectors before later usage events; for requests in the past, so computed each time."""
         zone = self.user.zone
-        later = {
+        used_later = {
             use.item for use in takewhile(lambda use: local_time(use.time, zone) >= now, self.uses[::-1])
         }
-        wanted = range(len(self.items)) if positions is None else positions
-        then: dict[int, str] = {}
-        for row, number in enumerate(wanted):
-            item = self.items[number]
-            if item.id in later:
-                seen = [use for use in self.uses_of(item.id) if local_time(use.time, zone) < now]
-                text = enriched_text(item, self.user, seen, self._relations)
-                if text != made.texts[number]:
-                    then[row] = text
-        past = made.vectors[wanted] if positions is not None else made.vectors
-        if not then:
-            return past
-        past = past.copy()
-        past[list(then)] = self._embed_past(list(then.values()))
-        return past
+        chosen = range(len(self.items)) if rows is None else rows
+        past_texts: dict[int, str] = {}
+        for number, row in enumerate(chosen):
+            item = self.items[row]
+            if item.id in used_later:
+                past_uses = [use for use in self.uses_of(item.id) if local_time(use.time, zone) < now]
+                text = enriched_text(item, self.user, past_uses, self._relations)
+                if text != enriched.texts[row]:
+                    past_texts[number] = text
+        vectors = enriched.vectors[chosen] if rows is not None else enriched.vectors
+        if not past_texts:
+            return vectors
+        vectors = vectors.copy()
+        vectors[list(past_texts)] = self._embed_past(list(past_texts.values()))
+        return vectors

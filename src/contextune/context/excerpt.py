@@ -1,4 +1,4 @@
-"""An item in lines: all of them, those that matter to a request, or its name alone."""
+"""Excerpt: an item as text, whole, shortened to what matters for a request, or only its title."""
 
 import re
 from collections import Counter
@@ -14,84 +14,84 @@ from contextune.search import tokenize
 from contextune.types import Item, local_time
 
 Fits = Callable[[str], bool]
-"""Whether there is room for a text."""
+"""Whether a text fits into the budget."""
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _ROLES = {"made": "when", "start": "when", "end": "until", "due": "due"}
 _GAP = "…"
 _FACT = re.compile(r"\d|@|://")
-_TIMELY, _FACTUAL = 1.5, 1.0
-"""What a time is worth, and a number or an address; a word shared with the request is worth about 1."""
-# a stop behind two letters, as in "Dr. Rui", ends no sentence
-_END = re.compile(r"(?<=\w{3}[.!?;…])\s+|(?<=\d[.!?;])\s+|(?<=[。！？])|(?<= /) ")
-_LONGEST = 200
-"""Characters in a sentence at most: not all that is written has stops, so the rest is taken in pieces."""
-_PATIENCE = 20
-"""How many sentences in a row may fail to fit before an item is taken for full; a book has thousands."""
+_TIME_WEIGHT, _FACT_WEIGHT = 1.5, 1.0
+"""Weight of a time, and of a number or an address; a word shared with the request weighs about 1."""
+# a full stop after two letters, as in "Dr. Rui", does not end a sentence
+_SENTENCE_END = re.compile(r"(?<=\w{3}[.!?;…])\s+|(?<=\d[.!?;])\s+|(?<=[。！？])|(?<= /) ")
+_MAX_SENTENCE = 200
+"""Maximum number of characters of a sentence; longer ones are split at a space."""
+_MAX_MISSES = 20
+"""Stop after this many sentences in a row that do not fit; a book has thousands."""
 
 
 class TokenWeights:
-    """What a sentence is worth to a request: the rarer the words they share, the more."""
+    """Weighs sentences by the words they share with a request, by inverse document frequency."""
 
-    def __init__(self, asked: str, texts: Sequence[str]) -> None:
-        """`texts` tell a rare word from a common one."""
-        wanted = set(tokenize(asked))
-        found = Counter(word for text in texts for word in wanted & set(tokenize(text)))
-        self._weights = {word: log(1 + len(texts) / count) for word, count in found.items()}
+    def __init__(self, request: str, texts: Sequence[str]) -> None:
+        """`texts` are the documents that word frequencies are counted in."""
+        request_words = set(tokenize(request))
+        counts = Counter(word for text in texts for word in request_words & set(tokenize(text)))
+        self._weights = {word: log(1 + len(texts) / count) for word, count in counts.items()}
 
-    def of(self, sentence: str) -> float:
-        """The weight of the words shared, and more where there is a number, a time or an address."""
+    def weigh(self, sentence: str) -> float:
+        """The weight of the shared words, plus a bonus for a number, a time or an address."""
         shared = sum(self._weights.get(word, 0.0) for word in set(tokenize(sentence)))
-        return shared + (_FACTUAL if _FACT.search(sentence) else 0.0)
+        return shared + (_FACT_WEIGHT if _FACT.search(sentence) else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class _FieldLine:
-    """One field: its label, its sentences with the spaces behind them, and what it is worth by itself."""
+    """One field: its label, its sentences with trailing spaces, and its own weight."""
 
     label: str
     sentences: tuple[str, ...]
-    worth: float
+    weight: float
 
-    def said(self, kept: Sequence[int]) -> str:
-        """The line with only these sentences; a mark stands where others are left out."""
-        text, follows = self.label, 0
+    def render(self, kept: Sequence[int]) -> str:
+        """The line with only these sentences, and a mark for each gap."""
+        text, next_number = self.label, 0
         for number in kept:
-            text += (f"{_GAP} " if number != follows else "") + self.sentences[number]
-            follows = number + 1
-        return text if follows == len(self.sentences) else f"{text.rstrip()} {_GAP}"
+            text += (f"{_GAP} " if number != next_number else "") + self.sentences[number]
+            next_number = number + 1
+        return text if next_number == len(self.sentences) else f"{text.rstrip()} {_GAP}"
 
 
 class Excerpt:
-    """An item, ready to be written at any length. Its words are inert: no fence begins in them."""
+    """An item that can be rendered at any length; its text is neutralised, so that it cannot fake a fence."""
 
     def __init__(self, item: Item, zone: tzinfo | None = None) -> None:
-        """`zone` is that of the user's wall clock, on which zoned times are shown."""
+        """`zone` is the time zone for showing zoned times."""
         self._lines = list(_lines(item, zone))
 
     @property
     def whole(self) -> str:
-        """Everything the item says."""
+        """All fields of the item."""
         return "\n".join(line.label + "".join(line.sentences) for line in self._lines)
 
     def title(self, fits: Fits) -> str | None:
-        """What it is called, cut where it is long; None if there is no room for a word of it."""
-        name = "".join(self._lines[0].sentences)
-        if fits(text := _marked(name, len(self._lines) > 1)):
+        """The title, cut to fit; None if not even its first word fits."""
+        title = "".join(self._lines[0].sentences)
+        if fits(text := _mark_cut(title, len(self._lines) > 1)):
             return text
-        said = name.split(" ")
-        least, most = 1, len(said) - 1
-        while least <= most:
-            middle = (least + most) // 2
-            text = _marked(" ".join(said[:middle]), True)
-            least, most = (middle + 1, most) if fits(text) else (least, middle - 1)
-        return _marked(" ".join(said[:most]), True) if most > 0 else None
+        words = title.split(" ")
+        low, high = 1, len(words) - 1  # binary search for the number of words
+        while low <= high:
+            middle = (low + high) // 2
+            text = _mark_cut(" ".join(words[:middle]), True)
+            low, high = (middle + 1, high) if fits(text) else (low, middle - 1)
+        return _mark_cut(" ".join(words[:high]), True) if high > 0 else None
 
     def shortened(self, fits: Fits, weights: TokenWeights) -> str | None:
-        """The title and what else is worth most and fits, in the item's order; None if nothing else does."""
+        """The title and the sentences with the highest weight that fit; None if only the title fits."""
         kept: dict[int, list[int]] = {0: [0]}
         pieces = [
-            (-line.worth - weights.of(line.label + sentence), row, number)
+            (-line.weight - weights.weigh(line.label + sentence), row, number)
             for row, line in enumerate(self._lines)
             for number, sentence in enumerate(line.sentences)
         ]
@@ -100,53 +100,53 @@ class Excerpt:
             if (row, number) == (0, 0):
                 continue
             longer = {**kept, row: sorted([*kept.get(row, ()), number])}
-            if fits(self._said(longer)):
+            if fits(self._render(longer)):
                 kept, misses = longer, 0
-            elif (misses := misses + 1) == _PATIENCE:
+            elif (misses := misses + 1) == _MAX_MISSES:
                 break
-        return self._said(kept) if kept != {0: [0]} else None
+        return self._render(kept) if kept != {0: [0]} else None
 
-    def _said(self, kept: Mapping[int, Sequence[int]]) -> str:
-        text = "\n".join(self._lines[row].said(kept[row]) for row in sorted(kept))
-        return _marked(text, len(kept) < len(self._lines))
+    def _render(self, kept: Mapping[int, Sequence[int]]) -> str:
+        text = "\n".join(self._lines[row].render(kept[row]) for row in sorted(kept))
+        return _mark_cut(text, len(kept) < len(self._lines))
 
 
-def _marked(text: str, more: bool) -> str:
-    return f"{text} {_GAP}" if more and not text.endswith(_GAP) else text
+def _mark_cut(text: str, cut: bool) -> str:
+    return f"{text} {_GAP}" if cut and not text.endswith(_GAP) else text
 
 
 def _lines(item: Item, zone: tzinfo | None) -> Iterator[_FieldLine]:
-    """The title, the fields by the table, the times, the place, and last what the table does not know."""
+    """The title, the text fields of the schema, the times, the place, then all other fields."""
     schema, fields = item.schema, item.fields
-    told = {schema.title, "place", *schema.text, *schema.times.values()}
-    yield _FieldLine("", _sentences(neutralize(_words(fields.get(schema.title)))) or ("(untitled)",), 1.0)
-    for place, (name, label) in enumerate(schema.text.items()):
-        if name != schema.title and (text := neutralize(_words(fields.get(name)))):
-            # the table has an application's fields in reading order: what is filed where comes last
-            worth = 1 - place / len(schema.text)
-            yield _FieldLine(f"{neutralize(label)}: " if label else "", _sentences(text), worth)
+    listed = {schema.title, "place", *schema.text, *schema.times.values()}
+    yield _FieldLine("", _sentences(neutralize(_to_text(fields.get(schema.title)))) or ("(untitled)",), 1.0)
+    for position, (name, label) in enumerate(schema.text.items()):
+        if name != schema.title and (text := neutralize(_to_text(fields.get(name)))):
+            # the schema lists fields in reading order: the folder and the like come last
+            weight = 1 - position / len(schema.text)
+            yield _FieldLine(f"{neutralize(label)}: " if label else "", _sentences(text), weight)
     yield from _times(item, zone)
-    if place := neutralize(_words(fields.get("place")).replace("_", " ")):
+    if place := neutralize(_to_text(fields.get("place")).replace("_", " ")):
         yield _FieldLine("place: ", (place,), 1.0)
     for name, value in fields.items():
-        if name not in told and (text := neutralize(_words(value))):
+        if name not in listed and (text := neutralize(_to_text(value))):
             yield _FieldLine(f"{neutralize(name.replace('_', ' '))}: ", _sentences(text), 0.0)
 
 
 def _times(item: Item, zone: tzinfo | None) -> Iterator[_FieldLine]:
-    """Its times by role; an end on the day of the start is said on the same line."""
+    """The times by role; an end on the same day as the start goes on the same line."""
     values = {role: item.fields.get(name) for role, name in item.schema.times.items()}
-    moments = {role: _moment(value, zone) for role, value in values.items() if value}
-    (start, begins), (end, ends) = (moments.get(role, ("", "")) for role in ("start", "end"))
-    if begins and ends and start == end:
-        moments = {**moments, "start": (start, f"{begins} to {ends}")}
-        del moments["end"]
-    for role, (day, hour) in moments.items():
-        yield _FieldLine(f"{_ROLES[role]}: ", (f"{day} {hour}".strip(),), _TIMELY)
+    times = {role: _day_and_hour(value, zone) for role, value in values.items() if value}
+    (start, start_hour), (end, end_hour) = (times.get(role, ("", "")) for role in ("start", "end"))
+    if start_hour and end_hour and start == end:
+        times = {**times, "start": (start, f"{start_hour} to {end_hour}")}
+        del times["end"]
+    for role, (day, hour) in times.items():
+        yield _FieldLine(f"{_ROLES[role]}: ", (f"{day} {hour}".strip(),), _TIME_WEIGHT)
 
 
-def _moment(value: object, zone: tzinfo | None) -> tuple[str, str]:
-    """The day, and the hour if there is one, on the user's wall clock; what is no time stays as it is."""
+def _day_and_hour(value: object, zone: tzinfo | None) -> tuple[str, str]:
+    """The day, and the hour if there is one, in the time zone; a value that is not a time is kept as text."""
     with suppress(ValueError):
         time = local_time(value if isinstance(value, datetime) else datetime.fromisoformat(str(value)), zone)
         hour = "" if isinstance(value, str) and ":" not in value else f"{time:%H:%M}"
@@ -154,24 +154,24 @@ def _moment(value: object, zone: tzinfo | None) -> tuple[str, str]:
     return neutralize(str(value)), ""
 
 
-def _words(value: object) -> str:
+def _to_text(value: object) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, Mapping):
         pairs = cast("Mapping[object, object]", value).items()
-        return "; ".join(f"{name}: {text}" for name, inner in pairs if (text := _words(inner)))
+        return "; ".join(f"{name}: {text}" for name, inner in pairs if (text := _to_text(inner)))
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return ", ".join(filter(None, map(_words, cast("Sequence[object]", value))))
+        return ", ".join(filter(None, map(_to_text, cast("Sequence[object]", value))))
     return str(value)
 
 
 def _sentences(text: str) -> tuple[str, ...]:
-    """The text in pieces which put together are the text."""
-    ends = [match.end() for match in _END.finditer(text)]
+    """Split into sentences; joined, they are the text."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     pieces: list[str] = []
     for start, end in zip([0, *ends], [*ends, len(text)], strict=True):
-        while end - start > _LONGEST:
-            cut = text.rfind(" ", start, start + _LONGEST) + 1 or start + _LONGEST
+        while end - start > _MAX_SENTENCE:
+            cut = text.rfind(" ", start, start + _MAX_SENTENCE) + 1 or start + _MAX_SENTENCE
             pieces.append(text[start:cut])
             start = cut
         pieces.append(text[start:end])

@@ -1,12 +1,11 @@
-"""A request completed by the talk before it, where it leans on that talk.
+"""Conversation history: complete an elliptic request with words of the preceding turns.
 
-"Call her back", "and tomorrow?", "Thompson." say too little to search with; what they lack was said a turn
-or two before. A request that stands on its own is left alone, since words of an old topic would pull the
-search away from the new one. The language tells the two apart: who "her" is need not be known to see that
-somebody is missing.
+"Call her back", "and tomorrow?" and "Thompson." are too short to search with; what is missing was said a turn
+or two before. A self-contained request is left unchanged, since words of an old topic would mislead the
+search. The wording decides between the two: that "her" refers to somebody is clear without knowing to whom.
 
-What is added is a few words, names first: whole turns are longer than a request and would drown it. The
-word lists are English. In other languages there is only shape to go by: length, and who asked last.
+A few words are added, names first; whole turns would outweigh the request. The word lists are English. In
+other languages only the length of the request and a preceding question are used.
 """
 
 import re
@@ -14,19 +13,19 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from contextune.embed import Embedder, Matrix
-from contextune.embed.protocol import unit_rows
+from contextune.embed.protocol import normalize_rows
 from contextune.search import tokenize
 from contextune.types import Request
 
-_TURNS = 6
-_WORDS = 8
-_WORDS_A_TURN = 4
-_LETTERS = 32
-"""The most of one word; scripts without spaces make one of a whole sentence."""
-_LONG = 40
-"""From so many words on, a turn is read by its first and last sentence: what it is about, what it asks."""
+_MAX_TURNS = 6
+_MAX_WORDS = 8
+_MAX_WORDS_PER_TURN = 4
+_MAX_WORD_LENGTH = 32
+"""In scripts without spaces, a whole sentence is one word."""
+_LONG_TURN = 40
+"""Of turns with more words, only the first and the last sentence are used: the topic and the question."""
 
-_SMALL = frozenset(
+_STOP_WORDS = frozenset(
     tokenize("""
     a about actually ah all also alright am an and any anything are as at awesome be been being but by
     ca can cool correct could d did do does doing done else fine for from get go good got great had has
@@ -46,9 +45,9 @@ _VERBS = frozenset(
     take tell text transfer turn unmute wake write
     """)
 )
-_PEOPLE = frozenset(tokenize("he him his she her hers they them their theirs"))
-_ANYBODY = frozenset(tokenize("my someone somebody everyone everybody"))
-_THINGS = re.compile(
+_PERSON_PRONOUNS = frozenset(tokenize("he him his she her hers they them their theirs"))
+_OTHER_PEOPLE = frozenset(tokenize("my someone somebody everyone everybody"))
+_REFERENCES = re.compile(
     r"""\b(?: (?<!time\ is\ )it(?!\ (?:be\ |going\ to\ )?(?:rain|snow|cold|hot|warm|sunny)) | its | these
     | those | same | both | either | neither | (?:an)?others? | (?:there|then|more|(?<!at\ )one)(?=\W*$)
     | th(?:is|at)(?!\ (?:morning|afternoon|evening|night|week|weekend|month|year|time|summer|winter|spring
@@ -59,95 +58,97 @@ _THINGS = re.compile(
     )\b""",
     re.VERBOSE | re.MULTILINE,
 )
-_LEAD = r"^(?:(?:ok|okay|oh|yes|no|well|so|great|thanks|thank you|hmm|wait)\W+)*"
-_TURNED = re.compile(_LEAD + r"(?:(?:what|how) about|i meant?)\b", re.MULTILINE)
-_JOINED = re.compile(_LEAD + r"(?:and|or|but|also|instead|for|in|at|on|from|with|to|by|near|after|before)\b")
+_INTERJECTIONS = r"^(?:(?:ok|okay|oh|yes|no|well|so|great|thanks|thank you|hmm|wait)\W+)*"
+_TOPIC_SHIFT = re.compile(_INTERJECTIONS + r"(?:(?:what|how) about|i meant?)\b", re.MULTILINE)
+_CONTINUATION = re.compile(
+    _INTERJECTIONS + r"(?:and|or|but|also|instead|for|in|at|on|from|with|to|by|near|after|before)\b"
+)
 _NEW_TOPIC = re.compile(
     r"\b(?:by the way|btw|on another note|unrelated|something else|let['’]?s talk about"
     r"|(?:new|another|different|change of|chang(?:e|ing) the) (?:question|topic|subject))\b"
 )
 _SENTENCES = re.compile(r"(?<=[.:!?…؟])\s+|(?<=[。！？])|\n+")
-_QUESTION = ("?", "？", "؟")
+_QUESTION_MARKS = ("?", "？", "؟")
 
 
-def in_context(request: Request) -> str:
-    """The request's text and, if it leans on the talk before, the few words of it that complete it."""
-    return " ".join([request.text, *_completion(request)]) if leans_on_history(request) else request.text
+def complete_from_history(request: Request) -> str:
+    """The request's text, with a few words of the history appended if it depends on them."""
+    return " ".join([request.text, *_completion(request)]) if depends_on_history(request) else request.text
 
 
-def vector_in_context(request: Request, embedder: Embedder) -> Matrix:
-    """Midway between the request alone and in context: the talk is heard, and the request still leads."""
-    said = list(dict.fromkeys((request.text, in_context(request))))
-    vectors = embedder.embed(said)
-    if len(said) > 1:
-        vectors = unit_rows(vectors.mean(axis=0, keepdims=True), texts=1, source=embedder.name)
+def embed_with_history(request: Request, embedder: Embedder) -> Matrix:
+    """The normalised mean of the vectors of the request alone and of the completed request."""
+    texts = list(dict.fromkeys((request.text, complete_from_history(request))))
+    vectors = embedder.embed(texts)
+    if len(texts) > 1:
+        vectors = normalize_rows(vectors.mean(axis=0, keepdims=True), texts=1, source=embedder.name)
     return vectors[0]
 
 
-def leans_on_history(request: Request) -> bool:
-    """Whether something is missing from the request that the talk before it could give."""
+def depends_on_history(request: Request) -> bool:
+    """Whether the request is incomplete without the preceding turns."""
     if not request.history:
         return False
-    if _misses_somebody(request.text):
+    if _has_unresolved_pronoun(request.text):
         return True
     text = "\n".join(_sentences(request.text)).casefold()
     if _NEW_TOPIC.search(text):
         return False
-    spoken = tokenize(text)
-    asked = request.history[-1].text.rstrip().endswith(_QUESTION)
-    if _SMALL.issuperset(spoken):  # "yes" takes up a question; "thank you" takes up nothing
-        return asked or text.endswith(_QUESTION) or bool(_JOINED.match(text))
-    if _THINGS.search(text) or _TURNED.search(text) or _takes_up(request):
+    words = tokenize(text)
+    after_question = request.history[-1].text.rstrip().endswith(_QUESTION_MARKS)
+    if _STOP_WORDS.issuperset(words):  # "yes" answers a question; "thank you" needs no context
+        return after_question or text.endswith(_QUESTION_MARKS) or bool(_CONTINUATION.match(text))
+    if _REFERENCES.search(text) or _TOPIC_SHIFT.search(text) or _refers_to_topic(request):
         return True
-    fragment = len(spoken) <= 2 or (len(spoken) <= 5 and (asked or bool(_JOINED.match(text))))
-    return fragment and _VERBS.isdisjoint(spoken)
+    fragment = len(words) <= 2 or (len(words) <= 5 and (after_question or bool(_CONTINUATION.match(text))))
+    return fragment and _VERBS.isdisjoint(words)
 
 
-def _misses_somebody(text: str) -> bool:
-    """Whether it says "her" or "them" before anybody has been named that this could be."""
-    for word, name in _named(text):
-        if name or word.casefold() in _ANYBODY:
+def _has_unresolved_pronoun(text: str) -> bool:
+    """Whether it contains "her" or "them" before any name that this could refer to."""
+    for word, name in _words_and_names(text):
+        if name or word.casefold() in _OTHER_PEOPLE:
             return False
-        if word.casefold() in _PEOPLE:
+        if word.casefold() in _PERSON_PRONOUNS:
             return True
     return False
 
 
-def _takes_up(request: Request) -> bool:
-    """Whether it says "the museum" of one just talked about, and names nothing of its own to tell it by."""
-    if any(name for _, name in _named(request.text)):
+def _refers_to_topic(request: Request) -> bool:
+    """Whether it says "the museum" about one of the last two turns, and contains no name of its own."""
+    if any(name for _, name in _words_and_names(request.text)):
         return False
-    spoken = tokenize(request.text)
-    talked = {word for turn in request.history[-2:] for word in tokenize(turn.text)} - _SMALL
-    return any(first == "the" and second in talked for first, second in pairwise(spoken))
+    words = tokenize(request.text)
+    topic = {word for turn in request.history[-2:] for word in tokenize(turn.text)} - _STOP_WORDS
+    return any(first == "the" and second in topic for first, second in pairwise(words))
 
 
 def _completion(request: Request) -> list[str]:
-    """Words of the last turns which the request lacks, in the order said; names and late turns go first."""
-    seen = set(_SMALL.union(tokenize(request.text)))
-    found: list[tuple[bool, int, int, str]] = []
-    for age, turn in enumerate(reversed(request.history[-_TURNS:])):
-        telling: list[tuple[bool, int, int, str]] = []
-        for place, (word, name) in enumerate(_named(_gist(turn.text))):
-            if not seen.issuperset(tokenize(word)):
-                seen.update(tokenize(word))
-                telling.append((not name, age, place, word[:_LETTERS]))
-        found += sorted(telling)[:_WORDS_A_TURN]
-    best = sorted(found)[:_WORDS]
+    """Words of the last turns that the request lacks, in their order; names and late turns are preferred."""
+    used = set(_STOP_WORDS.union(tokenize(request.text)))
+    candidates: list[tuple[bool, int, int, str]] = []
+    for age, turn in enumerate(reversed(request.history[-_MAX_TURNS:])):
+        of_turn: list[tuple[bool, int, int, str]] = []
+        for position, (word, name) in enumerate(_words_and_names(_gist(turn.text))):
+            if not used.issuperset(tokenize(word)):
+                used.update(tokenize(word))
+                of_turn.append((not name, age, position, word[:_MAX_WORD_LENGTH]))
+        candidates += sorted(of_turn)[:_MAX_WORDS_PER_TURN]
+    best = sorted(candidates)[:_MAX_WORDS]
     return [word for _, _, _, word in sorted(best, key=lambda entry: (-entry[1], entry[2]))]
 
 
 def _gist(text: str) -> str:
     sentences = _sentences(text)
-    return "\n".join([sentences[0], sentences[-1]]) if len(tokenize(text)) > _LONG else text
+    return "\n".join([sentences[0], sentences[-1]]) if len(tokenize(text)) > _LONG_TURN else text
 
 
 def _sentences(text: str) -> list[str]:
     return [part.strip() for part in _SENTENCES.split(text) if part.strip()] or [text]
 
 
-def _named(text: str) -> Iterator[tuple[str, bool]]:
-    """Every word, and whether it is written as a name: with a capital that no sentence began with."""
+def _words_and_names(text: str) -> Iterator[tuple[str, bool]]:
+    """Each word, and whether it looks like a name: capitalised, and not the first of its sentence."""
     for sentence in _sentences(text):
-        for place, word in enumerate(re.findall(r"\w[\w'’-]*", sentence)):
-            yield word, place > 0 and word[0].isupper() and _SMALL.isdisjoint(tokenize(word)[:1])
+        for position, word in enumerate(re.findall(r"\w[\w'’-]*", sentence)):
+            yield word, position > 0 and word[0].isupper() and _STOP_WORDS.isdisjoint(tokenize(word)[:1])

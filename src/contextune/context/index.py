@@ -1,4 +1,4 @@
-"""One user's items made ready for search, and kept ready while they do not change."""
+"""UserIndex: one user's items with tokens, vectors and columns, updated incrementally."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -11,32 +11,33 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.enriched_items import EmbedPortraits, EnrichedItems
+from contextune.context.enriched_items import EmbedEnriched, EnrichedItems
 from contextune.context.signals import ItemColumns
 from contextune.context.signals.columns import RowMapping
-from contextune.embed import Embedder, Matrix, embed_items, embed_portraits
+from contextune.embed import Embedder, Matrix, embed_enriched_items, embed_items
 from contextune.search import LexicalIndex, tokenize
 from contextune.store import Store, StoreRevision
 from contextune.types import Item, Progress, User, local_time
 
-_USERS = 64
+_MAX_USERS = 64
+"""Users whose state is kept in memory."""
 Value = TypeVar("Value")
 
 
-class _lazy_property(Generic[Value]):  # noqa: N801  # read as a decorator
-    """`functools.cached_property` less its lock, for which in Python 3.11 all users wait on one embedding."""
+class _lazy_property(Generic[Value]):  # noqa: N801  # used as a decorator
+    """`functools.cached_property` without its lock, which in Python 3.11 is shared by all instances."""
 
-    def __init__(self, make: "Callable[[UserIndex], Value]") -> None:
-        self._make = make
-        self.__doc__ = make.__doc__
+    def __init__(self, compute: "Callable[[UserIndex], Value]") -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
 
     def __get__(self, index: "UserIndex", owner: type["UserIndex"]) -> Value:
-        value = vars(index)[self._make.__name__] = self._make(index)
+        value = vars(index)[self._compute.__name__] = self._compute(index)
         return value
 
 
 class UserIndex:
-    """A user's items by position; their words and vectors are made when first asked for."""
+    """A user's items, one row each; tokens, vectors and columns are computed on first use."""
 
     def __init__(
         self,
@@ -44,179 +45,182 @@ class UserIndex:
         items: list[Item],
         embed: Callable[[Sequence[str]], Matrix],
         *,
-        before: "UserIndex | None" = None,
+        previous: "UserIndex | None" = None,
     ) -> None:
-        """`before` is the index before a change: what it knows of the items that stayed is taken over."""
+        """`previous` is the index before a change; what it computed for unchanged items is reused."""
         self.user = user
-        # so an application is a slice, and no item that a request may not see moves the order of others
+        # sorted: an application is a slice, and items that a request cannot see do not affect the order
         self.items = sorted(items, key=lambda item: (item.app, item.id))
         self._embed = embed
-        if before:
-            self._take_over(before)
+        if previous:
+            self._reuse(previous)
         else:
-            self._made = self._when(self.items)
+            self._created = self._creation_times(self.items)
 
     @_lazy_property
     def texts(self) -> list[str]:
-        """Every item in words."""
+        """The text of each item."""
         return [item.text for item in self.items]
 
     @_lazy_property
     def tokens(self) -> list[list[str]]:
-        """The words of every item."""
-        # the same words as the very same strings: most words stand in many items
-        shared: dict[str, str] = {}
-        return [[shared.setdefault(word, word) for word in tokenize(text)] for text in self.texts]
+        """The tokens of each item."""
+        # interned: most words occur in many items
+        interned: dict[str, str] = {}
+        return [[interned.setdefault(word, word) for word in tokenize(text)] for text in self.texts]
 
     @_lazy_property
     def vectors(self) -> Matrix:
-        """A row an item."""
+        """One row per item."""
         return self._embed(self.texts)
 
     @_lazy_property
-    def facts(self) -> ItemColumns:
-        """What signals read: times, places and people as columns."""
-        return ItemColumns(self.user, self.items, self.tokens, self.position)
+    def item_columns(self) -> ItemColumns:
+        """Times, places and people as columns, for the features."""
+        return ItemColumns(self.user, self.items, self.tokens, self.row_by_id)
 
     @_lazy_property
-    def position(self) -> Mapping[str, int]:
-        """Where each item lies, by id."""
-        return {item.id: number for number, item in enumerate(self.items)}
+    def row_by_id(self) -> Mapping[str, int]:
+        """The row of each item."""
+        return {item.id: row for row, item in enumerate(self.items)}
 
     @_lazy_property
     def apps(self) -> Mapping[str, slice]:
-        """Where each application's items lie: the stores that are searched each by itself."""
+        """The rows of each application."""
         counts = Counter(item.app for item in self.items)
         ends = accumulate(counts.values())
         return {app: slice(end - n, end) for (app, n), end in zip(counts.items(), ends, strict=True)}
 
     @_lazy_property
     def lexical(self) -> Mapping[str, LexicalIndex]:
-        """An index of words for each application."""
+        """A lexical index per application."""
         return {app: LexicalIndex(self.tokens[part]) for app, part in self.apps.items()}
 
     def lexical_scores(self, query: Sequence[str], visible: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """BM25T of every item, each application a collection of its own, over the visible ones."""
+        """BM25T score of each item; each application is its own collection, of its visible items."""
         scores = np.zeros(len(self.items))
         for app, part in self.apps.items():
             scores[part] = self.lexical[app].scores(query, visible=visible[part])
         return scores
 
     def visible(self, time: datetime) -> NDArray[np.bool_]:
-        """Which items a request of this time may see: those made by then, and those that say not when."""
+        """Whether each item existed at this time; items without a creation time always do."""
         now = np.datetime64(local_time(time, self.user.zone), "us")
-        return np.isnat(self._made) | (self._made <= now)
+        return np.isnat(self._created) | (self._created <= now)
 
-    def _when(self, items: Sequence[Item]) -> NDArray[np.datetime64]:
-        """When each was made."""
-        made = [local_time(made, self.user.zone) if (made := item.made) else None for item in items]
-        return np.array(made, dtype="datetime64[us]")
+    def _creation_times(self, items: Sequence[Item]) -> NDArray[np.datetime64]:
+        """Creation times on the user's wall clock."""
+        times = [local_time(made, self.user.zone) if (made := item.made) else None for item in items]
+        return np.array(times, dtype="datetime64[us]")
 
-    def _take_over(self, before: "UserIndex") -> None:
-        """Fill in, out of `before`, whatever it had made: only what changed is worked out anew."""
-        made, mine = vars(before), vars(self)
-        old, earlier = before.position, before.items
-        same = [
-            position if (position := old.get(item.id, -1)) >= 0 and earlier[position] == item else -1
+    def _reuse(self, previous: "UserIndex") -> None:
+        """Fill in what `previous` has computed; only changed items are computed again."""
+        computed, own = vars(previous), vars(self)
+        previous_items = previous.items
+        # for each item its row in `previous`, or -1 if it is new or changed
+        previous_rows = [
+            row if (row := previous.row_by_id.get(item.id, -1)) >= 0 and previous_items[row] == item else -1
             for item in self.items
         ]
-        # the very same objects, so that comparing them again costs nothing
+        # keep the identical objects, which makes later comparisons cheap
         self.items = [
-            item if position < 0 else earlier[position]
-            for item, position in zip(self.items, same, strict=True)
+            item if row < 0 else previous_items[row]
+            for item, row in zip(self.items, previous_rows, strict=True)
         ]
-        change = RowMapping.of(same)
-        fresh = [self.items[row] for row in change.fresh]
-        if before.user.zone == self.user.zone:
-            self._made = change.merged(before._made, self._when(fresh))
+        mapping = RowMapping.from_previous_rows(previous_rows)
+        changed = [self.items[row] for row in mapping.changed]
+        if previous.user.zone == self.user.zone:
+            self._created = mapping.merge(previous._created, self._creation_times(changed))
         else:
-            self._made = self._when(self.items)
-        if "texts" in made:
-            mine["texts"] = change.listed(before.texts, [item.text for item in fresh])
-        if "tokens" in made:
-            said = [tokenize(self.texts[row]) for row in change.fresh]
-            mine["tokens"] = change.listed(before.tokens, said)
-        if "vectors" in made and len(before.vectors):
-            vectors = before.vectors[same]
-            if fresh:
-                vectors[change.fresh] = self._embed([self.texts[row] for row in change.fresh])
-            mine["vectors"] = vectors
-        if "lexical" in made:
-            mine["lexical"] = {
-                app: before.lexical[app]
-                if app in before.apps and same[part] == list(_numbers(before.apps[app]))
+            self._created = self._creation_times(self.items)
+        if "texts" in computed:
+            own["texts"] = mapping.merge_lists(previous.texts, [item.text for item in changed])
+        if "tokens" in computed:
+            tokens = [tokenize(self.texts[row]) for row in mapping.changed]
+            own["tokens"] = mapping.merge_lists(previous.tokens, tokens)
+        if "vectors" in computed and len(previous.vectors):
+            vectors = previous.vectors[previous_rows]
+            if changed:
+                vectors[mapping.changed] = self._embed([self.texts[row] for row in mapping.changed])
+            own["vectors"] = vectors
+        if "lexical" in computed:
+            own["lexical"] = {
+                app: previous.lexical[app]
+                if app in previous.apps and previous_rows[part] == list(_to_range(previous.apps[app]))
                 else LexicalIndex(self.tokens[part])
                 for app, part in self.apps.items()
             }
-        if "facts" in made and before.user == self.user:
-            mine["facts"] = before.facts.after(self.items, self.tokens, self.position, change)
+        if "item_columns" in computed and previous.user == self.user:
+            own["item_columns"] = previous.item_columns.updated(
+                self.items, self.tokens, self.row_by_id, mapping
+            )
 
 
-def _numbers(part: slice) -> range:
+def _to_range(part: slice) -> range:
     return range(part.start, part.stop)
 
 
 @dataclass(frozen=True, slots=True)
 class UserState:
-    """All that is known of a user: the items, ready for search, and how they are used."""
+    """A user's items and usage at one revision of the store."""
 
     revision: StoreRevision
     index: UserIndex
-    gallery: EnrichedItems
+    enriched: EnrichedItems
 
 
 class UserIndexCache:
-    """What is known of the users seen last, brought up to date once their items or uses have changed."""
+    """LRU cache of the states of users, updated when their items or usage events change."""
 
     def __init__(self, store: Store, embedder: Embedder, *, progress: Progress | None = None) -> None:
         self._store = store
         self._embedder = embedder
         self._progress = progress
-        self._kept: OrderedDict[str, UserState] = OrderedDict()
+        self._states: OrderedDict[str, UserState] = OrderedDict()
         self._lock = Lock()
 
-    def of(self, user: str) -> UserState:
-        """What is known of the user as of now."""
+    def get(self, user: str) -> UserState:
+        """The current state of a user."""
         revision = self._store.revision(user)
         with self._lock:
-            kept = self._kept.get(user)
-        if kept is None or kept.revision != revision:
-            kept = self._renewed(user, revision, kept)
+            state = self._states.get(user)
+        if state is None or state.revision != revision:
+            state = self._update(user, revision, state)
         with self._lock:
-            self._kept[user] = kept
-            self._kept.move_to_end(user)
-            while len(self._kept) > _USERS:
-                self._kept.popitem(last=False)
-        return kept
+            self._states[user] = state
+            self._states.move_to_end(user)
+            while len(self._states) > _MAX_USERS:
+                self._states.popitem(last=False)
+        return state
 
     def forget(self, user: str) -> None:
-        """Drop what is kept in memory of a user."""
+        """Drop a user from memory."""
         with self._lock:
-            self._kept.pop(user, None)
+            self._states.pop(user, None)
 
-    def _renewed(self, user: str, revision: StoreRevision, before: UserState | None) -> UserState:
-        """Items that did not change, and portraits that would say the same, are taken over from before."""
-        index = before.index if before else None
-        if before is None or index is None or before.revision.items != revision.items:
+    def _update(self, user: str, revision: StoreRevision, previous: UserState | None) -> UserState:
+        """Read what has changed from the store; reuse the rest."""
+        index = previous.index if previous else None
+        if previous is None or index is None or previous.revision.items != revision.items:
             index = UserIndex(
-                self._store.user(user), self._store.items(user), self._embed(user), before=index
+                self._store.user(user), self._store.items(user), self._embed_items(user), previous=index
             )
-        gallery = EnrichedItems(
+        enriched = EnrichedItems(
             index.user,
             index.items,
             self._store.uses(user),
-            self._embed_portraits(user),
+            self._embed_enriched(user),
             self._embedder.embed,
-            before=before.gallery if before else None,
+            previous=previous.enriched if previous else None,
         )
-        return UserState(revision, index, gallery)
+        return UserState(revision, index, enriched)
 
-    def _embed(self, user: str) -> Callable[[Sequence[str]], Matrix]:
+    def _embed_items(self, user: str) -> Callable[[Sequence[str]], Matrix]:
         return lambda texts: embed_items(
             texts, embedder=self._embedder, store=self._store, user=user, progress=self._progress
         )
 
-    def _embed_portraits(self, user: str) -> EmbedPortraits:
-        return lambda texts: embed_portraits(
+    def _embed_enriched(self, user: str) -> EmbedEnriched:
+        return lambda texts: embed_enriched_items(
             texts, embedder=self._embedder, store=self._store, user=user, progress=self._progress
         )

@@ -1,4 +1,7 @@
-"""Ways to rank a user's items. Each application is searched by itself, then the lists are joined."""
+"""Ranking methods: bm25, semantic, hybrid, situated and learned.
+
+BM25 searches each application as its own collection and fuses the lists.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,17 +17,18 @@ from contextune.embed import Embedder
 from contextune.search import reciprocal_rank_fusion, similarities, tokenize, top
 from contextune.types import Request, local_time
 
-_DEPTH = 200
-"""How deep a list goes into fusion at least, however few items are wanted in the end."""
+_MIN_FUSION_DEPTH = 200
+"""Minimum length of the lists that are fused, however few items are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextSearch:
-    """One request against what is known of its user: what it may see, and how many items are wanted."""
+    """Input of a method: a request, the state of its user, and the number of items wanted."""
 
     request: Request
-    known: UserState
+    state: UserState
     visible: NDArray[np.bool_]
+    """Whether each item existed at the time of the request."""
     embedder: Embedder
     ranker: Callable[[], ContextRanker]
     depth: int
@@ -32,115 +36,117 @@ class ContextSearch:
     @property
     def index(self) -> UserIndex:
         """The user's items."""
-        return self.known.index
+        return self.state.index
 
 
-def _none_learned(positions: Sequence[int]) -> list[Mapping[str, float]]:
-    return [{} for _ in positions]
+def _no_signals(rows: Sequence[int]) -> list[Mapping[str, float]]:
+    return [{} for _ in rows]
 
 
 @dataclass(frozen=True, slots=True)
 class ContextRanking:
-    """Positions of items, best first, with their scores, and why some of them are where they are."""
+    """Output of a method: rows of items with scores, best first, and functions that explain some of them."""
 
-    found: Sequence[tuple[int, float]]
+    scored_rows: Sequence[tuple[int, float]]
     reasons: Callable[[Sequence[int]], Sequence[tuple[str, ...]]]
-    signals: Callable[[Sequence[int]], Sequence[Mapping[str, float]]] = _none_learned
-    """What each family of signals added to the scores of some; nothing where nothing is learned."""
+    signals: Callable[[Sequence[int]], Sequence[Mapping[str, float]]] = _no_signals
+    """Contribution of each feature family; empty for methods that are not learned."""
 
 
 Method = Callable[[ContextSearch], ContextRanking]
 
 
 def bm25(search: ContextSearch) -> ContextRanking:
-    """Words in common, by BM25T. Scores of different collections do not compare, so ranks are joined."""
+    """BM25T per application; fused by rank, since scores of different collections are not comparable."""
     query, index = tokenize(search.request.text), search.index
     lists: list[tuple[float, list[int]]] = []
     for app, part in index.apps.items():
-        seen = search.visible[part]
-        scores = index.lexical[app].scores(query, visible=seen)
-        best = top(scores, search.depth, visible=seen)
+        visible = search.visible[part]
+        scores = index.lexical[app].scores(query, visible=visible)
+        best = top(scores, search.depth, visible=visible)
         lists.append((float(scores.max()), (best + part.start).tolist()))
-    lists.sort(key=lambda entry: -entry[0])  # of two firsts, the one of the store with the better match leads
+    lists.sort(key=lambda entry: -entry[0])  # ties go to the application with the best match
 
-    def reasons(position: int) -> tuple[str, ...]:
-        app = index.items[position].app
-        shared = index.lexical[app].matched(query, position - index.apps[app].start)
-        return (f"shares the words: {', '.join(shared)}",) if shared else ()
+    def explain(row: int) -> tuple[str, ...]:
+        app = index.items[row].app
+        words = index.lexical[app].matching_words(query, row - index.apps[app].start)
+        return (f"shares the words: {', '.join(words)}",) if words else ()
 
-    return ContextRanking(reciprocal_rank_fusion([positions for _, positions in lists]), _each(reasons))
+    return ContextRanking(reciprocal_rank_fusion([rows for _, rows in lists]), _for_each(explain))
 
 
 def semantic(search: ContextSearch) -> ContextRanking:
-    """Likeness of meaning: the cosine between request and item, which compares across applications."""
+    """Cosine similarity of request and item, which is comparable across applications."""
     index = search.index
     query = search.embedder.embed([search.request.text])[0]
     scores = np.zeros(len(index.items), np.float32)
     for part in index.apps.values():
         scores[part] = similarities(query, index.vectors[part])
-    best = top(scores, search.depth, visible=search.visible)
-    return _by_score(scores, best)
+    return _by_similarity(scores, top(scores, search.depth, visible=search.visible))
 
 
 def hybrid(search: ContextSearch) -> ContextRanking:
-    """Both of the above, joined by reciprocal rank fusion: what one would plug in today."""
-    deep = replace(search, depth=max(search.depth, _DEPTH))
+    """Reciprocal rank fusion of `bm25` and `semantic`: the usual baseline."""
+    deep = replace(search, depth=max(search.depth, _MIN_FUSION_DEPTH))
     parts = [method(deep) for method in (bm25, semantic)]
-    fused = reciprocal_rank_fusion([[position for position, _ in part.found] for part in parts])
+    fused = reciprocal_rank_fusion([[row for row, _ in part.scored_rows] for part in parts])
     return ContextRanking(
         fused,
-        lambda positions: [(*a, *b) for a, b in zip(*(p.reasons(positions) for p in parts), strict=True)],
+        lambda rows: [(*a, *b) for a, b in zip(*(part.reasons(rows) for part in parts), strict=True)],
     )
 
 
 def situated(search: ContextSearch) -> ContextRanking:
-    """Likeness of meaning, the request with its time and place, the items with all that is around them."""
+    """Cosine similarity of the request with its time and place, and the enriched items."""
     user, request = search.index.user, search.request
-    asked = RequestVectors.of(request, user, search.embedder)
-    scores = similarities(asked.meant, search.known.gallery.vectors(local_time(request.time, user.zone)))
-    return _by_score(scores, top(scores, search.depth, visible=search.visible))
+    query = RequestVectors.build(request, user, search.embedder)
+    vectors = search.state.enriched.vectors(local_time(request.time, user.zone))
+    scores = similarities(query.situated, vectors)
+    return _by_similarity(scores, top(scores, search.depth, visible=search.visible))
 
 
 def learned(search: ContextSearch) -> ContextRanking:
-    """LambdaMART over all signals, then reciprocal rank fusion."""
+    """LambdaMART over all features, then reciprocal rank fusion."""
     if not search.visible.any():
         return ContextRanking([], lambda _: [])
     ranker = search.ranker()
-    scene = build_scene(search.request, search.known, search.embedder, ranker, search.depth)
+    scene = build_scene(search.request, search.state, search.embedder, ranker, search.depth)
     ranked = ranker.rank(scene)
-    number = {int(scene.rows[n]): int(n) for n in ranked.order}
-    found = [(position, float(ranked.fused[n])) for position, n in number.items()]
-    if search.depth > len(found):  # more of a large store is wanted than was looked at closely
+    candidate_by_row = {int(scene.rows[n]): int(n) for n in ranked.order}
+    scored_rows = [(row, float(ranked.fused[n])) for row, n in candidate_by_row.items()]
+    if search.depth > len(scored_rows):  # more items are wanted than there are candidates
         rest = search.visible.copy()
         rest[scene.rows] = False
-        found += [(position, 0.0) for position, _ in situated(replace(search, visible=rest)).found]
+        rest_ranking = situated(replace(search, visible=rest))
+        scored_rows += [(row, 0.0) for row, _ in rest_ranking.scored_rows]
 
-    # those that were not looked at closely come last
-    def looked(positions: Sequence[int]) -> NDArray[np.intp]:
-        return np.array([number[position] for position in positions if position in number], np.intp)
+    # items that are not candidates come last, so only the first rows have explanations
+    def candidates(rows: Sequence[int]) -> NDArray[np.intp]:
+        return np.array([candidate_by_row[row] for row in rows if row in candidate_by_row], np.intp)
 
-    def reasons(positions: Sequence[int]) -> Sequence[tuple[str, ...]]:
-        said = ranked.reasons(looked(positions))
-        return [*said, *[()] * (len(positions) - len(said))]
+    def reasons(rows: Sequence[int]) -> Sequence[tuple[str, ...]]:
+        explained = ranked.reasons(candidates(rows))
+        return [*explained, *[()] * (len(rows) - len(explained))]
 
-    def signals(positions: Sequence[int]) -> Sequence[Mapping[str, float]]:
-        rows = [dict(zip(FAMILIES, row.tolist(), strict=True)) for row in ranked.above(looked(positions))]
-        return [*rows, *_none_learned(positions[len(rows) :])]
+    def signals(rows: Sequence[int]) -> Sequence[Mapping[str, float]]:
+        contributions = ranked.family_contributions(candidates(rows))
+        explained = [dict(zip(FAMILIES, row.tolist(), strict=True)) for row in contributions]
+        return [*explained, *_no_signals(rows[len(explained) :])]
 
-    return ContextRanking(found, reasons, signals)
+    return ContextRanking(scored_rows, reasons, signals)
 
 
-def _by_score(scores: NDArray[np.float32], best: NDArray[np.intp]) -> ContextRanking:
+def _by_similarity(scores: NDArray[np.float32], best: NDArray[np.intp]) -> ContextRanking:
     return ContextRanking(
-        [(int(position), float(scores[position])) for position in best],
-        _each(lambda position: (f"likeness of meaning {scores[position]:.2f}",)),
+        [(int(row), float(scores[row])) for row in best],
+        _for_each(lambda row: (f"semantic similarity {scores[row]:.2f}",)),
     )
 
 
-def _each(
-    reasons: Callable[[int], tuple[str, ...]],
+def _for_each(
+    explain: Callable[[int], tuple[str, ...]],
 ) -> Callable[[Sequence[int]], Sequence[tuple[str, ...]]]:
-    return lambda positions: [reasons(position) for position in positions]
+    return lambda rows: [explain(row) for row in rows]
 
 
 METHODS: Mapping[str, Method] = {
@@ -150,4 +156,4 @@ METHODS: Mapping[str, Method] = {
     "situated": situated,
     "learned": learned,
 }
-DEFAULT = "learned"
+DEFAULT_METHOD = "learned"

@@ -1,4 +1,4 @@
-"""The learned ranking of context: LambdaMART over all signals, in two passes, then reciprocal rank fusion."""
+"""ContextRanker: LambdaMART in two passes, then reciprocal rank fusion, with explanations."""
 
 import json
 from collections.abc import Mapping
@@ -11,148 +11,157 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune._internal.assets import asset
-from contextune.context.signals import FAMILIES, FAMILY_OF, NAMES, Scene, features, recompute_links
+from contextune.context.signals import (
+    FAMILIES,
+    FAMILY_BY_FEATURE,
+    FEATURE_NAMES,
+    Scene,
+    compute_features,
+    recompute_links,
+)
 from contextune.context.signals.registry import Matrix
 from contextune.context.signals.request_classifier import RequestClassifier
 from contextune.errors import RankerError
 from contextune.rank import FusionWeights, Ranker
 
 Floats = NDArray[np.float64]
-_REASONS = 3
-_TYPICAL = 10
-_STRENGTH = np.array([name.startswith("links.strength") for name in NAMES])
-_FAMILY = np.array([list(FAMILIES).index(FAMILY_OF[name]) for name in NAMES])
+_MAX_REASONS = 3
+_BASELINE_SIZE = 10
+"""Contributions are relative to the mean of this many best candidates."""
+_IS_STRENGTH = np.array([name.startswith("links.strength") for name in FEATURE_NAMES])
+_FAMILY_INDEX = np.array([list(FAMILIES).index(FAMILY_BY_FEATURE[name]) for name in FEATURE_NAMES])
 
 
 @dataclass(frozen=True, eq=False)
 class ContextRanker:
-    """What is learnt, together: how to read a request, how to score candidates, how to fuse the lists."""
+    """The trained model: request classifier, two ranking passes, and fusion weights."""
 
-    reader: RequestClassifier
-    first: Ranker
-    second: Ranker
-    """Scores again, by what is tied to the candidates that the first put on top."""
+    classifier: RequestClassifier
+    first_pass: Ranker
+    second_pass: Ranker
+    """Scores again, with links to the candidates that the first pass ranked highest."""
     fusion: FusionWeights
-    about: Mapping[str, Any]
-    """What it was made from, among it the name of the embedder."""
+    metadata: Mapping[str, Any]
+    """What it was trained on; `embedder` is the name of the embedder."""
 
-    def reads(self, embedder: str) -> bool:
-        """Whether the reader was made for vectors of this embedder; scoring works with any."""
-        return self.about.get("embedder") == embedder
+    def has_classifier_for(self, embedder: str) -> bool:
+        """Whether the classifier was trained on vectors of this embedder; ranking works with any."""
+        return self.metadata.get("embedder") == embedder
 
     def rank(self, scene: Scene) -> "RankedScene":
-        """Score and fuse."""
-        matrix = features(scene)
-        strength = self.first.score(matrix)
-        again = recompute_links(scene, matrix, strength)
-        scores = self.second.score(again)
-        return RankedScene(
-            self, scene, matrix, again, strength, scores, self.fusion.fuse(lists(scene, scores))
-        )
+        """Score the candidates in two passes and fuse the ranked lists."""
+        features = compute_features(scene)
+        first_scores = self.first_pass.score(features)
+        second_features = recompute_links(scene, features, first_scores)
+        scores = self.second_pass.score(second_features)
+        fused = self.fusion.fuse(fusion_lists(scene, scores))
+        return RankedScene(self, scene, features, second_features, first_scores, scores, fused)
 
     def save(self, folder: Path) -> None:
-        """Write it to a folder."""
+        """Write the model to a folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.reader.save(folder / "reader.npz")
-        self.first.save(folder / "first.json.gz")
-        self.second.save(folder / "second.json.gz")
-        card = {"fusion": {"weights": self.fusion.weights, "k": self.fusion.k}, "about": self.about}
+        self.classifier.save(folder / "reader.npz")
+        self.first_pass.save(folder / "first.json.gz")
+        self.second_pass.save(folder / "second.json.gz")
+        card = {"fusion": {"weights": self.fusion.weights, "k": self.fusion.k}, "about": self.metadata}
         (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "ContextRanker":
-        """The ranker in a folder; refused with a reason where it does not fit this version's features."""
+        """Read a model from a folder; raises `RankerError` if it has other features than this version."""
         try:
             card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
             fusion = FusionWeights(card["fusion"]["weights"], card["fusion"]["k"])
-            about = card["about"]
+            metadata = card["about"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise RankerError(
-                f"no usable ranker in {str(folder)!r}: {error}; make one with contextune train ranker"
+                f"no usable ranker in {str(folder)!r}: {error}; create one with 'contextune train ranker'"
             ) from None
-        first, second = (Ranker.load(folder / f"{name}.json.gz", NAMES) for name in ("first", "second"))
-        return cls(RequestClassifier.load(folder / "reader.npz"), first, second, fusion, about)
+        first, second = (
+            Ranker.load(folder / f"{name}.json.gz", FEATURE_NAMES) for name in ("first", "second")
+        )
+        return cls(RequestClassifier.load(folder / "reader.npz"), first, second, fusion, metadata)
 
 
 @dataclass(frozen=True, eq=False)
 class RankedScene:
-    """The outcome for one scene: features, scores of both passes, and the fused score of each candidate."""
+    """The result for one scene: features and scores of both passes, and the fused score per candidate."""
 
-    by: ContextRanker
+    ranker: ContextRanker
     scene: Scene
-    matrix: Matrix
-    again: Matrix
-    """The features of the second pass."""
-    strength: Floats
-    """The scores of the first pass."""
+    first_features: Matrix
+    second_features: Matrix
+    first_scores: Floats
     scores: Floats
+    """The scores of the second pass."""
     fused: Floats
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """Candidates by number, best first."""
+        """Numbers of the candidates, best first."""
         return np.lexsort((-self.scores, -self.fused))
 
     def reasons(self, numbers: NDArray[np.intp]) -> list[tuple[str, ...]]:
-        """For some candidates, what put each where it is: the families of signals that weighed most."""
-        found: list[tuple[str, ...]] = []
-        for number, weights in zip(numbers.tolist(), self.above(numbers), strict=True):
-            words: list[str] = []
-            heaviest = sorted(
-                zip(weights.tolist(), FAMILIES.values(), strict=True), key=lambda pair: -pair[0]
+        """For each of the candidates, reasons from the families that contributed most to its score."""
+        all_reasons: list[tuple[str, ...]] = []
+        for number, contributions in zip(numbers.tolist(), self.family_contributions(numbers), strict=True):
+            reasons: list[str] = []
+            by_contribution = sorted(
+                zip(contributions.tolist(), FAMILIES.values(), strict=True), key=lambda pair: -pair[0]
             )
-            for weight, family in heaviest:
-                if words and (weight <= 0 or len(words) == _REASONS):
+            for contribution, family in by_contribution:
+                if reasons and (contribution <= 0 or len(reasons) == _MAX_REASONS):
                     break
-                if why := family.why(self.scene, number, self.strength):
-                    words.append(why)
-            found.append(tuple(words))
-        return found
+                if reason := family.explain(self.scene, number, self.first_scores):
+                    reasons.append(reason)
+            all_reasons.append(tuple(reasons))
+        return all_reasons
 
-    def above(self, numbers: NDArray[np.intp]) -> Floats:
-        """What each family (column) added to the score of some candidates (rows), less what is typical.
+    def family_contributions(self, numbers: NDArray[np.intp]) -> Floats:
+        """Contribution of each family (columns) to the score of each of the candidates (rows).
 
-        Typical is the mean of the best: what all of them have says nothing about any.
+        Relative to the mean of the best candidates: what they all have in common explains none of them.
         """
         if not len(numbers):
             return np.zeros((0, len(FAMILIES)))
-        best = self.order[:_TYPICAL]
-        looked = np.union1d(numbers, best)
-        weights = self._weights(looked)
-        typical = weights[np.searchsorted(looked, best)].mean(0)
-        return weights[np.searchsorted(looked, numbers)] - typical
+        best = self.order[:_BASELINE_SIZE]
+        needed = np.union1d(numbers, best)
+        contributions = self._absolute_contributions(needed)
+        baseline = contributions[np.searchsorted(needed, best)].mean(0)
+        return contributions[np.searchsorted(needed, numbers)] - baseline
 
-    def _weights(self, numbers: NDArray[np.intp]) -> Floats:
-        """What each family (column) added to the score of some candidates (rows).
+    def _absolute_contributions(self, numbers: NDArray[np.intp]) -> Floats:
+        """Contribution of each family (columns) to the score of each of the candidates (rows).
 
-        What the second pass owes to the strength found by the first is shared out as that was made up.
+        What the second pass attributes to `links.strength`, the score of the first pass, is distributed over
+        the families in proportion to their contributions to that score.
         """
-        first = _by_family(self.by.first.contributions(self.matrix[numbers]))
-        parts = self.by.second.contributions(self.again[numbers])
-        owed = parts[:, _STRENGTH].sum(1, keepdims=True)
-        parts[:, _STRENGTH] = 0
+        first = _sum_by_family(self.ranker.first_pass.contributions(self.first_features[numbers]))
+        second = self.ranker.second_pass.contributions(self.second_features[numbers])
+        from_strength = second[:, _IS_STRENGTH].sum(1, keepdims=True)
+        second[:, _IS_STRENGTH] = 0
         total = np.abs(first).sum(1, keepdims=True) + 1e-9
-        return _by_family(parts) + np.abs(owed) * first / total
+        return _sum_by_family(second) + np.abs(from_strength) * first / total
 
 
-def _by_family(parts: Floats) -> Floats:
-    families = np.zeros((len(parts), len(FAMILIES)))
-    np.add.at(families.T, _FAMILY, parts.T)
+def _sum_by_family(contributions: Floats) -> Floats:
+    families = np.zeros((len(contributions), len(FAMILIES)))
+    np.add.at(families.T, _FAMILY_INDEX, contributions.T)
     return families
 
 
-def lists(scene: Scene, scores: Floats) -> Mapping[str, Floats]:
-    """What is fused: the learned ranking, each application's own, likeness of meaning, likeness of words."""
+def fusion_lists(scene: Scene, scores: Floats) -> Mapping[str, Floats]:
+    """The lists to fuse: the learned scores, the rank within each application, and three similarities."""
     return {
         "ranker": scores,
-        "store": -scene.rank(scores, within=True),
-        "meaning": scene.likeness.situated,
-        "said": scene.likeness.bare,
-        "words": scene.likeness.lexical,
+        "store": -scene.rank(scores, within_app=True),
+        "meaning": scene.similarities.situated,
+        "said": scene.similarities.text,
+        "words": scene.similarities.lexical,
     }
 
 
 @cache
 def default_ranker() -> ContextRanker:
-    """The ranker in the package, loaded once."""
+    """The bundled ranker, loaded once."""
     return ContextRanker.load(asset("ranker"))

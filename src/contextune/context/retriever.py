@@ -1,13 +1,20 @@
-"""Finds the items of a user's own data that a request hangs on."""
+"""ContextRetriever: the items of a user's data that a request needs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from contextune.context.build_scene import RequestVectors
-from contextune.context.enriched_text import situations
+from contextune.context.enriched_text import all_moment_texts
 from contextune.context.index import UserIndexCache, UserState
-from contextune.context.methods import DEFAULT, METHODS, ContextRanking, ContextSearch, learned, situated
+from contextune.context.methods import (
+    DEFAULT_METHOD,
+    METHODS,
+    ContextRanking,
+    ContextSearch,
+    learned,
+    situated,
+)
 from contextune.context.ranker import ContextRanker, default_ranker
 from contextune.embed import CachedEmbedder, Embedder, Matrix
 from contextune.errors import InvalidRequestError
@@ -17,9 +24,10 @@ from contextune.types import NAMELESS, ItemHit, Progress, Reasons, Request, User
 
 @dataclass(frozen=True, slots=True)
 class ToolSearchInputs:
-    """The vectors of some items, a row each, and how probable it is that each application is meant."""
+    """What tool search uses of the context: vectors of its items and probabilities of the applications."""
 
     vectors: Matrix
+    """One row per item."""
     apps: Mapping[str, float]
 
 
@@ -31,101 +39,101 @@ class ContextRetriever:
         store: Store,
         embedder: Embedder,
         *,
-        method: str = DEFAULT,
+        method: str = DEFAULT_METHOD,
         ranker: ContextRanker | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """`ranker` is by default the one in the package; `progress` hears how many new items are embedded."""
+        """`ranker` replaces the bundled one; `progress` is called while new items are embedded."""
         if method not in METHODS:
-            raise InvalidRequestError(f"there is no method {method!r}: choose one of {', '.join(METHODS)}")
+            raise InvalidRequestError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}")
         self._method = METHODS[method]
         self._embedder = CachedEmbedder(embedder)
-        # the one in the package is loaded by the first request that needs it
+        # the bundled ranker is loaded by the first request that needs it
         self._ranker = (lambda: ranker) if ranker else default_ranker
         self._indexes = UserIndexCache(store, embedder, progress=progress)
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder, remembering what it embedded last: a stage after this one need not do it again."""
+        """The embedder with its cache, so that later stages do not embed a request again."""
         return self._embedder
 
     def forget(self, user: str) -> None:
-        """Drop what is kept in memory of a user; the store is the caller's."""
+        """Drop a user's index from memory; the store is not changed."""
         self._indexes.forget(user)
 
     def user(self, user: str) -> User:
-        """What is known of the user, without reading it from the store where it has not changed."""
-        return self._indexes.of(user).index.user
+        """The user's profile; read from the store only if it has changed."""
+        return self._indexes.get(user).index.user
 
     def prepare(self, user: str) -> None:
-        """Make everything ready that the user's first request would otherwise wait for."""
-        known = self._indexes.of(user)
-        if known.index.items:
-            self._search(Request("ready?", user), known, 1)
+        """Build and embed everything that the user's first request would otherwise wait for."""
+        state = self._indexes.get(user)
+        if state.index.items:
+            self._search(Request("ready?", user), state, 1)
             if self._method in (learned, situated):
-                self._embedder.embed(situations(known.index.user))
+                self._embedder.embed(all_moment_texts(state.index.user))
 
     def rank(self, request: Request, k: int | None = None) -> list[ItemHit]:
-        """The best `k` of the items the request may see, best first; all of them if `k` is None."""
-        known = self._known(request, k)
-        return self._search(request, known, k) if known.index.items else []
+        """The best `k` items that existed at the time of the request, best first; all if `k` is None."""
+        state = self._checked_state(request, k)
+        return self._search(request, state, k) if state.index.items else []
 
     def signals(self, request: Request, k: int) -> dict[str, Mapping[str, float]]:
-        """For what `rank` gives, by id, how much each family of signals raised it."""
-        known = self._known(request, k)
-        if not known.index.items:
+        """For the hits of `rank`, by item id, the contribution of each feature family to the score."""
+        state = self._checked_state(request, k)
+        if not state.index.items:
             return {}
-        ranking, depth = self._ranking(request, known, k)
-        positions = [position for position, _ in ranking.found[:depth]]
-        names = [known.index.items[position].id for position in positions]
-        return dict(zip(names, ranking.signals(positions), strict=True))
+        ranking, depth = self._ranking(request, state, k)
+        rows = [row for row, _ in ranking.scored_rows[:depth]]
+        ids = [state.index.items[row].id for row in rows]
+        return dict(zip(ids, ranking.signals(rows), strict=True))
 
-    def around(self, request: Request, items: Sequence[str]) -> "ToolSearchInputs":
-        """What search for tools wants to know of a request, and of the items it hangs on, by id."""
-        known = self._indexes.of(request.user)
-        asked = RequestVectors.of(request, known.index.user, self._embedder)
+    def tool_search_inputs(self, request: Request, items: Sequence[str]) -> ToolSearchInputs:
+        """What tool search needs to know of a request and of its context items, given by id."""
+        state = self._indexes.get(request.user)
+        vectors = RequestVectors.build(request, state.index.user, self._embedder)
         ranker = self._ranker()
         apps: Mapping[str, float] = {}
-        if ranker.reads(self._embedder.name):
-            apps = ranker.reader.read(asked.meant, asked.bare).apps
-        position = known.index.position
-        if unknown := [item for item in items if item not in position]:
+        if ranker.has_classifier_for(self._embedder.name):
+            apps = ranker.classifier.classify(vectors.situated, vectors.text).apps
+        row_by_id = state.index.row_by_id
+        if unknown := [item for item in items if item not in row_by_id]:
             raise InvalidRequestError(f"user {request.user!r} has no item {unknown[0]!r}")
-        now, rows = local_time(request.time, known.index.user.zone), [position[item] for item in items]
-        return ToolSearchInputs(known.gallery.vectors(now, rows), apps)
+        now, rows = local_time(request.time, state.index.user.zone), [row_by_id[item] for item in items]
+        return ToolSearchInputs(state.enriched.vectors(now, rows), apps)
 
-    def _known(self, request: Request, k: int | None) -> UserState:
-        """What is known of the user, once it is clear that the request can be asked."""
+    def _checked_state(self, request: Request, k: int | None) -> UserState:
+        """The user's state, after validating the request."""
         if k is not None and k < 1:
             raise InvalidRequestError(f"k={k!r}: ask for at least one item")
-        known = self._indexes.of(request.user)
-        _check_place(request, known.index.user)
-        return known
+        state = self._indexes.get(request.user)
+        _check_place(request, state.index.user)
+        return state
 
-    def _search(self, request: Request, known: UserState, k: int | None) -> list[ItemHit]:
-        items = known.index.items
-        ranking, depth = self._ranking(request, known, k)
-        found = ranking.found[:depth]
-        positions = [position for position, _ in found]
-        explained = cache(lambda: ranking.reasons(positions))  # once for all hits, at the first look at any
+    def _search(self, request: Request, state: UserState, k: int | None) -> list[ItemHit]:
+        items = state.index.items
+        ranking, depth = self._ranking(request, state, k)
+        scored_rows = ranking.scored_rows[:depth]
+        rows = [row for row, _ in scored_rows]
+        # computed for all hits together, when the reasons of any are first read
+        reasons = cache(lambda: ranking.reasons(rows))
         return [
-            ItemHit(items[position], score, Reasons(lambda n=n: explained()[n]))
-            for n, (position, score) in enumerate(found)
+            ItemHit(items[row], score, Reasons(lambda n=n: reasons()[n]))
+            for n, (row, score) in enumerate(scored_rows)
         ]
 
-    def _ranking(self, request: Request, known: UserState, k: int | None) -> tuple[ContextRanking, int]:
-        """All that was looked at, and how many of it are wanted."""
-        depth = min(k or len(known.index.items), len(known.index.items))
-        visible = known.index.visible(request.time)
-        return self._method(
-            ContextSearch(request, known, visible, self._embedder, self._ranker, depth)
-        ), depth
+    def _ranking(self, request: Request, state: UserState, k: int | None) -> tuple[ContextRanking, int]:
+        """The ranking of all candidates, and how many of them to return."""
+        depth = min(k or len(state.index.items), len(state.index.items))
+        visible = state.index.visible(request.time)
+        search = ContextSearch(request, state, visible, self._embedder, self._ranker, depth)
+        return self._method(search), depth
 
 
 def _check_place(request: Request, user: User) -> None:
-    known = {*user.places, *NAMELESS}
-    if isinstance(request.place, str) and request.place not in known:
+    places = {*user.places, *NAMELESS}
+    if isinstance(request.place, str) and request.place not in places:
         raise InvalidRequestError(
-            f"user {user.id!r} has no place {request.place!r}: name one of {', '.join(sorted(known))}, "
-            "or give latitude,longitude"
+            f"user {user.id!r} has no place {request.place!r}: use one of {', '.join(sorted(places))}, "
+            "or latitude,longitude"
         )

@@ -1,15 +1,17 @@
-"""Personas, pairs and other bundled data."""
+"""Synthetic users (personas), training pairs and other bundled data."""
 
 from contextune.datasets.bundled import (
     PlainRequest,
     bundled_pairs,
+    bundled_persona_file,
+    bundled_persona_files,
     bundled_personas,
+    demo_personas,
     plain_requests,
     training_pairs,
     training_personas,
 )
-from contextune.datasets.habits import uses
-from contextune.datasets.load import load_persona
+from contextune.datasets.habits import load_persona, usage_events
 from contextune.datasets.pairs import Pair, PairItem, read_pairs
 from contextune.datasets.persona import (
     Gold,
@@ -32,7 +34,10 @@ __all__ = [
     "PlainRequest",
     "Query",
     "bundled_pairs",
+    "bundled_persona_file",
+    "bundled_persona_files",
     "bundled_personas",
+    "demo_personas",
     "load_persona",
     "parse_persona",
     "persona_files",
@@ -43,5 +48,5 @@ __all__ = [
     "read_personas",
     "training_pairs",
     "training_personas",
-    "uses",
+    "usage_events",
 ]

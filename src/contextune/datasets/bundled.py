@@ -1,35 +1,58 @@
-"""The data in the package: personas, training pairs and the toolbox. Every person in them is invented."""
+"""The bundled personas, training pairs and requests. Every person in them is invented.
+
+The demo personas are in every installation. All other data is part of the distribution `contextune-lab`;
+without it these functions raise `MissingLabDataError`.
+"""
 
 import json
+from pathlib import Path
 from typing import NamedTuple
 
-from contextune._internal.assets import asset
+from contextune._internal.assets import asset, lab_asset
 from contextune.datasets.pairs import Pair, read_pairs
-from contextune.datasets.persona import Persona, read_personas
+from contextune.datasets.persona import Persona, persona_files, read_persona, read_personas
 
 
-def bundled_personas() -> list[Persona]:
-    """The personas in the package."""
+def demo_personas() -> list[Persona]:
+    """The few personas that `contextune demo` shows; always installed."""
     return list(read_personas(asset("personas")))
 
 
+def bundled_personas() -> list[Persona]:
+    """The 109 personas of the benchmark, including the demo personas, by id."""
+    return [read_persona(file) for file in bundled_persona_files()]
+
+
+def bundled_persona_files() -> list[Path]:
+    """The files of `bundled_personas`, in the same order."""
+    benchmark = lab_asset("personas", "the benchmark personas")
+    files = [*persona_files(asset("personas")), *persona_files(benchmark)]
+    return sorted(files, key=lambda file: file.name)
+
+
+def bundled_persona_file(name: str) -> Path:
+    """The file of one of `bundled_personas`, such as "a01"."""
+    demo = asset(f"personas/{name}.json")
+    return demo if demo.exists() else lab_asset(f"personas/{name}.json", f"the persona {name!r}")
+
+
 def training_personas() -> list[Persona]:
-    """More personas in the package, by other hands: to learn from, never to measure on."""
-    return list(read_personas(asset("training")))
+    """72 more personas, by other authors: for training only, never for evaluation."""
+    return list(read_personas(lab_asset("training", "the training personas")))
 
 
 def bundled_pairs() -> list[Pair]:
-    """The training pairs in the package."""
-    return list(read_pairs(asset("pairs.jsonl.gz")))
+    """2,820 training pairs."""
+    return list(read_pairs(lab_asset("pairs.jsonl.gz", "the training pairs")))
 
 
 def training_pairs() -> list[Pair]:
-    """More pairs in the package, by other hands."""
-    return list(read_pairs(asset("training/pairs.jsonl.gz")))
+    """2,400 more training pairs, by other authors."""
+    return list(read_pairs(lab_asset("training/pairs.jsonl.gz", "the training pairs")))
 
 
 class PlainRequest(NamedTuple):
-    """A request, the bundled API that serves it if any does, and whether it leaves things out."""
+    """A request, the bundled API that serves it (if any), and whether it needs context (is implicit)."""
 
     text: str
     api: str | None
@@ -37,7 +60,7 @@ class PlainRequest(NamedTuple):
 
 
 def plain_requests() -> list[PlainRequest]:
-    """Requests that say all, that no tool serves, or both, to learn from when to say that nothing fits."""
-    lines = asset("training/plain.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
+    """1,200 requests that are explicit, served by no tool, or both: they train when to abstain."""
+    file = lab_asset("training/plain.jsonl", "the plain requests")
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     return [PlainRequest(row["query"], row["api"], row["context"]) for row in rows]

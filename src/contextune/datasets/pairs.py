@@ -1,4 +1,4 @@
-"""Implicit requests with the items they need, a near miss, and the call that serves them: training pairs."""
+"""Training pairs: an implicit request, the items it needs, a hard negative and the API call."""
 
 import gzip
 import json
@@ -13,19 +13,19 @@ from contextune.errors import InvalidDataError
 _Text = Annotated[str, StringConstraints(min_length=1)]
 
 
-class _Frozen(BaseModel):
+class _FrozenModel(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
 
-class PairItem(_Frozen):
-    """An item in words; usage and state stand in its text."""
+class PairItem(_FrozenModel):
+    """An item as text, which includes its usage and state."""
 
     app: _Text
     text: _Text
 
 
-class Pair(_Frozen):
-    """One request that is not tied to a persona."""
+class Pair(_FrozenModel):
+    """A labelled request without a persona."""
 
     id: _Text
     query: _Text
@@ -39,23 +39,23 @@ class Pair(_Frozen):
 
     @property
     def batch(self) -> str:
-        """The first part of the id: pairs of one batch come from one author."""
+        """The first part of the id; pairs of a batch have the same author."""
         return self.id.partition("-")[0]
 
 
 def read_pairs(file: Path) -> Iterator[Pair]:
-    """The pairs of a JSONL file, plain or packed; a bad line is refused with its number, field and reason."""
+    """Read a JSONL file, plain or .gz; `InvalidDataError` names the line, the field and the reason."""
     try:
         data = file.read_bytes()
         lines = (gzip.decompress(data) if file.suffix == ".gz" else data).splitlines()
     except OSError as error:
-        raise InvalidDataError(f"{file}: cannot be read: {error.strerror or error}") from None
+        raise InvalidDataError(f"{file}: cannot read the file: {error.strerror or error}") from None
     for number, line in enumerate(lines, 1):
         try:
             yield Pair.model_validate(json.loads(line.decode()))
         except ValidationError as error:
-            fault = error.errors(include_url=False, include_input=False)[0]
-            where = "".join(f"{step}." for step in fault["loc"]).removesuffix(".") or "the line"
-            raise InvalidDataError(f"{file}:{number}: {where}: {fault['msg']}") from None
+            first = error.errors(include_url=False, include_input=False)[0]
+            field = "".join(f"{step}." for step in first["loc"]).removesuffix(".") or "the line"
+            raise InvalidDataError(f"{file}:{number}: {field}: {first['msg']}") from None
         except ValueError as error:
-            raise InvalidDataError(f"{file}:{number}: is not JSON in UTF-8: {error}") from None
+            raise InvalidDataError(f"{file}:{number}: not valid JSON in UTF-8: {error}") from None

@@ -1,8 +1,7 @@
-"""Synthetic users in one JSON file each: what their phone holds, how they use it, what they ask.
+"""Personas: synthetic users with items, usage habits and labelled queries, one JSON file each.
 
-`read_persona` and `persona_json` are each other's inverse: nothing in the file is lost.
-What a query is judged by (`Gold`) is kept apart from what it says, so that a reader can
-leave it out and be sure that no answer has looked at it.
+`read_persona` and `persona_json` are inverse: nothing in the file is lost. The labels of a query (`Gold`) are
+separate from its text, so that a reader can skip them and no answer can depend on them.
 """
 
 import json
@@ -18,7 +17,7 @@ from contextune.types import Contact, Item, Request, User
 
 
 class Habit(NamedTuple):
-    """How often an item was used in the fortnight before the queries: when, where, how many times."""
+    """How often an item was used in the 15 days before the queries: when, where, how many times."""
 
     when: str
     where: str
@@ -27,7 +26,7 @@ class Habit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What a query is judged by."""
+    """The labels of a query."""
 
     kind: str | None = None
     relevant: Mapping[str, int] | None = field(default=None, hash=False)
@@ -51,7 +50,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """One synthetic user with everything that is theirs."""
+    """A synthetic user with items, usage habits and queries."""
 
     user: User
     items: tuple[Item, ...]
@@ -61,19 +60,19 @@ class Persona:
 
     @property
     def id(self) -> str:
-        """The id of the user."""
+        """The user id."""
         return self.user.id
 
     def request(self, query: Query) -> Request:
-        """The query as it reaches an assistant."""
+        """The query as an assistant receives it."""
         return Request(query.text, user=self.id, time=query.time, place=query.place)
 
     def name(self, query: Query) -> str:
-        """What a query is called among those of many personas."""
+        """The name of a query among those of all personas: "a01/q1"."""
         return f"{self.id}/{query.id}"
 
     def visible(self, query: Query) -> list[int]:
-        """The positions of the items that had been made by the query's time."""
+        """The positions of the items that existed at the time of the query."""
         made = [item.made for item in self.items]
         return [number for number, time in enumerate(made) if time is None or time <= query.time]
 
@@ -85,60 +84,60 @@ _PERSONA = ("id", "profile", "places", "contacts", "items", "queries")
 
 
 def read_persona(file: Path, *, gold: bool = True) -> Persona:
-    """The persona in a file; `gold=False` leaves out what its queries are judged by, unread."""
+    """Read a persona file; `gold=False` skips the labels of its queries without looking at them."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InvalidDataError(f"{file}: cannot be read: {error.strerror}") from None
+        raise InvalidDataError(f"{file}: cannot read the file: {error.strerror}") from None
     except ValueError as error:
-        raise InvalidDataError(f"{file}: is not JSON in UTF-8: {error}") from None
+        raise InvalidDataError(f"{file}: not valid JSON in UTF-8: {error}") from None
     if not gold and isinstance(data, dict):
         data = _without_gold(data)  # pyright: ignore[reportUnknownArgumentType]  # not checked yet
     return parse_persona(data, source=str(file))
 
 
 def read_personas(folder: Path, *, gold: bool = True) -> Iterator[Persona]:
-    """The personas of all `*.json` files in a folder, in the order of their names."""
+    """Read all persona files (`*.json`) of a folder, by name."""
     for file in persona_files(folder):
         yield read_persona(file, gold=gold)
 
 
 def persona_files(folder: Path) -> list[Path]:
-    """The persona files of a folder, or an error if there are none."""
+    """The persona files (`*.json`) of a folder, by name; raises `InvalidDataError` if there are none."""
     if not folder.is_dir():
-        raise InvalidDataError(f"{folder}: no such folder; name one that holds persona files")
+        raise InvalidDataError(f"{folder}: no such folder (expected a folder of persona files)")
     files = sorted(folder.glob("*.json"))
     if not files:
-        raise InvalidDataError(f"{folder}: holds no persona files (*.json)")
+        raise InvalidDataError(f"{folder}: no persona files (*.json) in this folder")
     return files
 
 
 def parse_persona(data: object, *, source: str = "persona") -> Persona:
-    """The persona in decoded JSON; whatever is malformed is refused with source, field and reason."""
-    checked = check_persona(data, source=source)
+    """Build a persona from decoded JSON; `InvalidDataError` names source, field and reason."""
+    valid = check_persona(data, source=source)
     return Persona(
         user=User(
-            id=checked["id"],
-            profile=checked["profile"],
-            places={name: (float(at[0]), float(at[1])) for name, at in checked["places"].items()},
-            contacts=tuple(_contact(name, details) for name, details in checked["contacts"].items()),
+            id=valid["id"],
+            profile=valid["profile"],
+            places={name: (float(point[0]), float(point[1])) for name, point in valid["places"].items()},
+            contacts=tuple(_contact(name, details) for name, details in valid["contacts"].items()),
         ),
         items=tuple(
-            Item(item["id"], item["app"], _rest(item, ("id", "app", "use"))) for item in checked["items"]
+            Item(item["id"], item["app"], _without(item, ("id", "app", "use"))) for item in valid["items"]
         ),
-        habits={item["id"]: tuple(Habit(*entry) for entry in item["use"]) for item in checked["items"]},
-        queries=tuple(_query(query) for query in checked["queries"]),
-        more=_rest(checked, _PERSONA),
+        habits={item["id"]: tuple(Habit(*entry) for entry in item["use"]) for item in valid["items"]},
+        queries=tuple(_query(query) for query in valid["queries"]),
+        more=_without(valid, _PERSONA),
     )
 
 
 def persona_json(persona: Persona) -> dict[str, Any]:
-    """The persona as its file has it."""
+    """The persona as JSON, as its file has it."""
     user = persona.user
     return {
         "id": persona.id,
         "profile": dict(user.profile),
-        "places": {name: list(at) for name, at in user.places.items()},
+        "places": {name: list(point) for name, point in user.places.items()},
         "contacts": {
             contact.name: {
                 **{key: value for key in _CONTACT if (value := getattr(contact, key)) is not None},
@@ -160,19 +159,19 @@ def persona_json(persona: Persona) -> dict[str, Any]:
     }
 
 
-def _rest(data: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if key not in known}
+def _without(data: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key not in keys}
 
 
 def _without_gold(data: dict[str, Any]) -> dict[str, Any]:
     queries = data.get("queries")
     if not isinstance(queries, list):
         return data
-    return {**data, "queries": [_rest(q, _GOLD) if isinstance(q, dict) else q for q in queries]}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # not checked yet
+    return {**data, "queries": [_without(q, _GOLD) if isinstance(q, dict) else q for q in queries]}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # not checked yet
 
 
 def _contact(name: str, details: Mapping[str, Any]) -> Contact:
-    return Contact(name, **{key: details.get(key) for key in _CONTACT}, more=_rest(details, _CONTACT))
+    return Contact(name, **{key: details.get(key) for key in _CONTACT}, more=_without(details, _CONTACT))
 
 
 def _query(data: Mapping[str, Any]) -> Query:
@@ -185,7 +184,7 @@ def _query(data: Mapping[str, Any]) -> Query:
         time=datetime.fromisoformat(data["time"]),
         place=data["place"],
         gold=Gold(**gold),
-        more=_rest(data, (*_QUERY, *_GOLD)),
+        more=_without(data, (*_QUERY, *_GOLD)),
     )
 
 

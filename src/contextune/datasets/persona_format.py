@@ -1,4 +1,4 @@
-"""The persona format as a schema: what a file must hold, and in which words it is refused if it does not."""
+"""JSON format of a persona as pydantic models, with validation messages."""
 
 import json
 from collections import Counter
@@ -28,17 +28,17 @@ When = Literal[
 WHEN: tuple[str, ...] = get_args(When)
 
 Model = TypeVar("Model", bound=BaseModel)
-_SHOWN = 5
+_MAX_MESSAGES = 5
 
 
-def _coordinates(value: tuple[float, float]) -> tuple[float, float]:
+def _check_coordinates(value: tuple[float, float]) -> tuple[float, float]:
     try:
         return check_coordinates(value)
     except InvalidRequestError as error:
         raise ValueError(str(error)) from None
 
 
-def _moment(value: str) -> str:
+def _check_datetime(value: str) -> str:
     try:
         parse_time(value)
     except InvalidRequestError as error:
@@ -46,16 +46,17 @@ def _moment(value: str) -> str:
     return value
 
 
-def _day_or_moment(value: str) -> str:
+def _check_date(value: str) -> str:
     datetime.fromisoformat(value)
     return value
 
 
 Text = Annotated[str, StringConstraints(min_length=1)]
-Spoken = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
-Moment = Annotated[str, AfterValidator(_moment)]
-Time = Annotated[str, AfterValidator(_day_or_moment)]
-Place = Annotated[tuple[float, float], AfterValidator(_coordinates)]
+NonBlank = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
+DateTime = Annotated[str, AfterValidator(_check_datetime)]
+Date = Annotated[str, AfterValidator(_check_date)]
+"""A date, with or without a time of day."""
+Place = Annotated[tuple[float, float], AfterValidator(_check_coordinates)]
 
 
 class _PersonaModel(BaseModel):
@@ -69,7 +70,7 @@ class _Contact(_PersonaModel):
 
 
 class _Item(_PersonaModel):
-    """What every item has; an application of its own making may add whatever it likes."""
+    """Fields of every item; an application that is not listed here may have any others."""
 
     id: Text
     app: Text
@@ -82,14 +83,14 @@ class _Mail(_Item):
     recipients: list[str]
     subject: str
     content: str
-    date: Time
+    date: Date
     folder: str | None = None
 
 
 class _Calendar(_Item):
     event_name: str
-    start_time: Time
-    end_time: Time
+    start_time: Date
+    end_time: Date
     organizer: str | None = None
     participants: list[str] = Field(default_factory=list[str])
     location: str | None = None
@@ -100,20 +101,20 @@ class _Calendar(_Item):
 
 class _Google(_Item):
     query: str
-    date: Time
+    date: Date
 
 
 class _Notes(_Item):
     title: str
     content: str
-    modified: Time
+    modified: Date
     folder: str | None = None
 
 
 class _Music(_Item):
     song_name: str
     artist: str
-    played_time: Time
+    played_time: Date
     album_title: str | None = None
     playlist: str | None = None
 
@@ -121,8 +122,8 @@ class _Music(_Item):
 class _Reminder(_Item):
     title: str
     status: str
-    created: Time
-    due: Time | None = None
+    created: Date
+    due: Date | None = None
     list_: str | None = Field(default=None, alias="list")
 
 
@@ -130,14 +131,14 @@ class _PhoneCall(_Item):
     contact: str
     number: str
     direction: Literal["missed", "incoming", "outgoing"]
-    date: Time
+    date: Date
     duration_s: NonNegativeInt
 
 
 class _Query(_PersonaModel):
     id: Text
-    query: Spoken
-    time: Moment
+    query: NonBlank
+    time: DateTime
     place: Text
     kind: str | None = None
     relevant: dict[str, PositiveInt] | None = None
@@ -148,7 +149,7 @@ class _Query(_PersonaModel):
 
 
 class _Persona(_PersonaModel):
-    id: Annotated[str, StringConstraints(pattern=r"^[\w@-][\w.@-]*$")]  # it becomes the name of a file
+    id: Annotated[str, StringConstraints(pattern=r"^[\w@-][\w.@-]*$")]  # used as a file name
     profile: dict[str, Any]
     places: dict[str, Place]
     contacts: dict[str, _Contact]
@@ -168,59 +169,59 @@ _BY_APP: dict[str, type[_Item]] = {
 
 
 def check_persona(data: object, *, source: str) -> dict[str, Any]:
-    """`data` itself, once it is known to be a persona."""
+    """Return `data` unchanged if it is a valid persona, or raise `InvalidDataError`."""
     try:
-        persona = _validated(_Persona, data)
+        persona = _validate(_Persona, data)
     except ValidationError as error:
-        raise InvalidDataError(_refusal(source, _faults(error))) from None
-    if faults := list(_item_faults(persona)) or list(_reference_faults(persona)):
-        raise InvalidDataError(_refusal(source, faults))
+        raise InvalidDataError(_message(source, _errors(error))) from None
+    if errors := list(_item_errors(persona)) or list(_reference_errors(persona)):
+        raise InvalidDataError(_message(source, errors))
     return cast("dict[str, Any]", data)
 
 
-def _validated(model: type[Model], data: object) -> Model:
-    """Strict by JSON's rules: a list may stand for a pair, but "3" not for 3."""
+def _validate(model: type[Model], data: object) -> Model:
+    """Validate in strict JSON mode: a list is accepted as a tuple, "3" is not accepted as 3."""
     return model.model_validate_json(json.dumps(data))
 
 
-def _item_faults(persona: _Persona) -> Iterable[str]:
+def _item_errors(persona: _Persona) -> Iterable[str]:
     for number, item in enumerate(persona.items):
         model = _BY_APP.get(str(item.get("app")), _Item)
         try:
-            _validated(model, item)
+            _validate(model, item)
         except ValidationError as error:
-            yield from _faults(error, f"items[{number}]")
+            yield from _errors(error, f"items[{number}]")
 
 
-def _reference_faults(persona: _Persona) -> Iterable[str]:
-    """Ids that stand twice, and names of places and items that are not there."""
+def _reference_errors(persona: _Persona) -> Iterable[str]:
+    """Duplicate ids, and references to places and items that do not exist."""
     ids = Counter(str(item.get("id")) for item in persona.items)
-    yield from (f"items: the id {name!r} stands {n} times" for name, n in ids.items() if n > 1)
+    yield from (f"items: duplicate id {name!r} ({n} times)" for name, n in ids.items() if n > 1)
     queries = Counter(query.id for query in persona.queries)
-    yield from (f"queries: the id {name!r} stands {n} times" for name, n in queries.items() if n > 1)
-    known = {*persona.places, COMMUTE}
+    yield from (f"queries: duplicate id {name!r} ({n} times)" for name, n in queries.items() if n > 1)
+    places = {*persona.places, COMMUTE}
     for number, item in enumerate(persona.items):
-        if (place := item.get("place")) is not None and place not in known:
-            yield f"items[{number}].place: {place!r} is none of the persona's places"
+        if (place := item.get("place")) is not None and place not in places:
+            yield f"items[{number}].place: {place!r} is not one of the persona's places"
         for entry, (_, where, _) in enumerate(item["use"]):
-            if where not in {*known, ANYWHERE}:
-                yield f"items[{number}].use[{entry}]: {where!r} is none of the persona's places"
+            if where not in {*places, ANYWHERE}:
+                yield f"items[{number}].use[{entry}]: {where!r} is not one of the persona's places"
     for number, query in enumerate(persona.queries):
-        if query.place not in {*known, ANYWHERE}:
-            yield f"queries[{number}].place: {query.place!r} is none of the persona's places"
+        if query.place not in {*places, ANYWHERE}:
+            yield f"queries[{number}].place: {query.place!r} is not one of the persona's places"
         for name in (query.relevant or {}).keys() - ids.keys():
-            yield f"queries[{number}].relevant: there is no item {name!r}"
+            yield f"queries[{number}].relevant: no such item: {name!r}"
 
 
-def _faults(error: ValidationError, at: str = "") -> Iterable[str]:
-    for fault in error.errors(include_url=False, include_input=False):
-        path = at
-        for step in fault["loc"]:
+def _errors(error: ValidationError, prefix: str = "") -> Iterable[str]:
+    for detail in error.errors(include_url=False, include_input=False):
+        path = prefix
+        for step in detail["loc"]:
             path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else str(step)
-        yield f"{path}: {fault['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+        yield f"{path}: {detail['msg'].removeprefix('Value error, ')}".removeprefix(": ")
 
 
-def _refusal(source: str, faults: Iterable[str]) -> str:
-    listed = list(faults)
-    more = f"; and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return f"{source}: is no valid persona: {'; '.join(listed[:_SHOWN])}{more}"
+def _message(source: str, errors: Iterable[str]) -> str:
+    messages = list(errors)
+    more = f"; and {len(messages) - _MAX_MESSAGES} more" if len(messages) > _MAX_MESSAGES else ""
+    return f"{source}: not a valid persona: {'; '.join(messages[:_MAX_MESSAGES])}{more}"

@@ -1,9 +1,8 @@
-"""So that nothing is embedded twice.
+"""Embedding caches: each text is embedded once.
 
-Vectors of items, and of requests that feedback is kept of, are kept in the user's part of the store,
-under the model and a digest of the text, those of portraits under the item, and go when the item or the
-user goes. Vectors of other requests are remembered in the process only: what somebody says is not written
-down for being said, and gone when anybody is forgotten.
+Vectors of items, and of requests with feedback, are stored per user under the model and a digest of the text;
+vectors of enriched items under the item. They are deleted with the item or the user. Vectors of other
+requests are cached in memory only (`CachedEmbedder`), and dropped when any user is forgotten.
 """
 
 from collections import OrderedDict
@@ -19,7 +18,7 @@ from contextune.types import Progress
 
 _CHUNK = 256
 _FEW = 200
-"""Of more items than this all vectors are read at once."""
+"""For more items than this, all vectors of the user are read in one query."""
 
 
 def embed_items(
@@ -30,25 +29,25 @@ def embed_items(
     user: str,
     progress: Progress | None = None,
 ) -> Matrix:
-    """A row a text, out of the store where it is there, embedded and kept where it is not.
+    """One row per text: read from the store, or embedded and stored.
 
-    `progress` is told how many texts are done, of how many that had to be embedded.
+    `progress` is called with the number of texts embedded and the number to embed.
     """
     digests = [text_digest(text) for text in texts]
-    kept = store.vectors(user, embedder.name, digests)
-    missing = {d: text for d, text in zip(digests, texts, strict=True) if d not in kept}
+    stored = store.vectors(user, embedder.name, digests)
+    missing = {d: text for d, text in zip(digests, texts, strict=True) if d not in stored}
     pending = list(missing.items())
     for start in range(0, len(pending), _CHUNK):
         chunk = dict(pending[start : start + _CHUNK])
         fresh = dict(zip(chunk, embedder.embed(list(chunk.values())), strict=True))
         store.put_vectors(user, embedder.name, fresh)
-        kept.update(fresh)
+        stored.update(fresh)
         if progress:
             progress(start + len(chunk), len(pending))
-    return np.stack([kept[d] for d in digests]) if digests else np.empty((0, 0), np.float32)
+    return np.stack([stored[d] for d in digests]) if digests else np.empty((0, 0), np.float32)
 
 
-def embed_portraits(
+def embed_enriched_items(
     texts: Mapping[str, str],
     *,
     embedder: Embedder,
@@ -56,20 +55,24 @@ def embed_portraits(
     user: str,
     progress: Progress | None = None,
 ) -> dict[str, Matrix]:
-    """By item a vector of its portrait, out of the store where it is there and still says the same."""
-    asked = None if len(texts) > _FEW else list(texts)
-    kept = store.portraits(user, embedder.name, asked)
+    """The vector of each item's enriched text, read from the store unless the text changed."""
+    ids = None if len(texts) > _FEW else list(texts)
+    stored = store.enriched_vectors(user, embedder.name, ids)
     digests = {item: text_digest(text) for item, text in texts.items()}
     rows = {
-        item: kept[item][1] for item, digest in digests.items() if item in kept and kept[item][0] == digest
+        item: stored[item][1]
+        for item, digest in digests.items()
+        if item in stored and stored[item][0] == digest
     }
     pending = [item for item in texts if item not in rows]
     for start in range(0, len(pending), _CHUNK):
         chunk = pending[start : start + _CHUNK]
-        said = list(dict.fromkeys(texts[item] for item in chunk))
-        vectors = dict(zip(said, embedder.embed(said), strict=True))
+        distinct = list(dict.fromkeys(texts[item] for item in chunk))
+        vectors = dict(zip(distinct, embedder.embed(distinct), strict=True))
         fresh = {item: vectors[texts[item]] for item in chunk}
-        store.put_portraits(user, embedder.name, {item: (digests[item], row) for item, row in fresh.items()})
+        store.put_enriched_vectors(
+            user, embedder.name, {item: (digests[item], row) for item, row in fresh.items()}
+        )
         rows.update(fresh)
         if progress:
             progress(start + len(chunk), len(pending))
@@ -77,36 +80,36 @@ def embed_portraits(
 
 
 class CachedEmbedder:
-    """An embedder that remembers its latest texts, since one request is embedded by every stage it passes."""
+    """LRU cache around an embedder: several stages embed the same request."""
 
     def __init__(self, embedder: Embedder, *, size: int = 4096) -> None:
         self._embedder = embedder
         self._size = size
-        self._seen: OrderedDict[str, Matrix] = OrderedDict()
+        self._vectors: OrderedDict[str, Matrix] = OrderedDict()
         self._lock = Lock()
         register_cache(self)
 
     @property
     def name(self) -> str:
-        """The name of the embedder behind it."""
+        """The name of the wrapped embedder."""
         return self._embedder.name
 
-    def forget(self, user: str | None = None) -> None:  # noqa: ARG002  # a text does not say whose it is
-        """Drop all texts and their vectors, whoever's they are."""
+    def forget(self, user: str | None = None) -> None:  # noqa: ARG002  # texts are not kept by user
+        """Drop all texts and vectors, of all users."""
         with self._lock:
-            self._seen.clear()
+            self._vectors.clear()
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """As the embedder behind it, asking it only for what is not remembered."""
+        """One unit vector per text, embedding only the texts that are not cached."""
         with self._lock:
-            rows = {text: self._seen[text] for text in texts if text in self._seen}
+            rows = {text: self._vectors[text] for text in texts if text in self._vectors}
         if missing := [text for text in dict.fromkeys(texts) if text not in rows]:
-            # copies, since a row that is remembered would keep the rest of its batch in memory
+            # copies: a cached row would keep its whole batch in memory
             rows.update(zip(missing, map(np.copy, self._embedder.embed(missing)), strict=True))
         with self._lock:
             for text in rows:
-                self._seen[text] = rows[text]
-                self._seen.move_to_end(text)
-            while len(self._seen) > self._size:
-                self._seen.popitem(last=False)
+                self._vectors[text] = rows[text]
+                self._vectors.move_to_end(text)
+            while len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)
         return np.stack([rows[text] for text in texts]) if texts else self._embedder.embed([])

@@ -1,4 +1,4 @@
-"""The default embedder: a sentence encoder in the package, run by onnxruntime. No torch, no download."""
+"""The default embedder: a bundled int8 MiniLM run by onnxruntime. No torch, no download."""
 
 import json
 import os
@@ -12,21 +12,21 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from contextune._internal.onnx_runtime import runtime
-from contextune.embed.protocol import Matrix, whole_texts
+from contextune.embed.protocol import Matrix, replace_surrogates
 from contextune.errors import EmbedderError
 
-THREADS = "CONTEXTUNE_THREADS"
+THREADS_VARIABLE = "CONTEXTUNE_THREADS"
 _BATCH = 8
 
 
 class OnnxEmbedder:
     """ONNX sentence encoder; by default the bundled one.
 
-    Folders are written by `contextune.lab.train.embedder.export`.
+    Model folders are written by `contextune.lab.train.embedder.export`.
     """
 
     def __init__(self, folder: Path | None = None, *, threads: int = 0) -> None:
-        """`threads` 0 leaves the number to onnxruntime, which takes one a core."""
+        """`threads=0` uses one thread per core."""
         folder = folder or Path(str(files("contextune") / "assets" / "embedder"))
         try:
             about = cast("dict[str, Any]", json.loads((folder / "embedder.json").read_text(encoding="utf-8")))
@@ -39,23 +39,23 @@ class OnnxEmbedder:
             self._tokenizer.no_padding()
             self._tokenizer.enable_truncation(int(about["max_tokens"]))
             self._width = int(about["dimensions"])
-            # the checksum keeps vectors of a model exported anew from mixing with the old ones
+            # with the checksum, vectors of different exports of a model are never mixed
             self._name = f"{about['name']}@{about['sha256']['model.onnx'][:8]}"
-        except Exception as error:  # each library raises kinds of its own for a missing or broken file
+        except Exception as error:  # each library has its own exceptions for a missing or damaged file
             raise EmbedderError(
-                f"no usable embedder in {str(folder)!r}: {error}; "
+                f"cannot load the embedder in {str(folder)!r}: {error}; "
                 "export one with python -m contextune.lab.train.embedder.export"
             ) from error
 
     @property
     def name(self) -> str:
-        """The model and the first digits of its checksum."""
+        """Model name and the first digits of its checksum."""
         return self._name
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """One unit row a text, in small batches of like length: larger ones pad more and are no faster."""
+        """One unit vector per text, in small batches: larger ones need more padding and are no faster."""
         out = np.empty((len(texts), self._width), np.float32)
-        encodings = self._tokenizer.encode_batch(whole_texts(texts))
+        encodings = self._tokenizer.encode_batch(replace_surrogates(texts))
         tokens: list[list[int]] = [encoding.ids for encoding in encodings]
         order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
         for start in range(0, len(order), _BATCH):
@@ -64,7 +64,7 @@ class OnnxEmbedder:
         return out
 
     def _run(self, tokens: list[list[int]]) -> Matrix:
-        ids = np.zeros((len(tokens), len(tokens[-1])), np.int64)  # sorted by length: the last is the longest
+        ids = np.zeros((len(tokens), len(tokens[-1])), np.int64)  # sorted: the last is the longest
         mask = np.zeros_like(ids)
         for row, sequence in enumerate(tokens):
             ids[row, : len(sequence)] = sequence
@@ -74,11 +74,13 @@ class OnnxEmbedder:
 
 @cache
 def default_embedder() -> OnnxEmbedder:
-    """The package's own embedder, loaded once a process.
+    """The bundled embedder, loaded once per process.
 
-    CONTEXTUNE_THREADS says how many threads it takes: 1 is right where several processes share the cores.
+    CONTEXTUNE_THREADS sets its number of threads: use 1 if several processes share the cores.
     """
-    threads = os.environ.get(THREADS, "0")
+    threads = os.environ.get(THREADS_VARIABLE, "0")
     if not threads.isdecimal():
-        raise EmbedderError(f"{THREADS}={threads!r} is no number of threads: set 1, or 0 for one a core")
+        raise EmbedderError(
+            f"{THREADS_VARIABLE}={threads!r} is not a number: use 1, or 0 for one thread per core"
+        )
     return OnnxEmbedder(threads=int(threads))

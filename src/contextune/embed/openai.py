@@ -1,18 +1,18 @@
-"""Embeddings from any server that speaks OpenAI's `/embeddings`: the texts leave this machine for it."""
+"""Embedder for an OpenAI-compatible `/embeddings` endpoint. It sends the texts to that server."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from contextune._internal.openai_client import open_endpoint
-from contextune.embed.protocol import Matrix, unit_rows, whole_texts
+from contextune._internal.openai_client import open_client
+from contextune.embed.protocol import Matrix, normalize_rows, replace_surrogates
 from contextune.errors import EmbedderError
 
 _BATCH = 128
 
 
 class EndpointEmbedder:
-    """Asks an OpenAI-compatible server for vectors, a batch at a time, with retries and a timeout."""
+    """Embeds texts in batches on an OpenAI-compatible server, with retries and a timeout."""
 
     def __init__(
         self,
@@ -24,39 +24,39 @@ class EndpointEmbedder:
         retries: int = 2,
     ) -> None:
         """`base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY."""
-        self._client, self._server, self._errors = open_endpoint(
+        self._client, self._server, self._errors = open_client(
             "embedding", EmbedderError, base_url=base_url, api_key=api_key, timeout=timeout, retries=retries
         )
         self._model = model
 
     @property
     def name(self) -> str:
-        """The server and the model, since servers differ in what they serve under one name."""
+        """Server and model: servers may serve different models under the same name."""
         return f"{self._server}#{self._model}"
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """One unit row a text."""
-        texts = whole_texts(texts)
+        """One unit vector per text."""
+        texts = replace_surrogates(texts)
         batches = [texts[i : i + _BATCH] for i in range(0, len(texts), _BATCH)]
         return (
-            np.concatenate([self._ask(batch) for batch in batches])
+            np.concatenate([self._request(batch) for batch in batches])
             if batches
             else np.empty((0, 0), np.float32)
         )
 
-    def _ask(self, texts: list[str]) -> Matrix:
-        check = f"check the address, the key, the model {self._model!r} and how long a text it takes"
+    def _request(self, texts: list[str]) -> Matrix:
+        check = f"check the URL, the key, the model {self._model!r} and its maximum text length"
         try:
             reply = self._client.embeddings.create(model=self._model, input=texts, encoding_format="float")
             rows = {entry.index: entry.embedding for entry in reply.data}
             vectors = np.array([rows[i] for i in range(len(reply.data))], dtype=np.float32)
         except self._errors as error:
-            # a server may echo the texts it refuses, so its own words are left out
+            # the server's message is left out: it may quote the texts
             status = getattr(error, "status_code", None)
             reason = f"HTTP {status}" if status else str(error).rstrip(".")
-            raise EmbedderError(f"{self._server} did not embed: {reason}; {check}") from None
+            raise EmbedderError(f"embedding by {self._server} failed: {reason}; {check}") from None
         except (AttributeError, KeyError, TypeError, ValueError):
             raise EmbedderError(
-                f"{self._server} did not reply with vectors of one length, numbered from 0; {check}"
+                f"{self._server} did not return one vector of the same length per text; {check}"
             ) from None
-        return unit_rows(vectors, texts=len(texts), source=self._server)
+        return normalize_rows(vectors, texts=len(texts), source=self._server)

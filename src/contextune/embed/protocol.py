@@ -1,4 +1,4 @@
-"""What an embedder must do."""
+"""The `Embedder` protocol, and helpers for its implementations."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -12,32 +12,32 @@ Matrix = NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """Text → vectors of unit length, so that a dot product is a cosine."""
+    """Turns texts into vectors of unit length, so that a dot product is a cosine."""
 
     @property
     def name(self) -> str:
-        """What its vectors are filed under; two embedders of one name must give the same vectors."""
+        """The key its vectors are stored under; embedders of the same name must return the same vectors."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """One row a text, in the order given; a text's row does not depend on the others."""
+        """One row per text, in the same order; the row of a text does not depend on the other texts."""
         ...
 
 
-def whole_texts(texts: Sequence[str]) -> list[str]:
-    """The texts without halves of characters (lone surrogates), which neither tokenizers nor JSON take."""
+def replace_surrogates(texts: Sequence[str]) -> list[str]:
+    """The texts with lone surrogates replaced, which tokenizers and JSON refuse."""
     return [
         text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         for text in texts
     ]
 
 
-def unit_rows(vectors: NDArray[Any], *, texts: int, source: str) -> Matrix:
-    """Rows of unit length, or an error if this is not one usable vector for each text."""
+def normalize_rows(vectors: NDArray[Any], *, texts: int, source: str) -> Matrix:
+    """The rows scaled to unit length; raise `EmbedderError` unless there is one usable vector per text."""
     matrix = np.asarray(vectors, dtype=np.float32)
     if matrix.ndim != 2 or len(matrix) != texts:
-        raise EmbedderError(f"{source} gave an array of shape {matrix.shape} for {texts} texts")
+        raise EmbedderError(f"{source} returned an array of shape {matrix.shape} for {texts} texts")
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or (lengths == 0).any():
-        raise EmbedderError(f"{source} gave a vector that is zero or not finite; check the model")
+        raise EmbedderError(f"{source} returned a vector that is zero or not finite; check the model")
     return matrix / lengths

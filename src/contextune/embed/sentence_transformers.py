@@ -1,19 +1,19 @@
-"""Any sentence-transformers model in place of the default (extra `sentence-transformers`)."""
+"""Embedder for any sentence-transformers model (extra `sentence-transformers`)."""
 
 from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from contextune.embed.protocol import Matrix, unit_rows, whole_texts
+from contextune.embed.protocol import Matrix, normalize_rows, replace_surrogates
 from contextune.errors import EmbedderError, MissingExtraError
 
 
 class SentenceTransformersEmbedder:
-    """Runs a model by name or folder through sentence-transformers."""
+    """Runs a sentence-transformers model, given by name or folder."""
 
     def __init__(self, model: str, **options: Any) -> None:
-        """`options` go to `SentenceTransformer`, such as `device="cuda"`."""
+        """`options` are passed to `SentenceTransformer`, such as `device="cuda"`."""
         try:
             from sentence_transformers import SentenceTransformer
         except ModuleNotFoundError:
@@ -30,8 +30,10 @@ class SentenceTransformersEmbedder:
         return f"sentence-transformers#{self._name}"
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """One unit row a text."""
+        """One unit vector per text."""
         if not texts:
             return np.empty((0, 0), np.float32)
-        vectors = self._model.encode(whole_texts(texts), show_progress_bar=False, convert_to_numpy=True)
-        return unit_rows(vectors, texts=len(texts), source=self.name)
+        vectors = self._model.encode(
+            replace_surrogates(texts), show_progress_bar=False, convert_to_numpy=True
+        )
+        return normalize_rows(vectors, texts=len(texts), source=self.name)

@@ -1,0 +1,1 @@
+"""Measure how well the tools of a catalogue are found (`contextune eval`)."""

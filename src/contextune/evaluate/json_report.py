@@ -1,11 +1,11 @@
-"""An evaluation of a catalogue as plain values, for JSON."""
+"""An evaluation as JSON."""
 
 import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from contextune.evaluate.confusable import Confusable
+from contextune.evaluate.confusable import ConfusableTools
 from contextune.evaluate.evaluation import EvaluatedQuery, Evaluation
 from contextune.evaluate.misses import Miss, RankedTool
 from contextune.evaluate.results import ALL, LEVEL
@@ -13,37 +13,42 @@ from contextune.evaluate.stats import Interval
 from contextune.evaluate.thresholds import ABSTENTION, ThresholdResult
 
 
-def to_json(
-    about: Mapping[str, Any],
+def evaluation_to_json(
+    config: Mapping[str, Any],
     evaluation: Evaluation | None,
     *,
-    verdicts: Sequence[ThresholdResult] = (),
+    results: Sequence[ThresholdResult] = (),
     misses: Sequence[Miss] = (),
-    confusables: Sequence[Confusable] | None = None,
+    confusables: Sequence[ConfusableTools] | None = None,
 ) -> bytes:
-    """Everything that was measured, as UTF-8; `about` says on what and how."""
-    values: dict[str, Any] = {"config": dict(about)}
+    """The whole evaluation as UTF-8 JSON; `config` says what was evaluated and how."""
+    values: dict[str, Any] = {"config": dict(config)}
     if evaluation:
-        values |= _measured(evaluation)
+        values |= _metrics(evaluation)
         values["bars"] = [
-            {"metric": seen.bar.metric, "least": seen.bar.least, "holds": seen.holds} for seen in verdicts
+            {
+                "metric": result.threshold.metric,
+                "least": result.threshold.minimum,
+                "holds": result.passed,
+            }
+            for result in results
         ]
         values["misses"] = [
             {
                 "id": miss.case.query.id,
-                "wanted": [_seen(seen) for seen in miss.wanted],
-                "instead": [_seen(seen) for seen in miss.above],
+                "wanted": [_ranked_tool(ranked) for ranked in miss.missed],
+                "instead": [_ranked_tool(ranked) for ranked in miss.instead],
             }
             for miss in misses
         ]
     if confusables is not None:
-        values["confusable"] = [_confusable(found) for found in confusables]
-    # half a character, as JSON may hold it, is kept as JSON writes it
+        values["confusable"] = [_confusable(group) for group in confusables]
+    # lone surrogates, which JSON input may contain, are written as escapes
     text = json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _measured(evaluation: Evaluation) -> dict[str, Any]:
+def _metrics(evaluation: Evaluation) -> dict[str, Any]:
     table = evaluation.table
     metrics: dict[str, Any] = {
         kind: {
@@ -54,14 +59,17 @@ def _measured(evaluation: Evaluation) -> dict[str, Any]:
         }
         for kind in (ALL, *table.kinds)
     }
-    silent = evaluation.abstention
+    abstention = evaluation.abstention
     return {
         "level": LEVEL,
         "milliseconds": round(evaluation.milliseconds, 3),
         "metrics": metrics.pop(ALL),
         "servers": metrics,
-        ABSTENTION: {"rightly": _interval(silent.rightly), "wrongly": _interval(silent.wrongly)}
-        if silent
+        ABSTENTION: {
+            "rightly": _interval(abstention.correct),
+            "wrongly": _interval(abstention.incorrect),
+        }
+        if abstention
         else None,
         "skipped": evaluation.skipped,
         "queries": [_case(case) for case in evaluation.cases],
@@ -73,34 +81,39 @@ def _case(case: EvaluatedQuery) -> dict[str, Any]:
         "id": case.query.id,
         "query": case.query.text,
         "relevant": list(case.query.relevant),
-        "right": case.right,
+        "right": case.correct,
         "ranks": case.ranks,
         "fits": case.fits,
         "milliseconds": round(case.seconds * 1000, 3),
-        "found": [{"tool": hit.tool.id, "score": hit.score} for hit in case.found],
+        "found": [{"tool": hit.tool.id, "score": hit.score} for hit in case.hits],
     }
 
 
-def _seen(seen: RankedTool) -> dict[str, Any]:
-    return {"tool": seen.tool, "rank": seen.rank, "score": seen.score, "why": list(seen.why)}
-
-
-def _confusable(found: Confusable) -> dict[str, Any]:
+def _ranked_tool(ranked: RankedTool) -> dict[str, Any]:
     return {
-        "kind": found.kind,
-        "tools": [tool.id for tool in found.tools],
-        "likeness": round(found.likeness, 4),
-        "overlap": round(found.overlap, 4),
-        "own": {tool.id: list(own) for tool, own in zip(found.tools, found.own, strict=True)},
-        "queries": list(found.queries),
-        "advice": found.advice,
+        "tool": ranked.tool,
+        "rank": ranked.rank,
+        "score": ranked.score,
+        "why": list(ranked.reasons),
+    }
+
+
+def _confusable(group: ConfusableTools) -> dict[str, Any]:
+    return {
+        "kind": group.kind,
+        "tools": [tool.id for tool in group.tools],
+        "likeness": round(group.similarity, 4),
+        "overlap": round(group.overlap, 4),
+        "own": {tool.id: list(words) for tool, words in zip(group.tools, group.unique_words, strict=True)},
+        "queries": list(group.queries),
+        "advice": group.advice,
     }
 
 
 def _interval(interval: Interval) -> dict[str, float | None]:
-    known = not math.isnan(interval.low)
+    has_bounds = not math.isnan(interval.low)
     return {
         "mean": interval.mean,
-        "low": interval.low if known else None,
-        "high": interval.high if known else None,
+        "low": interval.low if has_bounds else None,
+        "high": interval.high if has_bounds else None,
     }

@@ -1,47 +1,46 @@
-"""An evaluation as JUnit XML, which CI services show: a test case a query, and one a bar."""
+"""An evaluation as JUnit XML for CI: one test case per query and per threshold."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from xml.etree import ElementTree as Xml
 
-from contextune.evaluate.evaluation import DEEP, EvaluatedQuery, Evaluation
+from contextune.evaluate.evaluation import SEARCH_DEPTH, EvaluatedQuery, Evaluation
 from contextune.evaluate.thresholds import ABSTENTION, ThresholdResult
 
 _NAME = "contextune.eval.tools"
-_SHOWN = 5
+_MAX_HITS = 5
 
 
 def to_junit(
     evaluation: Evaluation,
-    verdicts: Sequence[ThresholdResult] = (),
+    results: Sequence[ThresholdResult] = (),
     *,
-    about: Mapping[str, str] | None = None,
+    properties: Mapping[str, str] | None = None,
 ) -> bytes:
-    """XML as both Ant's schema and Jenkins's have it; `about` becomes its properties."""
+    """XML that is valid for Ant's and Jenkins's schemas."""
     now = datetime.now(UTC)
     root = Xml.Element("testsuites")
     queries = [_query(case, evaluation.k) for case in evaluation.cases]
-    _suite(root, "queries", queries, about or {}, now)
-    if verdicts:
-        _suite(root, "bars", [_bar(verdict) for verdict in verdicts], {}, now)
+    _add_suite(root, "queries", queries, properties or {}, now)
+    if results:
+        _add_suite(root, "bars", [_threshold(result) for result in results], {}, now)
     Xml.indent(root)
     return Xml.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
 
 
 def printable(text: str) -> str:
-    """Text on one line, without what XML refuses or a terminal obeys: control characters, half characters."""
-    kept = (" " if character in "\t\n\r" else _kept(character) for character in text)
-    return "".join(kept)
+    """Text on one line, without characters that XML forbids or terminals interpret."""
+    return "".join(" " if character in "\t\n\r" else _printable(character) for character in text)
 
 
-def _kept(character: str) -> str:
+def _printable(character: str) -> str:
     forbidden = unicodedata.category(character) in ("Cc", "Cs") or character in "\ufffe\uffff"
     return "\N{REPLACEMENT CHARACTER}" if forbidden else character
 
 
-def _suite(
-    root: Xml.Element, name: str, cases: Sequence[Xml.Element], about: Mapping[str, str], now: datetime
+def _add_suite(
+    root: Xml.Element, name: str, cases: Sequence[Xml.Element], properties: Mapping[str, str], now: datetime
 ) -> None:
     suite = Xml.SubElement(
         root,
@@ -50,8 +49,8 @@ def _suite(
             "name": name,
             "package": _NAME,
             "id": str(len(root)),
-            "timestamp": now.strftime("%Y-%m-%dT%H:%M:%S"),  # Ant's schema takes no zone
-            "hostname": "localhost",  # what the schema has for a host that is not named
+            "timestamp": now.strftime("%Y-%m-%dT%H:%M:%S"),  # Ant's schema allows no time zone
+            "hostname": "localhost",  # the schema's value for an unnamed host
             "tests": str(len(cases)),
             "failures": str(sum(case.find("failure") is not None for case in cases)),
             "errors": "0",
@@ -59,9 +58,9 @@ def _suite(
             "time": f"{sum(float(case.get('time', 0)) for case in cases):.3f}",
         },
     )
-    properties = Xml.SubElement(suite, "properties")
-    for key, value in about.items():
-        Xml.SubElement(properties, "property", name=key, value=printable(value))
+    element = Xml.SubElement(suite, "properties")
+    for key, value in properties.items():
+        Xml.SubElement(element, "property", name=key, value=printable(value))
     suite.extend(cases)
     Xml.SubElement(suite, "system-out")
     Xml.SubElement(suite, "system-err")
@@ -70,37 +69,37 @@ def _suite(
 def _query(case: EvaluatedQuery, k: int) -> Xml.Element:
     query = case.query
     element = _case(f"{query.id}: {query.text}", "queries", case.seconds)
-    found = [f"{rank}. {hit.tool.id} ({hit.score:.3f})" for rank, hit in enumerate(case.found, 1)]
+    hits = [f"{rank}. {hit.tool.id} ({hit.score:.3f})" for rank, hit in enumerate(case.hits, 1)]
     if case.missed:
         ranks = case.ranks
-        where = [f"{tool} ({_rank(ranks[tool])})" for tool in case.missed]
-        message = f"not in the top {k}: {', '.join(where)}"
-        _outcome(element, "failure", message, "miss", found[:_SHOWN])
-    elif case.right is None:
-        _outcome(element, "skipped", "no tool fits, and this method does not say so", "skipped", [])
-    elif not case.right:
-        message = f"no tool fits, and the retriever thinks that one does ({case.fits:.2f})"
-        _outcome(element, "failure", message, ABSTENTION, found[:_SHOWN])
+        missed = [f"{tool} ({_rank(ranks[tool])})" for tool in case.missed]
+        message = f"not in the top {k}: {', '.join(missed)}"
+        _outcome(element, "failure", message, "miss", hits[:_MAX_HITS])
+    elif case.correct is None:
+        _outcome(element, "skipped", "no tool fits, and this method cannot abstain", "skipped", [])
+    elif not case.correct:
+        message = f"no tool fits, but the retriever did not abstain (fits: {case.fits:.2f})"
+        _outcome(element, "failure", message, ABSTENTION, hits[:_MAX_HITS])
     return element
 
 
-def _bar(verdict: ThresholdResult) -> Xml.Element:
-    element = _case(f"{verdict.bar.metric} >= {verdict.bar.least:g}", "bars", 0.0)
-    if not verdict.holds:
-        _outcome(element, "failure", str(verdict), "bar", [])
+def _threshold(result: ThresholdResult) -> Xml.Element:
+    element = _case(f"{result.threshold.metric} >= {result.threshold.minimum:g}", "bars", 0.0)
+    if not result.passed:
+        _outcome(element, "failure", str(result), "bar", [])
     return element
 
 
 def _case(name: str, group: str, seconds: float) -> Xml.Element:
-    about = {"name": printable(name), "classname": f"{_NAME}.{group}", "time": f"{seconds:.6f}"}
-    return Xml.Element("testcase", about)
+    attributes = {"name": printable(name), "classname": f"{_NAME}.{group}", "time": f"{seconds:.6f}"}
+    return Xml.Element("testcase", attributes)
 
 
-def _outcome(element: Xml.Element, kind: str, message: str, sort: str, lines: Sequence[str]) -> None:
-    outcome = Xml.SubElement(element, kind, message=printable(message), type=sort)
+def _outcome(element: Xml.Element, tag: str, message: str, kind: str, lines: Sequence[str]) -> None:
+    outcome = Xml.SubElement(element, tag, message=printable(message), type=kind)
     if lines:
         outcome.text = "\n".join(map(printable, lines))
 
 
 def _rank(rank: int | None) -> str:
-    return f"rank {rank}" if rank else f"beyond {DEEP}"
+    return f"rank {rank}" if rank else f"beyond {SEARCH_DEPTH}"

@@ -1,7 +1,7 @@
-"""Retrieval metrics over whole runs at once: one float per query, so that statistics can follow.
+"""Retrieval metrics (recall, nDCG, MRR, MAP, MMRR), one value per query.
 
-What a ranking is worth depends only on the grades of the things at each rank, so a run and its judgements
-are turned into arrays once (`JudgedRanking`) and every metric is a few array operations on them.
+Metrics depend only on the grades at each rank, so a run and its judgements are converted to arrays once
+(`JudgedRanking`), and every metric is a few array operations.
 """
 
 import re
@@ -17,34 +17,34 @@ from contextune.errors import InvalidDataError
 Run = Mapping[str, Sequence[str]]
 """Query id → ranked ids, best first."""
 Qrels = Mapping[str, Mapping[str, int]]
-"""Query id → id → grade; only a grade above 0 makes a thing relevant."""
+"""Query id → document id → grade; documents with a grade above 0 are relevant."""
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedRanking:
-    """A run seen through its judgements.
+    """The grades of a run's rankings.
 
-    The queries are those of the judgements: one the run lacks keeps its place with an empty ranking, because
-    dropping it would reward a retriever for staying silent.
+    The queries are those of the judgements: a query that the run lacks counts as an empty ranking, so that
+    leaving out queries does not raise the mean.
     """
 
     queries: tuple[str, ...]
     gains: Ints
-    """Grade of the thing at each rank, queries × depth, 0 where the ranking has ended."""
+    """Grade at each rank, queries × depth, padded with 0."""
     ideal: Ints
-    """Grades of the relevant things, best first, queries × most relevant things, padded with 0."""
+    """Grades of the relevant documents, best first, padded with 0."""
     relevant: Ints
-    """How many things are relevant to each query; at least one."""
+    """Number of relevant documents of each query; at least one."""
     lengths: Ints
-    """How many things were ranked for each query."""
+    """Length of each query's ranking."""
 
     @classmethod
-    def of(cls, run: Run, qrels: Qrels) -> Self:
-        """Grade every ranked thing; queries of the run without judgements are left aside."""
+    def from_run(cls, run: Run, qrels: Qrels) -> Self:
+        """Look up the grades of a run; its queries without judgements are ignored."""
         if not qrels:
-            raise InvalidDataError("no judgements: qrels is empty, so there is nothing to measure")
+            raise InvalidDataError("qrels is empty: there is nothing to measure")
         ideals = [_ideal(query, grades) for query, grades in qrels.items()]
         gains = [_gains(query, run.get(query, ()), grades) for query, grades in qrels.items()]
         return cls(
@@ -57,30 +57,28 @@ class JudgedRanking:
 
 
 def _ideal(query: str, grades: Mapping[str, int]) -> list[int]:
-    for thing, grade in grades.items():
+    for document, grade in grades.items():
         if grade < 0:
-            raise InvalidDataError(f"query {query!r}: {thing!r} has grade {grade!r}; grades start at 0")
+            raise InvalidDataError(f"query {query!r}: {document!r} has grade {grade!r}; grades start at 0")
     ideal = sorted((grade for grade in grades.values() if grade > 0), reverse=True)
     if not ideal:
-        raise InvalidDataError(
-            f"query {query!r} has no relevant thing, so it cannot be measured; leave it out of qrels"
-        )
+        raise InvalidDataError(f"query {query!r} has no relevant document; leave it out of qrels")
     return ideal
 
 
 def _gains(query: str, ranking: Sequence[str], grades: Mapping[str, int]) -> list[int]:
     if len(set(ranking)) != len(ranking):
-        twice = next(thing for place, thing in enumerate(ranking) if thing in ranking[:place])
+        duplicate = next(document for rank, document in enumerate(ranking) if document in ranking[:rank])
         raise InvalidDataError(
-            f"query {query!r}: {twice!r} is ranked more than once; keep its best rank only"
+            f"query {query!r}: {duplicate!r} is ranked more than once; keep its best rank only"
         )
-    return [grades.get(thing, 0) for thing in ranking]
+    return [grades.get(document, 0) for document in ranking]
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Ints:
     array = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
-    for place, row in enumerate(rows):
-        array[place, : len(row)] = row
+    for number, row in enumerate(rows):
+        array[number, : len(row)] = row
     array.flags.writeable = False
     return array
 
@@ -92,22 +90,22 @@ def _frozen(numbers: Sequence[int]) -> Ints:
 
 
 def recall(judged: JudgedRanking, k: int) -> Floats:
-    """The share of the relevant things found within the top k."""
+    """The share of the relevant documents in the top k."""
     return _hits(judged, k).sum(axis=1) / judged.relevant
 
 
 def hit(judged: JudgedRanking, k: int) -> Floats:
-    """1 if anything relevant is within the top k."""
+    """1 if any relevant document is in the top k."""
     return (_hits(judged, k).sum(axis=1) > 0).astype(np.float64)
 
 
 def complete(judged: JudgedRanking, k: int) -> Floats:
-    """COMP@K: 1 if all relevant things are within the top k; a plan that needs two tools fails with one."""
+    """COMP@K: 1 if all relevant documents are in the top k; a plan that needs two tools fails with one."""
     return (_hits(judged, k).sum(axis=1) == judged.relevant).astype(np.float64)
 
 
 def ndcg(judged: JudgedRanking, k: int, *, exponential: bool = False) -> Floats:
-    """Discounted cumulative gain over that of the best ranking, both cut at k.
+    """Discounted cumulative gain divided by that of the ideal ranking, both cut at k.
 
     The gain is the grade, as in trec_eval, or 2^grade - 1 with `exponential`, as LambdaMART optimises.
     """
@@ -115,13 +113,13 @@ def ndcg(judged: JudgedRanking, k: int, *, exponential: bool = False) -> Floats:
 
 
 def reciprocal_rank(judged: JudgedRanking, k: int | None = None) -> Floats:
-    """One over the rank of the first relevant thing; 0 if there is none within the top k."""
+    """One over the rank of the first relevant document; 0 if there is none in the top k."""
     hits = _hits(judged, k)
     return (hits / _ranks(hits)).max(axis=1, initial=0.0)
 
 
 def average_precision(judged: JudgedRanking, k: int | None = None) -> Floats:
-    """The precision at each relevant thing's rank, averaged over all relevant things, missed ones as 0."""
+    """The mean precision at the ranks of all relevant documents; missing ones count 0."""
     hits = _hits(judged, k)
     precision = hits.cumsum(axis=1) / _ranks(hits)
     return (precision * hits).sum(axis=1) / judged.relevant
@@ -130,10 +128,10 @@ def average_precision(judged: JudgedRanking, k: int | None = None) -> Floats:
 def mmrr(judged: JudgedRanking, k: int) -> Floats:
     """Multiple Mean Reciprocal Rank (Kachuee et al., section 2.2): the best average rank over the actual one.
 
-    A relevant thing missing from the top k counts at rank k + 1, so a ranking that finds nothing is low but
-    not 0. The paper prints n/2 as the best average rank of n things and says the value is one for perfect
-    retrieval; (n + 1)/2, the average of 1..n, is what makes it so, and is used here. The paper assumes n ≤ k;
-    beyond that the best case misses things too, and counting them alike keeps perfect retrieval at one.
+    A relevant document outside the top k counts at rank k + 1, so the value is low but never 0. The paper
+    prints n/2 as the best average rank of n documents and says that perfect retrieval has the value 1; that
+    needs (n + 1)/2, the mean of 1..n, which is used here. The paper assumes n ≤ k; for larger n, the best
+    case misses documents too, and they count the same way, so that perfect retrieval stays at 1.
     """
     hits = _hits(judged, k)
     actual = (hits * _ranks(hits)).sum(axis=1) + (k + 1) * (judged.relevant - hits.sum(axis=1))
@@ -179,19 +177,19 @@ _ANY_DEPTH: Mapping[str, tuple[str, Callable[[JudgedRanking, int | None], Floats
     "map": ("MAP", average_precision),
 }
 METRICS = (*(f"{measure}@K" for measure in _AT_K), *_ANY_DEPTH, *(f"{measure}@K" for measure in _ANY_DEPTH))
-"""Every name `metric` understands, K standing for a whole number from 1."""
+"""Every name `parse_metric` understands, K standing for a whole number from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A measure with its cut-off; made by `metric`. A plain value, so it compares, hashes and pickles."""
+    """A measure with its cut-off, made by `parse_metric`; comparable and hashable."""
 
     measure: str
     k: int | None
 
     @property
     def name(self) -> str:
-        """As `metric` reads it, such as `recall@3`."""
+        """As `parse_metric` reads it, such as `recall@3`."""
         return self.measure + self._cut
 
     @property
@@ -211,10 +209,10 @@ class Metric:
         return "" if self.k is None else f"@{self.k}"
 
 
-def metric(name: str) -> Metric:
-    """Read a metric's name: `recall@3`, `ndcg@10`, `mrr`, `map@11` and so on (`METRICS` lists them)."""
+def parse_metric(name: str) -> Metric:
+    """Parse a metric's name: `recall@3`, `ndcg@10`, `mrr`, `map@11` and so on (`METRICS` lists them)."""
     match = re.fullmatch(r"([a-z_]+)(?:@([1-9][0-9]*))?", name)
     measure, cut = match.groups() if match else ("", None)
     if measure not in _ANY_DEPTH and not (measure in _AT_K and cut):
-        raise ValueError(f"unknown metric {name!r}; there are: {', '.join(METRICS)}, with a number for K")
+        raise ValueError(f"unknown metric {name!r}; use one of {', '.join(METRICS)}, with a number for K")
     return Metric(measure, int(cut) if cut else None)

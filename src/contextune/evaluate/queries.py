@@ -1,4 +1,4 @@
-"""Requests with the tools they should find, one JSON object a line."""
+"""Labelled queries in JSON Lines: a request and the tools that serve it."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,16 +10,16 @@ from typing import cast
 from contextune.errors import InvalidDataError
 from contextune.tools import Catalog
 
-_WANTED = ("relevant", "tools", "tool", "expected")
-_NAMED = 100
-"""How many faults of a file are named; the rest are counted."""
-_HINTED = 20
-"""For how many unknown names the nearest one is looked up: that takes a while in a large catalogue."""
+_RELEVANT_KEYS = ("relevant", "tools", "tool", "expected")
+_MAX_ERRORS = 100
+"""Errors of a file that are listed; the rest are counted."""
+_MAX_HINTS = 20
+"""Unknown names for which a similar name is suggested, which is slow in a large catalogue."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuery:
-    """A request, and the ids of the tools that serve it; none where no tool does."""
+    """A request and the ids of the tools that serve it, if any."""
 
     id: str
     text: str
@@ -27,47 +27,51 @@ class LabelledQuery:
 
 
 class _QueryError(Exception):
-    """Why a line is of no use."""
+    """Why a line is invalid."""
 
 
 def read_queries(file: Path, catalog: Catalog) -> list[LabelledQuery]:
-    """The queries of a JSONL file; if any is of no use, all that are get named with line and reason."""
+    """Read the queries of a JSONL file; an error lists every invalid line with its reason."""
     try:
-        lines = file.read_text(encoding="utf-8-sig").split("\n")  # only these: JSON may hold other line ends
+        lines = file.read_text(encoding="utf-8-sig").split(
+            "\n"
+        )  # not splitlines: JSON strings may contain other line separators
     except OSError as error:
         raise InvalidDataError(f"{file}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise InvalidDataError(f"{file}: is not UTF-8: {error}") from None
     names = _ToolNames(catalog)
     queries: dict[str, LabelledQuery] = {}
-    faults: list[str] = []
+    errors: list[str] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             query = _query(line, f"line {number}", names)
             if query.id in queries:
-                raise _QueryError(f"another query has the id {query.id!r} too: give each its own")
+                raise _QueryError(f"the id {query.id!r} is used by another query: ids must be unique")
             queries[query.id] = query
-        except _QueryError as fault:
-            faults.append(f"line {number}: {fault}")
-    if faults:
-        raise InvalidDataError("\n  ".join(_summed(file, faults)))
+        except _QueryError as error:
+            errors.append(f"line {number}: {error}")
+    if errors:
+        raise InvalidDataError("\n  ".join(_summarize(file, errors)))
     if not queries:
-        raise InvalidDataError(f'{file}: holds no query; write {{"query": "…", "relevant": ["tool"]}} a line')
+        raise InvalidDataError(
+            f'{file}: contains no query: write one {{"query": "…", "relevant": ["tool"]}} per line'
+        )
     return list(queries.values())
 
 
-def _summed(file: Path, faults: Sequence[str]) -> Iterator[str]:
-    count = len(faults)
-    yield f"{file}: {count} line{'s' if count > 1 else ''} cannot be used:"
-    yield from faults[:_NAMED]
-    if count > _NAMED:
-        yield f"and {count - _NAMED} more"
+def _summarize(file: Path, errors: Sequence[str]) -> Iterator[str]:
+    count = len(errors)
+    yield f"{file}: {count} invalid line{'s' if count > 1 else ''}:"
+    yield from errors[:_MAX_ERRORS]
+    if count > _MAX_ERRORS:
+        yield f"and {count - _MAX_ERRORS} more"
 
 
 class _ToolNames:
-    """Looks up the tools that queries name, each name once."""
+    """Resolves tool names to ids, with a cache."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -86,48 +90,48 @@ class _ToolNames:
         return self._ids[name]
 
     def _hint(self, name: str) -> str:
-        several = any(tool.name == name for tool in self._catalog)
-        if several or len(self._reasons) >= _HINTED:
+        is_ambiguous = any(tool.name == name for tool in self._catalog)
+        if is_ambiguous or len(self._reasons) >= _MAX_HINTS:
             return ""
-        known = {tool.name: tool.id for tool in self._catalog} | {tool.id: tool.id for tool in self._catalog}
-        near = get_close_matches(name, known, n=1)
-        return f"; did you mean {known[near[0]]!r}?" if near else ""
+        ids = {tool.name: tool.id for tool in self._catalog} | {tool.id: tool.id for tool in self._catalog}
+        similar = get_close_matches(name, ids, n=1)
+        return f"; did you mean {ids[similar[0]]!r}?" if similar else ""
 
 
-def _query(line: str, name: str, names: _ToolNames) -> LabelledQuery:
+def _query(line: str, default_id: str, names: _ToolNames) -> LabelledQuery:
     try:
         value: object = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise _QueryError(f"is no JSON: {error}") from None
+        raise _QueryError(f"is not valid JSON: {error}") from None
     if not isinstance(value, dict):
-        raise _QueryError('is no object: write {"query": "…", "relevant": ["tool"]}')
+        raise _QueryError('is not a JSON object: write {"query": "…", "relevant": ["tool"]}')
     fields = cast("dict[str, object]", value)
     text = fields.get("query")
     if not isinstance(text, str) or not text.strip():
-        raise _QueryError('"query" must be what the user says, as text')
-    given = fields.get("id", name)
-    if isinstance(given, bool) or not isinstance(given, str | int) or given == "":
-        raise _QueryError(f'"id" must be text or a whole number, not {given!r}')
-    found, unknown = dict[str, None](), list[str]()
-    for wanted in _wanted(fields):
+        raise _QueryError('"query" must be a non-empty string')
+    query_id = fields.get("id", default_id)
+    if isinstance(query_id, bool) or not isinstance(query_id, str | int) or query_id == "":
+        raise _QueryError(f'"id" must be a string or an integer, not {query_id!r}')
+    relevant, errors = dict[str, None](), list[str]()
+    for name in _relevant_names(fields):
         try:
-            found[names.id(wanted)] = None
-        except _QueryError as fault:
-            unknown.append(str(fault))
-    if unknown:
-        raise _QueryError("; ".join(unknown))
-    return LabelledQuery(str(given), text, tuple(found))
+            relevant[names.id(name)] = None
+        except _QueryError as error:
+            errors.append(str(error))
+    if errors:
+        raise _QueryError("; ".join(errors))
+    return LabelledQuery(str(query_id), text, tuple(relevant))
 
 
-def _wanted(fields: dict[str, object]) -> list[str]:
-    keys = [key for key in _WANTED if key in fields]
+def _relevant_names(fields: dict[str, object]) -> list[str]:
+    keys = [key for key in _RELEVANT_KEYS if key in fields]
     if not keys:
-        raise _QueryError('names no tool: add "relevant", a list; [] says that no tool fits')
+        raise _QueryError('has no "relevant": add a list of tools, [] if no tool fits')
     if len(keys) > 1:
-        raise _QueryError(f'names its tools twice, as {" and ".join(map(repr, keys))}: keep "relevant"')
+        raise _QueryError(f'has both {" and ".join(map(repr, keys))}: keep "relevant"')
     value = fields[keys[0]]
-    several = cast("list[object]", value) if isinstance(value, list) else [value]
-    wanted = [name for name in several if isinstance(name, str) and name]
-    if len(wanted) != len(several):
+    values = cast("list[object]", value) if isinstance(value, list) else [value]
+    names = [name for name in values if isinstance(name, str) and name]
+    if len(names) != len(values):
         raise _QueryError(f'"{keys[0]}" must be a list of tool names or ids, [] if no tool fits')
-    return wanted
+    return names

@@ -1,6 +1,6 @@
-"""Results for people and for other tools: tables in the terminal, JSON, CSV, and TREC runs and judgements.
+"""Result tables for the terminal, JSON and CSV, and TREC runs and qrels.
 
-People read percentages with one decimal; files keep shares of 1 at full precision, for other tools.
+The terminal shows percentages with one decimal; files have values from 0 to 1 at full precision.
 """
 
 import csv
@@ -16,7 +16,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from contextune.errors import InvalidDataError
-from contextune.evaluate.metrics import Qrels, Run, metric
+from contextune.evaluate.metrics import Qrels, Run, parse_metric
 from contextune.evaluate.results import ALL, LEVEL, ResultCell, ResultTable
 
 MARK = "†"
@@ -24,17 +24,17 @@ ALPHA = 0.05
 
 
 def to_rich(table: ResultTable, *, by_kind: str | None = None) -> list[RichTable]:
-    """The overall results and, if there are kinds, one metric by kind: `by_kind`, or else the first."""
-    chosen = metric(by_kind) if by_kind is not None else table.metrics[0]
+    """The overall results and, if there are kinds, one metric by kind: `by_kind`, or the first one."""
+    chosen = parse_metric(by_kind) if by_kind is not None else table.metrics[0]
     if chosen not in table.metrics:
         names = ", ".join(measure.name for measure in table.metrics)
-        raise ValueError(f"by_kind names {by_kind!r}, which is not measured: {names}")
+        raise ValueError(f"by_kind={by_kind!r} is not measured: use one of {names}")
     return [_overall(table), *([_by_kind(table, chosen.name)] if table.kinds else [])]
 
 
 def _overall(table: ResultTable) -> RichTable:
     queries = len(table.qrels)
-    rich = headed(f"All queries (n = {queries})", [measure.label for measure in table.metrics])
+    rich = empty_table(f"All queries (n = {queries})", [measure.label for measure in table.metrics])
     rich.caption = _caption(table)
     for row in table.rows:
         figures = table.reference.get(row, {})
@@ -50,7 +50,7 @@ def _overall(table: ResultTable) -> RichTable:
 def _by_kind(table: ResultTable, name: str) -> RichTable:
     counts = [table.cell(table.rows[0], name, kind).n for kind in table.kinds]
     heads = [f"{kind} (n = {n})" for kind, n in zip(table.kinds, counts, strict=True)]
-    rich = headed(f"{metric(name).label} by kind of query", heads)
+    rich = empty_table(f"{parse_metric(name).label} by kind of query", heads)
     for row in table.rows:
         rich.add_row(
             Text(row), *(_percent(table.cell(row, name, kind).interval.mean) for kind in table.kinds)
@@ -58,9 +58,9 @@ def _by_kind(table: ResultTable, name: str) -> RichTable:
     return rich
 
 
-def headed(title: str, heads: Sequence[str]) -> RichTable:
-    """A table still without rows, with a column for their names and one for each head."""
-    # names come from users and papers; as Text they keep square brackets, which a str would lose as markup
+def empty_table(title: str, heads: Sequence[str]) -> RichTable:
+    """A table without rows: a column for row names, and one per head."""
+    # Text, as square brackets in a str would be parsed as markup
     rich = RichTable(title=Text(title), title_justify="left", caption_justify="left")
     rich.add_column("")
     for head in heads:
@@ -93,8 +93,8 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def to_json(table: ResultTable) -> dict[str, Any]:
-    """Everything in the table but the rankings, as plain values; a bound that does not exist is None."""
+def table_to_json(table: ResultTable) -> dict[str, Any]:
+    """The table without its rankings as JSON values; NaN bounds become None."""
     slugs = _slugs(table.rows)
     return {
         "queries": len(table.qrels),
@@ -130,14 +130,15 @@ def _values(cell: ResultCell) -> dict[str, int | float | None]:
     }
 
 
-def write(table: ResultTable, folder: Path) -> None:
-    """Write results.json, results.csv, qrels.trec and one `.run` per row into `folder`, made if need be.
+def write_report(table: ResultTable, folder: Path) -> None:
+    """Write results.json, results.csv, qrels.trec and one `.run` per row into `folder`, which is created.
 
-    Everything is put together before the first file is opened, so that a refusal leaves nothing half written.
-    A TREC run has no line for an empty ranking: who re-reads it must count the queries of qrels.trec.
+    All content is built before the first file is written, so that an error leaves nothing half written. A
+    TREC run has no line for an empty ranking: readers must average over the queries of qrels.trec.
     """
     files = {
-        "results.json": json.dumps(to_json(table), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+        "results.json": json.dumps(table_to_json(table), indent=2, ensure_ascii=False, allow_nan=False)
+        + "\n",
         "results.csv": _csv(table),
         "qrels.trec": "".join(_qrels_lines(table.qrels)),
     }
@@ -159,22 +160,22 @@ def _csv(table: ResultTable) -> str:
 
 def _qrels_lines(qrels: Qrels) -> Iterator[str]:
     for query, grades in qrels.items():
-        for thing, grade in grades.items():
-            yield f"{_word(query)} 0 {_word(thing)} {grade}\n"
+        for document, grade in grades.items():
+            yield f"{_trec_id(query)} 0 {_trec_id(document)} {grade}\n"
 
 
 def _run_lines(run: Run, qrels: Qrels, tag: str) -> Iterator[str]:
     for query in qrels:
         ranking = run.get(query, ())
-        for rank, thing in enumerate(ranking, start=1):
-            # readers of TREC runs sort by score and ignore the rank, so scores must fall strictly
-            yield f"{_word(query)} Q0 {_word(thing)} {rank} {len(ranking) - rank + 1} {tag}\n"
+        for rank, document in enumerate(ranking, start=1):
+            # readers of TREC runs sort by score and ignore the rank, so scores must be strictly decreasing
+            yield f"{_trec_id(query)} Q0 {_trec_id(document)} {rank} {len(ranking) - rank + 1} {tag}\n"
 
 
-def _word(identifier: str) -> str:
+def _trec_id(identifier: str) -> str:
     if identifier.split() != [identifier]:
         raise InvalidDataError(
-            f"id {identifier!r} is empty or contains whitespace, which TREC files cannot hold; rename it"
+            f"id {identifier!r} is empty or contains whitespace, which TREC files do not allow; rename it"
         )
     return identifier
 
@@ -184,8 +185,8 @@ def _slugs(rows: Sequence[str]) -> Mapping[str, str]:
     for row in rows:
         slug = re.sub(r"[^\w.]+", "-", row.lower()).strip("-.")
         if not slug or slug in slugs.values():
-            other = next((name for name, taken in slugs.items() if taken == slug), None)
-            why = f"the same as {other!r} gives" if other is not None else "with nothing left of the name"
-            raise InvalidDataError(f"row {row!r} would be written to '{slug}.run', {why}; rename it")
+            other = next((name for name, used in slugs.items() if used == slug), None)
+            problem = f"like row {other!r}" if other is not None else "which has no name"
+            raise InvalidDataError(f"row {row!r} would be written to '{slug}.run', {problem}; rename it")
         slugs[row] = slug
     return slugs

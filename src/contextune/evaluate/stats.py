@@ -1,8 +1,7 @@
-"""How sure a mean is, and how sure a difference: bootstrap intervals and a paired randomisation test.
+"""Cluster bootstrap intervals and a paired randomisation test.
 
-Queries of one persona are alike, so a hundred of them say less than a hundred strangers' would. Given
-`groups`, both methods therefore treat each group as one draw. Neither assumes a distribution; both are
-deterministic.
+Queries of one persona are not independent, so with `groups` both methods resample whole groups. Neither
+assumes a distribution; both are deterministic.
 """
 
 import math
@@ -14,15 +13,14 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_CHUNK = 4_000_000  # numbers drawn at a time: bounds the memory whatever the number of queries
+_CHUNK = 4_000_000  # random numbers drawn at a time, to bound memory
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean and the bounds it lies within at the level asked for.
+    """A mean with its confidence bounds.
 
-    The bounds are NaN where there was only one value or group to resample: it says nothing about the spread,
-    and a width of 0 would claim certainty.
+    The bounds are NaN with a single value or group, which says nothing about the spread.
     """
 
     mean: float
@@ -38,9 +36,9 @@ def bootstrap(
     level: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """The percentile bootstrap interval of the mean; whole `groups`, one label per value, are redrawn."""
+    """The percentile bootstrap interval of the mean; `groups`, one label per value, are resampled whole."""
     if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, not {level!r}")
+        raise ValueError(f"level must be between 0 and 1, not {level!r}")
     array = _checked(values)
     sums, sizes = _grouped(array, groups)
     mean = float(array.mean())
@@ -50,7 +48,7 @@ def bootstrap(
     means: list[Floats] = []
     for count in _chunks(samples, len(sums)):
         drawn = rng.integers(len(sums), size=(count, len(sums)))
-        # groups differ in size, so the number of values differs from one redraw to the next
+        # groups differ in size, so each sample has another number of values
         means.append(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
     low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
     return Interval(mean, float(low), float(high))
@@ -66,9 +64,8 @@ def paired_test(
 ) -> float:
     """Two-sided p-value that a and b, measured on the same queries, have the same mean.
 
-    If the two were alike, each difference could as well have the other sign; p is the share of random signs
-    that give a difference at least as large as the one seen. With `groups`, a group's differences flip
-    together.
+    Under the null hypothesis, the sign of each difference is random; p is the share of random signs with a
+    total difference at least as large as the observed one. With `groups`, a group's signs flip together.
     """
     first, second = _checked(a), _checked(b)
     if len(first) != len(second):
@@ -77,9 +74,9 @@ def paired_test(
         )
     sums, _ = _grouped(first - second, groups)
     total = sums.sum()
-    # flipped sums that equal the observed one on paper may miss it by rounding and must still count
+    # flipped sums equal to the observed one must count despite rounding
     bound = abs(total) - 1e-12 * np.abs(sums).sum()
-    sums = sums[sums != 0]  # most queries often do not differ at all, and zeros have no sign to flip
+    sums = sums[sums != 0]  # zeros, often most of them, have no sign to flip
     rng = np.random.default_rng(seed)
     extreme = 0
     for count in _chunks(samples, len(sums)):
@@ -92,7 +89,7 @@ def paired_test(
 def _checked(values: Floats | Sequence[float]) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not array.size:
-        raise ValueError(f"values must be a list of at least one number, not of shape {array.shape}")
+        raise ValueError(f"values must be a non-empty list of numbers, not an array of shape {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"values must be finite, not {float(array[~np.isfinite(array)][0])!r}")
     return array
@@ -103,9 +100,9 @@ def _grouped(values: Floats, groups: Sequence[str] | None) -> tuple[Floats, Floa
         return values, np.ones_like(values)
     if len(groups) != len(values):
         raise ValueError(f"every value needs a group: {len(values)} values, {len(groups)} groups")
-    _, place = np.unique(np.asarray(groups), return_inverse=True)
-    sums = np.bincount(place, weights=values)
-    return sums.astype(np.float64), np.bincount(place).astype(np.float64)
+    _, group = np.unique(np.asarray(groups), return_inverse=True)
+    sums = np.bincount(group, weights=values)
+    return sums.astype(np.float64), np.bincount(group).astype(np.float64)
 
 
 def _chunks(samples: int, width: int) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""Importers: files people have -> items."""
+"""Importers: personal files (mail, calendars, contacts, notes, histories) -> items in a store."""
 
 from contextune.importers.registry import READERS
 from contextune.importers.report import ImportReport

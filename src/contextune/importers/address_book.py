@@ -1,4 +1,4 @@
-"""The user's contacts, to which those of files are added: the same person twice is one entry."""
+"""Merge imported contacts into the user's contacts, one entry per person."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -7,7 +7,7 @@ from contextune.types import Contact, User
 
 
 class AddressBook:
-    """Contacts that know who they are: by the address book's own id, else by name and a common address."""
+    """Contacts, matched by the id of their card, else by name and a common address or number."""
 
     def __init__(self, contacts: Iterable[Contact]) -> None:
         self.new = 0
@@ -15,18 +15,18 @@ class AddressBook:
         self._contacts = list(contacts)
         self._keys: dict[str, list[int]] = {}
         for number, contact in enumerate(self._contacts):
-            self._note(number, contact)
+            self._index(number, contact)
 
     def add(self, contact: Contact) -> None:
-        """Add somebody, or what is new about them."""
-        known = self._find(contact)
-        if known is None:
+        """Add a contact, or merge it into the contact of the same person."""
+        position = self._find(contact)
+        if position is None:
             self._contacts.append(contact)
-            self._note(len(self._contacts) - 1, contact)
+            self._index(len(self._contacts) - 1, contact)
             self.new += 1
             self.changed = True
             return
-        old = self._contacts[known]
+        old = self._contacts[position]
         merged = Contact(
             contact.name,
             contact.email or old.email,
@@ -35,11 +35,11 @@ class AddressBook:
             {**old.more, **contact.more},
         )
         if merged != old:
-            self._contacts[known] = merged
-            self._note(known, merged)
+            self._contacts[position] = merged
+            self._index(position, merged)
             self.changed = True
 
-    def of(self, user: User) -> User:
+    def apply_to(self, user: User) -> User:
         """The user with these contacts."""
         return replace(user, contacts=tuple(self._contacts))
 
@@ -47,17 +47,17 @@ class AddressBook:
         if uid := contact.more.get("uid"):
             for number in self._keys.get(f"uid {uid}", ()):
                 return number
-        mine = set(_addresses(contact))
+        addresses = set(_addresses(contact))
         for number in self._keys.get(f"name {contact.name.casefold()}", ()):
             other = self._contacts[number]
             if uid and other.more.get("uid"):
-                continue  # two cards of one name in one book are two people
-            theirs = set(_addresses(other))
-            if mine & theirs or not mine or not theirs:
+                continue  # two cards with the same name are two people
+            other_addresses = set(_addresses(other))
+            if addresses & other_addresses or not addresses or not other_addresses:
                 return number
         return None
 
-    def _note(self, number: int, contact: Contact) -> None:
+    def _index(self, number: int, contact: Contact) -> None:
         keys = [f"name {contact.name.casefold()}"]
         if uid := contact.more.get("uid"):
             keys.append(f"uid {uid}")
@@ -68,7 +68,7 @@ class AddressBook:
 
 
 def _addresses(contact: Contact) -> Iterator[str]:
-    """Mail addresses, and numbers by their last digits: with and without the country they are the same."""
+    """Mail addresses, and the last seven digits of numbers, which do not depend on the country code."""
     for email in (contact.email, *contact.more.get("emails", ())):
         if email:
             yield email.casefold()

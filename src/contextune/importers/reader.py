@@ -1,8 +1,8 @@
-"""What every reader of people's files shares: what it is given, what it may find, and how that is named.
+"""`Reader`, the protocol every importer implements, and helpers that readers share.
 
-A format is one module with one reader; `readers.READERS` lists them, `importing.import_into` runs them.
-A reader yields what it finds as it goes and keeps no more than it must: files may be larger than memory.
-What it cannot read it yields as `SkippedEntry`. Text out of a file is data: nothing in it is ever followed.
+Each format is one module with one reader; `registry.READERS` lists them and `run.import_into` runs them.
+A reader yields records as it reads and holds little in memory, because files may be larger than memory. It
+yields whatever it cannot read as `SkippedEntry`. Text from a file is data: nothing in it is ever executed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,111 +15,113 @@ from typing import Protocol, TypeVar
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.types import Contact, Item, UsageEvent, User, local_time
 
-Part = TypeVar("Part")
-MOST_TEXT = 10_000
-"""Characters kept of one mail or note: more is seldom read, and would make every search slower."""
+Entry = TypeVar("Entry")
+MAX_TEXT = 10_000
+"""Characters kept of a mail or note. Longer texts are rarely useful and slow down every search."""
 
 
 @dataclass(frozen=True)
 class ImportContext:
-    """What a reader has to know of the user: who they are, and when now is."""
+    """Whose files are read, and the current time."""
 
     user: User
     now: datetime
 
     @cached_property
     def addresses(self) -> frozenset[str]:
-        """The user's own mail addresses, as their profile has them under `email`: one, or a list."""
-        given = self.user.profile.get("email") or ()
-        found: tuple[object, ...] = (given,) if isinstance(given, str) else tuple(given)
-        return frozenset(str(address).casefold() for address in found)
+        """The user's mail addresses in lower case: `email` in the profile, a string or a list."""
+        value = self.user.profile.get("email") or ()
+        addresses: tuple[object, ...] = (value,) if isinstance(value, str) else tuple(value)
+        return frozenset(str(address).casefold() for address in addresses)
 
     @property
     def name(self) -> str:
-        """What the user is called, or nothing."""
+        """The user's name, or an empty string."""
         return str(self.user.profile.get("name") or "")
 
-    def clock(self, time: datetime) -> datetime:
-        """A time on the user's wall clock."""
+    def to_local(self, time: datetime) -> datetime:
+        """The time on the user's clock, without a zone."""
         return local_time(time, self.user.zone)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacedSeries:
-    """The item of this id, and all those called `id-…`, have been read anew, from `since` on.
+    """The item with this id and all items called `id-…` from `since` on were read completely.
 
-    What an earlier import knew of them and this one does not has been moved or called off, and goes.
+    Items of an earlier import that are missing in this one were moved or cancelled, and are deleted.
     """
 
     id: str
     since: datetime
 
 
-Found = Item | UsageEvent | Contact | ReplacedSeries | SkippedEntry
+ImportRecord = Item | UsageEvent | Contact | ReplacedSeries | SkippedEntry
 
 
 class Reader(Protocol):
-    """One format people's files have."""
+    """Reads one file format."""
 
     @property
     def name(self) -> str:
-        """What it is called on the command line, such as mbox."""
+        """Its name on the command line, such as mbox."""
         ...
 
     @property
     def apps(self) -> tuple[str, ...]:
-        """The applications its items belong to; "Contacts" for entries of the address book."""
+        """The applications of its items; "Contacts" for contacts."""
         ...
 
-    def reads(self, file: SourceFile, /) -> bool:
-        """Whether a file is of this format, by its name and its first kilobytes."""
+    def can_read(self, file: SourceFile, /) -> bool:
+        """Whether the file has this format, judged by its name and its first kilobytes."""
         ...
 
-    def read(self, file: SourceFile, about: ImportContext, /) -> Iterator[Found]:
-        """What the file holds.
+    def read(self, file: SourceFile, context: ImportContext, /) -> Iterator[ImportRecord]:
+        """The records in the file.
 
-        An item's id is made from what the source calls it (`item_id`), so that reading again changes
-        nothing. Where an item is yielded twice the one made later counts, and of two made at the same
-        moment the first. A use may come before its item.
+        Item ids derive from the ids in the source (`item_id`), so that importing again changes nothing. If an
+        item is yielded twice, the later made one wins; of two made at the same time, the first. A usage event
+        may precede its item.
         """
         ...
 
 
-UNFORESEEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
-"""What libraries raise over data nobody foresaw."""
+PARSE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""What parsing libraries raise for malformed data."""
 
 
-def each(
-    parts: Iterable[Part], read: Callable[[Part], Iterable[Found]], where: Callable[[Part], str]
-) -> Iterator[Found]:
-    """All that is read out of parts of a file; one that cannot be made out does not end the others."""
-    for part in parts:
+def read_each(
+    entries: Iterable[Entry], read: Callable[[Entry], Iterable[ImportRecord]], where: Callable[[Entry], str]
+) -> Iterator[ImportRecord]:
+    """The records of every entry; an entry that fails to parse is skipped and does not affect the others."""
+    for entry in entries:
         try:
-            found = list(read(part))
-        except UNFORESEEN as error:
-            found = [SkippedEntry(where(part), f"cannot be made out ({type(error).__name__})")]
-        yield from found
+            records = list(read(entry))
+        except PARSE_ERRORS as error:
+            records = [SkippedEntry(where(entry), f"cannot be parsed ({type(error).__name__})")]
+        yield from records
 
 
 def item_id(kind: str, *source: object) -> str:
-    """A name that the same thing has in every import: a word for what it is, and a digest of its source."""
+    """An id that is the same in every import: the kind and a digest of what identifies it in the source."""
     text = "\x1f".join(map(str, source))
     return f"{kind}-{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=10).hexdigest()}"
 
 
-def instant(seconds: float) -> str:
-    """Seconds since 1970 as an item's time."""
-    return iso(datetime.fromtimestamp(seconds, UTC))
+def iso_timestamp(seconds: float) -> str:
+    """Unix time as the time of an item."""
+    return iso_time(datetime.fromtimestamp(seconds, UTC))
 
 
-def iso(time: datetime) -> str:
-    """A time as items have it: to the second, with its offset if it has one."""
+def iso_time(time: datetime) -> str:
+    """A time in the format of items: to the second, with an offset if it has one."""
     return time.isoformat(timespec="seconds" if time.second else "minutes")
 
 
-def shortened(text: str, most: int = MOST_TEXT) -> str:
-    """As much of a text as is kept, cut between two words."""
-    if len(text) <= most:
+def shorten(text: str, limit: int = MAX_TEXT) -> str:
+    """The beginning of a text, cut between two words."""
+    if len(text) <= limit:
         return text
-    cut = text[:most]
-    return f"{cut[: max(cut.rfind(' '), cut.rfind(chr(10))) if ' ' in cut[most // 2 :] else most].rstrip()} …"
+    cut = text[:limit]
+    return (
+        f"{cut[: max(cut.rfind(' '), cut.rfind(chr(10))) if ' ' in cut[limit // 2 :] else limit].rstrip()} …"
+    )

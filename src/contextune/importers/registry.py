@@ -1,4 +1,4 @@
-"""All formats, in the order in which a file is held against them: what is told by more comes first."""
+"""All readers, in the order in which they are tried: the most specific first."""
 
 from contextune.errors import InvalidDataError
 from contextune.importers.calendar.reader import CalendarReader
@@ -27,19 +27,19 @@ READERS: tuple[Reader, ...] = (
     CallsCsvReader(),
     MailReader(),
     GoogleKeepReader(),
-    NotesReader(),  # last: any text may be a note
+    NotesReader(),  # last, because any text may be a note
 )
 
 
-def reader_for(file: SourceFile) -> Reader | None:
-    """The reader of a file's format, or None where there is none."""
-    return next((reader for reader in READERS if reader.reads(file)), None)
+def detect_reader(file: SourceFile) -> Reader | None:
+    """The reader for a file, or None if no reader can read it."""
+    return next((reader for reader in READERS if reader.can_read(file)), None)
 
 
-def reader_named(name: str) -> Reader:
-    """The reader of this name."""
+def get_reader(name: str) -> Reader:
+    """The reader with this name."""
     for reader in READERS:
         if reader.name == name:
             return reader
-    known = ", ".join(reader.name for reader in READERS)
-    raise InvalidDataError(f"there is no format {name!r}: choose among {known}")
+    names = ", ".join(reader.name for reader in READERS)
+    raise InvalidDataError(f"unknown format {name!r}: choose one of {names}")

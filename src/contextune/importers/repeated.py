@@ -1,51 +1,51 @@
-"""Songs, searches and callers come up again and again: each is one item, and every time a use of it."""
+"""Songs, searches and callers that recur in a history: one item each, with a usage event per occurrence."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from contextune.importers.reader import Found, ImportContext
+from contextune.importers.reader import ImportContext, ImportRecord
 from contextune.types import Item, UsageEvent
 
 _FIRST_YEAR = 1995
 _SOON = timedelta(days=1)
-NO_TIME = "an entry without a time that can be read"
+NO_TIME = "no valid time"
 
 
 class RepeatedItems:
-    """What one file says again and again.
+    """The recurring items of one file.
 
-    An item is told when it first comes up, so that its uses find it, and once more at the end if it
-    came up later: files run forwards or backwards. Only the items are remembered, never the uses.
+    An item is yielded at its first occurrence, so that its usage events have an item, and again at the end if
+    a later occurrence followed: files are in ascending or descending order. Only items are kept in memory.
     """
 
-    def __init__(self, about: ImportContext) -> None:
-        self._about = about
+    def __init__(self, context: ImportContext) -> None:
+        self._context = context
         self._last: dict[str, datetime] = {}
         self._later: dict[str, Item] = {}
 
-    def met(self, item: Item, time: datetime, *, used: bool = True) -> Iterator[Found]:
-        """It came up at this time, which is what the item says of itself; `used` if by the user's doing."""
-        clock = self._about.clock(time)
-        known = self._last.get(item.id)
-        if known is None:
+    def add(self, item: Item, time: datetime, *, used: bool = True) -> Iterator[ImportRecord]:
+        """Add an occurrence of an item at a time; `used` if the user caused it."""
+        local = self._context.to_local(time)
+        last = self._last.get(item.id)
+        if last is None:
             yield item
-        elif clock > known:
+        elif local > last:
             self._later[item.id] = item
-        if known is None or clock > known:
-            self._last[item.id] = clock
+        if last is None or local > last:
+            self._last[item.id] = local
         if used:
             yield UsageEvent(item.id, time.replace(microsecond=0))
 
-    def latest(self) -> Iterator[Found]:
-        """The items that came up again after they were told, as they were last."""
+    def latest(self) -> Iterator[ImportRecord]:
+        """The items that occurred again after they were yielded, in their latest form."""
         yield from self._later.values()
         self._later.clear()
 
 
-def possible(time: datetime, about: ImportContext) -> bool:
-    """Whether something on record can be of this time: devices whose clock is off write 1970, or 2037."""
-    if time.tzinfo is None or about.now.tzinfo is None:
-        time, now = about.clock(time), about.clock(about.now)
+def is_plausible_time(time: datetime, context: ImportContext) -> bool:
+    """Whether a recorded time can be right: devices with a wrong clock write 1970 or 2037."""
+    if time.tzinfo is None or context.now.tzinfo is None:
+        time, now = context.to_local(time), context.to_local(context.now)
     else:
-        now = about.now  # two instants compare as they are, which is quicker
+        now = context.now  # two instants compare directly, which is faster
     return time.year >= _FIRST_YEAR and time <= now + _SOON

@@ -1,4 +1,4 @@
-"""What became of an import: counts by format and application, and what was skipped, why and where."""
+"""Report of an import: counts by format and application, and what was skipped, why and where."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from contextune.importers.files import SkippedEntry
 
-EXAMPLES = 5
-"""Places that are named for each reason."""
+MAX_EXAMPLES = 5
+"""Locations listed per reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """Items of one application out of files of one format."""
+    """Item counts of one format and application."""
 
     format: str
     app: str
@@ -23,7 +23,7 @@ class ReportRow:
 
 @dataclass(frozen=True, slots=True)
 class SkipReason:
-    """Why something was skipped, how often, and some of the places where."""
+    """Why entries were skipped, how many, and the locations of some of them."""
 
     why: str
     count: int
@@ -32,40 +32,40 @@ class SkipReason:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What became of an import."""
+    """The result of an import."""
 
     files: Mapping[str, int]
-    """How many there were of each format."""
+    """Number of files by format."""
     size: int
-    """Bytes in them."""
+    """Bytes of all files."""
     rows: tuple[ReportRow, ...]
     uses: int
     new_uses: int
     contacts: int
     new_contacts: int
     gone: int
-    """Items of earlier imports that the files no longer have: meetings moved or called off."""
+    """Deleted items of earlier imports: events that were moved or cancelled."""
     skipped: tuple[SkipReason, ...]
-    """The most frequent first."""
+    """Most frequent first."""
 
     @property
     def items(self) -> int:
-        """How many items were read, each counted once."""
+        """Number of distinct items read."""
         return sum(row.items for row in self.rows)
 
     @property
     def new(self) -> int:
-        """How many of them the store did not have."""
+        """Number of items that the store did not have."""
         return sum(row.new for row in self.rows)
 
     @property
     def changed(self) -> int:
-        """How many of them the store had, but otherwise."""
+        """Number of items that changed in the store."""
         return sum(row.changed for row in self.rows)
 
 
 class ReportBuilder:
-    """A report in the making."""
+    """Collects the counts of an import."""
 
     def __init__(self) -> None:
         self.uses = self.new_uses = self.contacts = self.new_contacts = self.gone = 0
@@ -77,26 +77,26 @@ class ReportBuilder:
         self._skipped: Counter[str] = Counter()
         self._where: dict[str, list[str]] = {}
 
-    def open(self, name: str, size: int) -> None:
-        """A file of this format is read."""
+    def add_file(self, name: str, size: int) -> None:
+        """Count a file of this format."""
         self._files[name] += 1
         self._size += size
 
-    def read(self, name: str, app: str, *, new: bool, changed: bool) -> None:
-        """An item was read for the first time in this import."""
+    def add_item(self, name: str, app: str, *, new: bool, changed: bool) -> None:
+        """Count an item, when it is read for the first time in this import."""
         self._read[name, app] += 1
         self._new[name, app] += new
         self._changed[name, app] += changed
 
-    def skip(self, skipped: SkippedEntry) -> None:
-        """Something was not imported."""
+    def add_skipped(self, skipped: SkippedEntry) -> None:
+        """Count an entry that was not imported."""
         self._skipped[skipped.why] += 1
         where = self._where.setdefault(skipped.why, [])
-        if len(where) < EXAMPLES:
+        if len(where) < MAX_EXAMPLES:
             where.append(skipped.where)
 
-    def report(self) -> ImportReport:
-        """How it stands."""
+    def build(self) -> ImportReport:
+        """The report so far."""
         return ImportReport(
             files=dict(self._files),
             size=self._size,

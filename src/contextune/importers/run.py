@@ -1,4 +1,4 @@
-"""People's files into a store, in batches: importing again changes nothing, doubles nothing."""
+"""Import files into a store, in batches; importing again changes nothing."""
 
 import zlib
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -6,18 +6,18 @@ from datetime import datetime
 from pathlib import Path
 from zipfile import BadZipFile
 
-from contextune.errors import InvalidDataError, MissingExtraError, UnknownUserError
+from contextune.errors import InvalidDataError, UnknownUserError
 from contextune.importers.address_book import AddressBook
-from contextune.importers.calls import call_log as calls
-from contextune.importers.files import SkippedEntry, SourceFile, files_in
-from contextune.importers.reader import UNFORESEEN, Found, ImportContext, Reader, ReplacedSeries
-from contextune.importers.registry import reader_for
+from contextune.importers.calls.call_log import lacks_contact_name, with_contact_names
+from contextune.importers.files import SkippedEntry, SourceFile, iter_files
+from contextune.importers.reader import PARSE_ERRORS, ImportContext, ImportRecord, Reader, ReplacedSeries
+from contextune.importers.registry import detect_reader
 from contextune.importers.report import ImportReport, ReportBuilder
 from contextune.store import Store
 from contextune.types import Contact, Item, Progress, UsageEvent, User
 
 BATCH = 500
-"""Things that are put into the store together."""
+"""Items and usage events that are written to the store together."""
 
 
 def import_into(
@@ -30,178 +30,177 @@ def import_into(
     now: datetime | None = None,
     progress: Progress | None = None,
 ) -> ImportReport:
-    """Read files, folders and archives, and put what they hold into the store.
+    """Read files, folders and archives into the store.
 
-    A user the store does not know is made. The format of each file is guessed, unless `reader` says
-    it. Whatever cannot be read is in the report, with the place where it stands; the rest is imported.
-    `only` names the files to read of those in the paths, where some are known to be unchanged.
-    `progress` is told bytes.
+    An unknown user is created. The format of each file is detected, unless `reader` is given. The report
+    lists what could not be read, with its location; the rest is imported. `only` restricts the import to
+    these files, for example to those that changed. `progress` is called with bytes read and total bytes.
     """
-    given = list(paths)
+    paths = list(paths)
     try:
-        known = store.user(user)
+        owner = store.user(user)
     except UnknownUserError:
-        known = User(user)
-        store.put_user(known)
-    total = sum(file.size for file in files_in(given, only) if isinstance(file, SourceFile))
-    about = ImportContext(known, now or datetime.now().astimezone())
-    into = _ImportRun(store, about)
+        owner = User(user)
+        store.put_user(owner)
+    total = sum(file.size for file in iter_files(paths, only) if isinstance(file, SourceFile))
+    run = _ImportRun(store, ImportContext(owner, now or datetime.now().astimezone()))
     done = 0
-    for file in files_in(given, only):
+    for file in iter_files(paths, only):
         if isinstance(file, SkippedEntry):
-            into.tally.skip(file)
+            run.report.add_skipped(file)
             continue
-        for _ in into.read(file, reader):
+        for _ in run.read(file, reader):
             if progress:
-                progress(done + min(file.done, file.size), total)
+                progress(done + min(file.bytes_read, file.size), total)
         done += file.size
         if progress:
             progress(done, total)
-    return into.end()
+    return run.finish()
 
 
 class _ImportRun:
-    """One import under way."""
+    """An import in progress."""
 
-    def __init__(self, store: Store, about: ImportContext) -> None:
-        self.tally = ReportBuilder()
+    def __init__(self, store: Store, context: ImportContext) -> None:
+        self.report = ReportBuilder()
         self._store = store
-        self._about = about
-        self._book = AddressBook(about.user.contacts)
-        self._seen: dict[str, str] = {}
-        """What was read, and of when: a song comes up as often as it was played."""
+        self._context = context
+        self._address_book = AddressBook(context.user.contacts)
+        self._versions: dict[str, str] = {}
+        """Item id -> time of the version read last: a song occurs as often as it was played."""
         self._items: list[tuple[str, str, Item]] = []
         self._uses: list[UsageEvent] = []
-        self._waiting: list[UsageEvent] = []
+        self._pending_uses: list[UsageEvent] = []
         self._series: dict[str, datetime] = {}
-        self._nameless: set[str] = set()
+        self._unnamed_calls: set[str] = set()
 
     def read(self, file: SourceFile, reader: Reader | None) -> Iterator[None]:
-        """All of a file; yields from time to time."""
+        """Import a file; yields after every batch."""
         try:
-            reader = reader or reader_for(file)
+            reader = reader or detect_reader(file)
             if reader is None:
-                self.tally.skip(SkippedEntry(file.where, "no format that is known" if file.size else "empty"))
+                self.report.add_skipped(SkippedEntry(file.where, "unknown format" if file.size else "empty"))
                 return
-            self.tally.open(reader.name, file.size)
-            for found in reader.read(file, self._about):
-                self._take(reader, found, file)
+            self.report.add_file(reader.name, file.size)
+            for record in reader.read(file, self._context):
+                self._collect(reader, record, file)
                 if len(self._items) + len(self._uses) >= BATCH:
-                    self._put()
+                    self._flush()
                     yield
-        except (InvalidDataError, MissingExtraError) as error:
-            self.tally.skip(SkippedEntry(file.where, str(error)))
+        except InvalidDataError as error:
+            self.report.add_skipped(SkippedEntry(file.where, str(error)))
         except (OSError, EOFError, BadZipFile, zlib.error) as error:
             reason = error.strerror if isinstance(error, OSError) else None
-            self.tally.skip(
-                SkippedEntry(file.where, f"cannot be read to its end: {reason or 'it is damaged'}")
+            self.report.add_skipped(
+                SkippedEntry(file.where, f"cannot be read completely: {reason or 'damaged file'}")
             )
-        except UNFORESEEN as error:
-            # a reader met what nobody foresaw: the other files are read all the same
-            self.tally.skip(SkippedEntry(file.where, f"cannot be made out ({type(error).__name__})"))
+        except PARSE_ERRORS as error:  # one file must not stop the others
+            self.report.add_skipped(SkippedEntry(file.where, f"cannot be parsed ({type(error).__name__})"))
 
-    def _take(self, reader: Reader, found: Found, file: SourceFile) -> None:
-        match found:
+    def _collect(self, reader: Reader, record: ImportRecord, file: SourceFile) -> None:
+        match record:
             case Item():
-                self._items.append((reader.name, file.where, found))
-                if calls.is_nameless(found):
-                    self._nameless.add(found.id)
+                self._items.append((reader.name, file.where, record))
+                if lacks_contact_name(record):
+                    self._unnamed_calls.add(record.id)
             case UsageEvent():
-                self._uses.append(found)
-                self.tally.uses += 1
+                self._uses.append(record)
+                self.report.uses += 1
             case Contact():
-                self._book.add(found)
-                self.tally.contacts += 1
+                self._address_book.add(record)
+                self.report.contacts += 1
             case ReplacedSeries():
-                self._series[found.id] = found.since
+                self._series[record.id] = record.since
             case SkippedEntry():
-                self.tally.skip(found)
+                self.report.add_skipped(record)
 
-    def _put(self) -> None:
+    def _flush(self) -> None:
         batch, self._items = self._items, []
         ids = list({item.id for _, _, item in batch})
-        kept = {item.id: item for item in self._store.items(self._id, ids)}
+        stored = {item.id: item for item in self._store.items(self._user_id, ids)}
         changed: dict[str, Item] = {}
         for name, where, item in batch:
-            old = changed.get(item.id) or kept.get(item.id)
-            seen = self._seen.get(item.id)
+            old = changed.get(item.id) or stored.get(item.id)
+            version = self._versions.get(item.id)
             made = str(item.fields.get(item.schema.made or "", ""))
-            if seen == made:
-                self.tally.skip(SkippedEntry(where, "a copy of what was read before"))
+            if version == made:
+                self.report.add_skipped(SkippedEntry(where, "duplicate of an entry already read"))
                 continue
-            order = self._order(item, old) if old else 1
-            newer = order >= 0 and item != old
-            if newer:
+            order = self._compare_age(item, old) if old else 1
+            is_update = order >= 0 and item != old
+            if is_update:
                 changed[item.id] = item
-            if order >= 0 or seen is None:
-                self._seen[item.id] = made
-            if seen is None:
-                self.tally.read(name, item.app, new=old is None, changed=newer and old is not None)
+            if order >= 0 or version is None:
+                self._versions[item.id] = made
+            if version is None:
+                self.report.add_item(name, item.app, new=old is None, changed=is_update and old is not None)
         self._put_items(list(changed.values()))
         self._put_uses()
 
-    def _order(self, item: Item, old: Item) -> int:
-        """Above zero where `item` was made after the one of its id that is known, below where before."""
+    def _compare_age(self, item: Item, old: Item) -> int:
+        """Positive if `item` was made after `old`, negative if before."""
         try:
-            made, before = item.made, old.made
-        except InvalidDataError:  # the store will say so
+            made, old_made = item.made, old.made
+        except InvalidDataError:  # reported when the store rejects the item
             return 1
-        if made is None or before is None:
+        if made is None or old_made is None:
             return 0
-        new_time, old_time = self._about.clock(made), self._about.clock(before)
+        new_time, old_time = self._context.to_local(made), self._context.to_local(old_made)
         return (new_time > old_time) - (new_time < old_time)
 
     def _put_items(self, items: Sequence[Item]) -> None:
         try:
-            self._store.put_items(self._id, items)
+            self._store.put_items(self._user_id, items)
         except InvalidDataError:
-            for item in items:  # one the store cannot hold does not keep out the others
+            for item in items:  # one invalid item must not keep out the others
                 try:
-                    self._store.put_items(self._id, [item])
+                    self._store.put_items(self._user_id, [item])
                 except InvalidDataError:
-                    self.tally.skip(SkippedEntry(item.id, f"an item of {item.app} with a time that is none"))
+                    self.report.add_skipped(SkippedEntry(item.id, f"{item.app} item with an invalid time"))
 
     def _put_uses(self) -> None:
-        """Those whose items are there; the others wait, as an item may come after its uses."""
+        """Store the usage events whose items exist; the others wait, because an item may follow its uses."""
         uses, self._uses = self._uses, []
-        there = {item.id for item in self._store.items(self._id, list({use.item for use in uses}))}
-        self._waiting += (use for use in uses if use.item not in there)
-        ready = [use for use in uses if use.item in there]
+        ids = {item.id for item in self._store.items(self._user_id, list({use.item for use in uses}))}
+        self._pending_uses += (use for use in uses if use.item not in ids)
+        ready = [use for use in uses if use.item in ids]
         try:
-            self.tally.new_uses += self._store.put_uses(self._id, ready)
+            self.report.new_uses += self._store.put_uses(self._user_id, ready)
         except InvalidDataError:
             for use in ready:
                 try:
-                    self.tally.new_uses += self._store.put_uses(self._id, [use])
+                    self.report.new_uses += self._store.put_uses(self._user_id, [use])
                 except InvalidDataError:
-                    self.tally.skip(SkippedEntry(use.item, "a use at no possible time"))
+                    self.report.add_skipped(SkippedEntry(use.item, "usage event with an invalid time"))
 
-    def end(self) -> ImportReport:
-        """What is left is stored, what is gone is deleted."""
-        self._put()
-        self._uses, self._waiting = self._waiting, []
+    def finish(self) -> ImportReport:
+        """Store what is left, delete outdated occurrences, and return the report."""
+        self._flush()
+        self._uses, self._pending_uses = self._pending_uses, []
         self._put_uses()
-        for use in self._waiting:
-            self.tally.skip(SkippedEntry(use.item, "a use of something that is not among the files"))
+        for use in self._pending_uses:
+            self.report.add_skipped(SkippedEntry(use.item, "usage event of an unknown item"))
         if self._series:
-            self.tally.gone = self._store.delete_items(self._id, list(self._outdated()))
-        if self._book.changed:
-            # asked for again: somebody may have changed the user meanwhile
-            user = self._book.of(self._store.user(self._id))
+            self.report.gone = self._store.delete_items(self._user_id, list(self._outdated()))
+        if self._address_book.changed:
+            # read again, because the user may have changed during the import
+            user = self._address_book.apply_to(self._store.user(self._user_id))
             self._store.put_user(user)
-            # a call log may come before the address book that says who called
-            self._put_items(calls.named(self._store.items(self._id, sorted(self._nameless)), user))
-        self.tally.new_contacts = self._book.new
-        return self.tally.report()
+            # a call log may have been read before the contacts that name its callers
+            calls = self._store.items(self._user_id, sorted(self._unnamed_calls))
+            self._put_items(with_contact_names(calls, user))
+        self.report.new_contacts = self._address_book.new
+        return self.report.build()
 
     def _outdated(self) -> Iterator[str]:
-        for item in self._store.items(self._id):
+        """Items of completely read series that were not among what was read."""
+        for item in self._store.items(self._user_id):
             since = self._series.get(item.id) or self._series.get(item.id.rpartition("-")[0])
-            if since is None or item.id in self._seen or item.time is None:
+            if since is None or item.id in self._versions or item.time is None:
                 continue
-            if self._about.clock(item.time) >= self._about.clock(since):
+            if self._context.to_local(item.time) >= self._context.to_local(since):
                 yield item.id
 
     @property
-    def _id(self) -> str:
-        return self._about.user.id
+    def _user_id(self) -> str:
+        return self._context.user.id

@@ -1,4 +1,4 @@
-"""What changes in a folder, by looking again: that works on every disk, also on those of other machines."""
+"""Detect new and changed files of a folder by polling, which also works on network drives."""
 
 import os
 from pathlib import Path
@@ -6,50 +6,50 @@ from typing import NamedTuple
 
 
 class _FileStamp(NamedTuple):
-    """What tells one state of a file from another."""
+    """Identifies one version of a file."""
 
     size: int
-    written: int
-    node: int
+    modified_ns: int
+    inode: int
 
 
 class FolderWatcher:
-    """Looks at the files of a folder, and tells which are new or changed since they were last told."""
+    """Polls a folder for files that are new or have changed."""
 
-    def __init__(self, folder: Path, *, apart: Path | None = None) -> None:
-        """`apart` is a file that changes by being told of it: the store, if it lies in the folder."""
+    def __init__(self, folder: Path, *, exclude: Path | None = None) -> None:
+        """`exclude` is a file to ignore: the store, if it lies in the folder."""
         self._folder = folder.resolve()
-        self._apart = str(apart.resolve()) if apart else None
-        self._told: dict[Path, _FileStamp] = {}
-        self._before: dict[Path, _FileStamp] | None = None
+        self._exclude = str(exclude.resolve()) if exclude else None
+        self._reported: dict[Path, _FileStamp] = {}
+        self._previous: dict[Path, _FileStamp] | None = None
 
-    def settled(self) -> frozenset[Path]:
-        """The files to read now.
+    def changed_files(self) -> frozenset[Path]:
+        """The files that changed since the last call and are complete.
 
-        One that differs from the last look is still being written, and waits for the next; at the first
-        look there is nothing to compare with, and all are told.
+        A file that differs from the previous poll may still be written to, and is left for the next poll. The
+        first poll returns all files.
         """
-        now = dict(self._look())
-        before = now if self._before is None else self._before
-        self._before = now
+        current = dict(self._scan())
+        previous = current if self._previous is None else self._previous
+        self._previous = current
         ready = {
-            path: mark
-            for path, mark in now.items()
-            if before.get(path) == mark and self._told.get(path) != mark
+            path: stamp
+            for path, stamp in current.items()
+            if previous.get(path) == stamp and self._reported.get(path) != stamp
         }
-        self._told = {path: mark for path, mark in self._told.items() if path in now} | ready
+        self._reported = {path: stamp for path, stamp in self._reported.items() if path in current} | ready
         return frozenset(ready)
 
-    def _look(self) -> list[tuple[Path, _FileStamp]]:
-        found: list[tuple[Path, _FileStamp]] = []
+    def _scan(self) -> list[tuple[Path, _FileStamp]]:
+        stamps: list[tuple[Path, _FileStamp]] = []
         for folder, _, names in os.walk(self._folder):
             for name in names:
                 path = Path(folder, name)
-                if self._apart and str(path).startswith(self._apart):  # with the log beside it
+                if self._exclude and str(path).startswith(self._exclude):  # and its journal
                     continue
                 try:
                     status = path.stat()
-                except OSError:  # gone since, or a link to nowhere
+                except OSError:  # deleted meanwhile, or a broken link
                     continue
-                found.append((path, _FileStamp(status.st_size, status.st_mtime_ns, status.st_ino)))
-        return found
+                stamps.append((path, _FileStamp(status.st_size, status.st_mtime_ns, status.st_ino)))
+        return stamps

@@ -1,4 +1,4 @@
-"""Contextune where frameworks and model APIs ask for tools; one module each, imported when it is wanted."""
+"""Adapters for agent frameworks and model APIs: one module each, imported on demand."""
 
 from contextune.integrations.tools_for_turn import ToolsForTurn
 

@@ -1,4 +1,4 @@
-"""Finding among a framework's own tools, which may be others at every request."""
+"""Search over a framework's own tools, which may change between requests."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
@@ -15,27 +15,27 @@ from contextune.tools.index import MemoryVectorCache
 from contextune.types import Tool
 
 Naming = Callable[[Tool], str]
-"""What a framework calls a tool of the catalogue."""
-_LISTS = 8
-"""So many lists of tools stay indexed: users with different rights see different ones."""
-_VECTORS = 20_000
-_TURNS = 10
+"""Maps a tool of the catalogue to its name in the framework."""
+_MAX_INDEXES = 8
+"""Number of indexed tool lists to keep; users with different permissions have different lists."""
+_MAX_VECTORS = 20_000
+_WINDOW_TURNS = 10
 
 
 class UserTurn(NamedTuple):
-    """What the user said in a talk."""
+    """A message of the user."""
 
     text: str
 
 
 class ToolCallTurn(NamedTuple):
-    """A tool that the model called in a talk."""
+    """A tool call of the model."""
 
     name: str
 
 
 def plain_name(tool: Tool) -> str:
-    """Its name without that of its server."""
+    """The tool's name without its server."""
     return tool.name
 
 
@@ -44,16 +44,20 @@ def search_each(
     texts: Sequence[str],
     k: int,
     *,
-    only: ToolFilter | None = None,
-    beside: Collection[str] = (),
+    filter: ToolFilter | None = None,  # noqa: A002
+    exclude: Collection[str] = (),
 ) -> list[Tool]:
-    """The best `k` tools for several texts: each is searched by itself, and the lists take turns.
+    """The best `k` tools for several texts: one search per text, with the results interleaved.
 
-    Those of `beside`, by name or id, are at hand already and not found again.
+    Tools of `exclude`, by name or id, are left out.
     """
-    known = {retriever.catalog.tool(name).id for name in beside}
+    excluded = {retriever.catalog.tool(name).id for name in exclude}
     lists = [
-        [hit.tool for hit in retriever.search(text, k + len(known), only=only) if hit.tool.id not in known]
+        [
+            hit.tool
+            for hit in retriever.search(text, k + len(excluded), filter=filter)
+            if hit.tool.id not in excluded
+        ]
         for text in texts
         if text.strip()
     ]
@@ -61,7 +65,7 @@ def search_each(
 
 
 class ToolFinder:
-    """Finds the names of tools a framework has at hand. Safe to share between threads."""
+    """Finds names of a framework's tools. Thread-safe."""
 
     def __init__(
         self,
@@ -70,69 +74,72 @@ class ToolFinder:
         naming: Naming = plain_name,
         embedder: Embedder | None = None,
     ) -> None:
-        """`retriever` knows the tools already; without one, whatever list comes is indexed when it is new."""
+        """Without a `retriever`, each new list of tools is indexed when it is first searched."""
         self._retriever = retriever
         self._naming = naming
         self._embedder = embedder
-        self._built: OrderedDict[tuple[Tool, ...], ToolRetriever] = OrderedDict()
-        self._vectors = MemoryVectorCache(_VECTORS)
+        self._indexes: OrderedDict[tuple[Tool, ...], ToolRetriever] = OrderedDict()
+        self._vectors = MemoryVectorCache(_MAX_VECTORS)
         self._lock = Lock()
 
-    def names(self, offered: Sequence[Tool], texts: Sequence[str], k: int) -> list[str]:
-        """The best `k` among the tools offered, by the names they are offered under."""
-        if not offered:
+    def names(self, tools: Sequence[Tool], texts: Sequence[str], k: int) -> list[str]:
+        """The names of the best `k` of these tools."""
+        if not tools:
             return []
         if self._retriever is None:
-            return [tool.name for tool in search_each(self._index(tuple(offered)), texts, k)]
-        among = NameFilter(naming=self._naming, names=frozenset(tool.name for tool in offered))
-        if not any(map(among, self._retriever.catalog)):
+            return [tool.name for tool in search_each(self._index(tuple(tools)), texts, k)]
+        name_filter = NameFilter(naming=self._naming, names=frozenset(tool.name for tool in tools))
+        if not any(map(name_filter, self._retriever.catalog)):
             raise InvalidDataError(
-                f"the retriever knows none of the tools offered, such as {offered[0].name!r}: "
-                "give it these tools, or say by `naming` what its own are called here"
+                f"the retriever has none of the framework's tools, such as {tools[0].name!r}: "
+                "add them, or pass `naming` to map the retriever's tools to their names in the framework"
             )
-        found = search_each(self._retriever, texts, k, only=among)
-        return list(dict.fromkeys(map(self._naming, found)))
+        hits = search_each(self._retriever, texts, k, filter=name_filter)
+        return list(dict.fromkeys(map(self._naming, hits)))
 
-    def for_talk(
-        self, offered: Sequence[Tool], talk: Sequence[UserTurn | ToolCallTurn], places: StableOrder, k: int
+    def for_conversation(
+        self,
+        tools: Sequence[Tool],
+        conversation: Sequence[UserTurn | ToolCallTurn],
+        order: StableOrder,
+        k: int,
     ) -> tuple[str, ...]:
-        """The names to offer at the end of a talk.
+        """The names to offer after the last turn of a conversation.
 
-        It is gone through again each time, so nothing needs to be kept between two requests, and a talk
-        that goes on gets the same tools in the same places.
+        The turns are replayed each time, so no state is kept between requests, and a continued conversation
+        gets the same tools in the same order.
         """
-        names = {tool.name for tool in offered}
-        for step in _recent(talk):
-            if isinstance(step, UserTurn):
-                places.turn(self.names(offered, [step.text], k))
-            elif step.name in names:
-                places.turn([step.name])
-        return places.offered
+        names = {tool.name for tool in tools}
+        for turn in _window(conversation):
+            if isinstance(turn, UserTurn):
+                order.update(self.names(tools, [turn.text], k))
+            elif turn.name in names:
+                order.update([turn.name])
+        return order.offered
 
     def _index(self, tools: tuple[Tool, ...]) -> ToolRetriever:
         with self._lock:
-            if tools not in self._built:
-                self._built[tools] = ToolRetriever(tools, self._embedder, shelf=self._vectors)
-                if len(self._built) > _LISTS:
-                    self._built.popitem(last=False)
-            self._built.move_to_end(tools)
-            return self._built[tools]
+            if tools not in self._indexes:
+                self._indexes[tools] = ToolRetriever(tools, self._embedder, vector_cache=self._vectors)
+                if len(self._indexes) > _MAX_INDEXES:
+                    self._indexes.popitem(last=False)
+            self._indexes.move_to_end(tools)
+            return self._indexes[tools]
 
 
-def _recent(talk: Sequence[UserTurn | ToolCallTurn]) -> Sequence[UserTurn | ToolCallTurn]:
-    """The talk without the beginning of a long one; where it begins moves only every so many turns."""
-    turns = [at for at, step in enumerate(talk) if isinstance(step, UserTurn)]
-    start = len(turns) // _TURNS * _TURNS - _TURNS
-    return talk[turns[start] :] if start > 0 else talk
+def _window(conversation: Sequence[UserTurn | ToolCallTurn]) -> Sequence[UserTurn | ToolCallTurn]:
+    """The last 10 to 19 user turns; the start moves every 10 turns only, which keeps prompt caches valid."""
+    starts = [index for index, turn in enumerate(conversation) if isinstance(turn, UserTurn)]
+    first = len(starts) // _WINDOW_TURNS * _WINDOW_TURNS - _WINDOW_TURNS
+    return conversation[starts[first] :] if first > 0 else conversation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameFilter(ToolFilter):
-    """Only tools that the framework has, under these names."""
+    """Accepts tools whose name in the framework is one of `names`."""
 
     naming: Naming
     names: frozenset[str]
 
     def __call__(self, tool: Tool) -> bool:
-        """Whether the framework has this tool."""
         return self.naming(tool) in self.names

@@ -1,4 +1,4 @@
-"""Tools as model APIs take them: under plain names, with a schema that is an object, and a tool to search."""
+"""Tools in the formats of model APIs: names, schemas, and a search tool."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,12 +9,12 @@ from contextune.errors import InvalidDataError
 from contextune.types import Annotations, Tool
 
 
-def annotations(hints: object) -> Annotations:
-    """MCP's hints by name; None where one is not given, or is not a yes or no."""
-    said: Mapping[str, Any] = cast("Mapping[str, Any]", hints) if isinstance(hints, Mapping) else {}
+def annotations_from_hints(hints: object) -> Annotations:
+    """Annotations from MCP's hints; None for a hint that is missing or not a boolean."""
+    values: Mapping[str, Any] = cast("Mapping[str, Any]", hints) if isinstance(hints, Mapping) else {}
 
     def hint(name: str) -> bool | None:
-        value = said.get(name)
+        value = values.get(name)
         return value if isinstance(value, bool) else None
 
     return Annotations(
@@ -29,51 +29,51 @@ SEARCH_DESCRIPTION: Final = (
 )
 NOTHING_FOUND: Final = "No tool was found. Say in other words what the tool should do, or go on without one."
 NO_QUERY: Final = 'Nothing was asked for: give {"queries": ["what the tool should do"]}.'
-_LONGEST = 64
-_TAIL = 8
+_MAX_NAME = 64
+_DIGEST = 8
 
 
 def wire_name(tool: Tool) -> str:
-    """What a model calls the tool by: server and name, as in `github__create_issue`.
+    """The tool's name for models: server and name, as in `github__create_issue`.
 
-    It hangs on the tool alone, so that it is the same in every turn, whatever else is offered.
+    It depends on the tool alone, so it is the same in every turn.
     """
-    # APIs take letters, digits, _ and -, at most 64 of them
+    # APIs allow letters, digits, _ and -, at most 64 characters
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", f"{tool.app}__{tool.name}" if tool.app else tool.name)
-    if len(name) <= _LONGEST:
+    if len(name) <= _MAX_NAME:
         return name
-    tail = blake2b(tool.id.encode("utf-8", "surrogatepass"), digest_size=_TAIL // 2).hexdigest()
-    return f"{name[: _LONGEST - _TAIL - 1]}_{tail}"
+    digest = blake2b(tool.id.encode("utf-8", "surrogatepass"), digest_size=_DIGEST // 2).hexdigest()
+    return f"{name[: _MAX_NAME - _DIGEST - 1]}_{digest}"
 
 
-def called(name: str, tools: Iterable[Tool]) -> Tool:
-    """The tool among `tools` that a model called by this name."""
+def tool_by_wire_name(name: str, tools: Iterable[Tool]) -> Tool:
+    """The tool that a model called under this name."""
     for tool in tools:
         if wire_name(tool) == name:
             return tool
-    raise InvalidDataError(f"the model called {name!r}, which is none of its tools: tell it so and go on")
+    raise InvalidDataError(f"the model called an unknown tool: {name!r} (return this error to it)")
 
 
-def named_apart(tools: Iterable[Tool]) -> dict[str, Tool]:
-    """The tools by the names a model knows them by."""
-    named: dict[str, Tool] = {}
+def tools_by_wire_name(tools: Iterable[Tool]) -> dict[str, Tool]:
+    """The tools by their names for models; raises if two share one."""
+    by_name: dict[str, Tool] = {}
     for tool in tools:
         name = wire_name(tool)
-        if name == SEARCH_NAME or named.setdefault(name, tool) is not tool:
+        if name == SEARCH_NAME or by_name.setdefault(name, tool) is not tool:
             raise InvalidDataError(
-                f"a model would know tool {tool.id!r} and another by one name, {name!r}: "
+                f"tool {tool.id!r} and another have the same name for models, {name!r}: "
                 "give their servers different names"
             )
-    return named
+    return by_name
 
 
 def object_schema(tool: Tool) -> dict[str, object]:
-    """The tool's parameters as APIs want them, also where it has none."""
+    """The tool's parameters as an object schema, also if it has none."""
     return {"type": "object", "properties": {}, **tool.parameters}
 
 
 def search_schema() -> dict[str, object]:
-    """What the search tool is called with."""
+    """Input schema of the search tool."""
     queries = {
         "type": "array",
         "items": {"type": "string"},
@@ -88,11 +88,11 @@ def search_schema() -> dict[str, object]:
     }
 
 
-def queries(arguments: object) -> list[str]:
-    """What a model asked the search tool for; models do not always keep to the schema."""
+def parse_queries(arguments: object) -> list[str]:
+    """The queries of a call of the search tool; lenient, as models do not always follow the schema."""
     if isinstance(arguments, Mapping):
-        given = cast("Mapping[str, Any]", arguments)
-        arguments = given.get("queries", given.get("query"))
+        values = cast("Mapping[str, Any]", arguments)
+        arguments = values.get("queries", values.get("query"))
     if isinstance(arguments, str):
         arguments = [arguments]
     if not isinstance(arguments, Sequence):
@@ -100,8 +100,8 @@ def queries(arguments: object) -> list[str]:
     return [text for text in cast("Sequence[object]", arguments) if isinstance(text, str) and text.strip()]
 
 
-def field_of(part: object, name: str) -> object:
-    """A field of what a model answered, be it the SDK's object or a plain dict; None if it is not there."""
-    if isinstance(part, Mapping):
-        return cast("Mapping[str, Any]", part).get(name)
-    return getattr(part, name, None)
+def get_field(block: object, name: str) -> object:
+    """A field of a model's output, which may be an SDK object or a dict; None if it is missing."""
+    if isinstance(block, Mapping):
+        return cast("Mapping[str, Any]", block).get(name)
+    return getattr(block, name, None)

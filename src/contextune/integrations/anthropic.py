@@ -1,6 +1,6 @@
-"""Anthropic's Messages API: the tools of a turn, and tool search by Contextune.
+"""Anthropic's Messages API: tools of a turn, and tool search.
 
-All of it is plain dicts, as the `anthropic` package types them; the package itself is not needed.
+Produces plain dicts in the types of the `anthropic` package, which need not be installed.
 """
 
 from collections.abc import Collection, Iterable
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from contextune.integrations import _tool_schemas
 from contextune.integrations._finder import search_each
-from contextune.integrations._tool_schemas import called
+from contextune.integrations._tool_schemas import tool_by_wire_name
 from contextune.tools import Catalog, ToolFilter, ToolRetriever
 from contextune.types import Tool
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
         ToolUseBlockParam,
     )
 
-__all__ = ["called", "deferred_tools", "is_search", "search_result", "tool_params"]
+__all__ = ["deferred_tools", "is_search", "search_result", "tool_by_wire_name", "tool_params"]
 
 
 def tool_params(tools: Iterable[Tool], *, defer: bool = False) -> "list[ToolParam]":
-    """`tools=` of a request; with `defer` the model sees them only once a search has found them."""
+    """`tools=` of a request; with `defer` the model sees a tool only after a search returned it."""
     params: list[ToolParam] = []
-    for name, tool in _tool_schemas.named_apart(tools).items():
+    for name, tool in _tool_schemas.tools_by_wire_name(tools).items():
         param: ToolParam = {
             "name": name,
             "description": tool.description or tool.title,
@@ -38,27 +38,27 @@ def tool_params(tools: Iterable[Tool], *, defer: bool = False) -> "list[ToolPara
 
 
 def deferred_tools(tools: Iterable[Tool], always: Collection[str] = ()) -> "list[ToolParam]":
-    """`tools=` for a talk in which the model searches: the search tool, those of `always`, the rest deferred.
+    """`tools=` for tool search: the search tool, those of `always`, and all others deferred.
 
-    It is the same in every turn, so the prompt cache holds.
+    The same in every turn, so the prompt cache stays valid.
     """
     catalog = tools if isinstance(tools, Catalog) else Catalog(tools)
-    shown = [catalog.tool(name) for name in always]
-    hidden = [tool for tool in catalog if tool not in shown]
-    _tool_schemas.named_apart(catalog)
+    visible = [catalog.tool(name) for name in always]
+    deferred = [tool for tool in catalog if tool not in visible]
+    _tool_schemas.tools_by_wire_name(catalog)
     search: ToolParam = {
         "name": _tool_schemas.SEARCH_NAME,
         "description": _tool_schemas.SEARCH_DESCRIPTION,
         "input_schema": _tool_schemas.search_schema(),
     }
-    return [search, *tool_params(shown), *tool_params(hidden, defer=True)]
+    return [search, *tool_params(visible), *tool_params(deferred, defer=True)]
 
 
 def is_search(block: object) -> bool:
-    """Whether a block of the model's answer is a call of the search tool."""
+    """Whether a block of the model's message calls the search tool."""
     return (
-        _tool_schemas.field_of(block, "type") == "tool_use"
-        and _tool_schemas.field_of(block, "name") == _tool_schemas.SEARCH_NAME
+        _tool_schemas.get_field(block, "type") == "tool_use"
+        and _tool_schemas.get_field(block, "name") == _tool_schemas.SEARCH_NAME
     )
 
 
@@ -68,22 +68,22 @@ def search_result(
     k: int = 5,
     *,
     always: Collection[str] = (),
-    only: ToolFilter | None = None,
+    filter: ToolFilter | None = None,  # noqa: A002
 ) -> "ToolResultBlockParam":
-    """What to answer a call of the search tool with: references to the tools found, which load them.
+    """The result of a call of the search tool: references to the tools, which load their definitions.
 
-    Give the same `always` as to `deferred_tools`: only what is deferred may be referred to.
+    Pass the same `always` as to `deferred_tools`: the API accepts references to deferred tools only.
     """
     result: ToolResultBlockParam = {
         "type": "tool_result",
-        "tool_use_id": str(_tool_schemas.field_of(block, "id")),
+        "tool_use_id": str(_tool_schemas.get_field(block, "id")),
     }
-    texts = _tool_schemas.queries(_tool_schemas.field_of(block, "input"))
+    texts = _tool_schemas.parse_queries(_tool_schemas.get_field(block, "input"))
     if not texts:
         return {**result, "content": _tool_schemas.NO_QUERY, "is_error": True}
-    found = search_each(retriever, texts, k, only=only, beside=always)
+    tools = search_each(retriever, texts, k, filter=filter, exclude=always)
     references: list[ToolReferenceBlockParam] = [
-        {"type": "tool_reference", "tool_name": _tool_schemas.wire_name(tool)} for tool in found
+        {"type": "tool_reference", "tool_name": _tool_schemas.wire_name(tool)} for tool in tools
     ]
-    # an empty list is refused by the API
+    # the API rejects an empty list
     return {**result, "content": references or _tool_schemas.NOTHING_FOUND}

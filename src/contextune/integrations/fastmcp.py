@@ -1,11 +1,11 @@
-"""FastMCP: a server whose clients see `search_tools` and `call_tool`, and search by Contextune."""
+"""FastMCP: a search transform; clients see `search_tools` and `call_tool` only."""
 
 from collections.abc import Sequence
 
 from contextune.embed import Embedder
 from contextune.errors import MissingExtraError
 from contextune.integrations._finder import Naming, ToolFinder, plain_name
-from contextune.integrations._tool_schemas import annotations
+from contextune.integrations._tool_schemas import annotations_from_hints
 from contextune.tools import ToolRetriever
 from contextune.types import Tool
 
@@ -14,24 +14,24 @@ try:
     from fastmcp.server.transforms.search import BM25SearchTransform, SearchResultSerializer
     from fastmcp.tools import Tool as ServerTool
 except ModuleNotFoundError as error:
-    raise MissingExtraError("the FastMCP hook", "fastmcp") from error
+    raise MissingExtraError("the FastMCP integration", "fastmcp") from error
 
 
 def as_tool(tool: ServerTool) -> Tool:
-    """A tool of a FastMCP server, for a catalogue."""
+    """Convert a tool of a FastMCP server."""
     hints = tool.annotations.model_dump(by_alias=True) if tool.annotations else None
     return Tool(
         tool.name,
         tool.description or "",
         parameters=tool.parameters,
         title=tool.title or "",
-        annotations=annotations(hints),
+        annotations=annotations_from_hints(hints),
     )
 
 
-# FastMCP's own transform offers the two tools and keeps to what a client may see; the search is ours
+# the base class provides the two tools and respects visibility; only the search is replaced
 class ContextuneSearchTransform(BM25SearchTransform):
-    """For `server.add_transform(…)`: tools are found by Contextune, among those that the client may see."""
+    """For `server.add_transform(…)`: searches the tools that are visible to the client."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class ContextuneSearchTransform(BM25SearchTransform):
         naming: Naming = plain_name,
         embedder: Embedder | None = None,
     ) -> None:
-        """Without a retriever the server's tools are indexed; `naming` says what it calls a retriever's."""
+        """Without a retriever the server's tools are indexed; `naming` maps a retriever's tools to names."""
         super().__init__(
             max_results=max_results,
             always_visible=always_visible,
@@ -56,7 +56,7 @@ class ContextuneSearchTransform(BM25SearchTransform):
         self._finder = ToolFinder(retriever, naming=naming, embedder=embedder)
 
     async def _search(self, tools: Sequence[ServerTool], query: str) -> Sequence[ServerTool]:
-        offered = [as_tool(tool) for tool in tools]
-        names = await to_thread.run_sync(self._finder.names, offered, [query], self._max_results)
+        candidates = [as_tool(tool) for tool in tools]
+        names = await to_thread.run_sync(self._finder.names, candidates, [query], self._max_results)
         by_name = {tool.name: tool for tool in tools}
         return [by_name[name] for name in names]

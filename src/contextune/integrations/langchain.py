@@ -1,4 +1,4 @@
-"""LangChain: tools and context items as documents."""
+"""LangChain retrievers over tools and context items."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ try:
     from langchain_core.tools import BaseTool
     from langchain_core.utils.function_calling import convert_to_openai_tool
 except ModuleNotFoundError as error:
-    raise MissingExtraError("the LangChain hook", "langchain") from error
+    raise MissingExtraError("the LangChain integration", "langchain") from error
 
 
 def as_tool(tool: BaseTool) -> Tool:
-    """One of LangChain's tools, for a catalogue."""
+    """Convert a LangChain tool."""
     function = convert_to_openai_tool(tool)["function"]
     return Tool(tool.name, tool.description, parameters=function.get("parameters") or {})
 
 
 class ToolDocuments(BaseRetriever):
-    """Documents of the tools that can serve a request, best first; the id of one is that of its tool."""
+    """Retriever of tools as documents, best first; document ids are tool ids."""
 
     tools: ToolRetriever
     k: int = 10
@@ -39,10 +39,10 @@ class ToolDocuments(BaseRetriever):
 
 
 class ContextDocuments(BaseRetriever):
-    """Documents of a user's own items that a request hangs on, best first.
+    """Retriever of the user's items that a request refers to, as documents, best first.
 
-    `user`, `time`, `place` and `history` may be given with each request, as in
-    `documents.invoke("Did she write?", user="ines", place="home")`; the time is now unless it is given.
+    `user`, `time`, `place` and `history` can be passed with each request, as in
+    `documents.invoke("Did she write?", user="ines", place="home")`; `time` defaults to now.
     """
 
     tuner: Tuner
@@ -61,15 +61,17 @@ class ContextDocuments(BaseRetriever):
     ) -> list[Document]:
         if not query.strip():
             return []
-        moment: dict[str, Any] = {"time": time} if time else {}
-        request = Request(query, user or self.user, place=place, history=tuple(history), **moment)
+        options: dict[str, Any] = {"time": time} if time else {}
+        request = Request(query, user or self.user, place=place, history=tuple(history), **options)
         return [_item_document(hit) for hit in self.tuner.context(request, self.k)]
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: object, **moment: Any
+        self, query: str, *, run_manager: object, **options: Any
     ) -> list[Document]:
-        # LangChain's own would lose what is given with the request
-        return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=run_manager, **moment)
+        # LangChain's default would drop the options
+        return await asyncio.to_thread(
+            self._get_relevant_documents, query, run_manager=run_manager, **options
+        )
 
 
 def _tool_document(hit: ToolHit) -> Document:

@@ -1,4 +1,4 @@
-"""LlamaIndex: tools and context items as nodes, and a `tool_retriever=` for its agents."""
+"""LlamaIndex: retrievers over tools and context items, and `tool_retriever=` for agents."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -19,47 +19,49 @@ try:
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
     from llama_index.core.tools import BaseTool
 except ModuleNotFoundError as error:
-    raise MissingExtraError("the LlamaIndex hook", "llama-index") from error
+    raise MissingExtraError("the LlamaIndex integration", "llama-index") from error
 
 
 def as_tool(tool: BaseTool) -> Tool:
-    """One of LlamaIndex's tools, for a catalogue."""
-    said = tool.metadata
-    return Tool(said.get_name(), said.description, parameters=cast("Any", said).get_parameters_dict())
+    """Convert a LlamaIndex tool."""
+    metadata = tool.metadata
+    return Tool(
+        metadata.get_name(), metadata.description, parameters=cast("Any", metadata).get_parameters_dict()
+    )
 
 
 class _Nodes(BaseRetriever):
-    """What both kinds of nodes have in common: no words, no nodes; and the event loop is not kept waiting."""
+    """Base class: no results for a blank query, and async retrieval in a thread."""
 
     def __init__(self) -> None:
         cast("Any", super()).__init__()
 
-    def _found(self, text: str) -> list[NodeWithScore]:
+    def _search(self, text: str) -> list[NodeWithScore]:
         raise NotImplementedError
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return self._found(query_bundle.query_str) if query_bundle.query_str.strip() else []
+        return self._search(query_bundle.query_str) if query_bundle.query_str.strip() else []
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
 class ToolNodes(_Nodes):
-    """Nodes of the tools that can serve a request, best first; the id of one is that of its tool."""
+    """Retriever of tools as nodes, best first; node ids are tool ids."""
 
     def __init__(
         self,
         tools: ToolRetriever,
         k: int = 10,
         *,
-        only: ToolFilter | None = None,
+        filter: ToolFilter | None = None,  # noqa: A002
         naming: Naming = plain_name,
     ) -> None:
-        """`naming` says what stands as `name` in a node's metadata."""
+        """`naming` gives the `name` in a node's metadata."""
         super().__init__()
-        self._tools, self._k, self._only, self._naming = tools, k, only, naming
+        self._tools, self._k, self._filter, self._naming = tools, k, filter, naming
 
-    def _found(self, text: str) -> list[NodeWithScore]:
+    def _search(self, text: str) -> list[NodeWithScore]:
         return [
             NodeWithScore(
                 node=TextNode(
@@ -69,12 +71,12 @@ class ToolNodes(_Nodes):
                 ),
                 score=hit.score,
             )
-            for hit in self._tools.search(text, self._k, only=self._only)
+            for hit in self._tools.search(text, self._k, filter=self._filter)
         ]
 
 
 class ContextNodes(_Nodes):
-    """Nodes of a user's own items that a request hangs on, best first."""
+    """Retriever of the user's items that a request refers to, as nodes, best first."""
 
     def __init__(
         self,
@@ -85,13 +87,13 @@ class ContextNodes(_Nodes):
         now: Callable[[], datetime] | None = None,
         place: str | Coordinates | None = None,
     ) -> None:
-        """`now` and `place` say when and where requests are made; the machine's clock counts otherwise."""
+        """`now` and `place` give time and place of requests; the default time is the system clock."""
         super().__init__()
         self._tuner, self._user, self._k, self._now, self._place = tuner, user, k, now, place
 
-    def _found(self, text: str) -> list[NodeWithScore]:
-        moment: dict[str, Any] = {"time": self._now()} if self._now else {}
-        hits = self._tuner.context(Request(text, self._user, place=self._place, **moment), self._k)
+    def _search(self, text: str) -> list[NodeWithScore]:
+        options: dict[str, Any] = {"time": self._now()} if self._now else {}
+        hits = self._tuner.context(Request(text, self._user, place=self._place, **options), self._k)
         nodes: list[NodeWithScore] = []
         for hit in hits:
             item = hit.item
@@ -111,12 +113,14 @@ def tool_retriever(
     naming: Naming = plain_name,
     embedder: Embedder | None = None,
 ) -> ObjectRetriever[BaseTool]:
-    """For `tool_retriever=` of an agent: the tools among these that can serve what the user says.
+    """For `tool_retriever=` of an agent: retrieves those of `tools` that fit the user's message.
 
-    Without a retriever they are indexed now; `naming` says what those of a retriever are called here.
+    Without a retriever the tools are indexed now; `naming` maps a retriever's tools to their names here.
     """
-    among = None
+    name_filter = None
     if retriever:
-        among = NameFilter(naming=naming, names=frozenset(tool.metadata.get_name() for tool in tools))
-    nodes = ToolNodes(retriever or ToolRetriever(map(as_tool, tools), embedder), k, only=among, naming=naming)
+        name_filter = NameFilter(naming=naming, names=frozenset(tool.metadata.get_name() for tool in tools))
+    nodes = ToolNodes(
+        retriever or ToolRetriever(map(as_tool, tools), embedder), k, filter=name_filter, naming=naming
+    )
     return ObjectRetriever(nodes, SimpleToolNodeMapping(tools))

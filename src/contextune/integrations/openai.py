@@ -1,6 +1,6 @@
-"""OpenAI's Responses and Chat Completions APIs: the tools of a turn, and tool search by Contextune.
+"""OpenAI's Responses and Chat Completions APIs: tools of a turn, and tool search.
 
-All of it is plain dicts, as the `openai` package types them; the package itself is not needed.
+Produces plain dicts in the types of the `openai` package, which need not be installed.
 """
 
 from collections.abc import Collection, Iterable
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from contextune.errors import InvalidRequestError
 from contextune.integrations import _tool_schemas
 from contextune.integrations._finder import search_each
-from contextune.integrations._tool_schemas import called
+from contextune.integrations._tool_schemas import tool_by_wire_name
 from contextune.tools import Catalog, ToolFilter, ToolRetriever
 from contextune.types import Tool
 
@@ -23,26 +23,33 @@ if TYPE_CHECKING:
         ToolSearchToolParam,
     )
 
-__all__ = ["called", "chat_tool_params", "is_search", "search_output", "search_tools", "tool_params"]
+__all__ = [
+    "chat_tool_params",
+    "is_search",
+    "search_output",
+    "search_tools",
+    "tool_by_wire_name",
+    "tool_params",
+]
 
 
 def tool_params(tools: Iterable[Tool], *, defer: bool = False) -> "list[FunctionToolParam]":
-    """`tools=` of a request to the Responses API; deferred ones need a search tool beside them."""
+    """`tools=` of the Responses API; `defer` needs the search tool in the same list."""
     params: list[FunctionToolParam] = []
-    for name, tool in _tool_schemas.named_apart(tools).items():
+    for name, tool in _tool_schemas.tools_by_wire_name(tools).items():
         param: FunctionToolParam = {
             "type": "function",
             "name": name,
             "description": tool.description or tool.title,
             "parameters": _tool_schemas.object_schema(tool),
-            "strict": False,  # strict wants schemas of one shape, which tools from elsewhere do not have
+            "strict": False,  # strict mode supports only a subset of JSON Schema
         }
         params.append({**param, "defer_loading": True} if defer else param)
     return params
 
 
 def chat_tool_params(tools: Iterable[Tool]) -> "list[ChatCompletionFunctionToolParam]":
-    """`tools=` of a request to Chat Completions, which most other servers speak too."""
+    """`tools=` of Chat Completions and compatible servers."""
     return [
         {
             "type": "function",
@@ -52,18 +59,18 @@ def chat_tool_params(tools: Iterable[Tool]) -> "list[ChatCompletionFunctionToolP
                 "parameters": _tool_schemas.object_schema(tool),
             },
         }
-        for name, tool in _tool_schemas.named_apart(tools).items()
+        for name, tool in _tool_schemas.tools_by_wire_name(tools).items()
     ]
 
 
 def search_tools(tools: Iterable[Tool], always: Collection[str] = ()) -> "list[ToolParam]":
-    """`tools=` for a talk in which the model searches: the search tool and those of `always`.
+    """`tools=` for tool search: the search tool and those of `always`.
 
-    The others are not sent at all; the model gets to know them by `search_output`. It is the same in every
-    turn, so the prompt cache holds.
+    Other tools are not sent; `search_output` loads them. The same in every turn, so the prompt cache stays
+    valid.
     """
     catalog = tools if isinstance(tools, Catalog) else Catalog(tools)
-    _tool_schemas.named_apart(catalog)
+    _tool_schemas.tools_by_wire_name(catalog)
     search: ToolSearchToolParam = {
         "type": "tool_search",
         "execution": "client",
@@ -74,10 +81,10 @@ def search_tools(tools: Iterable[Tool], always: Collection[str] = ()) -> "list[T
 
 
 def is_search(item: object) -> bool:
-    """Whether an item of the model's output asks this side to search."""
+    """Whether an item of the model's output is a search call for the client."""
     return (
-        _tool_schemas.field_of(item, "type") == "tool_search_call"
-        and _tool_schemas.field_of(item, "execution") == "client"
+        _tool_schemas.get_field(item, "type") == "tool_search_call"
+        and _tool_schemas.get_field(item, "execution") == "client"
     )
 
 
@@ -87,22 +94,22 @@ def search_output(
     k: int = 5,
     *,
     always: Collection[str] = (),
-    only: ToolFilter | None = None,
+    filter: ToolFilter | None = None,  # noqa: A002
 ) -> "ResponseToolSearchOutputItemParamParam":
-    """What to answer a search call with, in the next request's `input`: the tools found, which loads them.
+    """The answer to a search call, for the next request's `input`; it loads the tools.
 
-    Give the same `always` as to `search_tools`: the model has those already.
+    Pass the same `always` as to `search_tools`: the model has those already.
     """
     if not is_search(item):
         raise InvalidRequestError(
-            f"{_tool_schemas.field_of(item, 'type')!r} is no search call to answer: ask is_search first"
+            f"not a search call for the client: {_tool_schemas.get_field(item, 'type')!r} (see is_search)"
         )
-    texts = _tool_schemas.queries(_tool_schemas.field_of(item, "arguments"))
-    found = search_each(retriever, texts, k, only=only, beside=always)
+    texts = _tool_schemas.parse_queries(_tool_schemas.get_field(item, "arguments"))
+    tools = search_each(retriever, texts, k, filter=filter, exclude=always)
     return {
         "type": "tool_search_output",
         "execution": "client",
-        "call_id": cast("str | None", _tool_schemas.field_of(item, "call_id")),
+        "call_id": cast("str | None", _tool_schemas.get_field(item, "call_id")),
         "status": "completed",
-        "tools": tool_params(found, defer=True),
+        "tools": tool_params(tools, defer=True),
     }

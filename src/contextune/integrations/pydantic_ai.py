@@ -1,4 +1,4 @@
-"""Pydantic AI: tool search by Contextune, and toolsets that offer only what the prompt calls for."""
+"""Pydantic AI: a strategy for tool search, and a toolset that offers only relevant tools."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -8,7 +8,7 @@ from contextune.embed import Embedder
 from contextune.errors import InvalidRequestError, MissingExtraError
 from contextune.integrations._finder import Naming, ToolCallTurn, ToolFinder, UserTurn, plain_name
 from contextune.integrations._stable_order import StableOrder
-from contextune.integrations._tool_schemas import annotations
+from contextune.integrations._tool_schemas import annotations_from_hints
 from contextune.tools import ToolRetriever
 from contextune.types import Tool
 
@@ -18,21 +18,21 @@ try:
     from pydantic_ai.tools import AgentDepsT, RunContext, ToolDefinition
     from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 except ModuleNotFoundError as error:
-    raise MissingExtraError("the Pydantic AI hook", "pydantic-ai") from error
+    raise MissingExtraError("the Pydantic AI integration", "pydantic-ai") from error
 
 
 def as_tool(definition: ToolDefinition) -> Tool:
-    """One of Pydantic AI's tools, for a catalogue."""
+    """Convert a Pydantic AI tool."""
     return Tool(
         definition.name,
         definition.description or "",
         parameters=definition.parameters_json_schema,
-        annotations=annotations((definition.metadata or {}).get("annotations")),
+        annotations=annotations_from_hints((definition.metadata or {}).get("annotations")),
     )
 
 
 class SearchStrategy:
-    """For `ToolSearch(strategy=…)`: what the model asks for is found by Contextune among deferred tools."""
+    """For `ToolSearch(strategy=…)`: answers the model's searches over deferred tools."""
 
     def __init__(
         self,
@@ -42,73 +42,75 @@ class SearchStrategy:
         naming: Naming = plain_name,
         embedder: Embedder | None = None,
     ) -> None:
-        """Without a retriever the agent's tools are indexed; `naming` says what it calls a retriever's."""
+        """Without a retriever the agent's tools are indexed; `naming` maps a retriever's tools to names."""
         self._finder = ToolFinder(retriever, naming=naming, embedder=embedder)
         self._k = k
 
     async def __call__(
         self,
-        ctx: RunContext[Any],  # noqa: ARG002  # the signature is Pydantic AI's
+        ctx: RunContext[Any],  # noqa: ARG002  # signature of Pydantic AI
         queries: Sequence[str],
         tools: Sequence[ToolDefinition],
     ) -> list[str]:
-        """The names of the tools found, best first."""
-        offered = [as_tool(tool) for tool in tools]
-        return await to_thread.run_sync(self._finder.names, offered, queries, self._k)
+        """The names of the best tools, best first."""
+        candidates = [as_tool(tool) for tool in tools]
+        return await to_thread.run_sync(self._finder.names, candidates, queries, self._k)
 
 
 @dataclass
 class PrepareTools(WrapperToolset[AgentDepsT]):
-    """A toolset of which a run sees only the tools that its prompt, and the talk before it, call for.
+    """A toolset that offers only the tools relevant to the prompt and the earlier conversation.
 
-    They come in an order that is stable from turn to turn. Wrap all tools to choose among in one of
-    these; tools that are deferred already stay as they are.
+    The order is stable from turn to turn. Wrap all tools to choose from in one instance; tools that are
+    already deferred stay deferred.
     """
 
     k: int = 8
-    """How many are found for what the user says."""
+    """Number of tools selected for each user message."""
     _: KW_ONLY
     always: Sequence[str] = ()
-    """Offered in every turn, in front."""
+    """Names of tools to offer in every turn, first in the list."""
     keep: int = 32
-    """How many are offered at most, those of earlier turns included."""
+    """Maximum number of tools to offer, including those of earlier turns."""
     defer: bool = False
-    """Whether the others are left for the model to search (see `SearchStrategy`), or not offered at all."""
+    """Whether the model can search the other tools (see `SearchStrategy`); else they are left out."""
     retriever: ToolRetriever | None = None
-    """Knows the tools already; without one they are indexed when they are new."""
+    """Search with this retriever; without one, new tools are indexed on first use."""
     naming: Naming = plain_name
-    """What the tools of the retriever are called here."""
+    """Maps the retriever's tools to their names in the toolset."""
     embedder: Embedder | None = None
     finder: ToolFinder = field(default=cast("ToolFinder", None), repr=False, compare=False)
-    """Made of the above; a field, so that copies made for a run share what was indexed."""
+    """Built from the above; a field, so that the copies made for each run share its indexes."""
 
     def __post_init__(self) -> None:
-        """Check what was given, before any run."""
+        """Raise for invalid settings before the first run."""
         StableOrder(self.k, self.keep, self.always)
         self.finder = self.finder or ToolFinder(self.retriever, naming=self.naming, embedder=self.embedder)
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
-        """The tools for this run, in their places."""
+        """The tools for this run, in stable order."""
         tools = await super().get_tools(ctx)
         if missing := [name for name in self.always if name not in tools]:
-            raise InvalidRequestError(f"there is no tool {missing[0]!r} to offer always")
-        open_ = [as_tool(tool.tool_def) for tool in tools.values() if not tool.tool_def.defer_loading]
-        talk = [*_talk(ctx.messages)]
-        if len(open_) <= self.k or not any(isinstance(step, UserTurn) for step in talk):
-            return tools  # nothing to choose, or nothing to go by
-        places = StableOrder(self.k, self.keep, self.always)
-        names = await to_thread.run_sync(self.finder.for_talk, open_, talk, places, self.k)
-        shown = {name: tools[name] for name in names}
-        rest = {name: tool for name, tool in tools.items() if name not in shown}
+            raise InvalidRequestError(f"always: no such tool: {missing[0]!r}")
+        candidates = [as_tool(tool.tool_def) for tool in tools.values() if not tool.tool_def.defer_loading]
+        conversation = [*_conversation(ctx.messages)]
+        if len(candidates) <= self.k or not any(isinstance(turn, UserTurn) for turn in conversation):
+            return tools  # too few tools to choose from, or no text to search with
+        order = StableOrder(self.k, self.keep, self.always)
+        names = await to_thread.run_sync(
+            self.finder.for_conversation, candidates, conversation, order, self.k
+        )
+        selected = {name: tools[name] for name in names}
+        rest = {name: tool for name, tool in tools.items() if name not in selected}
         if not self.defer:
-            return shown | {name: tool for name, tool in rest.items() if tool.tool_def.defer_loading}
-        return shown | {
+            return selected | {name: tool for name, tool in rest.items() if tool.tool_def.defer_loading}
+        return selected | {
             name: replace(tool, tool_def=replace(tool.tool_def, defer_loading=True))
             for name, tool in rest.items()
         }
 
 
-def _talk(messages: Sequence[ModelMessage]) -> Iterator[UserTurn | ToolCallTurn]:
+def _conversation(messages: Sequence[ModelMessage]) -> Iterator[UserTurn | ToolCallTurn]:
     for message in messages:
         for part in message.parts:
             if isinstance(part, UserPromptPart) and (text := _text(part.content)):
@@ -118,7 +120,7 @@ def _talk(messages: Sequence[ModelMessage]) -> Iterator[UserTurn | ToolCallTurn]
 
 
 def _text(content: object) -> str:
-    """The words of a prompt; pictures and files have none."""
+    """The text of a prompt, without images and files."""
     if isinstance(content, str):
         return content.strip()
     if not isinstance(content, Sequence):

@@ -1,4 +1,4 @@
-"""The tools for a turn of a talk, in one call and in an order that prompt caches can live with."""
+"""`ToolsForTurn`: the tools to offer at each turn of a conversation, in a prompt-cache-friendly order."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -9,10 +9,10 @@ from contextune.types import ItemHit, Tool, ToolHit
 
 
 class ToolsForTurn:
-    """Says turn by turn which tools to offer in one talk; make one a talk.
+    """Selects the tools to offer at each turn of one conversation.
 
-    Tools offered before keep their places and new ones come after them. Once there would be more than
-    `keep`, those go that were longest of no use.
+    Tools of earlier turns keep their position and new ones are appended. Above `keep` tools, the least
+    recently used are dropped.
     """
 
     def __init__(
@@ -24,46 +24,50 @@ class ToolsForTurn:
         keep: int = 32,
         offered: Iterable[str] = (),
     ) -> None:
-        """`always` are offered in every turn, in front; `offered` are the ids of a talk taken up again."""
+        """`always` are offered in every turn, first; `offered` restores an earlier conversation."""
         self.retriever = retriever
-        """May be replaced when the catalogue has changed; tools that are gone are offered no more."""
+        """Can be replaced when the catalogue changes; tools that no longer exist are dropped."""
         self._k = k
         catalog = retriever.catalog
-        self._places = StableOrder(
-            k, keep, [catalog.tool(name).id for name in always], _known(catalog, offered)
+        self._order = StableOrder(
+            k, keep, [catalog.tool(name).id for name in always], _existing(catalog, offered)
         )
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The ids of the tools offered so far, in order: keep them with the talk to take it up elsewhere."""
-        return self._places.offered
+        """Ids of the current tools, in order; store them to restore the conversation later."""
+        return self._order.offered
 
     def tools(
-        self, text: str, *, context: Sequence[ItemHit] = (), only: ToolFilter | None = None
+        self,
+        text: str,
+        *,
+        context: Sequence[ItemHit] = (),
+        filter: ToolFilter | None = None,  # noqa: A002
     ) -> list[Tool]:
-        """The tools to offer for what is said, in their places; `only` hides others for this turn."""
+        """The tools to offer for a message, in stable order; `filter` hides others for this turn."""
         catalog = self.retriever.catalog
-        hits = self.retriever.search(text, self._k, context=context, always=self._places.always, only=only)
-        self._places.drop(set(self._places.offered) - {tool.id for tool in catalog})
-        names = self._places.turn([tool.id for tool in _settled(hits, catalog)])
+        hits = self.retriever.search(text, self._k, context=context, always=self._order.always, filter=filter)
+        self._order.drop(set(self._order.offered) - {tool.id for tool in catalog})
+        names = self._order.update([tool.id for tool in _break_ties(hits, catalog)])
         tools = [catalog.tool(name) for name in names]
-        return [tool for tool in tools if only is None or tool.id in self._places.always or only(tool)]
+        return [tool for tool in tools if filter is None or tool.id in self._order.always or filter(tool)]
 
-    def used(self, *tools: str) -> None:
-        """Tell by id which tools were called: they are the last to go."""
-        self._places.use(self.retriever.catalog.tool(name).id for name in tools)
+    def mark_used(self, *tools: str) -> None:
+        """Mark tools as used, by id or name; they are dropped last."""
+        self._order.mark_used(self.retriever.catalog.tool(name).id for name in tools)
 
 
-def _known(catalog: Catalog, names: Iterable[str]) -> Iterator[str]:
+def _existing(catalog: Catalog, names: Iterable[str]) -> Iterator[str]:
     ids = {tool.id for tool in catalog}
     return (name for name in names if name in ids)
 
 
-def _settled(hits: Sequence[ToolHit], catalog: Catalog) -> list[Tool]:
-    """The tools found; where neighbours score the same, in the order of the catalogue."""
-    place = {tool.id: at for at, tool in enumerate(catalog)}
+def _break_ties(hits: Sequence[ToolHit], catalog: Catalog) -> list[Tool]:
+    """The tools of the hits; equal scores in the order of the catalogue."""
+    position = {tool.id: index for index, tool in enumerate(catalog)}
     return [
         hit.tool
         for _, equals in groupby(hits, key=lambda hit: hit.score)
-        for hit in sorted(equals, key=lambda hit: place[hit.tool.id])
+        for hit in sorted(equals, key=lambda hit: position[hit.tool.id])
     ]

@@ -1,4 +1,4 @@
-"""Language models: one small protocol, a server anywhere, or a small model in this process."""
+"""Chat models: the `Chat` protocol, OpenAI-compatible servers, and a small model in this process."""
 
 from contextune.llm.cache import CachedChat
 from contextune.llm.chat import Chat, ChatReply, Draft, Message, Sampling

@@ -1,4 +1,4 @@
-"""A language model that remembers what it answered."""
+"""`CachedChat`: caches the answers of a chat model, per user."""
 
 import json
 import logging
@@ -17,71 +17,71 @@ from contextune.errors import StoreError
 from contextune.llm.chat import Chat, ChatReply, Draft, Message, Sampling
 from contextune.llm.structured import Schema
 
-FILE = "answers.db"
-_ON_DISK = 10_000
+CACHE_FILE = "answers.db"
+_MAX_ON_DISK = 10_000
 _log = logging.getLogger(__name__)
 Value = TypeVar("Value")
 
 
 class AnswerCache:
-    """The latest `size` answers, by user and digest; where there is a `folder`, the latest 10,000 in it."""
+    """LRU cache of answers by user and prompt digest: `size` in memory, 10,000 on disk with a `folder`."""
 
     def __init__(self, *, size: int = 512, folder: Path | None = None) -> None:
         self._size = size
-        self._kept: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._memory: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._lock = Lock()
-        self._file = folder / FILE if folder else None
+        self._file = folder / CACHE_FILE if folder else None
         if self._file:
             self._prepare(self._file)
         register_cache(self)
 
     def get(self, user: str, digest: str) -> str | None:
-        """The answer, if it is remembered."""
+        """The cached answer, if any."""
         with self._lock:
-            answer = self._kept.get((user, digest))
+            answer = self._memory.get((user, digest))
         if answer is None and self._file:
             query = "SELECT answer FROM answers WHERE user = ? AND digest = ?"
-            row = _or_none(self._file, lambda disk: disk.execute(query, (user, digest)).fetchone())
+            row = _try_query(self._file, lambda disk: disk.execute(query, (user, digest)).fetchone())
             answer = str(row[0]) if row else None
         if answer is not None:
             self._keep(user, digest, answer)
         return answer
 
     def put(self, user: str, digest: str, answer: str) -> None:
-        """Remember it; a disk that fails is logged, and the answer is remembered in memory."""
+        """Cache an answer; if the disk fails, log a warning and keep it in memory."""
         self._keep(user, digest, answer)
 
         def write(disk: sqlite3.Connection) -> None:
             disk.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (user, digest, answer))
             disk.execute(
-                "DELETE FROM answers WHERE rowid <= (SELECT max(rowid) FROM answers) - ?", (_ON_DISK,)
+                "DELETE FROM answers WHERE rowid <= (SELECT max(rowid) FROM answers) - ?", (_MAX_ON_DISK,)
             )
 
         if self._file:
-            _or_none(self._file, write)
+            _try_query(self._file, write)
 
     def forget(self, user: str | None = None) -> None:
-        """Erase what was answered for a user, or for everybody; a disk that fails is an error here.
+        """Erase the answers to a user, or to all users; raise `StoreError` if the disk fails.
 
-        What is filed under nobody goes with any user: it may have been said to them.
+        Answers without a user are erased as well, since they may be about any user.
         """
         with self._lock:
-            for key in [key for key in self._kept if user is None or key[0] in ("", user)]:
-                del self._kept[key]
+            for key in [key for key in self._memory if user is None or key[0] in ("", user)]:
+                del self._memory[key]
         if self._file:
             try:
                 with closing(_open(self._file)) as disk:
                     disk.execute("DELETE FROM answers WHERE user IN ('', coalesce(?, user))", (user,))
                     disk.execute("VACUUM")
             except sqlite3.Error as error:
-                raise StoreError(f"{str(self._file)!r}: {error}: delete the file by hand") from None
+                raise StoreError(f"{str(self._file)!r}: {error}: delete the file manually") from None
 
     def _keep(self, user: str, digest: str, answer: str) -> None:
         with self._lock:
-            self._kept[user, digest] = answer
-            self._kept.move_to_end((user, digest))
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+            self._memory[user, digest] = answer
+            self._memory.move_to_end((user, digest))
+            while len(self._memory) > self._size:
+                self._memory.popitem(last=False)
 
     def _prepare(self, file: Path) -> None:
         try:
@@ -93,16 +93,16 @@ class AnswerCache:
                     " (user TEXT, digest TEXT, answer TEXT NOT NULL, PRIMARY KEY (user, digest))"
                 )
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{str(file)!r}: {error}: name a folder that answers can be kept in") from None
+            raise StoreError(f"{str(file)!r}: {error}: choose a writable folder") from None
 
 
-def _or_none(file: Path, ask: Callable[[sqlite3.Connection], Value]) -> Value | None:
-    """What the disk says; asking again is better than failing, so a broken disk says nothing."""
+def _try_query(file: Path, query: Callable[[sqlite3.Connection], Value]) -> Value | None:
+    """Query the database; return None if it fails, as a cache miss is better than an error."""
     try:
         with closing(_open(file)) as disk:
-            return ask(disk)
+            return query(disk)
     except sqlite3.Error as error:
-        _log.warning("%s: %s; going on without it", file, type(error).__name__)
+        _log.warning("%s: %s; continuing without the disk cache", file, type(error).__name__)
         return None
 
 
@@ -113,32 +113,32 @@ def _open(file: Path) -> sqlite3.Connection:
 
 
 class CachedChat:
-    """Asks another model what it was not asked before. Safe to share between threads if that one is.
+    """Caches the answers of another model. Thread-safe if that model is.
 
-    Answers are personal, so each is filed under a user: `of("ines")` is the model for Ines, and
-    `forget("ines")` erases what it answered her. They are written to disk only if a `folder` is given,
-    and without the questions.
+    Answers are personal, so they are stored per user: `for_user("ines")` is the model for Ines, and
+    `forget("ines")` erases its answers to her. Only with a `folder` they are written to disk, with a digest
+    instead of the prompt.
     """
 
     def __init__(self, chat: Chat, *, folder: Path | None = None, size: int = 512, user: str = "") -> None:
-        """`size` is how many answers are remembered in memory."""
+        """`size` is the number of answers kept in memory."""
         self._chat = chat
         self._user = user
         self._answers = AnswerCache(size=size, folder=folder)
 
     @property
     def name(self) -> str:
-        """That of the model behind it."""
+        """The name of the cached model."""
         return self._chat.name
 
-    def of(self, user: str) -> "CachedChat":
-        """The same model, with what it answers filed under a user."""
+    def for_user(self, user: str) -> "CachedChat":
+        """The same model and cache, with answers stored under a user."""
         other = CachedChat(self._chat, user=user)
         other._answers = self._answers
         return other
 
     def forget(self, user: str | None = None) -> None:
-        """Erase a user's answers, in memory and on disk; without a user, everybody's."""
+        """Erase the answers to a user, or to all users, in memory and on disk."""
         self._answers.forget(user)
 
     def ask(
@@ -148,13 +148,13 @@ class CachedChat:
         *,
         schema: Schema | None = None,
     ) -> ChatReply:
-        """The answer from before, which takes no tokens, or a new one."""
-        asked = [self.name, [asdict(message) for message in messages], asdict(sampling), schema]
-        digest = sha256(json.dumps(asked).encode()).hexdigest()
-        kept = self._answers.get(self._user, digest)
-        if kept is not None:
-            return ChatReply(tuple(Draft(text, whole) for text, whole in json.loads(kept)))
+        """Return the cached answer, with token counts of 0, or ask the model."""
+        prompt = [self.name, [asdict(message) for message in messages], asdict(sampling), schema]
+        digest = sha256(json.dumps(prompt).encode()).hexdigest()
+        cached = self._answers.get(self._user, digest)
+        if cached is not None:
+            return ChatReply(tuple(Draft(text, complete) for text, complete in json.loads(cached)))
         reply = self._chat.ask(messages, sampling, schema=schema)
-        drafts = [[draft.text, draft.whole] for draft in reply.drafts]
+        drafts = [[draft.text, draft.complete] for draft in reply.drafts]
         self._answers.put(self._user, digest, json.dumps(drafts))
         return reply

@@ -1,4 +1,4 @@
-"""What a language model is here: messages in, one or several drafts of an answer out."""
+"""The `Chat` protocol: messages in, one or several drafts of an answer out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from contextune.errors import LanguageModelError
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation with a model."""
+    """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
     content: str
@@ -17,24 +17,24 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How an answer is drawn. At temperature 0 the likeliest word is taken each time."""
+    """Sampling parameters; temperature 0 is greedy decoding."""
 
     temperature: float = 0.0
     top_p: float = 1.0
     top_k: int = 0
     """0 for no limit."""
     drafts: int = 1
-    """How many answers are drawn."""
+    """Number of answers."""
     seed: int = 0
-    most: int = 256
-    """Tokens in an answer."""
+    max_tokens: int = 256
+    """Maximum length of an answer."""
 
     def __post_init__(self) -> None:
-        """A model would fail on what cannot be, each in its own way."""
+        """Reject invalid values here, as every model fails on them differently."""
         if not (self.temperature >= 0 and 0 < self.top_p <= 1 and self.top_k >= 0):
-            raise LanguageModelError(f"{self} cannot be drawn by: temperature ≥ 0, top_p ≤ 1, top_k ≥ 0")
-        if self.drafts < 1 or self.most < 1:
-            raise LanguageModelError(f"{self} asks for no answer: drafts and most are 1 or more")
+            raise LanguageModelError(f"invalid {self}: temperature ≥ 0, 0 < top_p ≤ 1, top_k ≥ 0")
+        if self.drafts < 1 or self.max_tokens < 1:
+            raise LanguageModelError(f"invalid {self}: drafts ≥ 1, max_tokens ≥ 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,31 +42,31 @@ class Draft:
     """One answer."""
 
     text: str
-    whole: bool = True
-    """False where it was cut off for its length."""
+    complete: bool = True
+    """False if it was cut off at `max_tokens`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """The drafts of an answer, and what they took in tokens, as far as the model says."""
+    """The drafts of an answer, and the token counts, if the model reports them."""
 
     drafts: tuple[Draft, ...]
-    """At least one, and as many as were asked for; by a schema, those of them that fit."""
-    read: int = 0
-    written: int = 0
+    """At least one; with a schema, only the drafts that fit."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
 
     @property
     def text(self) -> str:
-        """The first draft."""
+        """The text of the first draft."""
         return self.drafts[0].text
 
 
 class Chat(Protocol):
-    """A language model, wherever it runs. Raises `LanguageModelError` where no answer is to be had."""
+    """A language model. Raises `LanguageModelError` if there is no answer."""
 
     @property
     def name(self) -> str:
-        """The model and where it runs, as it is filed and shown; never a key."""
+        """The model and where it runs, for display and as a cache key; without API keys."""
         ...
 
     def ask(
@@ -76,16 +76,16 @@ class Chat(Protocol):
         *,
         schema: Mapping[str, Any] | None = None,
     ) -> ChatReply:
-        """Answer the last message; with a JSON Schema, every draft is JSON that fits it."""
+        """Answer the last message; with a JSON Schema, every draft is valid JSON by it."""
         ...
 
 
-def sendable(messages: Sequence[Message]) -> list[Message]:
-    """Messages without halves of characters (lone surrogates), which neither tokenizers nor JSON take."""
+def sanitize_messages(messages: Sequence[Message]) -> list[Message]:
+    """Replace lone surrogates, which neither tokenizers nor JSON accept; refuse an empty list."""
     if not messages:
-        raise LanguageModelError("there is nothing to answer: pass at least one message")
-    return [Message(message.role, _whole(message.content)) for message in messages]
+        raise LanguageModelError("no messages: pass at least one")
+    return [Message(message.role, _replace_surrogates(message.content)) for message in messages]
 
 
-def _whole(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

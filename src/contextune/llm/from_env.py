@@ -1,4 +1,4 @@
-"""Which language model is configured, by the environment."""
+"""Create the chat model that the environment variable CONTEXTUNE_LLM_MODEL names."""
 
 import os
 from typing import TYPE_CHECKING
@@ -11,19 +11,19 @@ from contextune.types import Progress
 if TYPE_CHECKING:
     from contextune.llm.local import Task
 
-MODEL = "CONTEXTUNE_LLM_MODEL"
-LOCAL = "local"
+MODEL_VARIABLE = "CONTEXTUNE_LLM_MODEL"
+LOCAL_MODEL = "local"
 
 
 def configured_chat(*, task: "Task" = "queries", progress: Progress | None = None) -> Chat | None:
-    """The model that CONTEXTUNE_LLM_MODEL names, or None: a key that lies around is not a wish to use it.
+    """The model that CONTEXTUNE_LLM_MODEL names, or None if it is not set, whatever API keys exist.
 
-    `task` is what the local one is to be tuned for.
+    `task` selects the adapter of the local model.
     """
-    model = os.environ.get(MODEL, "").strip()
+    model = os.environ.get(MODEL_VARIABLE, "").strip()
     if not model:
         return None
-    if model == LOCAL:
+    if model == LOCAL_MODEL:
         from contextune.llm.local import LocalChat
 
         return LocalChat(adapter=task, progress=progress)
@@ -31,11 +31,11 @@ def configured_chat(*, task: "Task" = "queries", progress: Progress | None = Non
 
 
 def required_chat(*, task: "Task" = "queries", progress: Progress | None = None) -> Chat:
-    """The same, or an error that says what to set."""
+    """The configured model; raise `LanguageModelError` if there is none."""
     chat = configured_chat(task=task, progress=progress)
     if chat is None:
         raise LanguageModelError(
-            f"no language model is configured: set {MODEL} to {LOCAL!r} for the small one in this process, "
-            "or to the name of one on an OpenAI-compatible server, with OPENAI_BASE_URL and OPENAI_API_KEY"
+            f"no language model is configured: set {MODEL_VARIABLE} to {LOCAL_MODEL!r} for the model in this "
+            "process, or to a model on an OpenAI-compatible server, with OPENAI_BASE_URL and OPENAI_API_KEY"
         )
     return chat

@@ -1,40 +1,39 @@
-"""A small language model in this process: nothing that it reads leaves the machine."""
+"""`LocalChat`: a small language model (SmolLM2) in this process; nothing leaves the machine."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from threading import Lock
 from typing import Literal
 
 import numpy as np
 
+from contextune._internal.assets import lab_asset
 from contextune.errors import LanguageModelError
-from contextune.llm.chat import ChatReply, Draft, Message, Sampling, sendable
-from contextune.llm.smollm2.build import fingerprint, prepared
+from contextune.llm.chat import ChatReply, Draft, Message, Sampling, sanitize_messages
+from contextune.llm.smollm2.build import fingerprint, prepare_model
 from contextune.llm.smollm2.constrained import Grammar, Grammars
 from contextune.llm.smollm2.engine import DecoderEngine, DecoderState, Scores
-from contextune.llm.smollm2.sampling import draw
 from contextune.llm.smollm2.tokenizer import ChatTokenizer
 from contextune.llm.smollm2.weights import cache_folder
 from contextune.llm.structured import Schema, SchemaCheck
 from contextune.types import Progress
 
 Task = Literal["queries", "plans"]
-ADAPTERS: Mapping[Task, Path] = {
-    "queries": Path(str(files("contextune") / "assets" / "querygen" / "adapter.safetensors")),
-    "plans": Path(str(files("contextune") / "assets" / "plan_writer" / "adapter.safetensors")),
+ADAPTERS: Mapping[Task, str] = {
+    "queries": "querygen/adapter.safetensors",
+    "plans": "plan_writer/adapter.safetensors",
 }
-"""The project's own tuning, by what the model is used for."""
-_SHARED = 4
-"""How many instructions are remembered as read; each task has its own."""
+"""The LoRA adapters in `contextune-lab`, by what the model is used for."""
+_MAX_SYSTEM_PROMPTS = 4
+"""Number of system prompts whose KV cache is kept; each task has its own."""
 
 
 class LocalChat:
-    """A small language model. Safe to share between threads, which take turns.
+    """A small language model. Thread-safe; threads take turns.
 
-    The same messages and sampling give the same drafts, on the same machine. The first use makes the files it
-    runs from, in some seconds and 155 MB; `contextune llm prepare` does so ahead of time.
+    The same messages and sampling give the same drafts on the same machine. The first use prepares the model
+    files, in a few seconds and 155 MB; `contextune llm prepare` does so ahead of time.
     """
 
     def __init__(
@@ -45,24 +44,24 @@ class LocalChat:
         threads: int = 0,
         progress: Progress | None = None,
     ) -> None:
-        """`adapter` names what the model is tuned for, or is a LoRA in a file of safetensors.
+        """`adapter` is the task the model is tuned for, or a LoRA adapter as a safetensors file.
 
-        "queries" is for `QueryGenerator` and for chains of thought, "plans" for `LanguagePlanner`.
-        `folder` is where files are kept, by default the user's cache; `threads` 0 is one a core, up to four.
+        "queries" is for `QueryGenerator` and `ChainOfThought`, "plans" for `LanguagePlanner`. `folder` is for
+        model files, by default in the user's cache; `threads` 0 means one per core, at most four.
         """
         if isinstance(adapter, str):
-            adapter = _shipped(adapter)
-        place = prepared(folder or cache_folder(), adapter, progress)
+            adapter = _adapter_path(adapter)
+        model = prepare_model(folder or cache_folder(), adapter, progress)
         try:
-            self._engine = DecoderEngine(place, threads=threads)
-            self._tokens = ChatTokenizer(place)
-        except Exception as error:  # each library raises kinds of its own for a broken file
+            self._engine = DecoderEngine(model, threads=threads)
+            self._tokenizer = ChatTokenizer(model)
+        except Exception as error:  # each library raises its own kinds for a broken file
             raise LanguageModelError(
-                f"no usable model in {str(place)!r}: {error}; delete the folder, and it is made again"
+                f"no usable model in {str(model)!r}: {error}; delete the folder, and it will be rebuilt"
             ) from error
         self.name = f"local#SmolLM2-135M-Instruct@{fingerprint(adapter)}"
-        self._guides: Grammars | None = None
-        self._known: OrderedDict[tuple[int, ...], Scores] = OrderedDict()
+        self._grammars: Grammars | None = None
+        self._system_caches: OrderedDict[tuple[int, ...], Scores] = OrderedDict()
         self._lock = Lock()
 
     def ask(
@@ -72,91 +71,115 @@ class LocalChat:
         *,
         schema: Schema | None = None,
     ) -> ChatReply:
-        """Answer the last message; with a schema, the model can write nothing that breaks it."""
-        instructions, talk = self._tokens.conversation(sendable(messages))
-        read = len(instructions) + len(talk)
-        if read + sampling.most > self._engine.context:
+        """Answer the last message; with a schema, decoding is constrained to valid answers."""
+        system, rest = self._tokenizer.encode_chat(sanitize_messages(messages))
+        length = len(system) + len(rest)
+        if length + sampling.max_tokens > self._engine.context:
             raise LanguageModelError(
-                f"{read} tokens to read and {sampling.most} to write are more than the local model holds, "
-                f"which is {self._engine.context}: say less, or lower `most`"
+                f"{length} prompt tokens and {sampling.max_tokens} answer tokens exceed the local model's "
+                f"context of {self._engine.context}: shorten the prompt, or lower `max_tokens`"
             )
-        fit = SchemaCheck(schema) if schema is not None else None
+        check = SchemaCheck(schema) if schema is not None else None
         with self._lock:
-            guide = self._guide(schema) if schema is not None else None
-            reading = DecoderState(self._engine, rows=1, room=read + sampling.most)
-            self._instruct(reading, instructions)
-            drafts, written = self._write(reading, reading.go_on([talk]), sampling, guide)
-        reply = ChatReply(drafts, read, written)
-        return fit.fitting(reply, self.name) if fit else reply
+            grammar = self._grammar(schema) if schema is not None else None
+            state = DecoderState(self._engine, rows=1, room=length + sampling.max_tokens)
+            self._decode_system(state, system)
+            drafts, written = self._write(state, state.decode([rest]), sampling, grammar)
+        reply = ChatReply(drafts, length, written)
+        return check.filter_drafts(reply, self.name) if check else reply
 
-    def _instruct(self, reading: DecoderState, instructions: tuple[int, ...]) -> None:
-        """Read instructions, or recall them; always by themselves, so that both round in the same way."""
-        known = self._known.get(instructions)
-        if known is None:
-            reading.go_on([instructions])
-            self._known[instructions] = reading.kept().copy()
-            while len(self._known) > _SHARED:
-                self._known.popitem(last=False)
+    def _decode_system(self, state: DecoderState, system: tuple[int, ...]) -> None:
+        """Decode the system prompt or load its cache; always separately, so that both round alike."""
+        cache = self._system_caches.get(system)
+        if cache is None:
+            state.decode([system])
+            self._system_caches[system] = state.cache().copy()
+            while len(self._system_caches) > _MAX_SYSTEM_PROMPTS:
+                self._system_caches.popitem(last=False)
         else:
-            self._known.move_to_end(instructions)
-            reading.put(known)
+            self._system_caches.move_to_end(system)
+            state.load(cache)
 
     def _write(
-        self, reading: DecoderState, scores: Scores, sampling: Sampling, guide: Grammar | None
+        self, state: DecoderState, scores: Scores, sampling: Sampling, grammar: Grammar | None
     ) -> tuple[tuple[Draft, ...], int]:
         different = sampling.drafts if sampling.temperature > 0 else 1
-        pens = [_DraftWriter(sampling, place, guide.copy() if guide else None) for place in range(different)]
+        writers = [
+            _DraftWriter(sampling, index, grammar.copy() if grammar else None) for index in range(different)
+        ]
         if different > 1:
-            reading, scores = reading.rows([0] * different), scores.repeat(different, axis=0)
-        writing = pens
-        for _ in range(sampling.most):
-            going = [
-                place for place, pen in enumerate(writing) if pen.write(scores[place], self._tokens.control)
+            state, scores = state.select_rows([0] * different), scores.repeat(different, axis=0)
+        active = writers
+        for _ in range(sampling.max_tokens):
+            rows = [
+                row for row, writer in enumerate(active) if writer.write(scores[row], self._tokenizer.control)
             ]
-            if not going:
+            if not rows:
                 break
-            if len(going) < len(writing):
-                reading, writing = reading.rows(going), [writing[place] for place in going]
-            if len(writing[0].tokens) < sampling.most:
-                scores = reading.go_on([[pen.tokens[-1]] for pen in writing])
-        drafts = [Draft(self._text(pen), pen.whole) for pen in pens]
-        return tuple(drafts * (sampling.drafts // different)), sum(len(pen.tokens) for pen in pens)
+            if len(rows) < len(active):
+                state, active = state.select_rows(rows), [active[row] for row in rows]
+            if len(active[0].tokens) < sampling.max_tokens:
+                scores = state.decode([[writer.tokens[-1]] for writer in active])
+        drafts = [Draft(self._text(writer), writer.complete) for writer in writers]
+        written = sum(len(writer.tokens) for writer in writers)
+        return tuple(drafts * (sampling.drafts // different)), written
 
-    def _text(self, pen: "_DraftWriter") -> str:
-        text = self._tokens.text(pen.tokens)
-        return text if pen.whole else text.rstrip("\ufffd")  # half a character, where it was cut off
+    def _text(self, writer: "_DraftWriter") -> str:
+        text = self._tokenizer.decode(writer.tokens)
+        return text if writer.complete else text.rstrip("\ufffd")  # half a character at the cut
 
-    def _guide(self, schema: Schema) -> Grammar:
-        self._guides = self._guides or Grammars(self._tokens)
-        return self._guides.guide(schema)
+    def _grammar(self, schema: Schema) -> Grammar:
+        self._grammars = self._grammars or Grammars(self._tokenizer)
+        return self._grammars.compile(schema)
 
 
-def _shipped(task: Task) -> Path:
+def _adapter_path(task: Task) -> Path:
     if task not in ADAPTERS:  # not all callers type-check
-        raise LanguageModelError(f"adapter={task!r}: name one of {', '.join(ADAPTERS)}, or a file")
-    return ADAPTERS[task]
+        raise LanguageModelError(f"unknown adapter {task!r}: use one of {', '.join(ADAPTERS)}, or a Path")
+    return lab_asset(ADAPTERS[task], f"the adapter {task!r}")
 
 
 class _DraftWriter:
-    """Writes one draft."""
+    """Samples the tokens of one draft."""
 
-    def __init__(self, sampling: Sampling, place: int, guide: Grammar | None) -> None:
+    def __init__(self, sampling: Sampling, index: int, grammar: Grammar | None) -> None:
         self._sampling = sampling
-        self._chance = np.random.default_rng([sampling.seed, place])
-        self._guide = guide
+        self._random = np.random.default_rng([sampling.seed, index])
+        self._grammar = grammar
         self.tokens: list[int] = []
-        self.whole = False
+        self.complete = False
 
     def write(self, scores: Scores, control: frozenset[int]) -> bool:
-        """Write the next token; whether there may be more."""
-        if self._guide:
-            self._guide.allow(scores)
-        token = draw(scores, self._sampling, self._chance)
+        """Sample the next token; return whether more may follow."""
+        if self._grammar:
+            self._grammar.mask(scores)
+        token = sample_token(scores, self._sampling, self._random)
         if token in control:
-            self.whole = True
+            self.complete = True
             return False
         self.tokens.append(token)
-        if self._guide and not self._guide.take(token):
-            self.whole = True
+        if self._grammar and not self._grammar.advance(token):
+            self.complete = True
             return False
         return True
+
+
+def sample_token(scores: Scores, sampling: Sampling, random: np.random.Generator) -> int:
+    """Sample a token by temperature, `top_k` and `top_p`; at temperature 0, take the best."""
+    if sampling.temperature == 0:
+        return int(scores.argmax())
+    tokens = np.arange(len(scores))
+    if 0 < sampling.top_k < len(scores):
+        tokens = np.sort(np.argpartition(scores, -sampling.top_k)[-sampling.top_k :])
+    odds = scores[tokens].astype(np.float64) / sampling.temperature
+    odds = np.exp(odds - odds.max())
+    odds /= odds.sum()
+    if sampling.top_p < 1:
+        # tokens below this threshold cannot be in the nucleus; dropping them makes sorting fast
+        high = odds >= (1 - sampling.top_p) / len(odds)
+        tokens, odds = tokens[high], odds[high]
+        order = np.argsort(-odds, kind="stable")
+        size = int(np.searchsorted(np.cumsum(odds[order]), sampling.top_p)) + 1
+        tokens, odds = tokens[order[:size]], odds[order[:size]]
+    sums = np.cumsum(odds)
+    return int(tokens[np.searchsorted(sums, random.random() * sums[-1], side="right")])

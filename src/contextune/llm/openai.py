@@ -1,4 +1,4 @@
-"""Answers from any server that speaks OpenAI's `/chat/completions`: messages leave this machine for it."""
+"""`EndpointChat`: any server with OpenAI's `/chat/completions`. Messages leave this machine."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -7,17 +7,17 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, cast
 
-from contextune._internal.openai_client import open_endpoint
+from contextune._internal.openai_client import open_client
 from contextune.errors import LanguageModelError
-from contextune.llm.chat import ChatReply, Draft, Message, Sampling, sendable
-from contextune.llm.structured import Schema, SchemaCheck, SchemaMismatchError, in_words, is_closed
+from contextune.llm.chat import ChatReply, Draft, Message, Sampling, sanitize_messages
+from contextune.llm.structured import Schema, SchemaCheck, SchemaMismatchError, is_strict, with_schema_prompt
 
-_NOT_UNDERSTOOD = (400, 422)
-"""What servers say to a field they do not know."""
+_REJECTED = (400, 422)
+"""HTTP status codes with which servers reject an unknown field."""
 
 
 class EndpointChat:
-    """Asks an OpenAI-compatible server, with retries and a timeout. Safe to share between threads."""
+    """A model on an OpenAI-compatible server, with retries and a timeout. Thread-safe."""
 
     def __init__(
         self,
@@ -28,25 +28,25 @@ class EndpointChat:
         timeout: float = 30.0,
         retries: int = 2,
         options: Mapping[str, Any] = MappingProxyType({}),
-        heard: Callable[[ChatReply], None] | None = None,
+        on_reply: Callable[[ChatReply], None] | None = None,
     ) -> None:
         """`base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY.
 
-        `timeout` is in seconds, for each try. `options` are sent along, and take the place of what
-        `Sampling` says under the same name; None leaves a name out. `heard` is told every answer as it comes
-        in, also those that are thrown away because they do not fit.
+        `timeout` is in seconds, per attempt. `options` are additional request fields: they override those of
+        `Sampling`, and None removes a field. `on_reply` is called with every reply, also with those that are
+        discarded because they do not fit a schema.
         """
-        self._client, self._server, self._errors = open_endpoint(
+        self._client, self._server, self._errors = open_client(
             "chat", LanguageModelError, base_url=base_url, api_key=api_key, timeout=timeout, retries=retries
         )
         self._model = model
         self._options = dict(options)
-        self._heard = heard
+        self._on_reply = on_reply
         self._without_schema: set[str] = set()
 
     @property
     def name(self) -> str:
-        """The server and the model, since servers differ in what they serve under one name."""
+        """The server and the model, as servers may use the same name for different models."""
         if not self._options:
             return f"{self._server}#{self._model}"
         options = json.dumps(self._options, sort_keys=True, default=str)
@@ -59,46 +59,50 @@ class EndpointChat:
         *,
         schema: Schema | None = None,
     ) -> ChatReply:
-        """Answer the last message; a server that knows nothing of schemas is told of it in words."""
-        messages = sendable(messages)
+        """Answer the last message; if the server does not support schemas, put the schema in the prompt."""
+        messages = sanitize_messages(messages)
         if schema is None:
-            return self._draw(messages, sampling)
-        fit, known = SchemaCheck(schema), json.dumps(schema, sort_keys=True)
-        if known not in self._without_schema:
-            wanted = {"name": "answer", "schema": dict(schema), "strict": is_closed(schema)}
-            form = {"response_format": {"type": "json_schema", "json_schema": wanted}}
+            return self._sample(messages, sampling)
+        check, key = SchemaCheck(schema), json.dumps(schema, sort_keys=True)
+        if key not in self._without_schema:
+            json_schema = {"name": "answer", "schema": dict(schema), "strict": is_strict(schema)}
+            fields = {"response_format": {"type": "json_schema", "json_schema": json_schema}}
             try:
-                return fit.fitting(self._draw(messages, sampling, form), self.name)
+                return check.filter_drafts(self._sample(messages, sampling, fields), self.name)
             except _UnsupportedOptionError:
-                self._without_schema.add(known)
+                self._without_schema.add(key)
             except SchemaMismatchError:
-                pass  # some servers pass over what they do not know
-        return fit.fitting(self._draw(in_words(messages, schema), sampling), self.name)
+                pass  # some servers ignore the schema
+        return check.filter_drafts(self._sample(with_schema_prompt(messages, schema), sampling), self.name)
 
-    def _draw(
-        self, messages: Sequence[Message], sampling: Sampling, form: Mapping[str, Any] = MappingProxyType({})
+    def _sample(
+        self,
+        messages: Sequence[Message],
+        sampling: Sampling,
+        fields: Mapping[str, Any] = MappingProxyType({}),
     ) -> ChatReply:
-        """All drafts, in as few requests as the server allows: some give one, however many are asked for."""
+        """Request all drafts; some servers return only one per request."""
         drafts: list[Draft] = []
-        read = written = 0
+        prompt_tokens = completion_tokens = 0
         at_once = sampling.drafts
         while missing := sampling.drafts - len(drafts):
-            now = replace(sampling, drafts=min(at_once, missing), seed=sampling.seed + len(drafts))
+            batch = replace(sampling, drafts=min(at_once, missing), seed=sampling.seed + len(drafts))
             try:
-                reply = self._send(messages, now, form)
+                reply = self._send(messages, batch, fields)
             except _UnsupportedOptionError:
                 if at_once == 1:
                     raise
                 at_once = 1
                 continue
-            if self._heard:
-                self._heard(reply)
+            if self._on_reply:
+                self._on_reply(reply)
             drafts += reply.drafts[:missing]
-            read, written = read + reply.read, written + reply.written
-        return ChatReply(tuple(drafts), read, written)
+            prompt_tokens += reply.prompt_tokens
+            completion_tokens += reply.completion_tokens
+        return ChatReply(tuple(drafts), prompt_tokens, completion_tokens)
 
-    def _send(self, messages: Sequence[Message], sampling: Sampling, form: Mapping[str, Any]) -> ChatReply:
-        fields = {**_fields(sampling), **form, **self._options}
+    def _send(self, messages: Sequence[Message], sampling: Sampling, extra: Mapping[str, Any]) -> ChatReply:
+        fields = {**_fields(sampling), **extra, **self._options}
         try:
             reply = cast("Any", self._client.chat.completions).create(
                 model=self._model,
@@ -108,42 +112,44 @@ class EndpointChat:
             choices = [(choice.message.content, choice.finish_reason) for choice in reply.choices]
             usage = reply.usage
         except self._errors as error:
-            # a server may echo what it refuses, so its own words are left out
+            # the server's message is omitted, as it may quote the prompt
             status = getattr(error, "status_code", None)
             reason = f"HTTP {status}" if status else str(error).rstrip(".")
-            kind = _UnsupportedOptionError if status in _NOT_UNDERSTOOD else LanguageModelError
+            kind = _UnsupportedOptionError if status in _REJECTED else LanguageModelError
             raise kind(
                 f"{self._server} did not answer: {reason}; "
                 f"check the address, the key, the model {self._model!r} and the options"
             ) from None
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-            raise self._useless("is no chat completion") from None
+            raise self._invalid("is not a chat completion") from None
         if not choices:
-            raise self._useless("is no chat completion")
+            raise self._invalid("is not a chat completion")
         drafts = [Draft(text, finish != "length") for text, finish in choices if isinstance(text, str)]
         if not drafts:
-            raise self._useless("has no text")
+            raise self._invalid("has no text")
         return ChatReply(tuple(drafts), _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
 
-    def _useless(self, why: str) -> LanguageModelError:
+    def _invalid(self, reason: str) -> LanguageModelError:
         return LanguageModelError(
-            f"the answer of {self._server} {why}; try another model than {self._model!r}, or other options"
+            f"the answer of {self._server} {reason}; try another model than {self._model!r}, or other options"
         )
 
 
 class _UnsupportedOptionError(LanguageModelError):
-    """The server refuses the request as it stands."""
+    """The server rejected a field of the request."""
 
 
 def _fields(sampling: Sampling) -> dict[str, Any]:
-    """What is asked for, where it is not what servers do anyway: some refuse any name they do not know."""
-    fields: dict[str, Any] = {"temperature": sampling.temperature, "max_tokens": sampling.most}
+    """Request fields; defaults are left out, as some servers reject fields they do not know."""
+    fields: dict[str, Any] = {"temperature": sampling.temperature, "max_tokens": sampling.max_tokens}
     if sampling.temperature > 0:
         fields["seed"] = sampling.seed
     if sampling.top_p < 1:
         fields["top_p"] = sampling.top_p
     if sampling.top_k > 0:
-        fields["extra_body"] = {"top_k": sampling.top_k}  # not OpenAI's, but that of most other servers
+        fields["extra_body"] = {
+            "top_k": sampling.top_k
+        }  # not in OpenAI's API, but in that of most other servers
     if sampling.drafts > 1:
         fields["n"] = sampling.drafts
     return fields

@@ -1,4 +1,4 @@
-"""Answers that are to be JSON: what a model is told, and which of its drafts fit."""
+"""Structured output: ask for JSON by a schema, and keep the drafts that fit."""
 
 import json
 import re
@@ -6,76 +6,67 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from contextune._internal.json_schema import checker
-from contextune.errors import LanguageModelError
+from contextune._internal.json_schema import CompiledSchema, InvalidSchemaError, check_schema
+from contextune.errors import InvalidDataError, LanguageModelError
 from contextune.llm.chat import ChatReply, Draft, Message
 
 Schema = Mapping[str, Any]
 
 
 class SchemaMismatchError(LanguageModelError):
-    """No draft is JSON that fits the schema."""
+    """No draft is valid JSON by the schema."""
 
 
 class SchemaCheck:
-    """Holds drafts against a JSON Schema."""
+    """Checks drafts against a JSON Schema."""
 
     def __init__(self, schema: Schema) -> None:
-        import jsonschema  # slow to import, and most answers are plain text
-        from jsonschema.validators import validator_for
-
         try:
-            cast("Any", validator_for(schema, default=jsonschema.Draft202012Validator)).check_schema(schema)
-        except jsonschema.SchemaError as error:
-            raise LanguageModelError(
-                f"answers cannot be held against this JSON Schema: {error.message}"
-            ) from None
-        self._checker = checker(schema)
+            check_schema(schema)
+            self._schema = CompiledSchema(schema)
+        except InvalidSchemaError as error:
+            raise LanguageModelError(f"answers cannot be checked by this JSON Schema: {error}") from None
 
-    def fitting(self, reply: ChatReply, who: str) -> ChatReply:
-        """The reply with those drafts alone that fit; `who` gave it."""
-        fitting: list[Draft] = []
-        why = ""
+    def filter_drafts(self, reply: ChatReply, model: str) -> ChatReply:
+        """Keep the drafts that fit; raise `SchemaMismatchError` if none does."""
+        valid: list[Draft] = []
+        reason = ""
         for draft in reply.drafts:
-            text = _bare(draft.text)
-            unfit = self._unfit(text)
-            if unfit:
-                why = unfit if draft.whole else "it was cut off: allow more tokens with `most`"
+            text = _extract_json(draft.text)
+            error = self._error(text)
+            if error:
+                reason = error if draft.complete else "it was cut off: raise `max_tokens`"
             else:
-                fitting.append(replace(draft, text=text, whole=True))
-        if not fitting:
-            raise SchemaMismatchError(f"no draft of {who} fits the schema: {why}")
-        return replace(reply, drafts=tuple(fitting))
+                valid.append(replace(draft, text=text, complete=True))
+        if not valid:
+            raise SchemaMismatchError(f"no draft of {model} fits the schema: {reason}")
+        return replace(reply, drafts=tuple(valid))
 
-    def _unfit(self, text: str) -> str:
-        """Why a text does not fit, in the words of the schema alone: an answer may be personal."""
+    def _error(self, text: str) -> str:
+        """Why a text does not fit, without quoting it, as an answer may be personal; empty if it fits."""
         try:
-            error = next(self._checker.iter_errors(json.loads(text)), None)
+            violations = self._schema.violations(json.loads(text))
         except (ValueError, RecursionError):
             return "it is not JSON"
-        except (
-            Exception
-        ) as error:  # a $ref that leads nowhere is found only now, and raised by another library
-            raise LanguageModelError(
-                f"answers cannot be held against this JSON Schema: {type(error).__name__}"
-            ) from None
-        return f"it breaks {'/'.join(map(str, error.absolute_schema_path))}" if error else ""
+        except InvalidDataError as error:
+            raise LanguageModelError(f"answers cannot be checked by this JSON Schema: {error}") from None
+        return f"it breaks {'/'.join(map(str, violations[0].schema_path))}" if violations else ""
 
 
-def in_words(messages: Sequence[Message], schema: Schema) -> list[Message]:
-    """The messages with the schema at the end, for a server that takes none beside them."""
-    *before, last = messages
-    words = (
+def with_schema_prompt(messages: Sequence[Message], schema: Schema) -> list[Message]:
+    """Append the schema to the last message, for servers without structured output."""
+    *earlier, last = messages
+    instruction = (
         "Answer with JSON alone, without any other text, that fits this JSON Schema: "
         f"{json.dumps(schema, ensure_ascii=False)}"
     )
-    return [*before, replace(last, content=f"{last.content}\n\n{words}")]
+    return [*earlier, replace(last, content=f"{last.content}\n\n{instruction}")]
 
 
-def is_closed(schema: object) -> bool:
-    """Whether every object in it has all its properties and no others, which OpenAI calls strict."""
+def is_strict(schema: object) -> bool:
+    """Whether OpenAI's strict mode allows the schema: all properties required, no additional ones."""
     if isinstance(schema, list | tuple):
-        return all(map(is_closed, cast("Sequence[object]", schema)))
+        return all(map(is_strict, cast("Sequence[object]", schema)))
     if not isinstance(schema, Mapping):
         return True
     parts = cast("Schema", schema)
@@ -83,11 +74,11 @@ def is_closed(schema: object) -> bool:
         names = set(cast("Schema", parts.get("properties", {})))
         if parts.get("additionalProperties") is not False or names != set(parts.get("required", ())):
             return False
-    return all(map(is_closed, parts.values()))
+    return all(map(is_strict, parts.values()))
 
 
-def _bare(text: str) -> str:
-    """Without what models put around JSON: thoughts aloud, and a fence of backticks."""
+def _extract_json(text: str) -> str:
+    """Remove `<think>` blocks and code fences around JSON."""
     text = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL).strip()
     fence = re.fullmatch(r"```(?:json)?\s*\n(.*?)\n?```", text, flags=re.DOTALL)
     return fence[1].strip() if fence else text

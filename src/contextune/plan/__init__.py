@@ -1,15 +1,14 @@
-"""From context and tools to a checked API call."""
+"""Plan and execute API calls: context and tools in, a checked call out."""
 
 from contextune.plan.execution.executor import CallOutcome, Executor, StepsOutcome, confirmation_prompt
 from contextune.plan.execution.runners import FunctionRunner, McpRunner, Runner, RunnerResult
-from contextune.plan.judge import ExpectedCall, PlanVerdict, judge
+from contextune.plan.judge import ExpectedCall, PlanVerdict, judge_plan
 from contextune.plan.language_model.planner import LanguagePlanner
 from contextune.plan.multi_step.steps import Pointer, Steps, check_steps
-from contextune.plan.planning_input import PlanningInput
+from contextune.plan.planning_input import Planner, PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
-from contextune.plan.protocol import Planner
-from contextune.plan.schema import check, faults, parameters
+from contextune.plan.schema import check_plan, plan_errors, tool_parameters
 
 __all__ = [
     "ArgumentScorer",
@@ -28,11 +27,11 @@ __all__ = [
     "RunnerResult",
     "Steps",
     "StepsOutcome",
-    "check",
+    "check_plan",
     "check_steps",
     "confirmation_prompt",
     "default_scorer",
-    "faults",
-    "judge",
-    "parameters",
+    "judge_plan",
+    "plan_errors",
+    "tool_parameters",
 ]

@@ -1,4 +1,4 @@
-"""A plan in words: the call as code, and where each argument comes from."""
+"""Explain plans to users: the call as code, and the source of each argument."""
 
 import json
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from contextune.search.tokenize import identifier_words
 from contextune.types import Argument, Item, Plan, Source
 
 
-def call(plan: Plan) -> str:
-    """The call as code, with the result of an earlier step as `<step 1.id>`."""
+def format_call(plan: Plan) -> str:
+    """Format the call as code; the result of an earlier step appears as `<step 1.id>`."""
     return f"{plan.name}({', '.join(f'{name}={_literal(value)}' for name, value in plan.args.items())})"
 
 
@@ -17,8 +17,8 @@ def _literal(value: object) -> str:
     return repr(value) if isinstance(value, Pointer) else json.dumps(value, ensure_ascii=False)
 
 
-def reasons(plan: Plan, items: Mapping[str, Item]) -> list[tuple[str, str]]:
-    """For each argument, what it was taken from; `items` are those the plan may point at, by id."""
+def explain_arguments(plan: Plan, items: Mapping[str, Item]) -> list[tuple[str, str]]:
+    """Explain the source of each argument; `items` are the user's items by id."""
     return [(name, _reason(argument, items)) for name, argument in plan.arguments.items()]
 
 
@@ -26,33 +26,37 @@ def _reason(argument: Argument, items: Mapping[str, Item]) -> str:
     step = next((source for source in argument.sources if source.kind == "step"), None)
     others = [source for source in argument.sources if source.kind != "step"]
     if isinstance(argument.value, Pointer):
-        result = f"what step {argument.value.step + 1} gives back"
+        result = f"the result of step {argument.value.step + 1}"
         return f"{result}, “{step.words}”" if step and step.words else result
-    reason = "; ".join(dict.fromkeys(_source(source, items) for source in others)) or "nothing said where"
+    reason = "; ".join(dict.fromkeys(_source(source, items) for source in others)) or "source unknown"
     if step is None:
         return reason
-    return f"“{step.words}”, as before: {reason}" if others else f"“{step.words}”, as before"
+    return (
+        f"“{step.words}”, as in the step before: {reason}"
+        if others
+        else f"“{step.words}”, as in the step before"
+    )
 
 
 def _source(source: Source, items: Mapping[str, Item]) -> str:
     item = items.get(source.item or "")
     field = " ".join(identifier_words(source.field or ""))
-    there = f"{field} of “{item.title}”" if item and field else f"“{item.title}”" if item else ""
+    place = f"{field} of “{item.title}”" if item and field else f"“{item.title}”" if item else ""
     match source.kind:
         case "item":
-            return f"“{source.words}” in the {there}" if source.words else there
+            return f"“{source.words}” in the {place}" if source.words else place
         case "contact":
             return f"{source.item}, {source.words}" if source.words else f"contact {source.item}"
         case "said":
-            return f"“{source.words}” was said"
+            return f"“{source.words}” in the request"
         case "time":
-            said = f"“{source.words}”" if source.words else ""
-            return ", ".join(part for part in (there, said) if part) or "the day of the request"
+            quote = f"“{source.words}”" if source.words else ""
+            return ", ".join(part for part in (place, quote) if part) or "the day of the request"
         case "place":
             return f"the user's place “{source.field}”"
         case "profile":
             return f"the user's {field}"
         case "choice":
-            return f"one of the values there are: {source.words}"
+            return f"one of the allowed values: {source.words}"
         case _:
-            return f"worded from {there}" if there else "worded from what was said"
+            return f"composed from {place}" if place else "composed from the request"

@@ -1,27 +1,28 @@
-"""A request with all that its call may be made of: the user, the items it hangs on, what it says of time."""
+"""`PlanningInput`, what a planner reads, and the `Planner` protocol."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contextune.plan.times.phrases import TimeExpressions, find_times
-from contextune.plan.values import ContactLookup, people_of
+from contextune.plan.values import ContactLookup, contact_lookup
 from contextune.search import tokenize
-from contextune.types import Item, ItemHit, Request, User, local_time
+from contextune.types import Item, ItemHit, Plan, Request, ToolHit, User, local_time
 
 _OWNER = re.compile(r"(\w+)['’]s\b(?! (?:on|in|at|not|the|a|down|been|got|here|there|got|still|out)\b)")
-MOST = 8
-"""How many items are looked at."""
+MAX_ITEMS = 8
+"""Planners read this many items, best first."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlanningInput:
-    """What a planner sees. Items come best first; none means that the request is taken by its words alone."""
+    """A request, its user and the retrieved items (best first), with lazily computed views for planners."""
 
     request: Request
     user: User
@@ -29,13 +30,13 @@ class PlanningInput:
 
     @cached_property
     def items(self) -> list[Item]:
-        """The items the request hangs on."""
-        return [hit.item for hit in self.hits[:MOST]]
+        """The best `MAX_ITEMS` items."""
+        return [hit.item for hit in self.hits[:MAX_ITEMS]]
 
     @cached_property
-    def shares(self) -> NDArray[np.float64]:
-        """How far each item is behind the first, 1 to 0."""
-        scores = np.array([hit.score for hit in self.hits[:MOST]], np.float64)
+    def relative_scores(self) -> NDArray[np.float64]:
+        """The items' scores, scaled to 1 (best) … 0 (worst)."""
+        scores = np.array([hit.score for hit in self.hits[:MAX_ITEMS]], np.float64)
         if not len(scores):
             return scores
         low, high = float(scores.min()), float(scores.max())
@@ -43,39 +44,50 @@ class PlanningInput:
 
     @cached_property
     def now(self) -> datetime:
-        """On the user's wall clock."""
+        """The time of the request in the user's time zone, to the minute."""
         return local_time(self.request.time, self.user.zone).replace(second=0, microsecond=0)
 
     @cached_property
-    def words(self) -> list[str]:
-        """What is said."""
+    def tokens(self) -> list[str]:
+        """The tokens of the request."""
         return tokenize(self.request.text)
 
     @cached_property
     def times(self) -> TimeExpressions:
-        """What is said of time."""
+        """The time expressions in the request."""
         return find_times(self.request.text, self.now)
 
     @cached_property
     def people(self) -> ContactLookup:
-        """Whom the user knows."""
-        return people_of(tuple(self.user.contacts))
+        """The user's contacts."""
+        return contact_lookup(tuple(self.user.contacts))
 
     @cached_property
-    def named(self) -> list[int]:
-        """For each contact, how many words of the name are said."""
-        return self.people.named(self.words)
+    def name_matches(self) -> list[int]:
+        """For each contact, how many words of the name occur in the request."""
+        return self.people.count_name_matches(self.tokens)
 
     @cached_property
-    def related(self) -> list[int]:
-        """For each contact, how many words are said for what they are to the user."""
+    def relation_matches(self) -> list[int]:
+        """For each contact, how many words of the relation ("sister") occur in the request."""
         owners = frozenset(tokenize(" ".join(_OWNER.findall(self.request.text))))
-        heads = [word for word in self.words if word not in owners]
-        # "my brother's tutor" is the tutor, and the brother only where nobody else is meant
-        found = self.people.related(heads)
-        return found if any(found) else self.people.related(self.words)
+        heads = [word for word in self.tokens if word not in owners]
+        # "my brother's tutor" means the tutor; the brother counts only if nobody else matches
+        counts = self.people.count_relation_matches(heads)
+        return counts if any(counts) else self.people.count_relation_matches(self.tokens)
 
     @cached_property
-    def word_sets(self) -> list[frozenset[str]]:
-        """The words of each item."""
+    def item_tokens(self) -> list[frozenset[str]]:
+        """The tokens of each item."""
         return [frozenset(tokenize(item.text)) for item in self.items]
+
+
+class Planner(Protocol):
+    """Turns a request, its context and the retrieved tools into a call."""
+
+    def plan(self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None) -> Plan | None:
+        """Plan one call; None if no call can be made.
+
+        `tools` are sorted best first; `fits` is the probability that any of them can serve the request.
+        """
+        ...

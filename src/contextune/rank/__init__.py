@@ -1,4 +1,4 @@
-"""A gradient-boosted ranker over a named feature table: one machine for context, tools and arguments."""
+"""Learning to rank: LambdaMART, logistic regression and fusion weights, for items, tools and arguments."""
 
 from contextune.rank.fusion_weights import FusionWeights
 from contextune.rank.lambdamart import CandidateGroup, Ranker, RankerSettings

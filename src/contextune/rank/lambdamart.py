@@ -1,4 +1,4 @@
-"""LambdaMART (LightGBM's `lambdarank`): fit, score, explain, save, load."""
+"""LambdaMART ranker (LightGBM's `lambdarank`): fit, score, explain, save and load."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.compression import read_packed, write_packed
+from contextune._internal.compression import read_decompressed, write_compressed
 from contextune.errors import RankerError
 from contextune.types import Progress
 
@@ -24,7 +24,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class CandidateGroup:
-    """The candidates of one request: a row each, how right each is, and where scores start from."""
+    """Training candidates of one request: feature rows, relevance grades, and optional initial scores."""
 
     matrix: Matrix
     grades: NDArray[np.int64]
@@ -33,11 +33,11 @@ class CandidateGroup:
 
 @dataclass(frozen=True)
 class RankerSettings:
-    """What decides how a ranker comes out. Small trees and much left out: examples are few."""
+    """Hyperparameters. Small trees and strong subsampling, as training data is scarce."""
 
     rounds: int = 280
     seeds: int = 2
-    """Rankers of different seeds, whose scores are averaged."""
+    """Number of models of different seeds, whose scores are averaged."""
     rate: float = 0.05
     leaves: int = 12
     smallest_leaf: int = 40
@@ -45,12 +45,12 @@ class RankerSettings:
     row_share: float = 0.7
     l2: float = 5.0
     truncation: int = 8
-    """Pairs are learnt from where one of the two is among this many best."""
+    """Only pairs with one candidate among this many best are learnt from."""
     bins: int = 63
     seed: int = 0
 
     def parameters(self, seed: int) -> dict[str, Any]:
-        """The same as LightGBM calls it."""
+        """As LightGBM parameters."""
         return {
             "objective": "lambdarank",
             "learning_rate": self.rate,
@@ -71,7 +71,7 @@ class RankerSettings:
 
 
 _THREADS = 2
-"""Fixed, since the order of sums, and so the last bits of a model, hang on it."""
+"""Fixed: the number of threads changes the order of sums, and with it the last bits of a model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +80,9 @@ class Ranker:
 
     names: tuple[str, ...]
     models: tuple[str, ...]
-    """Boosters of different seeds, as LightGBM writes them."""
+    """Boosters of different seeds, in LightGBM's text format."""
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What it was made from: the card."""
+    """Model card: settings and training data."""
     _boosters: "tuple[lightgbm.Booster, ...]" = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -90,8 +90,7 @@ class Ranker:
         for booster in boosters:
             if booster.num_feature() != len(self.names):
                 raise RankerError(
-                    f"the model was made for {booster.num_feature()} features, not {len(self.names)}: "
-                    "train it again"
+                    f"the model has {booster.num_feature()} features, not {len(self.names)}: train it again"
                 )
         object.__setattr__(self, "_boosters", boosters)
 
@@ -106,74 +105,72 @@ class Ranker:
         about: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> "Ranker":
-        """Learn from groups; `before` is a ranker to go on from. Same groups, same settings, same bytes."""
-        chosen = settings or RankerSettings()
+        """Train a ranker, optionally continuing from `before`. Deterministic: same input, same bytes."""
+        settings = settings or RankerSettings()
         if not groups:
-            raise RankerError("there is nothing to learn from: give at least one group of candidates")
+            raise RankerError("no training data: give at least one group of candidates")
         if before and before.names != tuple(names):
-            raise RankerError("the ranker to continue from has other features: train from the start instead")
+            raise RankerError("cannot continue training: the ranker has other features; train from the start")
         models: list[str] = []
-        for seed in range(chosen.seeds):
-            done = seed * chosen.rounds
-            told = [_tell(progress, done, chosen.seeds * chosen.rounds)] if progress else []
+        for seed in range(settings.seeds):
+            done = seed * settings.rounds
+            callbacks = [_report(progress, done, settings.seeds * settings.rounds)] if progress else []
             booster: lightgbm.Booster = _library().train(
-                chosen.parameters(seed),
+                settings.parameters(seed),
                 _dataset(groups, names),
-                chosen.rounds,
-                init_model=before.continued(seed) if before else None,
-                callbacks=told,
+                settings.rounds,
+                init_model=before.booster(seed) if before else None,
+                callbacks=callbacks,
             )
             models.append(booster.model_to_string())
-        return cls(tuple(names), tuple(models), {"settings": asdict(chosen), **(about or {})})
+        return cls(tuple(names), tuple(models), {"settings": asdict(settings), **(about or {})})
 
-    def continued(self, seed: int) -> "lightgbm.Booster":
-        """The booster that one of this seed goes on from."""
+    def booster(self, seed: int) -> "lightgbm.Booster":
+        """The booster from which training with this seed continues."""
         return self._boosters[seed % len(self._boosters)]
 
     def score(self, matrix: Matrix) -> Floats:
-        """A number a row, higher is better; comparable within one request only."""
+        """A score for each row, higher is better; comparable within one request only."""
         if not len(matrix):
             return np.empty(0)
-        found = [cast("Floats", booster.predict(matrix, num_threads=1)) for booster in self._boosters]
-        return np.mean(found, axis=0)
+        scores = [cast("Floats", booster.predict(matrix, num_threads=1)) for booster in self._boosters]
+        return np.mean(scores, axis=0)
 
     def contributions(self, matrix: Matrix) -> Floats:
-        """What each feature (column) added to the score of each row, by TreeSHAP."""
-        found = [
+        """Contribution of each feature (column) to the score of each row (TreeSHAP)."""
+        contributions = [
             cast("Floats", booster.predict(matrix, pred_contrib=True, num_threads=1))[:, :-1]
             for booster in self._boosters
         ]
-        return np.mean(found, axis=0)
+        return np.mean(contributions, axis=0)
 
     def save(self, file: Path) -> None:
-        """Write it to one file."""
+        """Write the ranker to a file."""
         content = {"format": _FORMAT, "features": self.names, "about": self.about, "models": self.models}
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_packed(file, json.dumps(content).encode())
+        write_compressed(file, json.dumps(content).encode())
 
     @classmethod
     def load(cls, file: Path, names: Sequence[str]) -> "Ranker":
-        """The ranker in a file; refused unless it was made for exactly these features."""
+        """Read a ranker from a file; raise `RankerError` unless it has exactly these features."""
         try:
-            content = json.loads(read_packed(file))
+            content = json.loads(read_decompressed(file))
             features, models, version = (
                 tuple(content["features"]),
                 tuple(content["models"]),
                 content["format"],
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RankerError(f"{file}: is no ranker: {error}") from None
+            raise RankerError(f"{file}: not a ranker: {error}") from None
         if version != _FORMAT:
-            raise RankerError(f"{file}: has format {version!r}, this version reads {_FORMAT}: train it again")
+            raise RankerError(f"{file}: format {version!r}, but this version reads {_FORMAT}: train it again")
         if features != tuple(names):
-            raise RankerError(
-                f"{file}: does not fit the features: {_difference(features, names)}; train it again"
-            )
+            raise RankerError(f"{file}: the features differ: {_difference(features, names)}; train it again")
         return cls(features, models, content.get("about", {}))
 
 
 def _library() -> Any:
-    """LightGBM, imported when first needed: it brings along whatever else is installed that it could use."""
+    """LightGBM, imported on first use: it imports pandas and scikit-learn if they are installed."""
     import lightgbm
 
     return lightgbm
@@ -186,24 +183,24 @@ def _dataset(groups: Sequence[CandidateGroup], names: Sequence[str]) -> "lightgb
         np.concatenate([group.grades for group in groups]),
         group=np.array([len(group.grades) for group in groups]),
         init_score=None if starts[0] is None else np.concatenate(cast("list[Floats]", starts)),
-        # LightGBM takes no blanks
+        # LightGBM refuses spaces
         feature_name=[name.replace(" ", "_") for name in names],
     )
 
 
-def _tell(progress: Progress, done: int, total: int) -> Callable[[Any], None]:
-    def told(environment: Any) -> None:
+def _report(progress: Progress, done: int, total: int) -> Callable[[Any], None]:
+    def report(environment: Any) -> None:
         progress(done + environment.iteration - environment.begin_iteration + 1, total)
 
-    return told
+    return report
 
 
-def _difference(found: Sequence[str], wanted: Sequence[str]) -> str:
-    missing = [name for name in wanted if name not in found]
-    unknown = [name for name in found if name not in wanted]
+def _difference(actual: Sequence[str], expected: Sequence[str]) -> str:
+    missing = [name for name in expected if name not in actual]
+    unknown = [name for name in actual if name not in expected]
     parts = [
         f"{what} {', '.join(map(repr, names[:3]))}{' and others' if len(names) > 3 else ''}"
-        for what, names in (("it lacks", missing), ("it has the unknown", unknown))
+        for what, names in (("missing", missing), ("unknown", unknown))
         if names
     ]
-    return "; ".join(parts) or "the same in another order"
+    return "; ".join(parts) or "the order is different"

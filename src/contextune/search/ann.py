@@ -1,7 +1,7 @@
-"""Dense search over very many rows: a graph of neighbours finds nearly all of the nearest, and looks at few.
+"""Approximate nearest neighbours (usearch), re-ranked exactly.
 
-The graph holds rows of one byte a number, which are small and quick to compare; whatever it finds is
-compared once more by the rows as they are, so that scores and order are those of exact search.
+The HNSW graph stores int8 vectors, which are small and fast to compare. Its results are scored again with the
+float32 vectors, so that scores and order are those of exact search.
 """
 
 import json
@@ -22,26 +22,26 @@ _VERSION = 1
 _CONNECTIONS = 32
 _EFFORT_ADD = 256
 _EFFORT = 256
-"""How many rows a search keeps in sight; all of them are compared once more."""
+"""Candidates per search (HNSW expansion); all of them are re-ranked."""
 _MANY = 100_000
-"""From here on, twice as many."""
+"""Rows from which `_EFFORT` doubles."""
 _CHUNK = 4096
-_OFF_UNIT = 1e-3
+_NORM_TOLERANCE = 1e-3
 
 
 class AnnIndex:
-    """Finds most of the nearest rows of a matrix without looking at all of them.
+    """Approximate nearest-neighbour index over the rows of a matrix.
 
-    The matrix is kept and must not change. Safe to share between threads.
+    It keeps a reference to the matrix, which must not change. Safe to share between threads.
     """
 
     __slots__ = ("_graph", "_lock", "_matrix")
 
     def __init__(self, matrix: NDArray[np.float32], graph: object) -> None:
-        """`build` and `load` make one."""
+        """Use `build` or `load`."""
         self._matrix = matrix
         self._graph = cast("Any", graph)
-        self._lock = Lock()  # the library leaves it open what becomes of two searches at once
+        self._lock = Lock()  # usearch does not document concurrent searches as safe
 
     @classmethod
     def build(
@@ -51,12 +51,12 @@ class AnnIndex:
         threads: int = 0,
         progress: Callable[[int, int], None] | None = None,
     ) -> Self:
-        """An index of the rows of `matrix`, which are of unit length.
+        """Build an index over the rows of `matrix`, which must be of unit length.
 
-        `threads` 0 takes one a core; with 1, the same matrix gives the same index every time. `progress`
-        is told how many rows are in, of how many.
+        `threads=0` uses one thread per core; `threads=1` makes the index reproducible. `progress` is called
+        with the number of rows added and the total.
         """
-        graph = _new_graph(_checked(matrix))
+        graph = _new_graph(_check_matrix(matrix))
         for start in range(0, len(matrix), _CHUNK):
             part = np.ascontiguousarray(matrix[start : start + _CHUNK])
             graph.add(np.arange(start, start + len(part)), part, threads=threads)
@@ -65,33 +65,33 @@ class AnnIndex:
         return cls(matrix, graph)
 
     def __len__(self) -> int:
-        """How many rows it holds."""
+        """Number of rows."""
         return len(self._matrix)
 
     @property
     def nbytes(self) -> int:
-        """About how much memory it takes besides the matrix, and how large its file is."""
+        """Approximate size in memory, without the matrix, and on disk."""
         return int(self._graph.serialized_length) if len(self) else 0
 
     def nearest(self, vector: NDArray[np.float32], k: int) -> NDArray[np.intp]:
-        """The places of about the `k` rows nearest to `vector`, best first; fewer where there are fewer."""
+        """Positions of approximately the `k` nearest rows, best first; fewer if the index has fewer."""
         if k < 0:
-            raise ValueError(f"k must not be negative, but is {k!r}")
+            raise ValueError(f"k must not be negative: {k!r}")
         if vector.shape != self._matrix.shape[1:]:
             raise ValueError(
-                f"a query of shape {vector.shape} cannot meet an index of shape {self._matrix.shape}"
+                f"query of shape {vector.shape} does not fit an index of shape {self._matrix.shape}"
             )
         if not np.isfinite(vector).all():
-            raise ValueError("the query holds a number that is not finite")
+            raise ValueError("the query contains a number that is not finite")
         if not k or not len(self):
             return np.empty(0, np.intp)
         with self._lock:
-            found = self._graph.search(vector, min(max(2 * k, _effort(len(self))), len(self)), threads=1)
-        places = np.sort(found.keys.astype(np.intp))  # in order, so that equal rows come as in exact search
-        return places[top(similarities(vector, self._matrix[places]), k)]
+            matches = self._graph.search(vector, min(max(2 * k, _effort(len(self))), len(self)), threads=1)
+        positions = np.sort(matches.keys.astype(np.intp))  # sorted, so that ties come out as in exact search
+        return positions[top(similarities(vector, self._matrix[positions]), k)]
 
     def save(self, path: str | Path) -> None:
-        """Keep the index in a file, and beside it, in one that ends in `.json`, what it is an index of."""
+        """Write the index to `path`, and its metadata (shape, checksums) to `path` + `.json`."""
         path = Path(path)
         fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
@@ -99,31 +99,31 @@ class AnnIndex:
                 self._graph.save(fresh)
             else:
                 fresh.write_bytes(b"")
-            about = _about(self._matrix, fresh)
-            _beside(path).unlink(missing_ok=True)  # a graph never lies beside what was said of another
+            metadata = _metadata(self._matrix, fresh)
+            _metadata_file(path).unlink(missing_ok=True)  # never leave metadata of another graph
             fresh.replace(path)
-            _beside(path).write_text(json.dumps(about), encoding="utf-8")
+            _metadata_file(path).write_text(json.dumps(metadata), encoding="utf-8")
         except (OSError, RuntimeError) as error:
             fresh.unlink(missing_ok=True)
-            raise StoreError(f"the index {str(path)!r} cannot be written: {error}") from error
+            raise StoreError(f"cannot write the index {str(path)!r}: {error}") from error
 
     @classmethod
     def load(cls, path: str | Path, matrix: NDArray[np.float32]) -> Self:
-        """The index kept in a file; refused if it is not one of exactly this matrix, or was damaged."""
+        """Read an index from a file; raise `StoreError` if it is damaged or was built from another matrix."""
         path = Path(path)
-        graph = _new_graph(_checked(matrix))
+        graph = _new_graph(_check_matrix(matrix))
         try:
-            said = json.loads(_beside(path).read_text(encoding="utf-8"))
-            # the library takes a damaged graph in and fails in a search, or not even there
-            fits = said == _about(matrix, path)
+            metadata = json.loads(_metadata_file(path).read_text(encoding="utf-8"))
+            # usearch loads a damaged graph without an error, and fails in a search or returns nonsense
+            fits = metadata == _metadata(matrix, path)
             if fits and len(matrix):
                 graph.load(path)
         except FileNotFoundError as error:
-            raise StoreError(f"there is no index at {str(path)!r}: build one and save it there") from error
+            raise StoreError(f"no index at {str(path)!r}: build one and save it there") from error
         except (OSError, ValueError, RuntimeError) as error:
-            raise StoreError(f"the index {str(path)!r} cannot be read: build it anew") from error
+            raise StoreError(f"cannot read the index {str(path)!r}: build it again") from error
         if not fits:
-            raise StoreError(f"the index {str(path)!r} is of other vectors or damaged: build it anew")
+            raise StoreError(f"the index {str(path)!r} is damaged or of other vectors: build it again")
         return cls(matrix, graph)
 
 
@@ -131,7 +131,7 @@ def _new_graph(matrix: NDArray[np.float32]) -> Any:
     try:
         from usearch.index import Index
     except ModuleNotFoundError:
-        raise MissingExtraError("searching very many vectors", "big") from None
+        raise MissingExtraError("approximate nearest-neighbour search", "big") from None
     if not matrix.size:
         return None
     return cast("Any", Index)(
@@ -149,17 +149,17 @@ def _effort(rows: int) -> int:
     return _EFFORT if rows < _MANY else 2 * _EFFORT
 
 
-def _checked(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+def _check_matrix(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     if matrix.ndim != 2 or matrix.dtype != np.float32 or (len(matrix) and not matrix.shape[1]):
-        raise ValueError(f"an index needs a matrix of float32, not {matrix.dtype} of shape {matrix.shape}")
+        raise ValueError(f"an index needs a float32 matrix, not {matrix.dtype} of shape {matrix.shape}")
     off = np.abs(np.einsum("ij,ij->i", matrix, matrix) - 1)
-    if not (off < _OFF_UNIT).all():
-        row = int(np.flatnonzero(~(off < _OFF_UNIT))[0])
-        raise ValueError(f"row {row} is not of unit length: divide each row by its norm")
+    if not (off < _NORM_TOLERANCE).all():
+        row = int(np.flatnonzero(~(off < _NORM_TOLERANCE))[0])
+        raise ValueError(f"row {row} is not of unit length: normalize the rows")
     return matrix
 
 
-def _about(matrix: NDArray[np.float32], file: Path) -> dict[str, object]:
+def _metadata(matrix: NDArray[np.float32], file: Path) -> dict[str, object]:
     with file.open("rb") as graph:
         checksum = file_digest(graph, "sha256").hexdigest()
     return {
@@ -170,5 +170,5 @@ def _about(matrix: NDArray[np.float32], file: Path) -> dict[str, object]:
     }
 
 
-def _beside(path: Path) -> Path:
+def _metadata_file(path: Path) -> Path:
     return path.with_name(path.name + ".json")

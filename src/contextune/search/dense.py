@@ -1,4 +1,4 @@
-"""Dense search, exact: one user's items fit into one matrix product, so no approximate index is needed."""
+"""Exact dense search: one matrix product over all vectors of a user. For very many rows, see `ann`."""
 
 from typing import Any
 
@@ -7,34 +7,29 @@ from numpy.typing import NDArray
 
 
 def similarities(query: NDArray[np.float32], matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The cosine of `query` with each row of `matrix`; both hold unit vectors, so a dot product is enough."""
+    """Cosine similarity of `query` with each row of `matrix`; all vectors must be of unit length."""
     if query.ndim != 1 or matrix.ndim != 2 or matrix.shape[1] != len(query):
         raise ValueError(
-            f"a query of shape {query.shape} cannot meet a matrix of shape {matrix.shape}: (d,) and (n, d) do"
+            f"query of shape {query.shape} and matrix of shape {matrix.shape} do not fit: (d,), (n, d)"
         )
-    # not by BLAS: its threads spin on after a large product, and slow down the embedding that comes next
+    # no BLAS: its threads keep spinning after a large product and slow down the next embedding
     return np.einsum("ij,j->i", matrix, query)
 
 
 def top(
     scores: NDArray[np.floating[Any]], k: int, *, visible: NDArray[np.bool_] | None = None
 ) -> NDArray[np.intp]:
-    """The places of the `k` best visible scores, best first; of equal scores the lower place comes first.
-
-    Fewer where fewer are visible.
-    """
+    """Positions of the `k` best visible scores, best first; ties by position. Fewer if fewer are visible."""
     if k < 0:
-        raise ValueError(f"k must not be negative, but is {k!r}")
+        raise ValueError(f"k must not be negative: {k!r}")
     if scores.ndim != 1 or (visible is not None and visible.shape != scores.shape):
-        raise ValueError(
-            f"scores of shape {scores.shape} must be one row, with a `visible` of the same shape or None"
-        )
-    places = np.arange(len(scores)) if visible is None else np.flatnonzero(visible)
-    values = scores[places]
+        raise ValueError(f"scores must have one dimension, and `visible` the same shape: {scores.shape}")
+    positions = np.arange(len(scores)) if visible is None else np.flatnonzero(visible)
+    values = scores[positions]
     if np.isnan(values).any():
-        raise ValueError(f"the score at {int(places[np.isnan(values)][0])} is NaN, which has no rank")
+        raise ValueError(f"the score at position {int(positions[np.isnan(values)][0])} is NaN")
     if 0 < k < len(values):
-        # everything tied with the last one stays in, or the partition would choose among them at random
+        # keep everything tied with the k-th score: the partition picks among ties at random
         enough = values >= np.partition(values, len(values) - k)[len(values) - k]
-        places, values = places[enough], values[enough]
-    return places[np.argsort(-values, kind="stable")[:k]]
+        positions, values = positions[enough], values[enough]
+    return positions[np.argsort(-values, kind="stable")[:k]]

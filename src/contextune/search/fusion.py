@@ -1,4 +1,4 @@
-"""Several rankings of the same things → one."""
+"""Rank fusion: several rankings of the same things into one."""
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
@@ -13,60 +13,58 @@ K = TypeVar("K", bound=Hashable)
 def reciprocal_rank_fusion(
     lists: Sequence[Sequence[K]], *, weights: Sequence[float] | None = None, k: float = 60
 ) -> list[tuple[K, float]]:
-    """Every thing listed, best first, with the sum of weight / (k + rank) over the lists it stands in.
+    """All entries, best first, each with its sum of weight / (k + rank) over the lists that contain it.
 
-    (Cormack, Clarke and Büttcher, SIGIR 2009.) Ranks start at one. A thing that one list
-    names twice counts once, at its best rank, and those behind it close up. A list of weight
-    zero is left out altogether: it brings in nothing of its own. Of equal sums the thing with the better
-    single rank comes first, then the one that was listed first.
+    (Cormack, Clarke and Büttcher, SIGIR 2009.) Ranks start at one. Duplicates in a list count once, at the
+    best rank, and are removed before ranking. A list of weight zero is ignored. Ties go to the entry with
+    the better single rank, then to the one listed first.
     """
     if weights is None:
         weights = [1.0] * len(lists)
     if len(weights) != len(lists):
-        raise ValueError(f"{len(lists)} lists need as many weights, not {len(weights)}")
+        raise ValueError(f"{len(lists)} lists need {len(lists)} weights, got {len(weights)}")
     if not all(0 <= weight < math.inf for weight in weights):
-        raise ValueError(f"weights must be finite and not negative, but are {list(weights)!r}")
+        raise ValueError(f"weights must be finite and not negative: {list(weights)!r}")
     if not k >= 0:
-        raise ValueError(f"k must not be negative, but is {k!r}")
+        raise ValueError(f"k must not be negative: {k!r}")
     shares: dict[K, list[float]] = {}
     best: dict[K, int] = {}
-    for weight, things in zip(weights, lists, strict=True):
+    for weight, entries in zip(weights, lists, strict=True):
         if weight == 0:
             continue
-        for rank, thing in enumerate(dict.fromkeys(things), start=1):
-            shares.setdefault(thing, []).append(weight / (k + rank))
-            best[thing] = min(rank, best.get(thing, rank))
-    # fsum, because a plain sum depends on the order of the lists and would turn ties into accidents
-    fused = [(thing, math.fsum(parts)) for thing, parts in shares.items()]
+        for rank, entry in enumerate(dict.fromkeys(entries), start=1):
+            shares.setdefault(entry, []).append(weight / (k + rank))
+            best[entry] = min(rank, best.get(entry, rank))
+    # a plain sum depends on the order of the lists, which would break ties at random
+    fused = [(entry, math.fsum(parts)) for entry, parts in shares.items()]
     return sorted(fused, key=lambda pair: (-pair[1], best[pair[0]]))
 
 
 def interleave(lists: Sequence[Sequence[K]]) -> list[K]:
-    """One thing from each list in turn, each thing once (Kachuee et al.: one list for each generated query).
+    """Round-robin merge without duplicates (Kachuee et al.: one list for each generated query).
 
-    A list whose next thing was already taken goes on to its next new one in the same turn,
-    so that no list loses its turn by agreeing with the others.
+    A list whose next entry is already in the result continues to its next new entry in the same turn.
     """
-    taken: dict[K, None] = {}
-    waiting = [iter(things) for things in lists]
-    while waiting:
-        still: list[Iterator[K]] = []
-        for things in waiting:
-            for thing in things:
-                if thing not in taken:
-                    taken[thing] = None
-                    still.append(things)
+    merged: dict[K, None] = {}
+    pending = [iter(entries) for entries in lists]
+    while pending:
+        remaining: list[Iterator[K]] = []
+        for entries in pending:
+            for entry in entries:
+                if entry not in merged:
+                    merged[entry] = None
+                    remaining.append(entries)
                     break
-        waiting = still
-    return list(taken)
+        pending = remaining
+    return list(merged)
 
 
 def rank_by_score(scores: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
-    """The rank of each score, one for the highest; equal scores share the best of their ranks: 1, 2, 2, 4.
+    """Rank of each score, one for the highest; equal scores share the best rank: 1, 2, 2, 4.
 
-    For fusing signals most things tie on: `weight / (k + rank_by_score(scores))` is one
-    signal's share, and no tie is decided by the order of the array.
+    For fusing signals with many ties: `weight / (k + rank_by_score(scores))` is the share of one signal, and
+    the order of the array does not decide ties.
     """
     if np.isnan(scores).any():
-        raise ValueError("a NaN score has no rank")
+        raise ValueError("scores must not contain NaN")
     return np.searchsorted(np.sort(-scores), -scores, side="left") + 1

@@ -1,16 +1,16 @@
-"""Text → words, the same way for every language and for both sides of a search.
+"""Tokenizer: text to words, the same for every language, for documents and queries.
 
-Two spellings of a word should be one word, and nothing else should be:
+Spellings of the same word become equal, and different words stay different:
 
 - Case and compatibility forms are folded (NFKC, full case folding): "Straße" = "STRASSE", "ﬁle" = "file".
-  Case folding knows no language, and Turkish pairs I with ı and İ with i; so all four become "i".
-- Accents and vowel signs are kept: they tell words apart ("año"/"ano", Vietnamese tones), and in Indic
+  Case folding ignores the language, and Turkish pairs I with ı and İ with i; so all four become "i".
+- Accents and vowel signs are kept: they distinguish words ("año"/"ano", Vietnamese tones), and in Indic
   scripts they are the vowels.
-- A possessive ending ("Anna's") is dropped, because people ask for "Anna". Any other apostrophe splits.
-- Scripts written without spaces give character bigrams: good words without a dictionary. Hangul is
-  spaced but glues particles to its nouns ("서울에서", "in Seoul"), so it gives bigrams as well.
-  The price: a single character finds only itself standing alone.
-- Emoji and other symbols are no words.
+- A possessive ending ("Anna's") is dropped, because queries say "Anna". Any other apostrophe splits.
+- Scripts written without spaces become character bigrams, which need no dictionary. Hangul has spaces but
+  attaches particles to nouns ("서울에서", "in Seoul"), so it becomes bigrams as well. The drawback: a single
+  character matches only where it stands alone.
+- Emoji and other symbols are dropped.
 """
 
 import re
@@ -33,9 +33,9 @@ _ZERO_WIDTH_SPACE = "\u200b"
 
 
 class _CharacterClasses(dict[int, str]):
-    r"""A table for `str.translate`, filled as characters turn up: spelling stays, the rest parts words.
+    r"""Lazy table for `str.translate`: letters, marks and digits stay, everything else becomes a space.
 
-    Python's `\w` leaves out combining marks and would cut a Hindi word at every vowel.
+    Python's `\w` excludes combining marks and would split a Hindi word at every vowel.
     """
 
     def __missing__(self, code: int) -> str:
@@ -44,9 +44,9 @@ class _CharacterClasses(dict[int, str]):
         if character == "ı":
             kept = "i"
         elif unicodedata.name(character, "").startswith("VARIATION SELECTOR") or kind == "Me":
-            kept = ""  # they change how a character looks, as in a keycap emoji, not what it says
+            kept = ""  # they change how a character looks, as in a keycap emoji, not its meaning
         elif kind == "Cf":
-            # joiners and soft hyphens stand inside a word; this one marks a word's end in Thai and Khmer
+            # joiners and soft hyphens occur inside words; the zero-width space ends words in Thai and Khmer
             kept = " " if character == _ZERO_WIDTH_SPACE else ""
         else:
             kept = character if kind[0] in "LMN" else " "
@@ -58,34 +58,34 @@ _CHARACTERS = _CharacterClasses()
 
 
 def alnum_key(text: str) -> str:
-    """Letters and digits alone, folded: names that are spelled apart, or with other marks, become one."""
+    """Case-folded letters and digits only, so that "e-mail" equals "E mail"."""
     return "".join(filter(str.isalnum, text.casefold()))
 
 
 def tokenize(text: str) -> list[str]:
-    """The words of `text` in their order, folded; see the module for what counts as one word."""
+    """The normalized words of `text`, in order; see the module docstring for the rules."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("i\u0307", "i")  # what "İ" folds to
-    spelled = _POSSESSIVE.sub("", folded).translate(_CHARACTERS)
-    # once more, because folding and leaving out can each bring a letter and an accent together
-    spelled = unicodedata.normalize("NFKC", spelled)
-    found: list[str] = []
-    for chunk in spelled.split():
+    normalized = _POSSESSIVE.sub("", folded).translate(_CHARACTERS)
+    # again: folding and dropping characters can each join a letter and an accent
+    normalized = unicodedata.normalize("NFKC", normalized)
+    words: list[str] = []
+    for chunk in normalized.split():
         if chunk.isascii():
-            found.append(chunk)
+            words.append(chunk)
             continue
         for run in _RUNS.findall(chunk):
             if not (start := _LETTER.search(run)):
-                continue  # marks that stood on a symbol, or on nothing
+                continue  # only combining marks
             word = run[start.start() :]
-            found.extend(_bigrams(word) if _BIGRAMS.match(word) else [word])
-    return found
+            words.extend(_bigrams(word) if _BIGRAMS.match(word) else [word])
+    return words
 
 
 def identifier_words(name: str) -> list[str]:
-    """The words of a name that a program gave: "getHTTPResponse_v2" → get, http, response, v, 2.
+    """The words of an identifier: "getHTTPResponse_v2" → get, http, response, v, 2.
 
-    Words part at punctuation, at camelCase humps and between letters and digits; an
-    abbreviation stays whole up to the capital that opens the next word.
+    Splits at punctuation, at camelCase humps and between letters and digits. An acronym ends before the
+    capital that starts the next word.
     """
     name = unicodedata.normalize("NFKC", name)
     parts: list[str] = []
@@ -97,7 +97,7 @@ def identifier_words(name: str) -> list[str]:
 
 
 def _bigrams(run: str) -> list[str]:
-    """Each two neighbours of `run`; a mark goes with the character it stands on and begins no bigram."""
+    """Character bigrams of `run`; a combining mark belongs to the character before it."""
     letters: list[str] = []
     for character in run:
         if letters and unicodedata.category(character).startswith("M"):

@@ -1,1 +1,1 @@
-"""Contextune as a service: over HTTP, for many users, each of whom sees what is theirs and nothing else."""
+"""Network services: a multi-user HTTP API and an MCP server."""

@@ -1,4 +1,4 @@
-"""Where a user's items, uses and vectors live."""
+"""Storage of users, items, uses, vectors and feedback in SQLite."""
 
 from contextune.store.protocol import Store, StoreRevision, Vector, text_digest
 from contextune.store.sqlite import SQLiteStore

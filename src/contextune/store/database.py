@@ -1,4 +1,4 @@
-"""A file of ours in use: read in one piece, written wholly or not at all, by many threads and processes."""
+"""SQLite connections per thread, and transactions, for many threads and processes."""
 
 import os
 import sqlite3
@@ -12,71 +12,71 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from contextune.errors import StoreError
-from contextune.store import sqlite_file as file
-from contextune.store.schema import FileKind
+from contextune.store import sqlite_file
+from contextune.store.schema import DatabaseSchema
 
 _lock = threading.RLock()
-"""Guards the books of all files, so that a fork needs to hold one lock only."""
+"""Guards all connection pools, so that a fork has to hold only one lock."""
 
 
 @dataclass(slots=True)
 class _PooledConnection:
     connection: sqlite3.Connection
     calls: int = 0
-    """How many calls are using it; above one where an iterable given to a store asks the store itself."""
+    """Calls using it now; more than one if an iterable passed to a store reads from that store."""
 
 
 class ConnectionPool:
-    """The connections to one file. A thread that ended leaves its connection to the next of its number."""
+    """The connections to one file, one per thread. A new thread reuses that of an ended thread of its id."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], name: str) -> None:
         self._connect = connect
         self._name = name
-        self._lines: dict[tuple[int, int], _PooledConnection] = {}
+        self._pooled: dict[tuple[int, int], _PooledConnection] = {}
         self._closed = False
         with _lock:
-            _all.add(self)
+            _pools.add(self)
 
     @contextmanager
     def use(self) -> Generator[sqlite3.Connection]:
-        """The connection of the calling thread."""
+        """The connection of the calling thread, opened on first use."""
         key = os.getpid(), threading.get_ident()
         with _lock:
             if self._closed:
                 raise StoreError(f"{self._name} is closed: open it again")
-            line = self._lines.get(key)
-            if line is None:
-                line = self._lines[key] = _PooledConnection(self._connect())
-            line.calls += 1
+            pooled = self._pooled.get(key)
+            if pooled is None:
+                pooled = self._pooled[key] = _PooledConnection(self._connect())
+            pooled.calls += 1
         try:
-            yield line.connection
+            yield pooled.connection
         finally:
             with _lock:
-                line.calls -= 1
+                pooled.calls -= 1
                 if self._closed:
                     self.close_idle()
 
     def close(self) -> None:
-        """Close all connections: those at rest now, the others as soon as their call is done."""
+        """Close all connections: idle ones now, the others when their call ends."""
         with _lock:
             self._closed = True
             self.close_idle()
 
     def close_idle(self) -> None:
-        """Close what no call is using."""
-        for key, line in list(self._lines.items()):
-            if line.calls == 0 and key[0] == os.getpid():
-                del self._lines[key]
-                line.connection.close()
+        """Close the connections that no call is using."""
+        for key, pooled in list(self._pooled.items()):
+            if pooled.calls == 0 and key[0] == os.getpid():
+                del self._pooled[key]
+                pooled.connection.close()
 
 
-_all: WeakSet[ConnectionPool] = WeakSet()
+_pools: WeakSet[ConnectionPool] = WeakSet()
 
 
 def _before_fork() -> None:
     _lock.acquire()
-    for connections in list(_all):
-        connections.close_idle()
+    for pool in list(_pools):
+        pool.close_idle()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows
@@ -84,28 +84,28 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 
 class Database:
-    """A SQLite file of some kind. It is made where it is missing, and refused untouched if it is another."""
+    """A SQLite file with a known schema: created if missing, refused unchanged if it is another file."""
 
-    def __init__(self, path: str | Path, kind: FileKind, timeout: float) -> None:
+    def __init__(self, path: str | Path, schema: DatabaseSchema, timeout: float) -> None:
         self.path = Path(path).absolute()
-        self._kind = kind
+        self._schema = schema
         self._timeout = timeout
-        file.prepare(self.path, kind, timeout)
-        name = f"the {kind.noun} {str(self.path)!r}"
-        self._connections = ConnectionPool(lambda: file.connect(self.path, timeout), name)
+        sqlite_file.prepare(self.path, schema, timeout)
+        name = f"the {schema.noun} {str(self.path)!r}"
+        self._connections = ConnectionPool(lambda: sqlite_file.connect(self.path, timeout), name)
 
     def __enter__(self) -> Self:
-        """Use it in a `with` block, which closes it."""
+        """Close it at the end of a `with` block."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let go of the files."""
+        """Close all connections to the file."""
         self.close()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close all connections to the file."""
         self._connections.close()
 
     @contextmanager
@@ -114,20 +114,20 @@ class Database:
             with self._connections.use() as connection:
                 yield connection
         except sqlite3.Error as error:
-            raise file.explained(error, self.path, self._kind) from error
+            raise sqlite_file.describe_error(error, self.path, self._schema) from error
 
     @contextmanager
     def _reading(self) -> Generator[sqlite3.Connection]:
-        """One snapshot for the whole call: between two, a user key may have passed to somebody else."""
+        """One snapshot for the whole call: between two, another user may have got the same key."""
         with self._connection() as connection:
-            if connection.in_transaction:  # asked by an iterable that is just being written
+            if connection.in_transaction:  # called by an iterable that is being written
                 yield connection
                 return
             connection.execute("BEGIN")
             try:
                 yield connection
             finally:
-                if connection.in_transaction:  # a broken disk may have ended it already
+                if connection.in_transaction:  # a disk error may have ended it already
                     connection.execute("ROLLBACK")
 
     @contextmanager
@@ -135,7 +135,7 @@ class Database:
         with self._connection() as connection:
             if connection.in_transaction:
                 raise StoreError(
-                    f"an iterable given to a {self._kind.noun} must not write to it: make a list of it first"
+                    f"an iterable passed to a {self._schema.noun} must not write to it: make it a list first"
                 )
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -150,10 +150,10 @@ class Database:
 def select_in(
     connection: sqlite3.Connection, query: str, values: Sequence[Any], wanted: Sequence[str | bytes]
 ) -> list[Any]:
-    """All rows of a query with `IN ({})`, in portions: SQLite takes no endless list of parameters."""
+    """All rows of a query with `IN ({})`, in batches: SQLite limits the number of parameters."""
     rows: list[Any] = []
     for start in range(0, len(wanted), 500):
-        portion = wanted[start : start + 500]
-        marks = ",".join("?" * len(portion))
-        rows += connection.execute(query.format(marks), (*values, *portion)).fetchall()
+        batch = wanted[start : start + 500]
+        marks = ",".join("?" * len(batch))
+        rows += connection.execute(query.format(marks), (*values, *batch)).fetchall()
     return rows

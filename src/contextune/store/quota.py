@@ -1,4 +1,4 @@
-"""How much one user may keep, without counting all of it each time something is added."""
+"""Quotas of items and uses per user, without counting all rows at each write."""
 
 import sqlite3
 from collections.abc import Generator
@@ -20,37 +20,37 @@ _USERS = 10_000
 
 
 class QuotaCounter:
-    """Remembers how many there are at most, as of which revision: to count 100,000 items takes 40 ms."""
+    """Caches an upper bound of the count per user and revision: counting 100,000 items takes 40 ms."""
 
     def __init__(self) -> None:
-        self._most: dict[tuple[What, int], tuple[int, int]] = {}
+        self._bounds: dict[tuple[What, int], tuple[int, int]] = {}
 
     @contextmanager
     def within(
-        self, connection: sqlite3.Connection, user: int, what: What, most: int | None
+        self, connection: sqlite3.Connection, user: int, what: What, limit: int | None
     ) -> Generator[None]:
-        """Refuse what is written within where it leaves the user with more than `most`, and than before.
+        """Raise `LimitError` if the block leaves the user with more than `limit`, and more than before.
 
-        Whoever has too many already may still replace them.
+        A user who is over the limit already can still replace rows.
         """
-        if most is None:
+        if limit is None:
             yield
             return
 
-        def asked(query: str) -> int:
+        def fetch(query: str) -> int:
             return connection.execute(query, (user,)).fetchone()[0]
 
-        revision, before = self._most.get((what, user), (-1, 0))
-        if revision != asked(_REVISION[what]) or before >= most:
-            before = asked(_COUNT[what])
+        revision, before = self._bounds.get((what, user), (-1, 0))
+        if revision != fetch(_REVISION[what]) or before >= limit:
+            before = fetch(_COUNT[what])
         changes = connection.total_changes
         yield
-        # all that was written counts as added, until that would be too much
+        # every write counts as an addition; only if that exceeds the limit are the rows counted
         after = before + connection.total_changes - changes
-        if after > most:
-            after = asked(_COUNT[what])
-            if after > max(before, most):
-                raise LimitError(what, most)
-        if len(self._most) >= _USERS:
-            self._most.clear()
-        self._most[what, user] = (asked(_REVISION[what]), after)
+        if after > limit:
+            after = fetch(_COUNT[what])
+            if after > max(before, limit):
+                raise LimitError(what, limit)
+        if len(self._bounds) >= _USERS:
+            self._bounds.clear()
+        self._bounds[what, user] = (fetch(_REVISION[what]), after)

@@ -1,35 +1,36 @@
-"""The tables of a store."""
+"""SQL schema of the store, and its migrations."""
 
 import sqlite3
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class FileKind:
-    """What a file is to hold."""
+class DatabaseSchema:
+    """The kind of a SQLite file: its id and its migrations."""
 
     noun: str
-    """What it is called in messages."""
+    """Its name in messages."""
     application_id: int
-    """Written into the file's header, so that no file of another kind or program is taken for one."""
-    steps: tuple[tuple[str, ...], ...]
+    """Stored in the file's header, to recognize files of another kind or program."""
+    migrations: tuple[tuple[str, ...], ...]
+    """SQL statements of each version."""
 
 
-def version(connection: sqlite3.Connection) -> int:
-    """How many steps this file has been through."""
+def schema_version(connection: sqlite3.Connection) -> int:
+    """Number of migrations applied to this file."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def migrate(connection: sqlite3.Connection, kind: FileKind) -> None:
-    """Bring the file to the newest version, each step in a transaction of its own."""
-    while version(connection) < len(kind.steps):
+def migrate(connection: sqlite3.Connection, schema: DatabaseSchema) -> None:
+    """Apply the missing migrations, each in its own transaction."""
+    while schema_version(connection) < len(schema.migrations):
         connection.execute("BEGIN IMMEDIATE")
         try:
-            done = version(connection)  # asked again under the lock: another process may have been faster
-            if done < len(kind.steps):
-                for statement in kind.steps[done]:
+            done = schema_version(connection)  # again, now with the lock: another process may be faster
+            if done < len(schema.migrations):
+                for statement in schema.migrations[done]:
                     connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {kind.application_id}")
+                connection.execute(f"PRAGMA application_id = {schema.application_id}")
                 connection.execute(f"PRAGMA user_version = {done + 1}")
             connection.execute("COMMIT")
         except BaseException:
@@ -38,13 +39,13 @@ def migrate(connection: sqlite3.Connection, kind: FileKind) -> None:
             raise
 
 
-STORE = FileKind(
+STORE_SCHEMA = DatabaseSchema(
     "store",
     0x4354554E,  # "CTUN"
     (
         (
-            # One row. A counter of the whole store, so that a user who comes back after `forget`
-            # goes on from numbers that nobody has seen yet.
+            # One row: a counter of the whole store, so that a user who comes back after `forget`
+            # gets new revision numbers.
             "CREATE TABLE counter (revision INTEGER NOT NULL)",
             "INSERT INTO counter VALUES (0)",
             """CREATE TABLE users (
@@ -57,7 +58,7 @@ STORE = FileKind(
                 revision INTEGER NOT NULL DEFAULT 0,
                 uses_revision INTEGER NOT NULL DEFAULT 0
             )""",
-            # Without rowid: one user's items lie side by side in the file, in the order they are read.
+            # Without rowid: one user's items are adjacent in the file, in reading order.
             """CREATE TABLE items (
                 user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
                 id TEXT NOT NULL,
@@ -65,9 +66,9 @@ STORE = FileKind(
                 fields TEXT NOT NULL,
                 PRIMARY KEY (user, id)
             ) WITHOUT ROWID""",
-            # `time` is the time as given; `moment` is the same in UTC, or as given where it has no zone,
-            # so that one instant written in two zones is one use. `place` has no type and holds x'' for
-            # "no place": a key without rowid cannot hold NULL, and '' is a place somebody may have written.
+            # `time` is the original time; `moment` is the same in UTC, or unchanged if it has no zone, so
+            # that an instant written in two zones is one use. `place` has no type and is x'' for "no place":
+            # a key without rowid cannot be NULL, and '' is a valid place.
             """CREATE TABLE uses (
                 user INTEGER NOT NULL,
                 item TEXT NOT NULL,
@@ -77,8 +78,8 @@ STORE = FileKind(
                 PRIMARY KEY (user, item, moment, place),
                 FOREIGN KEY (user, item) REFERENCES items ON DELETE CASCADE
             ) WITHOUT ROWID""",
-            # With rowid: a vector is too long for a page of a table without. The digest comes before
-            # the model because a deleted text is looked up under all models.
+            # With rowid: a vector is too long for a page of a table without. The digest comes before the
+            # model because a deleted text is looked up for all models.
             """CREATE TABLE vectors (
                 user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
                 digest BLOB NOT NULL,
@@ -86,12 +87,12 @@ STORE = FileKind(
                 vector BLOB NOT NULL,
                 UNIQUE (user, digest, model)
             )""",
-            # Digests of users whose rows are deleted while their bytes may still be in the file.
+            # Digests of users whose rows are deleted, but whose bytes may still be in the file.
             "CREATE TABLE forgotten (digest BLOB PRIMARY KEY) WITHOUT ROWID",
         ),
         (
-            # An item's vector together with what is known around it; one for each model, replaced when
-            # that changes, and gone with the item.
+            # Vectors of enriched items; one for each model, replaced when the enriched text changes, and
+            # deleted with the item.
             """CREATE TABLE portraits (
                 user INTEGER NOT NULL,
                 item TEXT NOT NULL,

@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file, safe with many threads and processes at once."""
+"""`SQLiteStore`: one SQLite file, safe for many threads and processes."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,28 +6,28 @@ from pathlib import Path
 from typing import Any, Literal
 
 from contextune.errors import InvalidDataError, StoreError, UnknownUserError
-from contextune.store import sqlite_file as file
+from contextune.store import sqlite_file
 from contextune.store.database import Database, select_in
 from contextune.store.protocol import StoreRevision, Vector, text_digest
 from contextune.store.quota import QuotaCounter
 from contextune.store.rows import (
-    checked,
-    feedback_from,
+    check_unicode,
     feedback_row,
     item_row,
-    items_from,
+    parse_feedback,
+    parse_items,
+    parse_user,
+    parse_uses,
+    parse_vector,
+    parse_zone,
     use_row,
-    user_from,
     user_row,
-    uses_from,
     vector_blob,
-    vector_from,
-    zone_from,
 )
-from contextune.store.schema import STORE
+from contextune.store.schema import STORE_SCHEMA
 from contextune.types import Feedback, Item, UsageEvent, User, local_time
 
-# An unchanged item is not written again, so that loading the same data twice is no change.
+# Unchanged items are not written, so that loading the same data twice changes nothing.
 _PUT_ITEM = """
     INSERT INTO items (user, id, app, fields) VALUES (?, ?, ?, ?)
     ON CONFLICT (user, id) DO UPDATE SET app = excluded.app, fields = excluded.fields
@@ -52,40 +52,39 @@ _PUT_PORTRAIT = """
 
 
 class SQLiteStore(Database):
-    """A store in one file, with a write-ahead log beside it while it is open.
+    """A store in one SQLite file, with a write-ahead log beside it while it is open.
 
-    Writers wait for each other, up to `timeout` seconds; readers wait for nobody. An iterable
-    given to a writing call is read while the store is locked for other writers, so it should
-    not take long over each item.
+    Writers wait for each other, up to `timeout` seconds; readers never wait. An iterable passed to a writing
+    call is consumed while the store is locked for other writers, so it should be fast.
     """
 
     def __init__(self, path: str | Path, *, timeout: float = 30.0) -> None:
-        super().__init__(path, STORE, timeout)
-        self._room = QuotaCounter()
+        super().__init__(path, STORE_SCHEMA, timeout)
+        self._quota = QuotaCounter()
 
     def put_user(self, user: User) -> None:
-        """Add the user, or replace what is known of them; their items and uses stay."""
+        """Add or replace the user; items and uses stay."""
         row = user_row(user)
         with self._writing() as connection:
             connection.execute(_PUT_USER, row)
-            _count_change(connection, _key(connection, user.id))
+            _bump_revision(connection, _key(connection, user.id))
 
     def user(self, user: str) -> User:
-        """What is known of the user."""
+        """The user's profile, places, contacts and time zone."""
         with self._reading() as connection:
             key = _key(connection, user)
             row = connection.execute(
                 "SELECT id, profile, places, contacts, zone FROM users WHERE key = ?", (key,)
             ).fetchone()
-        return user_from(row)
+        return parse_user(row)
 
     def users(self) -> list[str]:
         """The ids of all users, sorted."""
         with self._reading() as connection:
             return [row[0] for row in connection.execute("SELECT id FROM users ORDER BY id").fetchall()]
 
-    def put_items(self, user: str, items: Iterable[Item], *, most: int | None = None) -> int:
-        """Add items, or replace those of the same id; how many there were. More than `most` are refused."""
+    def put_items(self, user: str, items: Iterable[Item], *, limit: int | None = None) -> int:
+        """Add or replace items; return the number written. More than `limit` raise `LimitError`."""
         count = 0
         with self._writing() as connection:
             key = _key(connection, user)
@@ -93,19 +92,19 @@ class SQLiteStore(Database):
 
             def rows() -> Iterator[tuple[Any, ...]]:
                 nonlocal count
-                for count, item in enumerate(items, 1):  # noqa: B007  # read by the caller
+                for count, item in enumerate(items, 1):  # noqa: B007  # returned below
                     row = item_row(key, item)
                     if has_vectors:
-                        _drop_vectors(connection, key, item.id, keep=item.text)
+                        _delete_vectors(connection, key, item.id, keep=item.text)
                     yield row
 
-            with self._room.within(connection, key, "items", most):
+            with self._quota.within(connection, key, "items", limit):
                 if connection.executemany(_PUT_ITEM, rows()).rowcount:
-                    _count_change(connection, key)
+                    _bump_revision(connection, key)
         return count
 
     def items(self, user: str, ids: Sequence[str] | None = None) -> list[Item]:
-        """The user's items, sorted by id; or those asked for that exist, in the order asked for."""
+        """The user's items, sorted by id; or those of `ids` that exist, in that order."""
         with self._reading() as connection:
             key = _key(connection, user)
             if ids is None:
@@ -114,33 +113,35 @@ class SQLiteStore(Database):
                 ).fetchall()
             else:
                 query = "SELECT id, app, fields FROM items WHERE user = ? AND id IN ({})"
-                rows = select_in(connection, query, (key,), [checked(one, "the item id") for one in ids])
-        found = items_from(rows)
+                rows = select_in(
+                    connection, query, (key,), [check_unicode(item, "the item id") for item in ids]
+                )
+        items = parse_items(rows)
         if ids is None:
-            return found
-        by_id = {item.id: item for item in found}
-        return [by_id[one] for one in ids if one in by_id]
+            return items
+        by_id = {item.id: item for item in items}
+        return [by_id[item] for item in ids if item in by_id]
 
     def delete_items(self, user: str, ids: Iterable[str]) -> int:
-        """Delete items with their uses and vectors; how many items there were."""
+        """Delete items with their uses and vectors; return the number of items deleted."""
         with self._writing() as connection:
             key = _key(connection, user)
             has_vectors = _has_vectors(connection, key)
 
             def rows() -> Iterator[tuple[int, str]]:
                 for item in ids:
-                    checked(item, "the item id")
+                    check_unicode(item, "the item id")
                     if has_vectors:
-                        _drop_vectors(connection, key, item)
+                        _delete_vectors(connection, key, item)
                     yield key, item
 
             deleted = connection.executemany("DELETE FROM items WHERE user = ? AND id = ?", rows()).rowcount
             if deleted:
-                _count_change(connection, key)
+                _bump_revision(connection, key)
         return deleted
 
-    def put_uses(self, user: str, uses: Iterable[UsageEvent], *, most: int | None = None) -> int:
-        """Record uses; how many are new. One that is there already (same item, time and place) stays one."""
+    def put_uses(self, user: str, uses: Iterable[UsageEvent], *, limit: int | None = None) -> int:
+        """Record uses; return the number of new ones (a known item, time and place is ignored)."""
         item = ""
         with self._writing() as connection:
             key = _key(connection, user)
@@ -151,77 +152,79 @@ class SQLiteStore(Database):
                     item = use.item
                     yield use_row(key, use)
 
-            with self._room.within(connection, key, "uses", most):
+            with self._quota.within(connection, key, "uses", limit):
                 try:
                     new = connection.executemany(_PUT_USE, rows()).rowcount
                 except sqlite3.IntegrityError:
                     raise InvalidDataError(
-                        f"a use of item {item!r}, which user {user!r} does not have: put the item first"
+                        f"a use of the unknown item {item!r} of user {user!r}: write the item first"
                     ) from None
                 if new:
-                    _count_change(connection, key, "uses_revision")
+                    _bump_revision(connection, key, "uses_revision")
         return new
 
     def uses(self, user: str, *, item: str | None = None) -> list[UsageEvent]:
-        """The user's uses in order of time, on their wall clock; of one item, or of all."""
+        """The user's uses of one item or of all, in order of the user's local time."""
         with self._reading() as connection:
             key = _key(connection, user)
             zone = connection.execute("SELECT zone FROM users WHERE key = ?", (key,)).fetchone()[0]
             query, values = "SELECT item, time, place FROM uses WHERE user = ?", [key]
             if item is not None:
-                query, values = f"{query} AND item = ?", [key, checked(item, "the item id")]
+                query, values = f"{query} AND item = ?", [key, check_unicode(item, "the item id")]
             rows = connection.execute(f"{query} ORDER BY item, moment, place", values).fetchall()
-        clock = zone_from(zone)
-        return sorted(uses_from(rows), key=lambda use: local_time(use.time, clock))
+        local_zone = parse_zone(zone)
+        return sorted(parse_uses(rows), key=lambda use: local_time(use.time, local_zone))
 
     def revision(self, user: str) -> StoreRevision:
-        """Numbers that grow with every change to the user's data, in whatever process it was made."""
+        """Counters that grow with every change to the user's data, by any process."""
         query = "SELECT revision, uses_revision FROM users WHERE key = ?"
         with self._reading() as connection:
             return StoreRevision(*connection.execute(query, (_key(connection, user),)).fetchone())
 
     def vectors(self, user: str, model: str, digests: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Vectors kept for these text digests under this model; those not kept are left out."""
+        """The stored vectors of these text digests for this model."""
         query = "SELECT digest, vector FROM vectors WHERE user = ? AND model = ? AND digest IN ({})"
         with self._reading() as connection:
             key = _key(connection, user)
-            rows = select_in(connection, query, (key, checked(model, "the model")), digests)
-        return {digest: vector_from(blob) for digest, blob in rows}
+            rows = select_in(connection, query, (key, check_unicode(model, "the model")), digests)
+        return {digest: parse_vector(blob) for digest, blob in rows}
 
     def put_vectors(self, user: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
-        """Keep vectors. This does not count as a change to the user's data."""
-        checked(model, "the model")
+        """Store vectors. The revision does not change."""
+        check_unicode(model, "the model")
         with self._writing() as connection:
             key = _key(connection, user)
             rows = ((key, model, digest, vector_blob(vector)) for digest, vector in vectors.items())
             connection.executemany(_PUT_VECTOR, rows)
 
-    def portraits(
+    def enriched_vectors(
         self, user: str, model: str, items: Sequence[str] | None = None
     ) -> dict[str, tuple[bytes, Vector]]:
-        """By item, of all or those asked for: the digest of its portrait, and the vector under this model."""
+        """By item: digest and vector of its enriched text for this model; of all items, or of `items`."""
         query = "SELECT item, digest, vector FROM portraits WHERE user = ? AND model = ?"
         with self._reading() as connection:
-            values = _key(connection, user), checked(model, "the model")
+            values = _key(connection, user), check_unicode(model, "the model")
             if items is None:
                 rows = connection.execute(query, values).fetchall()
             else:
                 rows = select_in(connection, query + " AND item IN ({})", values, items)
-        return {item: (digest, vector_from(blob)) for item, digest, blob in rows}
+        return {item: (digest, parse_vector(blob)) for item, digest, blob in rows}
 
-    def put_portraits(self, user: str, model: str, portraits: Mapping[str, tuple[bytes, Vector]]) -> None:
-        """Keep vectors by item, in place of earlier ones; those of items that are gone are left out."""
-        checked(model, "the model")
+    def put_enriched_vectors(
+        self, user: str, model: str, vectors: Mapping[str, tuple[bytes, Vector]]
+    ) -> None:
+        """Store digests and vectors of enriched texts, replacing earlier ones; unknown items are ignored."""
+        check_unicode(model, "the model")
         with self._writing() as connection:
             key = _key(connection, user)
             rows = (
                 (key, item, model, digest, vector_blob(vector), key, item)
-                for item, (digest, vector) in portraits.items()
+                for item, (digest, vector) in vectors.items()
             )
             connection.executemany(_PUT_PORTRAIT, rows)
 
     def put_feedback(self, user: str, feedback: Feedback) -> None:
-        """Keep what became of a request."""
+        """Store feedback on a request."""
         with self._writing() as connection:
             connection.execute(
                 "INSERT INTO feedback (user, request, used, rejected, tool, ok) VALUES (?, ?, ?, ?, ?, ?)",
@@ -229,61 +232,61 @@ class SQLiteStore(Database):
             )
 
     def feedback(self, user: str) -> list[Feedback]:
-        """What became of the user's requests, in the order it was told."""
+        """All feedback of the user, oldest first."""
         query = "SELECT request, used, rejected, tool, ok FROM feedback WHERE user = ? ORDER BY key"
         with self._reading() as connection:
             rows = connection.execute(query, (_key(connection, user),)).fetchall()
-        return [feedback_from(user, row) for row in rows]
+        return [parse_feedback(user, row) for row in rows]
 
     def forget(self, user: str) -> None:
-        """Erase the user so that no trace of them is left in the store's files.
+        """Delete the user, and every trace of them in the store's files.
 
-        The rows go at once; then the file is written anew without them, which takes a while in a
-        large store and has to wait for readers. Where that fails, calling `forget` again goes on with it.
+        The rows are deleted at once. Then the file is rewritten without them, which takes a while for a large
+        store and waits for readers. If that fails, call `forget` again to continue.
         """
-        digest = text_digest(checked(user, "the user id"))
+        digest = text_digest(check_unicode(user, "the user id"))
         with self._writing() as connection:
             if connection.execute("DELETE FROM users WHERE id = ?", (user,)).rowcount:
                 connection.execute("INSERT INTO forgotten VALUES (?) ON CONFLICT DO NOTHING", (digest,))
             elif not connection.execute("SELECT 1 FROM forgotten WHERE digest = ?", (digest,)).fetchall():
-                raise _unknown(user)
+                raise _unknown_user(user)
         try:
-            self._clean()
+            self._rewrite()
         except StoreError as error:
             raise StoreError(
                 f"the rows of user {user!r} are deleted, but their bytes may still be in the file; "
-                f"call forget({user!r}) again to clean it. What was in the way: {error}"
+                f"call forget({user!r}) again to remove them. Reason: {error}"
             ) from error
 
-    def _clean(self) -> None:
-        """Write the file anew without what was deleted, and empty the log."""
+    def _rewrite(self) -> None:
+        """Rewrite the file without deleted rows, and empty the log."""
         with self._connection() as connection:
-            # Only those forgotten by now: one forgotten meanwhile by another process is not cleaned up yet.
-            cleaned = connection.execute("SELECT digest FROM forgotten").fetchall()
+            # Read before VACUUM: a user forgotten meanwhile by another process may still be in the file.
+            forgotten = connection.execute("SELECT digest FROM forgotten").fetchall()
             connection.execute("VACUUM")
-            file.empty_log(connection, self._timeout)
-            connection.executemany("DELETE FROM forgotten WHERE digest = ?", cleaned)
-            file.empty_log(connection, self._timeout)
+            sqlite_file.truncate_wal(connection, self._timeout)
+            connection.executemany("DELETE FROM forgotten WHERE digest = ?", forgotten)
+            sqlite_file.truncate_wal(connection, self._timeout)
 
 
-def _unknown(user: str) -> UnknownUserError:
-    return UnknownUserError(f"the store has no user {user!r}: put_user them first, or load their data")
+def _unknown_user(user: str) -> UnknownUserError:
+    return UnknownUserError(f"unknown user {user!r}: add them with put_user, or load their data")
 
 
 def _key(connection: sqlite3.Connection, user: str) -> int:
     rows = connection.execute(
-        "SELECT key FROM users WHERE id = ?", (checked(user, "the user id"),)
+        "SELECT key FROM users WHERE id = ?", (check_unicode(user, "the user id"),)
     ).fetchall()
     if not rows:
-        raise _unknown(user)
+        raise _unknown_user(user)
     return rows[0][0]
 
 
-def _count_change(
+def _bump_revision(
     connection: sqlite3.Connection, key: int, column: Literal["revision", "uses_revision"] = "revision"
 ) -> None:
     connection.execute("UPDATE counter SET revision = revision + 1")
-    query = f"UPDATE users SET {column} = (SELECT revision FROM counter) WHERE key = ?"  # noqa: S608  # of two
+    query = f"UPDATE users SET {column} = (SELECT revision FROM counter) WHERE key = ?"  # noqa: S608  # one of two names
     connection.execute(query, (key,))
 
 
@@ -294,10 +297,10 @@ def _has_vectors(connection: sqlite3.Connection, key: int) -> bool:
     )
 
 
-def _drop_vectors(connection: sqlite3.Connection, key: int, item: str, keep: str | None = None) -> None:
-    """Delete the vectors of the item's text, unless that text is to be kept: deleted words do not live on."""
+def _delete_vectors(connection: sqlite3.Connection, key: int, item: str, keep: str | None = None) -> None:
+    """Delete the vectors of the item's stored text, unless it equals `keep`."""
     rows = connection.execute("SELECT id, app, fields FROM items WHERE user = ? AND id = ?", (key, item))
-    for old in items_from(rows.fetchall()):
+    for old in parse_items(rows.fetchall()):
         if old.text != keep:
             digest = text_digest(old.text)
             connection.execute("DELETE FROM vectors WHERE user = ? AND digest = ?", (key, digest))

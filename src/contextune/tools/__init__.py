@@ -1,7 +1,8 @@
-"""What an assistant can call."""
+"""Find the few tools of a catalogue that can serve a request."""
 
 from contextune.tools.catalog import Catalog, LoadedTools, RefusedTool
 from contextune.tools.filter import ToolFilter
+from contextune.tools.loaders import load_tools
 from contextune.tools.querygen.generator import QueryGenerator, ToolQueries, search_all
 from contextune.tools.ranker import ToolRanker, default_tool_ranker
 from contextune.tools.retriever import ToolMatches, ToolRetriever
@@ -19,6 +20,7 @@ __all__ = [
     "ToolRetriever",
     "bundled_toolbox",
     "default_tool_ranker",
+    "load_tools",
     "read_toolbox",
     "search_all",
 ]

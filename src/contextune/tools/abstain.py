@@ -1,7 +1,7 @@
-"""An honest "nothing fits": how probable it is that any tool serves a request, and that context is needed.
+"""AbstentionModel: calibrated probabilities that any tool fits, and that a request needs context.
 
-Both are logistic regressions, so what they say can be read as a share: of requests given 0.8, four in
-five had a tool that fits. The first looks at the candidates, the second at the words alone.
+Both are logistic regressions: of the requests with `fits` = 0.8, four in five have a fitting tool. The first
+reads the candidates' features, the second the request's vector.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from contextune.errors import InvalidRequestError
 from contextune.rank import LogisticRegression
-from contextune.tools.features import NAMES, Matrix
+from contextune.tools.features import FEATURE_NAMES, Matrix
 from contextune.tools.query import Floats
 
-_BEST = (
+_BEST_OF_ALL = (
     "meaning",
     "words",
     "name said",
@@ -27,12 +27,12 @@ _BEST = (
     "app likely",
     "past",
 )
-"""The highest of each over all candidates."""
-_OF_FIRST = ("meaning", "words", "in context", "item app", "app likely", "app best", "past")
-"""The same of the tool that is ranked first."""
-INPUTS: tuple[str, ...] = (
-    *(f"best {name}" for name in _BEST),
-    *(f"first {name}" for name in _OF_FIRST),
+"""Features whose maximum over all candidates is an input."""
+_OF_TOP = ("meaning", "words", "in context", "item app", "app likely", "app best", "past")
+"""Features of the top-ranked tool that are inputs."""
+FIT_INPUTS: tuple[str, ...] = (
+    *(f"best {name}" for name in _BEST_OF_ALL),
+    *(f"first {name}" for name in _OF_TOP),
     "second meaning",
     "tenth meaning",
     "lead",
@@ -40,58 +40,58 @@ INPUTS: tuple[str, ...] = (
     "length",
     "catalogue",
 )
-_COLUMN = {name: NAMES.index(name) for name in (*_BEST, *_OF_FIRST, "length", "catalogue")}
+_COLUMN = {name: FEATURE_NAMES.index(name) for name in (*_BEST_OF_ALL, *_OF_TOP, "length", "catalogue")}
 
 
-def inputs(matrix: Matrix, scores: Floats) -> Floats:
-    """What the probability that any tool fits is read off: the candidates' features, and how they score."""
+def fit_inputs(matrix: Matrix, scores: Floats) -> Floats:
+    """The inputs of the `fits` model, from the candidates' features and scores."""
     if not len(matrix):
-        return np.zeros(len(INPUTS))
+        return np.zeros(len(FIT_INPUTS))
     order = np.argsort(-scores, kind="stable")
     first = matrix[order[0]]
     best = np.nan_to_num(matrix, nan=-9.0).max(0)
     meaning = np.sort(matrix[:, _COLUMN["meaning"]])[::-1]
-    top = np.sort(scores)[::-1]
-    found = [best[_COLUMN[name]] if best[_COLUMN[name]] > -9 else np.nan for name in _BEST]
-    found += [first[_COLUMN[name]] for name in _OF_FIRST]
-    found += [
+    sorted_scores = np.sort(scores)[::-1]
+    values = [best[_COLUMN[name]] if best[_COLUMN[name]] > -9 else np.nan for name in _BEST_OF_ALL]
+    values += [first[_COLUMN[name]] for name in _OF_TOP]
+    values += [
         meaning[min(1, len(meaning) - 1)],
         meaning[min(9, len(meaning) - 1)],
-        top[0] - top[min(1, len(top) - 1)],
+        sorted_scores[0] - sorted_scores[min(1, len(sorted_scores) - 1)],
         float(not np.isnan(first[_COLUMN["in context"]])),
         np.log1p(first[_COLUMN["length"]]),
         first[_COLUMN["catalogue"]],
     ]
-    return np.array(found, np.float64)
+    return np.array(values, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class Abstain:
-    """What says no."""
+class AbstentionModel:
+    """Estimates whether any tool fits a request, and whether the request needs context."""
 
     fits: LogisticRegression
     context: LogisticRegression
     thresholds: Mapping[str, float]
-    """By wanted share of requests that no tool serves and that yet are given one, the least probability."""
+    """False-positive rate → the lowest `fits` at which a tool is offered."""
 
     def any_fits(self, matrix: Matrix, scores: Floats) -> float:
-        """How probable it is that any of the candidates serves the request."""
-        return float(self.fits.probability(inputs(matrix, scores)[None])[0]) if len(matrix) else 0.0
+        """Probability that any of the candidates serves the request."""
+        return float(self.fits.probability(fit_inputs(matrix, scores)[None])[0]) if len(matrix) else 0.0
 
     def needs_context(self, vector: NDArray[np.float32]) -> float:
-        """How probable it is that the words alone do not say what is meant."""
+        """Probability that the text alone does not say what is meant."""
         return float(self.context.probability(vector[None])[0])
 
     def threshold(self, false_positives: float) -> float:
-        """The probability to ask for, so that of requests no tool serves at most this share get one."""
+        """The lowest `fits` to accept, if this share of the requests that no tool serves may get one."""
         if not 0 < false_positives < 1:
-            raise InvalidRequestError(f"a share lies between 0 and 1, not at {false_positives!r}")
-        known = sorted((float(share), value) for share, value in self.thresholds.items())
-        shares, values = [share for share, _ in known], [value for _, value in known]
-        return float(np.interp(false_positives, shares, values))
+            raise InvalidRequestError(f"false_positives must be between 0 and 1, not {false_positives!r}")
+        points = sorted((float(rate), value) for rate, value in self.thresholds.items())
+        rates, values = [rate for rate, _ in points], [value for _, value in points]
+        return float(np.interp(false_positives, rates, values))
 
     def to_json(self) -> dict[str, Any]:
-        """To be written down."""
+        """The model as JSON values."""
         return {
             "fits": self.fits.to_json(),
             "context": self.context.to_json(),
@@ -99,16 +99,16 @@ class Abstain:
         }
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> "Abstain":
-        """What was written down."""
-        width = len(found["context"]["names"])
+    def from_json(cls, data: Mapping[str, Any]) -> "AbstentionModel":
+        """The inverse of `to_json`."""
+        width = len(data["context"]["names"])
         return cls(
-            LogisticRegression.from_json(found["fits"], INPUTS),
-            LogisticRegression.from_json(found["context"], context_inputs(width)),
-            found["thresholds"],
+            LogisticRegression.from_json(data["fits"], FIT_INPUTS),
+            LogisticRegression.from_json(data["context"], context_inputs(width)),
+            data["thresholds"],
         )
 
 
 def context_inputs(width: int) -> tuple[str, ...]:
-    """The numbers of a vector, by name."""
+    """Names for the components of a vector."""
     return tuple(f"v{number}" for number in range(width))

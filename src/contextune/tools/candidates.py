@@ -1,4 +1,4 @@
-"""Which tools of a catalogue are worth a close look: whatever any plain signal puts near the top."""
+"""Candidate selection: the tools that any cheap signal ranks near the top."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,38 +7,45 @@ from contextune.search import similarities, top
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import ToolQuery
 
-NEAR = 48
-"""How many are taken by likeness of meaning, and half as many by words."""
-_OF_APP = 12
-_FEW = 80
-"""A catalogue no larger than this is looked at whole."""
+DEFAULT_DEPTH = 48
+"""Candidates by semantic similarity; half as many by BM25, by examples and by context."""
+_PER_CONTEXT_APP = 12
+_SCORE_ALL_UP_TO = 80
+"""In a catalogue of at most this size, every tool is a candidate."""
 
 
-def candidates(
-    index: ToolIndex, wish: ToolQuery, visible: NDArray[np.bool_] | None = None, *, depth: int = NEAR
+def select_candidates(
+    index: ToolIndex,
+    query: ToolQuery,
+    visible: NDArray[np.bool_] | None = None,
+    *,
+    depth: int = DEFAULT_DEPTH,
 ) -> NDArray[np.intp]:
-    """Their places in the catalogue, in its order."""
-    if len(index.catalog) <= _FEW:
-        places = np.arange(len(index.catalog))
-        return places if visible is None else places[visible]
-    depth = max(depth, NEAR)
-    lexical = index.fields["all"].scores(wish.words)
-    chosen = [
-        index.nearest(wish.vector, depth, visible),
+    """The candidates' positions in the catalogue, ascending."""
+    if len(index.catalog) <= _SCORE_ALL_UP_TO:
+        positions = np.arange(len(index.catalog))
+        return positions if visible is None else positions[visible]
+    depth = max(depth, DEFAULT_DEPTH)
+    lexical = index.fields["all"].scores(query.tokens)
+    parts = [
+        index.nearest(query.vector, depth, visible),
         top(lexical, depth // 2, visible=visible),
-        np.array(index.named(wish.spans), np.intp),
+        np.array(index.find_named(query.spans), np.intp),
     ]
-    examples = index.by_example(wish.vector)
+    examples = index.example_similarities(query.vector)
     if examples is not None:
-        seen = examples > -1
-        chosen.append(top(examples, depth // 2, visible=seen if visible is None else seen & visible))
-    if wish.context is not None and len(wish.context.items):
-        chosen.append(index.nearest(wish.in_context, depth // 2, visible))
-        apps = [number for number, app in enumerate(index.apps) if app in wish.context.apps]
-        mine = np.isin(index.app, apps)
-        own = np.flatnonzero(mine if visible is None else mine & visible)
-        chosen.append(own[top(similarities(wish.in_context, index.vectors[own]), _OF_APP)])
-    if wish.past is not None:
-        chosen.append(np.unique(wish.past.tool[wish.past.ok]).astype(np.intp))
-    places = np.unique(np.concatenate(chosen))
-    return places if visible is None else places[visible[places]]
+        has_example = examples > -1
+        parts.append(
+            top(examples, depth // 2, visible=has_example if visible is None else has_example & visible)
+        )
+    if query.context is not None and len(query.context.items):
+        parts.append(index.nearest(query.context_vector, depth // 2, visible))
+        apps = [number for number, app in enumerate(index.apps) if app in query.context.apps]
+        in_apps = np.isin(index.app, apps)
+        app_tools = np.flatnonzero(in_apps if visible is None else in_apps & visible)
+        nearest = top(similarities(query.context_vector, index.vectors[app_tools]), _PER_CONTEXT_APP)
+        parts.append(app_tools[nearest])
+    if query.past_calls is not None:
+        parts.append(np.unique(query.past_calls.tool[query.past_calls.ok]).astype(np.intp))
+    positions = np.unique(np.concatenate(parts))
+    return positions if visible is None else positions[visible[positions]]

@@ -1,4 +1,4 @@
-"""The tools an assistant has: each under its own id, in an order that does not change by itself."""
+"""Catalog: the tools an assistant has, by unique id, in a stable order."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from contextune.types import Tool
 
 @dataclass(frozen=True, slots=True)
 class RefusedTool:
-    """A tool that could not be taken in, and why."""
+    """A tool that could not be loaded, and why."""
 
     name: str
     reason: str
@@ -20,68 +20,68 @@ class RefusedTool:
 
 @dataclass(frozen=True, slots=True)
 class LoadedTools:
-    """What a file or server gave: the tools, and those that were refused while the rest were taken."""
+    """The tools of a file or server, and those that could not be loaded."""
 
     tools: tuple[Tool, ...]
     refused: tuple[RefusedTool, ...] = ()
 
 
 class Catalog(Sequence[Tool]):
-    """Tools in the order given; immutable, so that whatever was built from it stays right."""
+    """An immutable sequence of tools with unique ids."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._by_id: dict[str, Tool] = {}
         for tool in tools:
             if self._by_id.setdefault(tool.id, tool) != tool:
                 raise InvalidDataError(
-                    f"two different tools are called {tool.id!r}: give their servers different names"
+                    f"two different tools have the id {tool.id!r}: give their servers different names"
                 )
         self._tools = tuple(self._by_id.values())
-        self._marks: dict[str, str] = {}
+        self._identities: dict[str, str] = {}
 
     @overload
     def __getitem__(self, index: int) -> Tool: ...
     @overload
     def __getitem__(self, index: slice) -> tuple[Tool, ...]: ...
     def __getitem__(self, index: int | slice) -> Tool | tuple[Tool, ...]:
-        """By place."""
+        """The tool at a position, or the tools of a slice."""
         return self._tools[index]
 
     def __len__(self) -> int:
-        """How many tools there are."""
+        """The number of tools."""
         return len(self._tools)
 
     def __iter__(self) -> Iterator[Tool]:
-        """In their order."""
+        """Iterate over the tools in order."""
         return iter(self._tools)
 
     def tool(self, name: str) -> Tool:
-        """The tool of this id; or of this name, if only one server has it."""
+        """The tool with this id, or with this name if only one server has it."""
         if name in self._by_id:
             return self._by_id[name]
-        named = self._named.get(name, ())
-        if len(named) == 1:
-            return named[0]
-        if named:
-            several = ", ".join(repr(tool.id) for tool in named[:3])
-            raise InvalidDataError(f"more than one tool is called {name!r}: say which of {several}")
+        matches = self._by_name.get(name, ())
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            ids = ", ".join(repr(tool.id) for tool in matches[:3])
+            raise InvalidDataError(f"more than one tool is named {name!r}: use an id, such as {ids}")
         raise InvalidDataError(f"there is no tool {name!r} in the catalogue")
 
-    def twins(self, tool: Tool) -> list[Tool]:
-        """The same tool as other servers offer it."""
-        others = [other for other in self._named.get(tool.name, ()) if other.id != tool.id]
-        mark = tool.identity if others else ""
-        return [other for other in others if self._mark(other) == mark]
+    def duplicates(self, tool: Tool) -> list[Tool]:
+        """The same tool on other servers."""
+        others = [other for other in self._by_name.get(tool.name, ()) if other.id != tool.id]
+        identity = tool.identity if others else ""
+        return [other for other in others if self._identity(other) == identity]
 
     @cached_property
-    def _named(self) -> Mapping[str, Sequence[Tool]]:
-        found: dict[str, list[Tool]] = defaultdict(list)
+    def _by_name(self) -> Mapping[str, Sequence[Tool]]:
+        by_name: dict[str, list[Tool]] = defaultdict(list)
         for tool in self._tools:
-            found[tool.name].append(tool)
-        return dict(found)
+            by_name[tool.name].append(tool)
+        return dict(by_name)
 
-    def _mark(self, tool: Tool) -> str:
-        """Its identity, worked out once: among many of one name each is compared with each."""
-        if tool.id not in self._marks:
-            self._marks[tool.id] = tool.identity
-        return self._marks[tool.id]
+    def _identity(self, tool: Tool) -> str:
+        """`tool.identity`, cached: all tools of one name are compared with each other."""
+        if tool.id not in self._identities:
+            self._identities[tool.id] = tool.identity
+        return self._identities[tool.id]

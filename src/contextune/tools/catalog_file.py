@@ -1,4 +1,4 @@
-"""Where a catalogue is kept from one run to the next: one SQLite file of tools and of their vectors."""
+"""CatalogFile: a catalogue and its vectors in one SQLite file."""
 
 import json
 import sqlite3
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from contextune.errors import InvalidDataError, StoreError
 from contextune.store import text_digest
 from contextune.store.database import Database, select_in
-from contextune.store.rows import checked, vector_blob, vector_from
-from contextune.store.schema import FileKind
+from contextune.store.rows import check_unicode, parse_vector, vector_blob
+from contextune.store.schema import DatabaseSchema
 from contextune.tools.catalog import Catalog, RefusedTool
-from contextune.tools.loaders.jsonl import tool_json
+from contextune.tools.loaders.jsonl import tool_to_json
 from contextune.tools.tool_text import tool_text
 from contextune.types import Annotations, Tool
 
-CATALOG_FILE = FileKind(
+CATALOG_FILE = DatabaseSchema(
     "catalogue",
     0x43545453,  # "CTTS"
     (
         (
             "CREATE TABLE sources (key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-            # `place` is the order tools came in, which a tool keeps when it changes
+            # `place` is the insertion order; a tool that changes keeps it
             """CREATE TABLE tools (
                 place INTEGER PRIMARY KEY,
                 id TEXT NOT NULL UNIQUE,
@@ -35,7 +35,7 @@ CATALOG_FILE = FileKind(
                 body TEXT NOT NULL
             )""",
             "CREATE INDEX tools_of_source ON tools (source)",
-            # as in a store, a vector is too long for a page of a table without rowid
+            # not WITHOUT ROWID: a vector is too long for a page of such a table
             """CREATE TABLE vectors (
                 digest BLOB NOT NULL,
                 model TEXT NOT NULL,
@@ -49,14 +49,14 @@ CATALOG_FILE = FileKind(
 
 @dataclass(frozen=True, slots=True)
 class CatalogDiff:
-    """What became of tools that were put on a shelf, by id."""
+    """What `CatalogFile.put` changed, as tool ids."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     refused: tuple[RefusedTool, ...] = ()
-    """Those whose id is taken by a different tool of another source."""
+    """Tools whose id belongs to a different tool from another source."""
 
 
 class CatalogFile(Database):
@@ -66,133 +66,139 @@ class CatalogFile(Database):
         super().__init__(path, CATALOG_FILE, timeout)
 
     def put(self, tools: Iterable[Tool], source: str, *, keep: Collection[str] = ()) -> CatalogDiff:
-        """Put what a source has now in place of what it had: tools it has no longer are removed.
+        """Replace the tools of a source; those that it no longer has are removed.
 
-        Those of the servers in `keep` stay all the same, as where a server could not be asked this time.
+        Tools of the servers in `keep` are not removed, for servers that could not be reached this time.
         """
-        rows = {tool.id: (checked(tool.id, "the id"), tool.app, _body(tool)) for tool in Catalog(tools)}
+        rows = {tool.id: (check_unicode(tool.id, "the id"), tool.app, _body(tool)) for tool in Catalog(tools)}
         added: list[str] = []
         changed: list[str] = []
         unchanged: list[str] = []
         refused: list[RefusedTool] = []
         with self._writing() as connection:
-            named = (checked(source, "the source"),)
-            connection.execute("INSERT INTO sources (name) VALUES (?) ON CONFLICT DO NOTHING", named)
-            key = _one(connection, "SELECT key FROM sources WHERE name = ?", source)
-            there = _there(connection)
-            for identity, (_, app, body) in rows.items():
-                owner, _, old = there.get(identity, (key, "", None))
+            connection.execute(
+                "INSERT INTO sources (name) VALUES (?) ON CONFLICT DO NOTHING",
+                (check_unicode(source, "the source"),),
+            )
+            key = _select_value(connection, "SELECT key FROM sources WHERE name = ?", source)
+            stored = _stored_tools(connection)
+            for tool_id, (_, app, body) in rows.items():
+                owner, _, old = stored.get(tool_id, (key, "", None))
                 if old is None:
                     connection.execute(
                         "INSERT INTO tools (id, app, source, body) VALUES (?, ?, ?, ?)",
-                        (identity, app, key, body),
+                        (tool_id, app, key, body),
                     )
-                    added.append(identity)
+                    added.append(tool_id)
                 elif old == body or owner == key:
-                    row = (body, key, identity)  # an equal tool of another source passes to this one
+                    row = (body, key, tool_id)  # an equal tool of another source is reassigned to this one
                     connection.execute("UPDATE tools SET body = ?, source = ? WHERE id = ?", row)
-                    (unchanged if old == body else changed).append(identity)
+                    (unchanged if old == body else changed).append(tool_id)
                 else:
-                    name = _one(connection, "SELECT name FROM sources WHERE key = ?", owner)
-                    refused.append(RefusedTool(identity, f"is already there, and different, from {name}"))
+                    name = _select_value(connection, "SELECT name FROM sources WHERE key = ?", owner)
+                    refused.append(RefusedTool(tool_id, f"differs from the tool of the same id from {name}"))
             removed = [
-                identity
-                for identity, (owner, app, _) in there.items()
-                if owner == key and identity not in rows and app not in keep
+                tool_id
+                for tool_id, (owner, app, _) in stored.items()
+                if owner == key and tool_id not in rows and app not in keep
             ]
             _delete(connection, removed)
             if changed:
-                _drop_vectors(connection)
+                _delete_unused_vectors(connection)
         return CatalogDiff(*map(tuple, (added, changed, unchanged, removed)), refused=tuple(refused))
 
     def remove(self, ids: Iterable[str] = (), *, server: str | None = None) -> tuple[str, ...]:
-        """Remove tools by id, and all those of a server; the ids of those that are gone."""
+        """Remove tools by id, and all tools of a server; returns the removed ids."""
         with self._writing() as connection:
-            there = _there(connection)
-            wanted = dict.fromkeys(ids)
-            gone = [one for one, (_, app, _) in there.items() if one in wanted or app == server]
-            if unknown := [one for one in wanted if one not in there]:
+            stored = _stored_tools(connection)
+            requested = dict.fromkeys(ids)
+            removed = [
+                tool_id for tool_id, (_, app, _) in stored.items() if tool_id in requested or app == server
+            ]
+            if unknown := [tool_id for tool_id in requested if tool_id not in stored]:
                 raise InvalidDataError(f"there is no tool {unknown[0]!r} in the catalogue")
-            if server is not None and not any(app == server for _, app, _ in there.values()):
+            if server is not None and not any(app == server for _, app, _ in stored.values()):
                 raise InvalidDataError(f"there is no server {server!r} in the catalogue")
-            _delete(connection, gone)
-        return tuple(gone)
+            _delete(connection, removed)
+        return tuple(removed)
 
     def catalog(self) -> Catalog:
-        """The tools, in the order they came."""
+        """The tools, in insertion order."""
         with self._reading() as connection:
             rows = connection.execute("SELECT body FROM tools ORDER BY place").fetchall()
-        return Catalog(map(_tool, _parsed(rows)))
+        return Catalog(map(_tool, _parse_bodies(rows)))
 
     def sources(self) -> dict[str, tuple[str, ...]]:
-        """By source, in the order they came: the ids of the tools it has on the shelf."""
+        """The ids of each source's tools, in insertion order."""
         query = "SELECT name, id FROM sources JOIN tools ON source = key ORDER BY key, place"
-        found: dict[str, list[str]] = {}
+        ids_of: dict[str, list[str]] = {}
         with self._reading() as connection:
-            for name, identity in connection.execute(query).fetchall():
-                found.setdefault(name, []).append(identity)
-        return {name: tuple(ids) for name, ids in found.items()}
+            for name, tool_id in connection.execute(query).fetchall():
+                ids_of.setdefault(name, []).append(tool_id)
+        return {name: tuple(ids) for name, ids in ids_of.items()}
 
     def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """Those kept for these text digests under this model."""
+        """The vectors stored for these text digests and this embedder."""
         query = "SELECT digest, vector FROM vectors WHERE model = ? AND digest IN ({})"
         with self._reading() as connection:
             rows = select_in(connection, query, (model,), digests)
-        return {digest: vector_from(blob) for digest, blob in rows}
+        return {digest: parse_vector(blob) for digest, blob in rows}
 
     def put_vectors(self, model: str, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
-        """Keep vectors."""
-        rows = [(digest, checked(model, "the model"), vector_blob(row)) for digest, row in vectors.items()]
+        """Store vectors."""
+        rows = [
+            (digest, check_unicode(model, "the model"), vector_blob(row)) for digest, row in vectors.items()
+        ]
         with self._writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
 
 def _body(tool: Tool) -> str:
     try:
-        return json.dumps(tool_json(tool), allow_nan=False, separators=(",", ":"))
+        return json.dumps(tool_to_json(tool), allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
         raise InvalidDataError(
-            f"tool {tool.id!r}: JSON cannot hold its parameters: use text, numbers, booleans, lists and dicts"
+            f"tool {tool.id!r}: its parameters are not JSON: use strings, numbers, booleans, lists and dicts"
         ) from None
 
 
-def _parsed(rows: Sequence[tuple[str]]) -> list[Any]:
-    """The bodies as one JSON list, which takes half the time of one by one."""
+def _parse_bodies(rows: Sequence[tuple[str]]) -> list[Any]:
+    """Parse all bodies as one JSON list, in half the time of parsing each."""
     try:
         return json.loads(f"[{','.join(row[0] for row in rows)}]")
     except ValueError as error:
-        raise StoreError("tools on the shelf cannot be read: add them to a new file") from error
+        raise StoreError("the catalogue file is damaged: add its tools to a new one") from error
 
 
 def _tool(body: Mapping[str, Any]) -> Tool:
-    whole = dict(body)
-    whole["annotations"] = Annotations(**body.get("annotations", {}))
-    whole["examples"] = tuple(body.get("examples", ()))
-    return Tool(**whole)
+    fields = dict(body)
+    fields["annotations"] = Annotations(**body.get("annotations", {}))
+    fields["examples"] = tuple(body.get("examples", ()))
+    return Tool(**fields)
 
 
-def _one(connection: sqlite3.Connection, query: str, value: object) -> Any:
+def _select_value(connection: sqlite3.Connection, query: str, value: object) -> Any:
     return connection.execute(query, (value,)).fetchone()[0]
 
 
-def _there(connection: sqlite3.Connection) -> dict[str, tuple[int, str, str]]:
-    """By id: the source's key, the app and the body."""
+def _stored_tools(connection: sqlite3.Connection) -> dict[str, tuple[int, str, str]]:
+    """Tool id → (source key, app, body)."""
     rows = connection.execute("SELECT id, source, app, body FROM tools ORDER BY place").fetchall()
-    return {identity: (source, app, body) for identity, source, app, body in rows}
+    return {tool_id: (source, app, body) for tool_id, source, app, body in rows}
 
 
 def _delete(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
-    connection.executemany("DELETE FROM tools WHERE id = ?", [(identity,) for identity in ids])
+    connection.executemany("DELETE FROM tools WHERE id = ?", [(tool_id,) for tool_id in ids])
     connection.execute("DELETE FROM sources WHERE key NOT IN (SELECT source FROM tools)")
     if ids:
-        _drop_vectors(connection)
+        _delete_unused_vectors(connection)
 
 
-def _drop_vectors(connection: sqlite3.Connection) -> None:
+def _delete_unused_vectors(connection: sqlite3.Connection) -> None:
     """Delete the vectors of texts that no tool has any more."""
-    tools = map(_tool, _parsed(connection.execute("SELECT body FROM tools").fetchall()))
-    kept = {text_digest(text) for tool in tools for text in (tool_text(tool), *tool.examples)}
-    there = connection.execute("SELECT DISTINCT digest FROM vectors").fetchall()
+    tools = map(_tool, _parse_bodies(connection.execute("SELECT body FROM tools").fetchall()))
+    used = {text_digest(text) for tool in tools for text in (tool_text(tool), *tool.examples)}
+    digests = connection.execute("SELECT DISTINCT digest FROM vectors").fetchall()
     connection.executemany(
-        "DELETE FROM vectors WHERE digest = ?", [row for row in there if row[0] not in kept]
+        "DELETE FROM vectors WHERE digest = ?", [row for row in digests if row[0] not in used]
     )

@@ -1,4 +1,4 @@
-"""A file → the JSON value it holds, be it written as JSON or as YAML."""
+"""Read a JSON or YAML file as plain JSON values, with limits on size and depth."""
 
 import json
 import re
@@ -8,24 +8,24 @@ from typing import Any, NoReturn, cast
 
 import yaml
 
-from contextune._internal.compression import read_packed
+from contextune._internal.compression import read_decompressed
 from contextune.errors import InvalidDataError
-from contextune.tools.validation import kind_of
+from contextune.tools.validation import describe_type
 
-_LARGEST = 5_000_000
-"""Values in one document, aliases written out: more is a bomb, no description of tools."""
+_MAX_VALUES = 5_000_000
+"""Values in one document with YAML aliases expanded; more is an alias bomb."""
 
-_DEEPEST = 1_000
-"""Brackets within brackets: the reader in C would go on until the process dies of it."""
-_INDENTED = re.compile(rf"^(?: {{{_DEEPEST},}}|(?:[-?:] +){{{_DEEPEST},}})", re.MULTILINE)
+_MAX_DEPTH = 1_000
+"""Nesting levels; the YAML parser in C overflows the stack on deeper documents."""
+_INDENTED = re.compile(rf"^(?: {{{_MAX_DEPTH},}}|(?:[-?:] +){{{_MAX_DEPTH},}})", re.MULTILINE)
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _YamlLoader(_Base):
-    """YAML 1.2 as JSON sees it: `no` and `2024-05-16` are text, where YAML 1.1 has a boolean and a date."""
+    """YAML 1.2 with JSON's types: `no` and `2024-05-16` are strings, not a boolean and a date."""
 
-    yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012  # the base class has it so
+    yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012  # as in the base class
 
 
 for _tag, _pattern, _first in (
@@ -41,96 +41,99 @@ for _tag, _pattern, _first in (
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, unpacked if it is a .gz or .xz."""
+    """The text of a file, decompressed if it is a .gz or .xz."""
     try:
-        return read_packed(path).decode("utf-8-sig")
+        return read_decompressed(path).decode("utf-8-sig")
     except OSError as error:
         raise InvalidDataError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise InvalidDataError(f"{path}: is no text in UTF-8") from None
+        raise InvalidDataError(f"{path}: is not UTF-8 text") from None
 
 
 def read_document(path: Path) -> object:
-    """The one value in a file of JSON or YAML."""
+    """The content of a JSON or YAML file."""
     text = read_text(path)
     try:
         return parse_json(text)
     except ValueError as error:
         if text.lstrip()[:1] in ("{", "[") and path.suffix not in (".yaml", ".yml"):
-            raise InvalidDataError(f"{path}: is no readable JSON: {error}") from None
+            raise InvalidDataError(f"{path}: is not valid JSON: {error}") from None
     if _too_deep(text):
-        raise InvalidDataError(f"{path}: is nested more than {_DEEPEST:,} deep")
+        raise InvalidDataError(f"{path}: is nested more than {_MAX_DEPTH:,} deep")
     try:
-        return _PlainValues().made(yaml.load(text, _YamlLoader))  # noqa: S506  # made from the safe one
+        return _YamlToJson().convert(yaml.load(text, _YamlLoader))  # noqa: S506  # derived from a safe loader
     except yaml.YAMLError as error:
-        raise InvalidDataError(f"{path}: is no readable YAML: {_briefly(error)}") from None
+        raise InvalidDataError(f"{path}: is not valid YAML: {_summary(error)}") from None
     except (ValueError, RecursionError) as error:
         raise InvalidDataError(f"{path}: {error}") from None
 
 
 def _too_deep(text: str) -> bool:
-    """Whether it might be; brackets in texts are counted too, of which nobody leaves a thousand open."""
+    """Whether YAML may be nested too deep; counts brackets in strings too, where they are balanced."""
     depth = 0
     for bracket in re.finditer(r"[][{}]", text):
         depth += 1 if bracket[0] in "[{" else -1
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return True
     return _INDENTED.search(text) is not None
 
 
 def parse_json(text: str) -> object:
-    """JSON as the standard has it, or a ValueError."""
+    """Parse strict JSON; raises ValueError."""
     try:
-        return cast("object", json.loads(text, parse_constant=_no_constant))
+        return cast("object", json.loads(text, parse_constant=_refuse_constant))
     except RecursionError:
         raise ValueError("it is nested too deep") from None
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number in JSON")
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
 
 
-def _briefly(error: yaml.YAMLError) -> str:
+def _summary(error: yaml.YAMLError) -> str:
     mark: Any = getattr(error, "problem_mark", None)
     problem = str(getattr(error, "problem", "") or type(error).__name__)
     return f"line {mark.line + 1}: {problem}" if mark else problem
 
 
-class _PlainValues:
-    """Writes YAML's values as JSON's: every key a text, aliases counted as often as they stand."""
+class _YamlToJson:
+    """Converts YAML values to JSON values: keys become strings, aliased values are counted at each use."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[object, int]] = {}
+        self._converted: dict[int, tuple[object, int]] = {}
         self._open: set[int] = set()
 
-    def made(self, value: object) -> object:
-        return self._made(value)[0]
+    def convert(self, value: object) -> object:
+        return self._convert(value)[0]
 
-    def _made(self, value: object) -> tuple[object, int]:
+    def _convert(self, value: object) -> tuple[object, int]:
+        """The converted value, and the number of values in it."""
         if value is None or isinstance(value, str | int | float):
             return value, 1
         if not isinstance(value, Mapping | list):
-            raise ValueError(f"holds {kind_of(value)}, which JSON has not")
+            raise ValueError(f"contains {describe_type(value)}, which JSON does not support")
         key = id(cast("object", value))
-        if key in self._known:
-            return self._known[key]
+        if key in self._converted:
+            return self._converted[key]
         if key in self._open:
-            raise ValueError("holds an alias within itself")
+            raise ValueError("contains an alias to itself")
         self._open.add(key)
-        made: object
+        result: object
         if isinstance(value, Mapping):
-            pairs = {
-                _key(name): self._made(part) for name, part in cast("dict[object, object]", value).items()
+            members = {
+                _key(name): self._convert(part) for name, part in cast("dict[object, object]", value).items()
             }
-            made, size = {name: part for name, (part, _) in pairs.items()}, sum(n for _, n in pairs.values())
+            result = {name: part for name, (part, _) in members.items()}
+            size = sum(n for _, n in members.values())
         else:
-            parts = [self._made(part) for part in cast("list[object]", value)]
-            made, size = [part for part, _ in parts], sum(n for _, n in parts)
-        if size >= _LARGEST:
-            raise ValueError(f"holds more than {_LARGEST:,} values once its aliases are written out")
+            elements = [self._convert(part) for part in cast("list[object]", value)]
+            result = [part for part, _ in elements]
+            size = sum(n for _, n in elements)
+        if size >= _MAX_VALUES:
+            raise ValueError(f"contains more than {_MAX_VALUES:,} values with its aliases expanded")
         self._open.discard(key)
-        self._known[key] = made, size + 1
-        return self._known[key]
+        self._converted[key] = result, size + 1
+        return self._converted[key]
 
 
 def _key(name: object) -> str:

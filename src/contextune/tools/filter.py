@@ -1,4 +1,4 @@
-"""Which tools may be found."""
+"""ToolFilter: restrict a search to some servers, or by what tools declare about their effects."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,27 +9,30 @@ from contextune.types import Tool
 
 @dataclass(frozen=True, slots=True)
 class ToolFilter:
-    """Which tools may be found. None leaves a thing open; an annotation a tool does not make is not met."""
+    """Restricts which tools a search may return. None means no restriction.
+
+    A tool without annotations counts as not read-only and possibly destructive.
+    """
 
     servers: Collection[str] | None = None
     read_only: bool | None = None
     destructive: bool | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.servers, str):  # a text is a collection of its letters, and "" is in every text
-            raise InvalidRequestError(f"servers={self.servers!r} is one text: give a list of names")
+        if isinstance(self.servers, str):  # a string is a collection of characters too
+            raise InvalidRequestError(f"servers must be a list of names, not the string {self.servers!r}")
 
     def __call__(self, tool: Tool) -> bool:
-        """Whether this tool may be found."""
-        said = tool.annotations
+        """Whether a search may return this tool."""
+        annotations = tool.annotations
         return (
             (self.servers is None or tool.app in self.servers)
-            and (self.read_only is None or bool(said.read_only) == self.read_only)
-            and (self.destructive is None or may_destroy(tool) == self.destructive)
+            and (self.read_only is None or bool(annotations.read_only) == self.read_only)
+            and (self.destructive is None or may_be_destructive(tool) == self.destructive)
         )
 
 
-def may_destroy(tool: Tool) -> bool:
-    """A tool that says nothing of itself may well destroy something, unless it only reads."""
-    said = tool.annotations
-    return not said.read_only and said.destructive is not False
+def may_be_destructive(tool: Tool) -> bool:
+    """True unless the tool declares itself read-only or not destructive."""
+    annotations = tool.annotations
+    return not annotations.read_only and annotations.destructive is not False

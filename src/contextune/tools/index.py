@@ -1,4 +1,4 @@
-"""What is worked out once for a catalogue: words by field, vectors, and names to recognise."""
+"""ToolIndex: BM25 fields, vectors and names of a catalogue, computed once."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,74 +15,76 @@ from contextune.search.ann import AnnIndex
 from contextune.store import text_digest
 from contextune.store.database import Database
 from contextune.tools.catalog import Catalog
-from contextune.tools.tool_text import FIELDS, LONGEST_NAME, Span, field_words, tool_text
+from contextune.tools.tool_text import FIELDS, MAX_NAME_WORDS, Span, field_tokens, tool_text
 from contextune.types import Progress
 
-MANY = 20_000
-"""From so many tools on, looking at nearly all of the nearest takes less time than looking at all tools."""
+ANN_MIN_TOOLS = 20_000
+"""From this many tools on, approximate nearest neighbours are faster than comparing every vector."""
 _BATCH = 256
-_EXAMPLES = 8
-"""Of one tool, at most so many: a server that lists hundreds shall not hold up the rest."""
+_MAX_EXAMPLES = 8
+"""Per tool, so that a server that lists hundreds does not slow down the rest."""
 
 
 class VectorCache(Protocol):
-    """Where vectors of tools are kept from one run to the next."""
+    """Keeps tool vectors, by embedder name and text digest."""
 
     def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """Those kept for these text digests under this model."""
+        """The vectors stored for these text digests and this embedder."""
         ...
 
     def put_vectors(self, model: str, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
-        """Keep vectors."""
+        """Store vectors."""
         ...
 
 
 class MemoryVectorCache:
-    """A shelf for as long as the program runs; with more than `most` vectors it begins anew."""
+    """In-process vector cache; it is emptied when it would exceed `max_size` vectors."""
 
-    def __init__(self, most: int | None = None) -> None:
-        self._most = most
-        self._kept: dict[tuple[str, bytes], NDArray[np.float32]] = {}
+    def __init__(self, max_size: int | None = None) -> None:
+        self._max_size = max_size
+        self._vectors: dict[tuple[str, bytes], NDArray[np.float32]] = {}
 
     def vectors(self, model: str, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """Those kept for these text digests under this model."""
-        return {digest: self._kept[model, digest] for digest in digests if (model, digest) in self._kept}
+        """The vectors stored for these text digests and this embedder."""
+        return {
+            digest: self._vectors[model, digest] for digest in digests if (model, digest) in self._vectors
+        }
 
     def put_vectors(self, model: str, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
-        """Keep vectors, if need be instead of all others."""
-        if self._most is not None and len(self._kept) + len(vectors) > self._most:
-            self._kept = {}
-        self._kept |= {(model, digest): vector for digest, vector in vectors.items()}
+        """Store vectors; first drop all others if they do not fit."""
+        if self._max_size is not None and len(self._vectors) + len(vectors) > self._max_size:
+            self._vectors = {}
+        self._vectors |= {(model, digest): vector for digest, vector in vectors.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class ToolIndex:
-    """A catalogue, ready to be searched."""
+    """A catalogue prepared for search. A tool's position is its index in the catalogue."""
 
     catalog: Catalog
     vectors: Matrix
     fields: Mapping[str, LexicalIndex]
-    """By field, and "all" for the fields together."""
+    """By field name, and "all" for the fields together."""
     names: Mapping[tuple[str, ...], tuple[int, ...]]
-    """The words of a name → the tools called so."""
+    """Words of a name → positions of the tools with that name."""
     name_words: Sequence[tuple[str, ...]]
-    """Of each tool, without those of its application."""
+    """Words of each tool's name, without its application."""
     lengths: NDArray[np.float64]
-    """How many words describe each tool."""
+    """Number of description tokens of each tool."""
     apps: Sequence[str]
-    """Applications or servers, each once."""
+    """Distinct applications or servers."""
     app: NDArray[np.int64]
-    """Of each tool, by number."""
+    """Position in `apps` of each tool's application."""
     app_sizes: NDArray[np.float64]
-    """How many tools each application has."""
+    """Number of tools of each application."""
     app_words: Sequence[frozenset[str]]
-    """Of each application's name."""
-    graph: AnnIndex | None = None
-    """Finds the nearest of very many."""
+    """Words of each application's name."""
+    ann: AnnIndex | None = None
+    """Approximate nearest neighbours, for large catalogues."""
     examples: Matrix | None = None
-    """Vectors of the requests that tools say they serve, if any do."""
+    """Vectors of the tools' example requests, if there are any."""
     example_of: NDArray[np.int64] | None = None
-    """The place of the tool each example is of."""
+    """Position of the tool of each example."""
 
     @classmethod
     def build(
@@ -90,104 +92,113 @@ class ToolIndex:
         catalog: Catalog,
         embedder: Embedder,
         *,
-        shelf: VectorCache | None = None,
+        vector_cache: VectorCache | None = None,
         progress: Progress | None = None,
     ) -> "ToolIndex":
-        """Index a catalogue; with a shelf, only tools whose text is new are embedded."""
-        vectors = _embedded([tool_text(tool) for tool in catalog], embedder, shelf, progress)
-        index = cls.of(catalog, vectors)
-        said = [(place, text) for place, tool in enumerate(catalog) for text in tool.examples[:_EXAMPLES]]
-        if said:
-            rows = _embedded([text for _, text in said], embedder, shelf, None)
-            index = replace(index, examples=rows, example_of=np.array([place for place, _ in said], np.int64))
-        return replace(index, graph=_graph(vectors, shelf)) if len(catalog) >= MANY else index
+        """Index a catalogue; only texts that are not in `vector_cache` are embedded."""
+        vectors = _embed([tool_text(tool) for tool in catalog], embedder, vector_cache, progress)
+        index = cls.from_vectors(catalog, vectors)
+        examples = [
+            (position, text)
+            for position, tool in enumerate(catalog)
+            for text in tool.examples[:_MAX_EXAMPLES]
+        ]
+        if examples:
+            index = replace(
+                index,
+                examples=_embed([text for _, text in examples], embedder, vector_cache, None),
+                example_of=np.array([position for position, _ in examples], np.int64),
+            )
+        if len(catalog) < ANN_MIN_TOOLS:
+            return index
+        return replace(index, ann=_load_or_build_ann(vectors, vector_cache))
 
     @classmethod
-    def of(cls, catalog: Catalog, vectors: Matrix) -> "ToolIndex":
-        """Index a catalogue whose vectors there are already, a row a tool."""
-        found = [field_words(tool) for tool in catalog]
-        lexical = {name: LexicalIndex([fields[name] for fields in found]) for name in FIELDS}
+    def from_vectors(cls, catalog: Catalog, vectors: Matrix) -> "ToolIndex":
+        """Index a catalogue that is embedded already, one row per tool."""
+        tokens = [field_tokens(tool) for tool in catalog]
+        lexical = {name: LexicalIndex([fields[name] for fields in tokens]) for name in FIELDS}
         lexical["all"] = LexicalIndex(
-            [[word for name in FIELDS for word in fields[name]] for fields in found]
+            [[word for name in FIELDS for word in fields[name]] for fields in tokens]
         )
-        spelled = [tuple(identifier_words(tool.name)) for tool in catalog]
+        name_words = [tuple(identifier_words(tool.name)) for tool in catalog]
         names: dict[tuple[str, ...], list[int]] = {}
-        for place, name in enumerate(spelled):
+        for position, name in enumerate(name_words):
             if name:
-                names.setdefault(name[:LONGEST_NAME], []).append(place)
-        number = {app: n for n, app in enumerate(dict.fromkeys(tool.app for tool in catalog))}
-        app = np.array([number[tool.app] for tool in catalog], np.int64)
+                names.setdefault(name[:MAX_NAME_WORDS], []).append(position)
+        app_numbers = {app: n for n, app in enumerate(dict.fromkeys(tool.app for tool in catalog))}
+        app = np.array([app_numbers[tool.app] for tool in catalog], np.int64)
         return cls(
             catalog,
             vectors,
             lexical,
-            {name: tuple(places) for name, places in names.items()},
-            name_words=spelled,
-            lengths=np.array([len(fields["description"]) for fields in found], np.float64),
-            apps=list(number),
+            {name: tuple(positions) for name, positions in names.items()},
+            name_words=name_words,
+            lengths=np.array([len(fields["description"]) for fields in tokens], np.float64),
+            apps=list(app_numbers),
             app=app,
-            app_sizes=np.bincount(app, minlength=len(number)).astype(np.float64),
-            app_words=[frozenset(identifier_words(app)) for app in number],
+            app_sizes=np.bincount(app, minlength=len(app_numbers)).astype(np.float64),
+            app_words=[frozenset(identifier_words(app)) for app in app_numbers],
         )
 
     def nearest(self, vector: Matrix, k: int, visible: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
-        """The places of the `k` visible tools likest to a vector, best first; of very many, most of these."""
-        if self.graph and (visible is None or visible.all()):
-            return self.graph.nearest(vector, k)
+        """Positions of the `k` visible tools most similar to a vector, best first; approximate with `ann`."""
+        if self.ann and (visible is None or visible.all()):
+            return self.ann.nearest(vector, k)
         return top(similarities(vector, self.vectors), k, visible=visible)
 
-    def by_example(self, vector: Matrix) -> NDArray[np.float64] | None:
-        """Of each tool, how like a vector its nearest example is, -1 where it has none; None without any."""
+    def example_similarities(self, vector: Matrix) -> NDArray[np.float64] | None:
+        """Similarity of a vector to each tool's nearest example, -1 without one; None if no tool has any."""
         if self.examples is None or self.example_of is None:
             return None
         best = np.full(len(self.catalog), -1.0)
         np.maximum.at(best, self.example_of, similarities(vector, self.examples))
         return best
 
-    def named(self, spans: Iterable[Span]) -> list[int]:
-        """The tools whose whole name is one of these, longest name first."""
-        found: dict[int, int] = {}
+    def find_named(self, spans: Iterable[Span]) -> list[int]:
+        """Positions of the tools whose name is one of these spans, longest name first."""
+        lengths: dict[int, int] = {}
         for span in spans:
-            for place in self.names.get(span, ()):
-                found[place] = max(len(span), found.get(place, 0))
-        return sorted(found, key=lambda place: (-found[place], place))
+            for position in self.names.get(span, ()):
+                lengths[position] = max(len(span), lengths.get(position, 0))
+        return sorted(lengths, key=lambda position: (-lengths[position], position))
 
-    def name(self, place: int) -> Span:
-        """What of a tool's name is looked for in a request."""
-        return self.name_words[place][:LONGEST_NAME]
+    def name(self, position: int) -> Span:
+        """The words of a tool's name that are looked for in a request."""
+        return self.name_words[position][:MAX_NAME_WORDS]
 
 
-def _graph(vectors: Matrix, shelf: VectorCache | None) -> AnnIndex | None:
-    """Built once, and kept beside the vectors; without the library for it, all vectors are looked at."""
-    file = Path(f"{shelf.path}.graph") if isinstance(shelf, Database) else None
+def _load_or_build_ann(vectors: Matrix, cache: VectorCache | None) -> AnnIndex | None:
+    """Load the index saved next to the cache file, or build and save it; None if usearch is not installed."""
+    file = Path(f"{cache.path}.graph") if isinstance(cache, Database) else None
     try:
         if file:
             try:
                 return AnnIndex.load(file, vectors)
             except StoreError:
-                pass  # there is none yet, or it is of other tools
-        graph = AnnIndex.build(vectors)
+                pass  # not saved yet, or for other tools
+        ann = AnnIndex.build(vectors)
     except MissingExtraError:
         return None
     if file:
-        graph.save(file)
-    return graph
+        ann.save(file)
+    return ann
 
 
-def _embedded(
-    texts: Sequence[str], embedder: Embedder, shelf: VectorCache | None, progress: Progress | None
+def _embed(
+    texts: Sequence[str], embedder: Embedder, cache: VectorCache | None, progress: Progress | None
 ) -> Matrix:
     digests = [text_digest(text) for text in texts]
-    kept = shelf.vectors(embedder.name, digests) if shelf else {}
-    new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in kept}
-    pending = sorted(new, key=lambda digest: len(new[digest]))  # like with like: less padding
+    vectors = cache.vectors(embedder.name, digests) if cache else {}
+    new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in vectors}
+    pending = sorted(new, key=lambda digest: len(new[digest]))  # similar lengths need less padding
     for start in range(0, len(pending), _BATCH):
-        part = pending[start : start + _BATCH]
-        rows = embedder.embed([new[digest] for digest in part])
-        made = dict(zip(part, rows, strict=True))
-        kept |= made
-        if shelf:
-            shelf.put_vectors(embedder.name, made)
+        digests_in_batch = pending[start : start + _BATCH]
+        rows = embedder.embed([new[digest] for digest in digests_in_batch])
+        batch = dict(zip(digests_in_batch, rows, strict=True))
+        vectors |= batch
+        if cache:
+            cache.put_vectors(embedder.name, batch)
         if progress:
-            progress(start + len(part), len(pending))
-    return np.stack([kept[digest] for digest in digests]) if texts else embedder.embed([])
+            progress(start + len(batch), len(pending))
+    return np.stack([vectors[digest] for digest in digests]) if texts else embedder.embed([])

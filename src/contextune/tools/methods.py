@@ -1,4 +1,4 @@
-"""Ways to rank the tools of a catalogue for one request."""
+"""Ranking methods for tools: bm25, semantic, hybrid, learned."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,120 +8,137 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.search import reciprocal_rank_fusion, similarities, top
-from contextune.tools.candidates import candidates
-from contextune.tools.features import NAMES, Matrix, Places, measure
+from contextune.tools.candidates import select_candidates
+from contextune.tools.features import FEATURE_NAMES, Matrix, Positions, feature_matrix
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import Floats, ToolQuery
 from contextune.tools.ranker import ToolRanker
 
-_LIKE, _SAME = 0.7, 0.95
-"""Earlier requests less like than the first say nothing by themselves; from the second on, all."""
+_MIN_SIMILARITY, _FULL_SIMILARITY = 0.7, 0.95
+"""A past request adjusts scores from the first similarity on, and fully from the second."""
 _DEPTH = 100
-"""How deep a list goes into fusion at least."""
+"""Minimum length of a list in fusion; maximum number of candidates per signal."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSearch:
-    """One request against one catalogue: which tools it may see, and how many are wanted."""
+    """One query against one catalogue."""
 
     index: ToolIndex
-    wish: ToolQuery
+    query: ToolQuery
     visible: NDArray[np.bool_]
+    """Which tools may be returned."""
     depth: int
+    """How many are wanted."""
     ranker: Callable[[], ToolRanker]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRanking:
-    """Places of tools, best first, with their scores; why each is there; and whether any fits, if known."""
+    """The result of a method."""
 
-    found: Sequence[tuple[int, float]]
+    scored: Sequence[tuple[int, float]]
+    """Position and score of each tool, best first."""
     reasons: Callable[[int], tuple[str, ...]]
+    """Why the tool at a position was returned."""
     fits: float | None = None
+    """Probability that any tool fits, if the method estimates it."""
 
 
 Method = Callable[[ToolSearch], ToolRanking]
 
 
 def bm25(search: ToolSearch) -> ToolRanking:
-    """Words in common, by BM25T."""
-    query, lexical = search.wish.words, search.index.fields["all"]
-    scores = lexical.scores(query, visible=search.visible)
+    """BM25T over name, description and parameters."""
+    tokens, lexical = search.query.tokens, search.index.fields["all"]
+    scores = lexical.scores(tokens, visible=search.visible)
 
-    def reasons(place: int) -> tuple[str, ...]:
-        shared = lexical.matched(query, place)
+    def reasons(position: int) -> tuple[str, ...]:
+        shared = lexical.matching_words(tokens, position)
         return (f"shares the words: {', '.join(shared)}",) if shared else ()
 
     return ToolRanking(_best(scores, search), reasons)
 
 
 def semantic(search: ToolSearch) -> ToolRanking:
-    """Likeness of meaning to the request, taken with the items it hangs on."""
-    scores = similarities(search.wish.in_context, search.index.vectors)
-    return ToolRanking(_best(scores, search), lambda place: (f"likeness of meaning {scores[place]:.2f}",))
+    """Cosine similarity to the request combined with its context items."""
+    scores = similarities(search.query.context_vector, search.index.vectors)
+    return ToolRanking(
+        _best(scores, search), lambda position: (f"semantic similarity {scores[position]:.2f}",)
+    )
 
 
 def hybrid(search: ToolSearch) -> ToolRanking:
-    """Both of the above, joined by reciprocal rank fusion: what one would plug in today."""
+    """Both of the above, combined by reciprocal rank fusion: the usual baseline."""
     deep = replace(search, depth=max(search.depth, _DEPTH))
-    lexical, meant = bm25(deep), semantic(deep)
-    # what shares no word stands in no order but the catalogue's, which says nothing of the request
-    shared = [place for place, score in lexical.found if score > 0]
-    fused = reciprocal_rank_fusion([shared, [place for place, _ in meant.found]])
-    return ToolRanking(fused[: search.depth], lambda place: (*lexical.reasons(place), *meant.reasons(place)))
+    by_words, by_meaning = bm25(deep), semantic(deep)
+    # tools without a shared word are in catalogue order, which must not count as a ranking
+    shared = [position for position, score in by_words.scored if score > 0]
+    fused = reciprocal_rank_fusion([shared, [position for position, _ in by_meaning.scored]])
+    return ToolRanking(
+        fused[: search.depth],
+        lambda position: (*by_words.reasons(position), *by_meaning.reasons(position)),
+    )
 
 
 def learned(search: ToolSearch) -> ToolRanking:
     """LambdaMART over the features of (request, tool)."""
-    index, wish = search.index, search.wish
-    places = candidates(index, wish, search.visible, depth=min(search.depth, _DEPTH))
-    if not len(places):
+    index, query = search.index, search.query
+    positions = select_candidates(index, query, search.visible, depth=min(search.depth, _DEPTH))
+    if not len(positions):
         return ToolRanking([], lambda _: (), 0.0)
     ranker = search.ranker()
-    matrix = measure(index, wish, places)
-    plain = ranker.scores.score(matrix)
-    scores = plain + remembered(matrix, plain)
-    order = np.lexsort((places, -scores))  # of equal scores, the order of the catalogue
-    number = {int(places[n]): int(n) for n in order}
-    found = [(place, float(scores[n])) for place, n in number.items()]
-    if search.depth > len(found):  # more is wanted than was looked at closely
+    matrix = feature_matrix(index, query, positions)
+    model_scores = ranker.model.score(matrix)
+    scores = model_scores + past_call_adjustment(matrix, model_scores)
+    order = np.lexsort((positions, -scores))  # ties follow the catalogue
+    row_of = {int(positions[row]): int(row) for row in order}
+    scored = [(position, float(scores[row])) for position, row in row_of.items()]
+    if search.depth > len(scored):  # more is wanted than there are candidates
         rest = search.visible.copy()
-        rest[places] = False
+        rest[positions] = False
         lowest = float(scores.min()) - 1
-        found += [(place, lowest) for place, _ in semantic(replace(search, visible=rest)).found]
+        scored += [(position, lowest) for position, _ in semantic(replace(search, visible=rest)).scored]
 
-    explain = ranker.explained(index, wish, places, matrix, plain)
+    explain = ranker.explain(index, query, positions, matrix, model_scores)
 
-    def reasons(place: int) -> tuple[str, ...]:
-        return explain(number[place]) if place in number else ()
+    def reasons(position: int) -> tuple[str, ...]:
+        return explain(row_of[position]) if position in row_of else ()
 
-    return ToolRanking(found[: search.depth], reasons, _fits(search, ranker, places, matrix, plain))
-
-
-def _fits(search: ToolSearch, ranker: ToolRanker, places: Places, matrix: Matrix, scores: Floats) -> float:
-    """Whether any fits is learnt from descriptions alone: an example is also like what nothing serves."""
-    if search.index.examples is not None:
-        described = replace(search.index, examples=None, example_of=None)
-        matrix = measure(described, search.wish, places)
-        scores = ranker.scores.score(matrix)
-    return ranker.abstain.any_fits(matrix, scores)
+    fits = _fits(search, ranker, positions, matrix, model_scores)
+    return ToolRanking(scored[: search.depth], reasons, fits)
 
 
-def remembered(matrix: Matrix, scores: Floats) -> Floats:
-    """What is added to scores for what was right before, and taken for what was wrong.
+def _fits(
+    search: ToolSearch, ranker: ToolRanker, positions: Positions, matrix: Matrix, scores: Floats
+) -> float:
+    """Probability that any tool fits, without examples.
 
-    What served the same words is put on top, less so the less like they are: somebody who has told it once
-    should not have to tell it again, whatever is usual elsewhere.
+    The model is trained on descriptions alone, and examples resemble requests that no tool serves too.
     """
-    right, wrong = (np.nan_to_num(matrix[:, NAMES.index(name)]) for name in ("past", "past wrong"))
-    spread = float(scores.max() - scores.min())
-    lift = np.clip((right - _LIKE) / (_SAME - _LIKE), 0, 1) - np.clip((wrong - _LIKE) / (_SAME - _LIKE), 0, 1)
-    return spread * lift.astype(np.float64)
+    if search.index.examples is not None:
+        without_examples = replace(search.index, examples=None, example_of=None)
+        matrix = feature_matrix(without_examples, search.query, positions)
+        scores = ranker.model.score(matrix)
+    return ranker.abstention.any_fits(matrix, scores)
+
+
+def past_call_adjustment(matrix: Matrix, scores: Floats) -> Floats:
+    """What past calls add to the scores: up to the whole score range for tools that were right or wrong.
+
+    The tool that was right for the same text before comes first, so that users do not repeat themselves.
+    """
+    right, wrong = (np.nan_to_num(matrix[:, FEATURE_NAMES.index(name)]) for name in ("past", "past wrong"))
+    score_range = float(scores.max() - scores.min())
+    width = _FULL_SIMILARITY - _MIN_SIMILARITY
+    lift = np.clip((right - _MIN_SIMILARITY) / width, 0, 1) - np.clip((wrong - _MIN_SIMILARITY) / width, 0, 1)
+    return score_range * lift.astype(np.float64)
 
 
 def _best(scores: NDArray[np.floating[Any]], search: ToolSearch) -> list[tuple[int, float]]:
-    return [(int(place), float(scores[place])) for place in top(scores, search.depth, visible=search.visible)]
+    best = top(scores, search.depth, visible=search.visible)
+    return [(int(position), float(scores[position])) for position in best]
 
 
 METHODS: Mapping[str, Method] = {"bm25": bm25, "semantic": semantic, "hybrid": hybrid, "learned": learned}
-DEFAULT = "learned"
+DEFAULT_METHOD = "learned"

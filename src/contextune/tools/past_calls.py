@@ -1,4 +1,4 @@
-"""What was done before: which tools served a user's earlier requests, and how well."""
+"""Past calls: which tools served a user's earlier requests, from their feedback."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,37 +12,37 @@ from contextune.tools.index import ToolIndex
 from contextune.tools.query import PastCalls
 from contextune.types import Feedback, local_time
 
-_MOST = 2000
-"""Earlier requests that are looked at: the latest."""
-_DAY = 86_400.0
+_MAX_CALLS = 2000
+"""Only the latest are used."""
+_SECONDS_PER_DAY = 86_400.0
 
 
-def past_of(
+def load_past_calls(
     store: Store, user: str, index: ToolIndex, embedder: Embedder, now: datetime, zone: tzinfo | None
 ) -> PastCalls | None:
-    """The user's past with this catalogue before a moment; vectors are kept in the store, with the user."""
-    place = {tool.id: number for number, tool in enumerate(index.catalog)}
-    moment = local_time(now, zone)
-    told = [
-        (one, (moment - local_time(one.request.time, zone)).total_seconds() / _DAY)
-        for one in store.feedback(user)
-        if one.tool in place
+    """The user's calls of this catalogue's tools before `now`; their vectors are cached in the store."""
+    positions = {tool.id: position for position, tool in enumerate(index.catalog)}
+    local_now = local_time(now, zone)
+    calls = [
+        (call, (local_now - local_time(call.request.time, zone)).total_seconds() / _SECONDS_PER_DAY)
+        for call in store.feedback(user)
+        if call.tool in positions
     ]
-    before = [(one, age) for one, age in told if age > 0][-_MOST:]
-    if not before:
+    past = [(call, age) for call, age in calls if age > 0][-_MAX_CALLS:]
+    if not past:
         return None
-    texts = [one.request.text for one, _ in before]
+    texts = [call.request.text for call, _ in past]
     return PastCalls(
-        np.array([place[one.tool or ""] for one, _ in before], np.int64),
+        np.array([positions[call.tool or ""] for call, _ in past], np.int64),
         embed_items(texts, embedder=embedder, store=store, user=user),
-        np.array([age for _, age in before], np.float64),
-        np.array([one.ok for one, _ in before], bool),
+        np.array([age for _, age in past], np.float64),
+        np.array([call.ok for call, _ in past], bool),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ToolStats:
-    """How a tool has fared."""
+    """How often a tool was right and wrong."""
 
     tool: str
     right: int
@@ -51,19 +51,19 @@ class ToolStats:
 
     @property
     def success(self) -> float:
-        """The share of times it was right."""
+        """The share of its calls that were right."""
         return self.right / (self.right + self.wrong)
 
 
 def tool_stats(feedback: Sequence[Feedback]) -> list[ToolStats]:
-    """Of every tool that was told of, the most used first."""
-    found: dict[str, ToolStats] = {}
-    for one in feedback:
-        if not one.tool:
+    """Statistics of every tool in the feedback, most used first."""
+    by_tool: dict[str, ToolStats] = {}
+    for call in feedback:
+        if not call.tool:
             continue
-        time = local_time(one.request.time, None)
-        before = found.get(one.tool, ToolStats(one.tool, 0, 0, time))
-        found[one.tool] = ToolStats(
-            one.tool, before.right + one.ok, before.wrong + (not one.ok), max(before.last, time)
+        time = local_time(call.request.time, None)
+        stats = by_tool.get(call.tool, ToolStats(call.tool, 0, 0, time))
+        by_tool[call.tool] = ToolStats(
+            call.tool, stats.right + call.ok, stats.wrong + (not call.ok), max(stats.last, time)
         )
-    return sorted(found.values(), key=lambda stats: (-stats.right - stats.wrong, stats.tool))
+    return sorted(by_tool.values(), key=lambda stats: (-stats.right - stats.wrong, stats.tool))

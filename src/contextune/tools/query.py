@@ -1,4 +1,4 @@
-"""A request as the search for tools sees it: what is said, what it hangs on, what was done before."""
+"""ToolQuery: a request as tool retrieval sees it, with its context items and the user's past calls."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from contextune.embed import Matrix
 from contextune.search import tokenize
-from contextune.tools.tool_text import Span, spans
+from contextune.tools.tool_text import Span, name_spans
 from contextune.types import Item
 
 Floats = NDArray[np.float64]
@@ -18,80 +18,79 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class QueryContext:
-    """The items a request hangs on, best first, with how much each of them counts."""
+    """The items a request refers to, best first, each with a weight."""
 
     items: Sequence[Item]
-    shares: Floats
-    """Adding up to one."""
+    weights: Floats
+    """One per item; they add up to 1."""
     vectors: Matrix
-    MOST: ClassVar[int] = 5
-    """How many are looked at."""
+    MAX_ITEMS: ClassVar[int] = 5
 
     @classmethod
-    def of(cls, items: Sequence[Item], scores: Sequence[float], vectors: Matrix) -> "QueryContext":
-        """The best few; what is ahead by much counts for much more."""
-        best = np.asarray(scores[: cls.MOST], np.float64)
-        spread = best - best.min() + 1e-9 if len(best) else best
-        shares = spread / spread.sum() if len(best) else best
-        # half by place, since scores of different rankings are of different sizes
-        place = 0.5 ** np.arange(len(best))
-        mixed = 0.5 * shares + 0.5 * place / max(place.sum(), 1e-9)
-        return cls(items[: cls.MOST], mixed, vectors[: cls.MOST])
+    def build(cls, items: Sequence[Item], scores: Sequence[float], vectors: Matrix) -> "QueryContext":
+        """Keep the first items and weight them by score and by rank."""
+        top_scores = np.asarray(scores[: cls.MAX_ITEMS], np.float64)
+        above_lowest = top_scores - top_scores.min() + 1e-9 if len(top_scores) else top_scores
+        by_score = above_lowest / above_lowest.sum() if len(top_scores) else top_scores
+        # half by rank, since scores of different rankings have different scales
+        by_rank = 0.5 ** np.arange(len(top_scores))
+        weights = 0.5 * by_score + 0.5 * by_rank / max(by_rank.sum(), 1e-9)
+        return cls(items[: cls.MAX_ITEMS], weights, vectors[: cls.MAX_ITEMS])
 
     @property
     def apps(self) -> Mapping[str, float]:
-        """How much each application counts."""
-        found: dict[str, float] = {}
-        for item, share in zip(self.items, self.shares.tolist(), strict=True):
-            found[item.app] = found.get(item.app, 0.0) + share
-        return found
+        """The total weight of each application's items."""
+        weights: dict[str, float] = {}
+        for item, weight in zip(self.items, self.weights.tolist(), strict=True):
+            weights[item.app] = weights.get(item.app, 0.0) + weight
+        return weights
 
 
 @dataclass(frozen=True, eq=False)
 class PastCalls:
-    """Earlier requests and the tools that were used for them, a row each."""
+    """The user's earlier requests and the tools called for them, one row each."""
 
     tool: NDArray[np.int64]
-    """Places in the catalogue."""
+    """Positions in the catalogue."""
     vectors: Matrix
-    """Of what was said."""
+    """Embeddings of the request texts."""
     age: Floats
-    """Days ago."""
+    """In days."""
     ok: NDArray[np.bool_]
     """Whether the tool was right."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of calls."""
         return len(self.tool)
 
 
 @dataclass(frozen=True, eq=False)
 class ToolQuery:
-    """One request."""
+    """One request to find tools for."""
 
     text: str
     vector: Matrix
     context: QueryContext | None = None
-    past: PastCalls | None = None
-    apps: Mapping[str, float] = field(default_factory=dict[str, float])
-    """How probable it is, by the words alone, that the request has to do with each application."""
+    past_calls: PastCalls | None = None
+    app_probabilities: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Probability that the request concerns each application, from its text alone."""
     needs_context: float = 1.0
-    """How probable it is that the words alone do not say what is meant."""
+    """Probability that the text alone does not say what is meant."""
 
     @cached_property
-    def words(self) -> Sequence[str]:
-        """What is said, word by word."""
+    def tokens(self) -> Sequence[str]:
+        """The tokens of the text."""
         return tokenize(self.text)
 
     @cached_property
     def spans(self) -> frozenset[Span]:
-        """Whatever in it could be the name of a tool."""
-        return spans(self.text)
+        """Every run of tokens that could be a tool's name."""
+        return name_spans(self.text)
 
     @cached_property
-    def in_context(self) -> Matrix:
-        """What is said, with the items it hangs on."""
+    def context_vector(self) -> Matrix:
+        """The vector of the text plus the weighted vectors of its context items."""
         if self.context is None or not len(self.context.items):
             return self.vector
-        both = self.vector + self.context.shares.astype(np.float32) @ self.context.vectors
+        both = self.vector + self.context.weights.astype(np.float32) @ self.context.vectors
         return (both / (np.linalg.norm(both) + 1e-9)).astype(np.float32)

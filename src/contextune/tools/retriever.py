@@ -1,4 +1,4 @@
-"""A request → the few tools that can serve it."""
+"""ToolRetriever: a request → the few tools of a catalogue that can serve it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ from contextune.errors import InvalidRequestError
 from contextune.tools.catalog import Catalog
 from contextune.tools.filter import ToolFilter
 from contextune.tools.index import ToolIndex, VectorCache
-from contextune.tools.methods import DEFAULT, METHODS, ToolSearch, learned
+from contextune.tools.methods import DEFAULT_METHOD, METHODS, ToolSearch, learned
 from contextune.tools.query import PastCalls, QueryContext, ToolQuery
 from contextune.tools.ranker import ToolRanker, default_tool_ranker
 from contextune.types import ItemHit, Progress, Reasons, Tool, ToolHit
 
-_KEEPING_NAMES = ("hybrid", "learned")
-"""Methods that miss no tool that is named; the others are what they say, to be compared with."""
-_PLAIN_NAMES = 2
-"""Tools called by one plain word, such as "search", that are kept in sight when the word is said."""
+_NAME_AWARE_METHODS = ("hybrid", "learned")
+"""Methods that always return a tool named in the request; bm25 and semantic stay plain baselines."""
+_MAX_ONE_WORD_NAMES = 2
+"""How many tools with a one-word name, such as "search", are added when the word occurs in the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolMatches:
     """The tools for a request, best first.
 
-    `fits` is how probable it is that any tool of the catalogue serves it, `needs_context` that its
-    words alone do not say what is meant. Both are None where that is not known: with an embedder
-    that the ranker was not made for, and by the plain methods.
+    `fits` is the probability that any tool of the catalogue serves the request, `needs_context` the
+    probability that its text alone does not say what is meant. Both are None with the plain methods,
+    and with an embedder that the ranker was not trained with.
     """
 
     hits: tuple[ToolHit, ...]
@@ -36,31 +36,34 @@ class ToolMatches:
 
 
 class ToolRetriever:
-    """Searches a catalogue. Safe to share between threads."""
+    """Searches a catalogue of tools. Safe to share between threads."""
 
     def __init__(
         self,
         tools: Iterable[Tool],
         embedder: Embedder | None = None,
         *,
-        method: str = DEFAULT,
+        method: str = DEFAULT_METHOD,
         ranker: ToolRanker | None = None,
-        shelf: VectorCache | None = None,
+        vector_cache: VectorCache | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """`ranker` stands in for the learned one in the package; `shelf` keeps vectors between runs.
+        """Embed and index the tools.
 
-        `progress` hears of tools embedded.
+        `ranker` replaces the bundled one; `vector_cache` keeps vectors between runs; `progress` is called
+        with the number of tools embedded so far.
         """
         if method not in METHODS:
-            raise InvalidRequestError(f"there is no method {method!r}: choose among {', '.join(METHODS)}")
+            raise InvalidRequestError(f"unknown method {method!r}: use one of {', '.join(METHODS)}")
         self.catalog = tools if isinstance(tools, Catalog) else Catalog(tools)
         self._method = METHODS[method]
-        self._named = method in _KEEPING_NAMES
+        self._name_aware = method in _NAME_AWARE_METHODS
         self._learned = METHODS[method] is learned
         self.embedder = CachedEmbedder(embedder or default_embedder())
         self._ranker = (lambda: ranker) if ranker else default_tool_ranker
-        self.index = ToolIndex.build(self.catalog, self.embedder, shelf=shelf, progress=progress)
+        self.index = ToolIndex.build(
+            self.catalog, self.embedder, vector_cache=vector_cache, progress=progress
+        )
 
     def search(
         self,
@@ -69,10 +72,13 @@ class ToolRetriever:
         *,
         context: QueryContext | Sequence[ItemHit] = (),
         always: Sequence[str] = (),
-        only: ToolFilter | None = None,
+        filter: ToolFilter | None = None,  # noqa: A002
     ) -> list[ToolHit]:
-        """The best `k` tools for what is said; `context` are items it hangs on, `always` is offered first."""
-        return list(self.find(text, k, context=context, always=always, only=only).hits)
+        """The best `k` tools for a request.
+
+        `context` are items the request refers to. The tools in `always` come first, whatever the request.
+        """
+        return list(self.find(text, k, context=context, always=always, filter=filter).hits)
 
     def find(
         self,
@@ -80,72 +86,80 @@ class ToolRetriever:
         k: int = 10,
         *,
         context: QueryContext | Sequence[ItemHit] = (),
-        past: PastCalls | None = None,
-        apps: Mapping[str, float] | None = None,
+        past_calls: PastCalls | None = None,
+        app_probabilities: Mapping[str, float] | None = None,
         always: Sequence[str] = (),
-        only: ToolFilter | None = None,
+        filter: ToolFilter | None = None,  # noqa: A002
     ) -> ToolMatches:
-        """As `search`, and whether any of them fits at all.
+        """Like `search`, with the probability that any tool fits.
 
-        `past` are earlier requests and what served them; `apps` how probable each application is, by the
-        words alone. `Tuner.tools` fills in both.
+        `past_calls` are the user's earlier requests and the tools called for them; `app_probabilities` say
+        which application the text is about. `Tuner.tools` fills in both.
         """
         if not text.strip():
-            raise InvalidRequestError("there is no text to find tools for: pass what the user said")
+            raise InvalidRequestError("text is empty: pass what the user said")
         if k < 1:
-            raise InvalidRequestError(f"k={k!r}: ask for at least one tool")
-        offered = list({tool.id: tool for tool in map(self.catalog.tool, always)}.values())
+            raise InvalidRequestError(f"k must be at least 1, not {k!r}")
+        pinned = list({tool.id: tool for tool in map(self.catalog.tool, always)}.values())
         visible = np.ones(len(self.catalog), bool)
-        if only:
-            visible = np.fromiter(map(only, self.catalog), bool, len(self.catalog))
+        if filter:
+            visible = np.fromiter(map(filter, self.catalog), bool, len(self.catalog))
         vector = self.embedder.embed([text])[0]
-        needed = self._needs_context(vector)
-        wish = ToolQuery(
-            text, vector, self._context(context), past, apps or {}, 1.0 if needed is None else needed
+        needs_context = self._needs_context(vector)
+        query = ToolQuery(
+            text,
+            vector,
+            self._context(context),
+            past_calls,
+            app_probabilities or {},
+            1.0 if needs_context is None else needs_context,
         )
-        ranking = self._method(ToolSearch(self.index, wish, visible, k, self._ranker))
-        named = [place for place in self.index.named(wish.spans) if visible[place]] if self._named else []
-        order = _with_named(self.index, [place for place, _ in ranking.found], named, k)
-        scores = dict(ranking.found)
-        hits = [ToolHit(tool, 1.0, ("always offered",)) for tool in offered]
-        taken = {tool.id for tool in offered}
-        for place in order[:k]:
-            tool = self.catalog[place]
-            if tool.id in taken:
+        ranking = self._method(ToolSearch(self.index, query, visible, k, self._ranker))
+        named = [n for n in self.index.find_named(query.spans) if visible[n]] if self._name_aware else []
+        order = _insert_named(self.index, [position for position, _ in ranking.scored], named, k)
+        scores = dict(ranking.scored)
+        hits = [ToolHit(tool, 1.0, ("always offered",)) for tool in pinned]
+        pinned_ids = {tool.id for tool in pinned}
+        for position in order[:k]:
+            tool = self.catalog[position]
+            if tool.id in pinned_ids:
                 continue
-            said = ("the request names it",) if place in named else ()
-            why = Reasons(lambda place=place, said=said: _once(*said, *ranking.reasons(place)))
-            hits.append(ToolHit(tool, scores.get(place, 0.0), why))
-        return ToolMatches(tuple(hits), None if needed is None else ranking.fits, needed)
+            by_name = ("the request names it",) if position in named else ()
+            reasons = Reasons(
+                lambda position=position, by_name=by_name: _unique(*by_name, *ranking.reasons(position))
+            )
+            hits.append(ToolHit(tool, scores.get(position, 0.0), reasons))
+        return ToolMatches(tuple(hits), None if needs_context is None else ranking.fits, needs_context)
 
     def _needs_context(self, vector: Matrix) -> float | None:
-        """Probabilities hold for the embedder they were learnt with, and for no other."""
+        """None unless the ranker was trained with this embedder: probabilities hold for no other."""
         if not self._learned or self._ranker().about.get("embedder") != self.embedder.name:
             return None
-        return self._ranker().abstain.needs_context(vector)
+        return self._ranker().abstention.needs_context(vector)
 
     def _context(self, context: QueryContext | Sequence[ItemHit]) -> QueryContext | None:
         if isinstance(context, QueryContext):
             return context
         if not context:
             return None
-        best = context[: QueryContext.MOST]
-        vectors = self.embedder.embed([hit.item.text for hit in best])
-        return QueryContext.of([hit.item for hit in best], [hit.score for hit in best], vectors)
+        hits = context[: QueryContext.MAX_ITEMS]
+        vectors = self.embedder.embed([hit.item.text for hit in hits])
+        return QueryContext.build([hit.item for hit in hits], [hit.score for hit in hits], vectors)
 
 
-def _once(*words: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(words))
+def _unique(*reasons: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(reasons))
 
 
-def _with_named(index: ToolIndex, order: list[int], named: list[int], k: int) -> list[int]:
-    """No tool that is named is missed: names only a tool can have lead, plain words are kept in sight."""
-    telling = [place for place in named if len(index.name(place)) > 1]
-    rest = [place for place in order if place not in telling]
-    head = [*telling, *rest][:k]
-    plain = [place for place in named if place not in telling]
-    room = max(0, min(_PLAIN_NAMES, k - 1 - len(telling)))  # the best hit keeps its place
-    missing = [place for place in plain if place not in head][:room]
-    if missing and not any(place in head for place in plain):
+def _insert_named(index: ToolIndex, order: list[int], named: list[int], k: int) -> list[int]:
+    """Put tools named by several words first; make sure the top k has some of those named by one."""
+    by_several_words = [position for position in named if len(index.name(position)) > 1]
+    rest = [position for position in order if position not in by_several_words]
+    head = [*by_several_words, *rest][:k]
+    by_one_word = [position for position in named if position not in by_several_words]
+    # the best hit keeps its rank
+    free_ranks = max(0, min(_MAX_ONE_WORD_NAMES, k - 1 - len(by_several_words)))
+    missing = [position for position in by_one_word if position not in head][:free_ranks]
+    if missing and not any(position in head for position in by_one_word):
         head = [*head[: k - len(missing)], *missing]
-    return [*head, *(place for place in rest if place not in head)]
+    return [*head, *(position for position in rest if position not in head)]

@@ -1,4 +1,4 @@
-"""Tools as models' interfaces and MCP write them: OpenAI's, Anthropic's, and what `tools/list` answers."""
+"""Tool schemas in the formats of OpenAI, Anthropic and MCP → tools."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
@@ -7,109 +7,110 @@ from contextune.errors import InvalidDataError
 from contextune.tools.catalog import LoadedTools
 from contextune.tools.validation import (
     ToolCollector,
-    annotations_from,
-    checked_name,
-    checked_parameters,
-    checked_text,
-    items,
-    kind_of,
-    mapping,
+    as_list,
+    as_mapping,
+    describe_type,
+    parse_annotations,
+    validate_name,
+    validate_parameters,
+    validate_text,
 )
 from contextune.types import Tool
 
-_NONE: dict[str, Any] = {"type": "object", "properties": {}}
+_NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 def load_schemas(
     tools: Iterable[Mapping[str, Any]] | Mapping[str, Any], app: str = "", *, about: str = ""
 ) -> LoadedTools:
-    """The tools of a list, or of a mapping with a list under `tools`; `app` is where they belong.
+    """Load a list of tool schemas, or a mapping with such a list under `tools`.
 
-    Each may be in OpenAI's form (chat or Responses), Anthropic's, MCP's, or that of our own JSONL.
+    Accepts the formats of OpenAI (chat and Responses), Anthropic, MCP and Contextune's JSONL. `app` is the
+    application of tools that do not name one, `about` describes it.
     """
-    taking = ToolCollector()
-    _take(taking, _listed(tools), app, about)
-    return taking.loaded()
+    collector = ToolCollector()
+    _collect(collector, _schema_list(tools), app, about)
+    return collector.result()
 
 
-def tool_from(given: Mapping[str, Any], app: str = "", about: str = "") -> Tool:
-    """The tool of one such schema, or an error that says what is wrong with it."""
-    given = _inner(given)
-    name = checked_name(given.get("name"))
-    schema = _schema(given)
-    annotations = mapping(given.get("annotations")) or {}
-    title = given.get("title") or annotations.get("title")
+def tool_from_schema(source: Mapping[str, Any], app: str = "", about: str = "") -> Tool:
+    """Convert one tool schema; raises `InvalidDataError`."""
+    source = _unwrap(source)
+    name = validate_name(source.get("name"))
+    schema = _parameters(source)
+    annotations = as_mapping(source.get("annotations")) or {}
+    title = source.get("title") or annotations.get("title")
     return Tool(
         name,
-        checked_text(given.get("description"), "description"),
-        app=checked_app(given.get("app") or app),
-        parameters=checked_parameters(schema),
+        validate_text(source.get("description"), "description"),
+        app=validate_app(source.get("app") or app),
+        parameters=validate_parameters(schema),
         title=title.strip() if isinstance(title, str) else "",
-        about=checked_text(given.get("about"), "about") or about,
-        annotations=annotations_from(annotations),
-        examples=tuple(said for said in items(given.get("examples")) or () if isinstance(said, str)),
+        about=validate_text(source.get("about"), "about") or about,
+        annotations=parse_annotations(annotations),
+        examples=tuple(text for text in as_list(source.get("examples")) or () if isinstance(text, str)),
     )
 
 
-def called(given: object, app: str, otherwise: str) -> str:
-    """What to call a tool that may be broken: its id, if it has a name."""
-    schema = _inner(mapping(given) or {})
-    name, own = schema.get("name"), schema.get("app")
-    name = name if isinstance(name, str) and name.strip() else otherwise
-    app = own if isinstance(own, str) and own else app
+def display_name(source: object, app: str, default: str) -> str:
+    """The id of a tool that may be invalid, for messages; with `default` in place of a missing name."""
+    schema = _unwrap(as_mapping(source) or {})
+    name, own_app = schema.get("name"), schema.get("app")
+    name = name if isinstance(name, str) and name.strip() else default
+    app = own_app if isinstance(own_app, str) and own_app else app
     return f"{app}/{name}" if app else name
 
 
-def checked_app(value: object) -> str:
-    """The name of the application or server; it may be empty."""
-    return checked_name(value) if value else ""
+def validate_app(value: object) -> str:
+    """The name of the application or server, which may be empty."""
+    return validate_name(value) if value else ""
 
 
-def _inner(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """OpenAI's chat form has the tool one level down."""
-    return mapping(given.get("function")) or given if given.get("type") == "function" else given
+def _unwrap(source: Mapping[str, Any]) -> Mapping[str, Any]:
+    """OpenAI's chat format has the tool one level down, under `function`."""
+    return as_mapping(source.get("function")) or source if source.get("type") == "function" else source
 
 
-def _listed(tools: object) -> Iterable[object]:
-    """The list of tools in whatever it is wrapped."""
-    wrapped = mapping(tools)
+def _schema_list(tools: object) -> Iterable[object]:
+    """The list of schemas, out of an object with `tools` or a JSON-RPC response with `result`."""
+    wrapped = as_mapping(tools)
     if wrapped is None:
         if isinstance(tools, str) or not isinstance(tools, Iterable):
-            raise InvalidDataError(f"{kind_of(tools)} is no list of tools")
+            raise InvalidDataError(f"expected a list of tools, not {describe_type(tools)}")
         return cast("Iterable[object]", tools)
-    answer = mapping(wrapped.get("result"))
-    if answer is not None:
-        return _listed(answer)
+    result = as_mapping(wrapped.get("result"))
+    if result is not None:
+        return _schema_list(result)
     if "tools" not in wrapped or "name" in wrapped:
         return [wrapped]
-    listed = items(wrapped["tools"])
-    if listed is None:
-        raise InvalidDataError(f"`tools` is {kind_of(wrapped['tools'])}, not a list of tools")
-    return listed
+    schemas = as_list(wrapped["tools"])
+    if schemas is None:
+        raise InvalidDataError(f"`tools` must be a list of tools, not {describe_type(wrapped['tools'])}")
+    return schemas
 
 
-def _take(taking: ToolCollector, tools: Iterable[object], app: str, about: str) -> None:
-    for number, given in enumerate(tools, 1):
-        with taking.each(called(given, app, f"#{number}")):
-            schema = mapping(given)
+def _collect(collector: ToolCollector, schemas: Iterable[object], app: str, about: str) -> None:
+    for number, source in enumerate(schemas, 1):
+        with collector.attempt(display_name(source, app, f"#{number}")):
+            schema = as_mapping(source)
             if schema is None:
-                raise InvalidDataError(f"is {kind_of(given)}, not the schema of a tool")
-            group = items(schema.get("tools")) if schema.get("type") == "namespace" else None
+                raise InvalidDataError(f"is {describe_type(source)}, not a tool schema")
+            group = as_list(schema.get("tools")) if schema.get("type") == "namespace" else None
             if group is None:
-                taking.add(tool_from(schema, app, about))
-            else:  # OpenAI's groups of tools
-                said = checked_text(schema.get("description"), "description")
-                _take(taking, group, checked_name(schema.get("name")), said or about)
+                collector.add(tool_from_schema(schema, app, about))
+            else:  # OpenAI's namespaces
+                description = validate_text(schema.get("description"), "description")
+                _collect(collector, group, validate_name(schema.get("name")), description or about)
 
 
-def _schema(given: Mapping[str, Any]) -> object:
+def _parameters(source: Mapping[str, Any]) -> object:
     for key in ("inputSchema", "input_schema", "parameters"):
-        if key in given:
-            # OpenAI writes null, or nothing, for a tool that takes nothing; the others say so by a schema
-            return _NONE if given[key] is None and key == "parameters" else given[key]
-    kind = given.get("type")
+        if key in source:
+            # for a tool without parameters, OpenAI allows null or nothing; the others require a schema
+            return _NO_PARAMETERS if source[key] is None and key == "parameters" else source[key]
+    kind = source.get("type")
     if kind in (None, "custom"):
-        raise InvalidDataError("has no schema: give it under inputSchema, input_schema or parameters")
+        raise InvalidDataError("has no schema: add inputSchema, input_schema or parameters")
     if kind != "function":
-        raise InvalidDataError(f"is a {kind!r} of the model's provider, which has no schema of its own")
-    return _NONE
+        raise InvalidDataError(f"is a built-in {kind!r} tool of the model provider, which has no schema")
+    return _NO_PARAMETERS

@@ -1,4 +1,4 @@
-"""A tool in words: whole for its vector, in fields for the words in common."""
+"""A tool as text: one line to embed, and tokens by field for BM25."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -6,28 +6,28 @@ from typing import Any, cast
 from contextune.search import identifier_words, tokenize
 from contextune.types import Tool
 
-_ABOUT_WORDS = 24
-_DESCRIPTION_WORDS = 80
+_MAX_ABOUT_WORDS = 24
+_MAX_DESCRIPTION_WORDS = 80
 FIELDS = ("name", "description", "parameters")
-LONGEST_NAME = 8
-"""Longer names are looked for by their first so many words."""
+MAX_NAME_WORDS = 8
+"""Longer names are matched by their first words."""
 Span = tuple[str, ...]
-"""Words that follow each other."""
+"""Consecutive words."""
 
 
 def tool_text(tool: Tool) -> str:
-    """The tool in one line, what tells it from its neighbours first: a long tail may not be read."""
+    """The text that is embedded, most distinctive parts first, as an embedder may truncate it."""
     name = " ".join(identifier_words(tool.name))
     title = tool.title if tool.title and tool.title.casefold() != name else ""
-    parts = [tool.app, title or name, _first(tool.description, _DESCRIPTION_WORDS)]
-    about = _first(tool.about, _ABOUT_WORDS)
+    parts = [tool.app, title or name, _first_words(tool.description, _MAX_DESCRIPTION_WORDS)]
+    about = _first_words(tool.about, _MAX_ABOUT_WORDS)
     if about and about not in tool.description:
         parts.append(about)
     return " — ".join(part for part in parts if part)
 
 
-def field_words(tool: Tool) -> dict[str, list[str]]:
-    """The words of each of `FIELDS`."""
+def field_tokens(tool: Tool) -> dict[str, list[str]]:
+    """The tokens of each of `FIELDS`."""
     return {
         "name": [*identifier_words(tool.app), *identifier_words(tool.name), *tokenize(tool.title)],
         "description": tokenize(" ".join([tool.description, tool.about, *tool.examples])),
@@ -35,31 +35,30 @@ def field_words(tool: Tool) -> dict[str, list[str]]:
     }
 
 
-def spans(text: str) -> frozenset[Span]:
-    """Whatever in a text could be the name of a tool."""
-    read, spelled = tokenize(text), identifier_words(text)
+def name_spans(text: str) -> frozenset[Span]:
+    """Every run of words in a text that could be a tool's name."""
+    tokens, identifiers = tokenize(text), identifier_words(text)
     return frozenset(
         tuple(row[start:end])
-        for row in ((read, spelled) if read != spelled else (read,))
+        for row in ((tokens, identifiers) if tokens != identifiers else (tokens,))
         for start in range(len(row))
-        for end in range(start + 1, min(start + LONGEST_NAME, len(row)) + 1)
+        for end in range(start + 1, min(start + MAX_NAME_WORDS, len(row)) + 1)
     )
 
 
 def _parameter_words(schema: Mapping[str, Any]) -> list[str]:
-    found: list[str] = []
+    tokens: list[str] = []
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
-        return found
+        return tokens
     for name, value in cast("Mapping[str, object]", properties).items():
-        found += identifier_words(str(name))
-        described = (
+        tokens += identifier_words(str(name))
+        description = (
             cast("Mapping[str, object]", value).get("description") if isinstance(value, Mapping) else None
         )
-        found += tokenize(str(described)) if described else []
-    return found
+        tokens += tokenize(str(description)) if description else []
+    return tokens
 
 
-def _first(text: str, count: int) -> str:
-    parts = text.split()
-    return " ".join(parts[:count]) if len(parts) > count else " ".join(parts)
+def _first_words(text: str, count: int) -> str:
+    return " ".join(text.split()[:count])

@@ -1,4 +1,4 @@
-"""Toolboxes in the form of *Context Tuning*'s appendix A.3: APIs by application, in YAML."""
+"""Toolbox files: APIs grouped by application, in YAML (*Context Tuning*, appendix A.3)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,7 +32,7 @@ class _Argument(_StrictModel):
     free_text: bool = False
 
     def schema_object(self) -> dict[str, Any]:
-        """The argument as JSON Schema; `x-free-text` marks a value the assistant words itself."""
+        """The argument as JSON Schema; `x-free-text` marks text that the assistant writes itself."""
         schema = {**_SCHEMAS[self.type], "description": self.description}
         return {**schema, "x-free-text": True} if self.free_text else schema
 
@@ -49,25 +49,27 @@ class _App(_StrictModel):
 
 
 def read_toolbox(file: Path) -> list[Tool]:
-    """The tools of a toolbox file; a malformed one is refused with file, field and reason."""
+    """Read the tools of a toolbox file; an error names the file, the field and the reason."""
     try:
         apps = TypeAdapter(list[_App]).validate_python(yaml.safe_load(file.read_text(encoding="utf-8")))
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise InvalidDataError(f"{file}: {where}: {fault['msg']}") from None
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InvalidDataError(f"{file}: {where}: {first['msg']}") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InvalidDataError(f"{file}: is no readable YAML: {error}") from None
-    return list(_tools(apps))
+        raise InvalidDataError(f"{file}: not readable as YAML: {error}") from None
+    return list(_to_tools(apps))
 
 
 def bundled_toolbox() -> list[Tool]:
-    """The 59 APIs in the package, with how people ask for each as its examples."""
-    asked: dict[str, list[str]] = yaml.safe_load(asset("asked.yaml").read_text(encoding="utf-8"))
-    return [replace(tool, examples=tuple(asked[tool.name])) for tool in read_toolbox(asset("toolbox.yaml"))]
+    """The 59 bundled APIs, each with example requests."""
+    examples: dict[str, list[str]] = yaml.safe_load(asset("asked.yaml").read_text(encoding="utf-8"))
+    return [
+        replace(tool, examples=tuple(examples[tool.name])) for tool in read_toolbox(asset("toolbox.yaml"))
+    ]
 
 
-def _tools(apps: list[_App]) -> Iterator[Tool]:
+def _to_tools(apps: list[_App]) -> Iterator[Tool]:
     for app in apps:
         for api in app.apis:
             parameters = {

@@ -1,9 +1,10 @@
-"""The values that travel through Contextune: frozen, comparable, free of behaviour that needs other rooms."""
+"""Immutable value types; depend on no other subpackage."""
 
 from collections.abc import Callable
 
 from contextune.types.answer import Answer, Argument, ItemHit, Missing, Plan, Reasons, Source, ToolHit
-from contextune.types.data import Contact, Item, UsageEvent, User
+from contextune.types.data import Contact, UsageEvent, User
+from contextune.types.item import Item
 from contextune.types.request import Feedback, Request, Turn
 from contextune.types.time_place import (
     ANYWHERE,
@@ -47,4 +48,4 @@ __all__ = [
 ]
 
 Progress = Callable[[int, int], None]
-"""Is told how much of a long job is done, of how much."""
+"""Called with the work done so far and the total."""

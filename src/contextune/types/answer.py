@@ -1,50 +1,50 @@
-"""What is found for a request, the call to make, and why."""
+"""Results: hits, plans and answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast, overload
 
-from contextune.types.data import Item
+from contextune.types.item import Item
 from contextune.types.request import Request
 from contextune.types.tool import Tool
 
 
 class Reasons(Sequence[str]):
-    """Why something was found, worked out when first looked at: finding is quicker than explaining."""
+    """Reasons in words, computed on first access: explaining costs more than ranking."""
 
-    __slots__ = ("_explain", "_said")
+    __slots__ = ("_explain", "_texts")
 
     def __init__(self, explain: Callable[[], Sequence[str]]) -> None:
         self._explain: Callable[[], Sequence[str]] | None = explain
-        self._said: tuple[str, ...] = ()
+        self._texts: tuple[str, ...] = ()
 
     def _all(self) -> tuple[str, ...]:
         if self._explain is not None:
-            self._said, self._explain = tuple(self._explain()), None
-        return self._said
+            self._texts, self._explain = tuple(self._explain()), None
+        return self._texts
 
     @overload
     def __getitem__(self, index: int) -> str: ...
     @overload
     def __getitem__(self, index: slice) -> tuple[str, ...]: ...
     def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
-        """One of them, or some."""
+        """One reason, or a slice."""
         return self._all()[index]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of reasons."""
         return len(self._all())
 
     def __eq__(self, other: object) -> bool:
-        """Equal to whatever says the same."""
+        """Equal to any sequence with the same texts."""
         return isinstance(other, Sequence) and self._all() == tuple(cast("Sequence[object]", other))
 
     def __hash__(self) -> int:
-        """Of what they say."""
+        """Hash of the texts."""
         return hash(self._all())
 
     def __repr__(self) -> str:
-        """As a tuple of words."""
+        """The texts as a tuple."""
         return repr(self._all())
 
 
@@ -68,10 +68,10 @@ class ToolHit:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a value was read: in a field of an item or contact, in words that were said, or both together.
+    """Where the value of an argument comes from.
 
-    `kind` is one of item, contact, said, time, place, profile, choice (one of the values a schema names),
-    frame (words put together by a pattern) and step (an earlier call of several has or gives it).
+    `kind` is one of item, contact, said (words of the request), time, place, profile, choice (a value
+    listed in the tool's schema), frame (text built from a template) and step (the result of an earlier call).
     """
 
     kind: str
@@ -79,12 +79,12 @@ class Source:
     """The id of the item, or the name of the contact."""
     field: str | None = None
     words: str = ""
-    """Those of the request, or of the field, that it was read from."""
+    """The words of the request or of the field that the value was read from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One value of a call, where it comes from, and how probable it is that it is right."""
+    """One value of a call, its sources, and the probability that it is right."""
 
     value: Any = field(hash=False)
     sources: tuple[Source, ...] = ()
@@ -93,7 +93,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """An argument the call cannot do without and nothing says: what to ask the user for it."""
+    """A required argument without a value, and the question to ask the user."""
 
     argument: str
     question: str
@@ -101,7 +101,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The call to make. With something `missing` it is not to be made before the user has been asked."""
+    """The call to make. While arguments are `missing`, ask the user first."""
 
     tool: str
     """The id of the tool in its catalogue, such as `Mail/reply_to_email`."""
@@ -117,18 +117,18 @@ class Plan:
 
     @property
     def args(self) -> dict[str, Any]:
-        """The values alone, by name."""
+        """The values by argument name."""
         return {name: argument.value for name, argument in self.arguments.items()}
 
     @property
     def ready(self) -> bool:
-        """Whether there is nothing left to ask."""
+        """True if no required argument is missing."""
         return not self.missing
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """All that Contextune has to say to one request. `seconds` holds the time each stage took."""
+    """The full answer to a request. `seconds` holds the time each stage took."""
 
     request: Request
     context: tuple[ItemHit, ...] = ()
@@ -136,6 +136,6 @@ class Answer:
     plan: Plan | None = None
     seconds: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
     fits: float | None = None
-    """How probable it is that any tool of the catalogue serves the request."""
+    """Probability that any tool of the catalogue can serve the request."""
     queries: tuple[str, ...] = ()
-    """What a language model wrote to search for tools with, where one was asked."""
+    """Search queries written by a language model, if one is configured."""

@@ -1,7 +1,6 @@
-"""What each application calls its fields: its title, its words, its times, its people.
+"""Which fields of an application are its title, text, times and people.
 
-One row an application; an application that is not in the table is read by the
-field names most formats share, so that any item can be stored, found and shown.
+Known applications have an entry in `APPS`. For any other, the schema is inferred from common field names.
 """
 
 from collections.abc import Mapping
@@ -11,22 +10,22 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class AppSchema:
-    """How to read the items of one application."""
+    """Maps the fields of one application to roles."""
 
     noun: str
-    """What a person calls such an item; its text begins with it."""
+    """What a person calls such an item; the item's text begins with it."""
     title: str
-    """The field that names the item."""
+    """The field with the title."""
     text: Mapping[str, str]
-    """Fields that are searched as text, in reading order, each with the label it is shown under, if any."""
+    """Text fields in reading order, each with its label (empty for none)."""
     made: str | None
-    """When the item came to be; a request of an earlier time must not see it."""
+    """The field with the time of creation; earlier requests do not see the item."""
     times: Mapping[str, str]
-    """Every time field, by its role: made, start, end, due."""
+    """Time fields by role: made, start, end, due."""
     people: tuple[str, ...]
-    """Fields that hold names, addresses or numbers of people."""
+    """Fields with names, addresses or numbers of people."""
     verb: str = "opened"
-    """What somebody has done who used such an item."""
+    """The verb for using such an item."""
 
 
 APPS: Mapping[str, AppSchema] = {
@@ -50,7 +49,7 @@ APPS: Mapping[str, AppSchema] = {
             "category": "category",
             "status": "status",
         },
-        made=None,  # a calendar says when an event is, not when it was entered
+        made=None,  # calendars store when an event takes place, not when it was entered
         times={"start": "start_time", "end": "end_time"},
         people=("organizer", "participants"),
     ),
@@ -101,10 +100,10 @@ _DATED = frozenset({*_MADE, *(name for names in _TIMES.values() for name in name
 
 
 def app_for(name: str, fields: Mapping[str, object]) -> AppSchema:
-    """The table's row for an application or, where it has none, a row read off the item's own fields."""
+    """The schema of a known application, else one inferred from the item's fields."""
     if name in APPS:
         return APPS[name]
-    # what is called a time need not be one: a recipe's may be "20 min"
+    # a field called "time" may hold something else, such as "20 min"
     dated = {f for f in _DATED & fields.keys() if _is_time(fields[f])}
     made = next((f for f in _MADE if f in dated), None)
     times = {

@@ -1,4 +1,4 @@
-"""What a user says, in which moment, and what became of it."""
+"""A request, its conversation history, and feedback on its answer."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,18 +9,20 @@ from contextune.types.time_place import Coordinates, check_coordinates
 
 
 class Turn(NamedTuple):
-    """One line of the talk before a request."""
+    """One turn of the conversation before a request."""
 
     speaker: str
     text: str
 
 
-def _turn(given: object) -> Turn:
-    match given:
+def _turn(value: object) -> Turn:
+    match value:
         case (str(speaker), str(text)):
             return Turn(speaker, text)
         case _:
-            raise InvalidRequestError(f'{given!r} is no turn: give speaker and text, as in ("user", "Hello")')
+            raise InvalidRequestError(
+                f'not a turn: {value!r} (pass speaker and text, such as ("user", "Hello"))'
+            )
 
 
 def _now() -> datetime:
@@ -29,7 +31,7 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user says, and the moment they say it in. `place` is a name the user knows, or coordinates."""
+    """What the user says, when and where. `place` is the name of one of the user's places, or coordinates."""
 
     text: str
     user: str
@@ -43,10 +45,10 @@ class Request:
         if not self.user:
             raise InvalidRequestError("the request has no user: pass the id of the user whose data to search")
         if not isinstance(self.time, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]  # not all callers type-check
-            raise InvalidRequestError(f"{self.time!r} is not a date with a time: pass a datetime")
+            raise InvalidRequestError(f"not a datetime: {self.time!r} (pass a datetime with date and time)")
         if isinstance(self.place, str):
             if not self.place:
-                raise InvalidRequestError("an empty place says nothing: leave it out, or name a place")
+                raise InvalidRequestError("the place is empty: omit it, or pass a name or coordinates")
         elif self.place is not None:
             object.__setattr__(self, "place", check_coordinates(self.place))
         object.__setattr__(self, "history", tuple(map(_turn, self.history)))
@@ -54,9 +56,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What became of a request: the items it did hang on, by id, those it did not, and the tool called.
+    """Which items (by id) were right or wrong for a request, and which tool was called.
 
-    `ok` says whether that tool, by id, was the right one.
+    `ok` is False if that tool was the wrong one.
     """
 
     request: Request
@@ -67,6 +69,6 @@ class Feedback:
 
     def __post_init__(self) -> None:
         if not self.used and not self.rejected and not self.tool:
-            raise InvalidRequestError("feedback names no item and no tool: say which was used, or wrong")
+            raise InvalidRequestError("feedback is empty: name at least one used or rejected item, or a tool")
         if both := set(self.used) & set(self.rejected):
-            raise InvalidRequestError(f"item {min(both)!r} cannot be both used and rejected")
+            raise InvalidRequestError(f"item {min(both)!r} is both used and rejected")

@@ -1,4 +1,4 @@
-"""What an assistant can call."""
+"""Tool and its annotations."""
 
 import json
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from contextune.errors import InvalidDataError
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """What a tool says of its own effects, as MCP has it; None where it does not say.
+    """MCP annotations: what a tool claims about its effects; None where it makes no claim.
 
-    These are the claims of a server: as good as the trust in it.
+    Claims of a server are only as good as the trust in that server.
     """
 
     read_only: bool | None = None
@@ -24,10 +24,10 @@ class Annotations:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something an assistant can call. `parameters` is a JSON Schema object.
+    """A callable tool. `parameters` is a JSON Schema object.
 
-    `app` is the application or server it belongs to, `about` what that says of itself; `examples`
-    are requests it serves.
+    `app` is the application or server it belongs to, `about` a description of that server; `examples` are
+    requests that the tool serves.
     """
 
     name: str
@@ -41,16 +41,16 @@ class Tool:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise InvalidDataError("a tool needs a name that is not empty")
+            raise InvalidDataError("a tool needs a non-empty name")
 
     @property
     def id(self) -> str:
-        """What it is called within a catalogue: tools of one name on two servers are two tools."""
+        """The id within a catalogue, `app/name`: two servers may have tools of the same name."""
         return f"{self.app}/{self.name}" if self.app else self.name
 
     @property
     def identity(self) -> str:
-        """A short mark that the same tool has on every server that offers it."""
+        """A digest of name, description and parameters; equal for the same tool on several servers."""
         content = [self.name, self.description, self.parameters]
         text = json.dumps(content, sort_keys=True, ensure_ascii=False, default=str)
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

@@ -1,11 +1,11 @@
-"""Scenes put together by hand, with an embedder whose likeness is words in common."""
+"""Builds scenes from a few items, with an embedder whose similarity is the overlap of words."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import pytest
 
-from contextune.context.build_scene import RequestVectors, scene_of
+from contextune.context.build_scene import RequestVectors, scene_from_vectors
 from contextune.context.index import UserIndex
 from contextune.context.signals import RequestClasses, Scene, UseColumns
 from contextune.embed import Embedder
@@ -25,8 +25,8 @@ MakeScene = Callable[..., Scene]
 
 
 @pytest.fixture
-def scene(word_embedder: Embedder) -> MakeScene:
-    """Makes a scene of a text, items and uses, as of `now` at `place`."""
+def make_scene(word_embedder: Embedder) -> MakeScene:
+    """Builds a scene from a text, items and usage events, at `now` and `place`."""
 
     def make(
         text: str,
@@ -35,17 +35,17 @@ def scene(word_embedder: Embedder) -> MakeScene:
         *,
         now: datetime = NOW,
         place: str | None = "home",
-        reading: RequestClasses | None = None,
+        request_classes: RequestClasses | None = None,
         user: User = USER,
     ) -> Scene:
         index = UserIndex(user, list(items), word_embedder.embed)
-        return scene_of(
+        return scene_from_vectors(
             Request(text, user.id, now, place),
             index,
-            UseColumns.of(index.facts, uses),
+            UseColumns.build(index.item_columns, uses),
             vectors=word_embedder.embed([item.text for item in index.items]),
-            asked=RequestVectors.of(Request(text, user.id, now, place), user, word_embedder),
-            reading=reading or RequestClasses({}, {}, {}),
+            request_vectors=RequestVectors.build(Request(text, user.id, now, place), user, word_embedder),
+            request_classes=request_classes or RequestClasses({}, {}, {}),
             depth=10,
         )
 

@@ -1,4 +1,4 @@
-"""The table of features: complete, explained, and blind to the future."""
+"""The feature registry: complete, documented, and independent of later items and uses."""
 
 import re
 from datetime import datetime, timedelta
@@ -8,11 +8,18 @@ import pytest
 from tests.context.signals.conftest import NOW, MakeScene, call, event, note, song
 from tests.paths import ROOT
 
-from contextune.context.build_scene import RequestVectors, scene_of
+from contextune.context.build_scene import RequestVectors, scene_from_vectors
 from contextune.context.enriched_text import enriched_text
 from contextune.context.index import UserIndex
-from contextune.context.signals import FAMILIES, FAMILY_OF, NAMES, RequestClasses, UseColumns, features
-from contextune.datasets import bundled_personas, uses
+from contextune.context.signals import (
+    FAMILIES,
+    FAMILY_BY_FEATURE,
+    FEATURE_NAMES,
+    RequestClasses,
+    UseColumns,
+    compute_features,
+)
+from contextune.datasets import bundled_personas, usage_events
 from contextune.embed import default_embedder
 from contextune.types import Item, Request, UsageEvent
 
@@ -26,37 +33,42 @@ ITEMS = [
 ]
 
 
-def test_every_family_measures_what_it_names(scene: MakeScene) -> None:
-    made = scene("What did my brother want?", ITEMS)
+def test_every_family_computes_its_features(make_scene: MakeScene) -> None:
+    scene = make_scene("What did my brother want?", ITEMS)
     for name, family in FAMILIES.items():
-        columns = family.measure(made, made.likeness.situated)
+        columns = family.compute(scene, scene.similarities.situated)
         assert set(columns) == set(family.features), name
         assert all(len(column) == len(ITEMS) for column in columns.values()), name
 
 
-def test_every_feature_is_explained_and_named_once() -> None:
-    assert len(set(NAMES)) == len(NAMES) == sum(len(family.features) for family in FAMILIES.values())
+def test_every_feature_has_a_unique_name_and_a_description() -> None:
+    assert (
+        len(set(FEATURE_NAMES))
+        == len(FEATURE_NAMES)
+        == sum(len(family.features) for family in FAMILIES.values())
+    )
     for family, entry in FAMILIES.items():
-        for name, explanation in entry.features.items():
-            assert FAMILY_OF[name] == family
-            assert len(explanation) > 10, name
+        for name, description in entry.features.items():
+            assert FAMILY_BY_FEATURE[name] == family
+            assert len(description) > 10, name
 
 
-def test_the_docs_print_the_table() -> None:
+def test_docs_page_is_up_to_date() -> None:
     page = (ROOT / "docs" / "signals.md").read_text(encoding="utf-8")
     printed = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", page, re.MULTILINE))
-    wanted = {name: text for family in FAMILIES.values() for name, text in family.features.items()}
-    assert printed == wanted, "write it anew: python -m contextune.lab.docs.signals_page > docs/signals.md"
+    expected = {name: text for family in FAMILIES.values() for name, text in family.features.items()}
+    assert printed == expected, "regenerate it: python -m contextune.lab.docs.signals_page > docs/signals.md"
 
 
-def test_no_feature_is_infinite(scene: MakeScene) -> None:
-    assert not np.isinf(features(scene("What did my brother want?", ITEMS))).any()
-    assert not np.isinf(features(scene("?", [Item("x", "Recipes", {"name": "soup"})], place=None))).any()
+def test_no_feature_is_infinite(make_scene: MakeScene) -> None:
+    assert not np.isinf(compute_features(make_scene("What did my brother want?", ITEMS))).any()
+    assert not np.isinf(
+        compute_features(make_scene("?", [Item("x", "Recipes", {"name": "soup"})], place=None))
+    ).any()
 
 
 @pytest.mark.parametrize("number", [0, 40, 80])
-def test_nothing_later_changes_a_feature(number: int) -> None:
-    """Later items and later uses, of old items and of new ones, leave every feature as it was."""
+def test_later_items_and_uses_do_not_change_features(number: int) -> None:
     persona = bundled_personas()[number]
     embedder = default_embedder()
     query = persona.queries[0]
@@ -73,23 +85,23 @@ def test_nothing_later_changes_a_feature(number: int) -> None:
 
     def matrix(items: list[Item], used: list[UsageEvent]) -> tuple[list[str], np.ndarray]:
         index = UserIndex(persona.user, items, embedder.embed)
-        portraits = [
+        texts = [
             enriched_text(item, persona.user, [u for u in used if u.item == item.id and u.time < now])
             for item in index.items
         ]
-        made = scene_of(
+        scene = scene_from_vectors(
             Request(query.text, persona.id, now, query.place),
             index,
-            UseColumns.of(index.facts, used),
-            vectors=embedder.embed(portraits),
-            asked=RequestVectors.of(persona.request(query), persona.user, embedder),
-            reading=RequestClasses({}, {}, {}),
+            UseColumns.build(index.item_columns, used),
+            vectors=embedder.embed(texts),
+            request_vectors=RequestVectors.build(persona.request(query), persona.user, embedder),
+            request_classes=RequestClasses({}, {}, {}),
             depth=10,
         )
-        return [item.id for item in made.items], features(made)
+        return [item.id for item in scene.items], compute_features(scene)
 
-    ids, before = matrix(list(persona.items), uses(persona))
-    ids_after, after = matrix([*persona.items, *later], [*uses(persona), *again])
+    ids, before = matrix(list(persona.items), usage_events(persona))
+    ids_after, after = matrix([*persona.items, *later], [*usage_events(persona), *again])
     assert ids == ids_after
     # a product of larger matrices may differ in the last bit
     np.testing.assert_allclose(before, after, atol=1e-5)
@@ -99,13 +111,13 @@ def _moved(item: Item, time: datetime) -> dict[str, str]:
     return {str(item.schema.made): time.isoformat()}
 
 
-def test_a_request_without_a_place(scene: MakeScene) -> None:
-    matrix = features(scene("Who rang?", ITEMS, place=None))
-    assert matrix[:, NAMES.index("place.known")].tolist() == [0] * len(ITEMS)
+def test_request_without_place_has_unknown_place(make_scene: MakeScene) -> None:
+    matrix = compute_features(make_scene("Who rang?", ITEMS, place=None))
+    assert matrix[:, FEATURE_NAMES.index("place.known")].tolist() == [0] * len(ITEMS)
 
 
-def test_the_time_of_the_request_is_what_counts(scene: MakeScene) -> None:
-    early = features(scene("Who rang?", ITEMS, now=NOW))
-    late = features(scene("Who rang?", ITEMS, now=NOW + timedelta(days=1)))
-    column = NAMES.index("time.to start")
+def test_features_are_relative_to_request_time(make_scene: MakeScene) -> None:
+    early = compute_features(make_scene("Who rang?", ITEMS, now=NOW))
+    late = compute_features(make_scene("Who rang?", ITEMS, now=NOW + timedelta(days=1)))
+    column = FEATURE_NAMES.index("time.to start")
     assert np.nanmax(late[:, column]) < np.nanmax(early[:, column])

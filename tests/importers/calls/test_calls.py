@@ -1,27 +1,27 @@
-"""Call logs, as XML and in tables of many shapes: everybody once, every talk a use."""
+"""Call logs as XML and CSV: one item per number, one usage event per conversation."""
 
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from tests.importers.reading_files import (
-    ABOUT,
+    CONTEXT,
     INES,
     LISBON,
     NOW,
-    found_in,
     items_in,
     only_file,
+    read_path,
     skipped_in,
     utc,
 )
 
 from contextune.errors import InvalidDataError
 from contextune.importers import import_into
-from contextune.importers.calls.call_log import same_number
+from contextune.importers.calls.call_log import normalize_number
 from contextune.importers.calls.sms_backup import SmsBackupReader
 from contextune.importers.reader import ImportContext
-from contextune.importers.registry import reader_for
+from contextune.importers.registry import detect_reader
 from contextune.store import SQLiteStore
 from contextune.types import Contact, Item, UsageEvent, User
 
@@ -30,8 +30,8 @@ HEAD = (
     "<!--File Created By SMS Backup &amp; Restore v10.20.002-->\n"
     '<?xml-stylesheet type="text/xsl" href="calls.xsl"?>\n<calls count="{}" type="full">\n'
 )
-WITHHELD = "a call whose number was withheld"
-NO_TIME = "an entry without a time that can be read"
+WITHHELD = "call from a withheld number"
+NO_TIME = "no valid time"
 
 
 def call(
@@ -56,10 +56,10 @@ def backup(folder: Path, *calls: str, end: str = "</calls>\n") -> Path:
 
 
 def uses_in(path: Path) -> list[UsageEvent]:
-    return [one for one in found_in(path) if isinstance(one, UsageEvent)]
+    return [record for record in read_path(path) if isinstance(record, UsageEvent)]
 
 
-def test_everybody_is_one_item_and_every_talk_a_use(tmp_path: Path, store: SQLiteStore) -> None:
+def test_one_item_per_number_with_a_use_per_conversation(tmp_path: Path, store: SQLiteStore) -> None:
     path = backup(
         tmp_path,
         call("912345678", utc(2024, 5, 13, 8), 2, more='presentation="1" subscription_id="2"'),
@@ -88,14 +88,14 @@ def test_everybody_is_one_item_and_every_talk_a_use(tmp_path: Path, store: SQLit
     assert (again.new, again.changed, again.new_uses, again.skipped) == (0, 0, 0, ())
 
 
-def test_the_address_book_says_who_it_was(tmp_path: Path) -> None:
+def test_callers_are_named_by_contacts(tmp_path: Path) -> None:
     book = (Contact("Rui Duarte", phone="+351 912-345-678"), Contact("Zé", more={"phones": ["030 1234567"]}))
-    about = ImportContext(User("ines", contacts=book, zone=LISBON), NOW)
+    context = ImportContext(User("ines", contacts=book, zone=LISBON), NOW)
     path = backup(tmp_path, call("912345678", name="(Unknown)"), call("+49 30 1234567", name="null"))
-    assert [item.title for item in items_in(path, about)] == ["Rui Duarte", "Zé"]
+    assert [item.title for item in items_in(path, context)] == ["Rui Duarte", "Zé"]
 
 
-def test_an_address_book_that_is_read_later_names_them_too(tmp_path: Path, store: SQLiteStore) -> None:
+def test_contacts_imported_later_name_earlier_calls(tmp_path: Path, store: SQLiteStore) -> None:
     calls = backup(tmp_path, call("912345678", name="(Unknown)"), call("5550100", name=""))
     book = tmp_path / "people.vcf"
     book.write_text("BEGIN:VCARD\nVERSION:4.0\nFN:Rui Duarte\nTEL:+351 912 345 678\nEND:VCARD\n")
@@ -105,7 +105,7 @@ def test_an_address_book_that_is_read_later_names_them_too(tmp_path: Path, store
     assert (again.new, again.changed) == (0, 0)
 
 
-def test_what_is_no_call_to_know_of_is_told(tmp_path: Path) -> None:
+def test_withheld_blocked_and_invalid_calls_are_skipped(tmp_path: Path) -> None:
     path = backup(
         tmp_path,
         call("-1", more='presentation="2"'),
@@ -126,8 +126,8 @@ def test_what_is_no_call_to_know_of_is_told(tmp_path: Path) -> None:
         WITHHELD,
         WITHHELD,
         WITHHELD,
-        "a call that the phone refused",
-        "a call of a kind that is not known",
+        "blocked call",
+        "call of unknown kind",
         NO_TIME,
         NO_TIME,
         NO_TIME,
@@ -135,7 +135,7 @@ def test_what_is_no_call_to_know_of_is_told(tmp_path: Path) -> None:
     assert [item.fields["direction"] for item in items_in(path)] == ["incoming", "voicemail"]
 
 
-def test_halves_of_characters_are_put_together_wherever_the_file_is_cut(tmp_path: Path) -> None:
+def test_surrogate_pairs_are_merged_across_chunks(tmp_path: Path) -> None:
     names = [f"Rui &#55357;&#56832;&#55357;&#56833; {'é' * (n % 50)}{n}" for n in range(2000)]
     calls = [call(str(5_550_000 + n), name=name) for n, name in enumerate(names)]
     path = backup(tmp_path, *calls, call("5540000", name="&#55357; half &#0;&#65;"))
@@ -145,13 +145,13 @@ def test_halves_of_characters_are_put_together_wherever_the_file_is_cut(tmp_path
     assert skipped_in(path) == []
 
 
-def test_a_backup_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_truncated_backup_is_read_to_its_end(tmp_path: Path) -> None:
     path = backup(tmp_path, *(call(str(5_550_000 + n)) for n in range(9)), end='<call number="1')
     assert len(items_in(path)) == 9
-    assert skipped_in(path) == ["XML that is broken from here on"]
+    assert skipped_in(path) == ["broken XML from here on"]
 
 
-def test_entities_are_not_followed(tmp_path: Path, store: SQLiteStore) -> None:
+def test_xml_entities_are_rejected(tmp_path: Path, store: SQLiteStore) -> None:
     secret = tmp_path / "secret"
     secret.write_text("do not read")
     path = tmp_path / "calls-1.xml"
@@ -162,11 +162,11 @@ def test_entities_are_not_followed(tmp_path: Path, store: SQLiteStore) -> None:
     )
     report = import_into(store, "ines", [path], now=NOW)
     assert report.items == 0
-    assert [reason.why for reason in report.skipped] == ["XML with a document type of its own: not read"]
+    assert [reason.why for reason in report.skipped] == ["XML with a document type declaration: not read"]
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("number", "other"),
     [
         ("+351 912 345 678", "912345678"),
         ("+351912345678", "00351 912-345-678"),
@@ -180,14 +180,14 @@ def test_entities_are_not_followed(tmp_path: Path, store: SQLiteStore) -> None:
         ("5550142,,9#", "5550142"),
     ],
 )
-def test_numbers_are_the_same_however_they_are_written(one: str, other: str) -> None:
-    assert same_number(one) == same_number(other) != ""
+def test_equal_numbers_in_different_notations(number: str, other: str) -> None:
+    assert normalize_number(number) == normalize_number(other) != ""
 
 
-def test_numbers_that_differ_stay_apart() -> None:
+def test_different_numbers_stay_different() -> None:
     numbers = ("212 555 0142", "312 555 0142", "+351 912 345 678", "112", "*#06#", "1", "+49 30 1234567")
-    assert len({same_number(number) for number in numbers}) == len(numbers)
-    assert same_number("") == same_number("-2") == same_number("Unknown") == ""
+    assert len({normalize_number(number) for number in numbers}) == len(numbers)
+    assert normalize_number("") == normalize_number("-2") == normalize_number("Unknown") == ""
 
 
 TABLES = {
@@ -212,12 +212,12 @@ def table(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("shape", TABLES)
-def test_every_shape_of_table_tells_the_same(tmp_path: Path, shape: str) -> None:
+def test_csv_variants_give_the_same_calls(tmp_path: Path, shape: str) -> None:
     path = table(tmp_path, TABLES[shape])
     (item,) = items_in(path)
     assert (item.title, item.fields["direction"], item.fields["duration_s"]) == ("Rui Duarte", "incoming", 65)
     (use,) = uses_in(path)
-    assert ABOUT.clock(use.time) == datetime(2024, 5, 15, 20, 12)
+    assert CONTEXT.to_local(use.time) == datetime(2024, 5, 15, 20, 12)
     assert item.id == items_in(backup(tmp_path, call()))[0].id
 
 
@@ -230,7 +230,7 @@ def days(path: Path) -> list[tuple[int, int]]:
     return [(use.time.month, use.time.day) for use in uses_in(path)]
 
 
-def test_days_and_months_are_told_apart_by_the_file_as_a_whole(tmp_path: Path) -> None:
+def test_day_month_order_is_inferred_from_the_whole_file(tmp_path: Path) -> None:
     sure = dated(tmp_path, "03/04/2024 08:00", "16/03/2024 08:00")
     assert days(sure) == [(4, 3), (3, 16)]
     past = dated(tmp_path, "05/11/2024 08:00", "05/02/2024 08:00")  # in November it is still to come
@@ -239,7 +239,7 @@ def test_days_and_months_are_told_apart_by_the_file_as_a_whole(tmp_path: Path) -
     assert days(in_order) == [(4, 3), (4, 10), (5, 2)]
     either = dated(tmp_path, "03/04/2024 08:00", "02/02/2024 08:00")
     assert days(either) == [(2, 2)]
-    assert skipped_in(either) == ["a date that can be read in two ways, such as 5/6/2024"]
+    assert skipped_in(either) == ["ambiguous date, such as 5/6/2024"]
 
 
 @pytest.mark.parametrize(
@@ -250,12 +250,12 @@ def test_days_and_months_are_told_apart_by_the_file_as_a_whole(tmp_path: Path) -
         ("Answered", "incoming"), ("entrant", "incoming"), ("Voice mail", "voicemail"),
     ],
 )  # fmt: skip
-def test_kinds_of_calls_are_known_by_many_words(tmp_path: Path, word: str, direction: str) -> None:
+def test_kinds_of_calls_in_many_languages(tmp_path: Path, word: str, direction: str) -> None:
     path = table(tmp_path, f"number,type,date\n5550142,{word},2024-05-15 20:12\n")
     assert [item.fields["direction"] for item in items_in(path)] == [direction]
 
 
-def test_rows_that_say_too_little_and_broken_tables_are_told(tmp_path: Path) -> None:
+def test_incomplete_rows_are_reported(tmp_path: Path) -> None:
     rows = [
         "Unknown,Missed,2024-05-15 20:12",
         "5550142,Ringing,2024-05-15 20:12",
@@ -270,36 +270,36 @@ def test_rows_that_say_too_little_and_broken_tables_are_told(tmp_path: Path) -> 
     assert len(items_in(path)) == 1
     assert skipped_in(path) == [
         WITHHELD,
-        "a call of a kind that is not known",
+        "call of unknown kind",
         NO_TIME,
         NO_TIME,
-        "a call that the phone refused",
-        "a row that cannot be read",
+        "blocked call",
+        "unreadable row",
     ]
 
 
-def test_an_element_without_an_end_is_not_waited_for(tmp_path: Path) -> None:
+def test_unclosed_xml_element_stops_reading(tmp_path: Path) -> None:
     whole = backup(tmp_path, call()).read_text(encoding="utf-8")
     endless = tmp_path / "endless.xml"
     endless.write_text(whole.replace("</calls>", f"<call number='{'5' * 3_000_000}"), encoding="utf-8")
-    reading = SmsBackupReader().read(only_file(endless), ABOUT)
+    reading = SmsBackupReader().read(only_file(endless), CONTEXT)
     assert isinstance(next(reading), Item)
-    with pytest.raises(InvalidDataError, match="more than a megabyte"):
+    with pytest.raises(InvalidDataError, match="more than 1 MB"):
         list(reading)
 
 
-def test_the_hour_that_comes_twice_is_two_hours_in_a_backup(tmp_path: Path) -> None:
+def test_repeated_hour_in_autumn_keeps_two_calls_apart(tmp_path: Path) -> None:
     times = (datetime(2023, 10, 29, hour, 30, tzinfo=UTC) for hour in (0, 1))
-    one, two = uses_in(backup(tmp_path, *(call(time=time) for time in times)))
-    assert one.time != two.time
-    assert ABOUT.clock(one.time) == ABOUT.clock(two.time) == datetime(2023, 10, 29, 1, 30)
+    first, second = uses_in(backup(tmp_path, *(call(time=time) for time in times)))
+    assert first.time != second.time
+    assert CONTEXT.to_local(first.time) == CONTEXT.to_local(second.time) == datetime(2023, 10, 29, 1, 30)
 
 
-def test_other_xml_and_tables_are_not_taken_for_calls(tmp_path: Path) -> None:
+def test_other_xml_and_csv_files_are_not_call_logs(tmp_path: Path) -> None:
     for name, text in (
         ("sms-1.xml", "<?xml version='1.0'?><smses count='0'></smses>"),
         ("bank.csv", "date,amount,type\n2024-05-15,5,card\n"),
         ("people.csv", "name,phone\nRui,5550142\n"),
     ):
         (tmp_path / name).write_text(text)
-        assert reader_for(only_file(tmp_path / name)) is None
+        assert detect_reader(only_file(tmp_path / name)) is None

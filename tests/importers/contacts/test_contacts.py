@@ -1,9 +1,9 @@
-"""Address books of every version, and who is what to the user."""
+"""vCards of all versions, and relations to the user."""
 
 from pathlib import Path
 
 import pytest
-from tests.importers.reading_files import ABOUT, INES, NOW, found_in, skipped_in
+from tests.importers.reading_files import CONTEXT, INES, NOW, read_path, skipped_in
 
 from contextune.importers.reader import ImportContext
 from contextune.importers.run import import_into
@@ -50,8 +50,8 @@ def book(tmp_path: Path, *cards: str, name: str = "book.vcf", ending: str = "\r\
     return file
 
 
-def contacts(file: Path, about: ImportContext = ABOUT) -> list[Contact]:
-    return [one for one in found_in(file, about) if isinstance(one, Contact)]
+def contacts(file: Path, context: ImportContext = CONTEXT) -> list[Contact]:
+    return [record for record in read_path(file, context) if isinstance(record, Contact)]
 
 
 def card(*lines: str, version: str = "4.0") -> str:
@@ -59,7 +59,7 @@ def card(*lines: str, version: str = "4.0") -> str:
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_a_card_becomes_a_contact(tmp_path: Path, ending: str) -> None:
+def test_card_becomes_a_contact(tmp_path: Path, ending: str) -> None:
     (rui,) = contacts(book(tmp_path, RUI, ending=ending))
     assert rui == Contact(
         "Rui Duarte",
@@ -77,9 +77,9 @@ def test_a_card_becomes_a_contact(tmp_path: Path, ending: str) -> None:
     )
 
 
-def test_relations_stand_in_the_users_own_card(tmp_path: Path) -> None:
+def test_relations_from_the_users_own_card(tmp_path: Path) -> None:
     file = book(tmp_path, OWN, RUI)
-    assert {one.name: one.relation for one in contacts(file)} == {
+    assert {record.name: record.relation for record in contacts(file)} == {
         "Ana Duarte": "godmother",
         "Rui Duarte": "brother",
     }
@@ -90,7 +90,7 @@ def test_relations_stand_in_the_users_own_card(tmp_path: Path) -> None:
     assert ines.more["related"] == {"brother": "Rui Duarte", "godmother": "Ana Duarte"}
 
 
-def test_relations_of_version_4_and_of_android_are_read(tmp_path: Path) -> None:
+def test_relations_of_vcard_4_and_android(tmp_path: Path) -> None:
     own = card(
         "FN:Ines Duarte",
         "RELATED;TYPE=spouse:urn:uuid:f81d4fae",
@@ -105,33 +105,33 @@ def test_relations_of_version_4_and_of_android_are_read(tmp_path: Path) -> None:
         card("FN:Teresa", "RELATED;TYPE=child;VALUE=text:Ines Duarte"),
         card("FN:Beatriz", "NICKNAME:Grandma"),
     ]
-    found = contacts(book(tmp_path, own, *people))
-    assert [(one.name, one.relation) for one in found] == [
+    records = contacts(book(tmp_path, own, *people))
+    assert [(record.name, record.relation) for record in records] == [
         ("Nuno", "spouse"),
         ("Marta Silva", "friend"),
         ("Joana", "sister"),
         ("Teresa", "parent"),
         ("Beatriz", "grandma"),
     ]
-    assert (found[0].phone, found[1].email) == ("+351-555-0199", "marta@example.org")
+    assert (records[0].phone, records[1].email) == ("+351-555-0199", "marta@example.org")
 
 
-def test_version_2_is_read_with_its_encodings(tmp_path: Path) -> None:
+def test_vcard_2_1_with_its_encodings(tmp_path: Path) -> None:
     old = (
         "BEGIN:VCARD\r\nVERSION:2.1\r\n"
         "N;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;J=C3=B6rg;;;\r\n"
         "TEL;CELL;PREF:555-0177\r\nTEL;HOME:555-0178\r\n"
         "NOTE;ENCODING=QUOTED-PRINTABLE;CHARSET=ISO-8859-1:Stra=DFe =\r\nund Hof=0D=0Ahinten\r\nEND:VCARD\r\n"
     )
-    (found,) = contacts(book(tmp_path, old, ending="\n"))
-    assert (found.name, found.phone) == ("Jörg Müller", "555-0177")
-    assert found.more == {"phones": ["555-0178"], "note": "Straße und Hof\nhinten"}
+    (records,) = contacts(book(tmp_path, old, ending="\n"))
+    assert (records.name, records.phone) == ("Jörg Müller", "555-0177")
+    assert records.more == {"phones": ["555-0178"], "note": "Straße und Hof\nhinten"}
     latin = card("FN:Jörg", version="2.1").encode("cp1252")
     (tmp_path / "latin.vcf").write_bytes(latin)
     assert contacts(tmp_path / "latin.vcf")[0].name == "Jörg"
 
 
-def test_what_is_no_person_or_broken_is_skipped_and_counted(tmp_path: Path) -> None:
+def test_groups_and_broken_cards_are_skipped(tmp_path: Path) -> None:
     file = book(
         tmp_path,
         card("X-NOTHING:1"),
@@ -143,25 +143,30 @@ def test_what_is_no_person_or_broken_is_skipped_and_counted(tmp_path: Path) -> N
         "BEGIN:VCARD\nFN:Cut off",
     )
     assert skipped_in(file) == [
-        "a card without a name",
-        "a group of contacts",
-        "a card that is cut off",
-        "a card that is cut off",
+        "card without a name",
+        "contact group",
+        "truncated card",
+        "truncated card",
     ]
-    assert [one.name for one in contacts(file)] == ["only@example.org", "Marta Silva", "Studio", "Whole"]
+    assert [record.name for record in contacts(file)] == [
+        "only@example.org",
+        "Marta Silva",
+        "Studio",
+        "Whole",
+    ]
 
 
-def test_a_line_of_megabytes_is_cut_and_told(tmp_path: Path) -> None:
+def test_huge_line_is_truncated_and_reported(tmp_path: Path) -> None:
     photo = "\r\n ".join(["QUJD" * 18] * 9000)
     people = (card(f"FN:{'A' * 600_000}"), card("FN:Rui", f"PHOTO;ENCODING=b:{photo}", "TEL:5550142"))
     file = book(tmp_path, *people)
-    assert skipped_in(file) == ["the end of a line that is too long"]
+    assert skipped_in(file) == ["rest of a line that is too long"]
     long, rui = contacts(file)
     assert len(long.name) == 500
     assert (rui.name, rui.phone) == ("Rui", "5550142")
 
 
-def test_importing_again_doubles_nobody_and_keeps_what_is_known(tmp_path: Path, store: SQLiteStore) -> None:
+def test_importing_again_merges_contacts(tmp_path: Path, store: SQLiteStore) -> None:
     known = Contact("Rui Duarte", phone="+351 555 0142", relation="brother", more={"since": 1988})
     store.put_user(User(INES.id, INES.profile, contacts=(known, Contact("Nobody"))))
     other = RUI.replace("rui-1", "rui-2").replace("0142", "0150").replace("0143", "0151")

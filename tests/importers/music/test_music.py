@@ -1,4 +1,4 @@
-"""Spotify's histories and tables of Last.fm: songs with all their plays, and what is no play of a song."""
+"""Spotify histories and Last.fm CSV files: songs with their plays, and skipped entries."""
 
 import json
 from datetime import timedelta
@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.importers.reading_files import ABOUT, INES, NOW, found_in, items_in, only_file, skipped_in, utc
+from tests.importers.reading_files import CONTEXT, INES, NOW, items_in, only_file, read_path, skipped_in, utc
 
 from contextune.importers import import_into
-from contextune.importers.registry import reader_for
+from contextune.importers.registry import detect_reader
 from contextune.store import SQLiteStore
 from contextune.types import UsageEvent
 
@@ -48,10 +48,10 @@ def history(folder: Path, *plays: dict[str, Any], name: str = "Streaming_History
 
 
 def uses_in(path: Path) -> list[UsageEvent]:
-    return [one for one in found_in(path) if isinstance(one, UsageEvent)]
+    return [record for record in read_path(path) if isinstance(record, UsageEvent)]
 
 
-def test_many_plays_of_a_song_are_one_item_with_many_uses(tmp_path: Path, store: SQLiteStore) -> None:
+def test_plays_of_a_song_are_one_item_with_many_uses(tmp_path: Path, store: SQLiteStore) -> None:
     days = ["2024-05-13", "2024-05-15", "2024-05-14"]
     path = history(tmp_path, *(play(ts=f"{day}T06:24:00Z") for day in days), play("LÁGRIMA"))
     store.put_user(INES)
@@ -71,11 +71,9 @@ def test_many_plays_of_a_song_are_one_item_with_many_uses(tmp_path: Path, store:
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-def test_importing_plays_again_changes_nothing_and_tells_of_no_copies(
-    tmp_path: Path, store: SQLiteStore, backwards: bool
-) -> None:
+def test_importing_plays_again_changes_nothing(tmp_path: Path, store: SQLiteStore, backwards: bool) -> None:
     plays = [play(f"Song {n % 7}", f"2024-05-{n % 15 + 1:02}T06:24:{n % 60:02}Z") for n in range(60)]
-    path = history(tmp_path, *sorted(plays, key=lambda one: one["ts"], reverse=backwards))
+    path = history(tmp_path, *sorted(plays, key=lambda record: record["ts"], reverse=backwards))
     first = import_into(store, "ines", [path], now=NOW)
     before = store.revision("ines"), store.items("ines"), store.uses("ines")
     again = import_into(store, "ines", [path], now=NOW)
@@ -84,7 +82,7 @@ def test_importing_plays_again_changes_nothing_and_tells_of_no_copies(
     assert (store.revision("ines"), store.items("ines"), store.uses("ines")) == before
 
 
-def test_a_newer_export_goes_on_where_the_older_ended(tmp_path: Path, store: SQLiteStore) -> None:
+def test_newer_export_continues_the_older(tmp_path: Path, store: SQLiteStore) -> None:
     old, new = play(ts="2023-12-31T23:59:00Z"), play(ts="2024-05-15T06:24:00Z", ms_played=200_000)
     import_into(store, "ines", [history(tmp_path, new, name="endsong_1.json")], now=NOW)
     report = import_into(store, "ines", [history(tmp_path, old, name="endsong_0.json")], now=NOW)
@@ -93,7 +91,7 @@ def test_a_newer_export_goes_on_where_the_older_ended(tmp_path: Path, store: SQL
     assert len(store.uses("ines")) == 2
 
 
-def test_what_is_no_song_listened_to_is_told(tmp_path: Path) -> None:
+def test_podcasts_and_skipped_songs_are_reported(tmp_path: Path) -> None:
     path = history(
         tmp_path,
         play(ms_played=2_100, reason_end="fwdbtn", skipped=True),
@@ -111,39 +109,39 @@ def test_what_is_no_song_listened_to_is_told(tmp_path: Path) -> None:
     )
     assert [item.title for item in items_in(path)] == ["Interlude"]
     assert skipped_in(path) == [
-        "skipped within half a minute",
-        "an episode of a podcast",
-        "a chapter of a book",
-        "a song without a name, as those have that are gone",
-        "listened to in a private session",
-        *["an entry without a time that can be read"] * 4,
-        "cannot be made out (TypeError)",
-        "a song without a name, as those have that are gone",
+        "played for less than 30 seconds",
+        "podcast episode",
+        "audiobook chapter",
+        "song without a name (removed from the service)",
+        "private session",
+        *["no valid time"] * 4,
+        "cannot be parsed (TypeError)",
+        "song without a name (removed from the service)",
     ]
 
 
-def test_the_short_history_is_read_too(tmp_path: Path) -> None:
+def test_short_spotify_history(tmp_path: Path) -> None:
     heard = {"artistName": "Amália Rodrigues", "trackName": "Lágrima"}
     episode = {"podcastName": "Clay talk", "episodeName": "The kiln"}
     plays = [{"endTime": "2024-05-15 06:24", "msPlayed": 240_000, **what} for what in (heard, episode)]
     path = history(tmp_path, *plays, name="StreamingHistory_music_0.json")
     assert items_in(path)[0].id == items_in(history(tmp_path, play()))[0].id
-    assert skipped_in(path) == ["an episode of a podcast"]
+    assert skipped_in(path) == ["podcast episode"]
 
 
-def test_a_history_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_truncated_history_is_read_to_its_end(tmp_path: Path) -> None:
     path = history(tmp_path, *(play(f"Song {n}") for n in range(50)))
     path.write_bytes(path.read_bytes()[:-400])
     assert len(items_in(path)) == 49
-    assert skipped_in(path) == ["an entry that is broken or cut off"]
+    assert skipped_in(path) == ["broken or truncated entry"]
 
 
-def test_plays_in_the_hour_that_comes_twice_are_two(tmp_path: Path) -> None:
+def test_repeated_hour_in_autumn_keeps_two_plays_apart(tmp_path: Path) -> None:
     first = play(ts="2023-10-29T00:34:00Z")  # 01:34 in Lisbon, and an hour later again
     path = history(tmp_path, first, play(ts="2023-10-29T01:34:00Z"))
-    one, two = uses_in(path)
-    assert two.time - one.time == timedelta(hours=1)
-    assert ABOUT.clock(one.time) == ABOUT.clock(two.time)
+    first, second = uses_in(path)
+    assert second.time - first.time == timedelta(hours=1)
+    assert CONTEXT.to_local(first.time) == CONTEXT.to_local(second.time)
 
 
 TABLES = {
@@ -158,7 +156,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("shape", TABLES)
-def test_every_shape_of_last_fm_table_tells_the_same(tmp_path: Path, shape: str) -> None:
+def test_lastfm_csv_variants_give_the_same_plays(tmp_path: Path, shape: str) -> None:
     path = tmp_path / "scrobbles.csv"
     path.write_text(TABLES[shape], encoding="utf-8")
     (item,) = items_in(path)
@@ -166,7 +164,7 @@ def test_every_shape_of_last_fm_table_tells_the_same(tmp_path: Path, shape: str)
     assert [use.time for use in uses_in(path)] == [utc(2024, 5, 15, 6, 20)]
 
 
-def test_plays_without_a_time_or_a_song_and_broken_tables_are_told(tmp_path: Path) -> None:
+def test_plays_without_time_or_song_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "scrobbles.csv"
     rows = [
         "A,B,,1715754000",
@@ -180,14 +178,14 @@ def test_plays_without_a_time_or_a_song_and_broken_tables_are_told(tmp_path: Pat
     ]
     path.write_text("artist,album,track,uts\n" + "\n".join(rows), encoding="utf-8")
     assert skipped_in(path) == [
-        "a play of no song",
-        *["an entry without a time that can be read"] * 3,
-        "a row that cannot be read",
+        "play without a song name",
+        *["no valid time"] * 3,
+        "unreadable row",
     ]
     assert [item.title for item in items_in(path)] == ["after it"]
 
 
-def test_a_table_that_is_not_in_utf_8_is_read_as_western_european(tmp_path: Path) -> None:
+def test_csv_that_is_not_utf8_is_read_as_windows_1252(tmp_path: Path) -> None:
     path = tmp_path / "scrobbles.csv"
     path.write_bytes("artist,album,track,uts\nAmália,Ó,Lágrima,1715754000\n".encode("cp1252"))
     assert [item.fields["artist"] for item in items_in(path)] == ["Amália"]
@@ -202,6 +200,6 @@ def test_a_table_that_is_not_in_utf_8_is_read_as_western_european(tmp_path: Path
         ("object.json", '{"ts": 1, "ms_played": 2}'),
     ],
 )
-def test_other_tables_and_lists_are_not_taken_for_music(tmp_path: Path, name: str, text: str) -> None:
+def test_other_csv_and_json_files_are_not_music(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    assert reader_for(only_file(tmp_path / name)) is None
+    assert detect_reader(only_file(tmp_path / name)) is None

@@ -1,4 +1,4 @@
-"""Notes: folders of Markdown with front matter, Apple's export, Google Keep."""
+"""Notes: Markdown with front matter, Apple Notes, Google Keep."""
 
 import json
 import os
@@ -33,7 +33,7 @@ See [[Talc|the talc]] and [a page](https://example.org/a_(b) "page"). %%hidden%%
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_a_note_of_a_vault_with_its_front_matter(tmp_path: Path, ending: str) -> None:
+def test_note_with_front_matter(tmp_path: Path, ending: str) -> None:
     (item,) = items_in(write(tmp_path, "Vault/Pottery/c6.md", GLAZES.replace("\n", ending)))
     assert item.app == "Notes"
     assert item.fields == {
@@ -46,35 +46,35 @@ def test_a_note_of_a_vault_with_its_front_matter(tmp_path: Path, ending: str) ->
     }
 
 
-def test_a_note_without_front_matter_is_called_after_its_file(tmp_path: Path) -> None:
+def test_note_without_front_matter_is_named_after_its_file(tmp_path: Path) -> None:
     write(tmp_path, "Vault/Shopping.md", "talc, cobalt")
     write(tmp_path, "Vault/.obsidian/app.md", "no note")
     write(tmp_path, "Vault/empty.md", "---\ntags: x\n---\n \n")
     write(tmp_path, "Vault/Drawing.md", "---\nexcalidraw-plugin: parsed\n---\nN4Ig")
     write(tmp_path, "Vault/photo.jpg", b"\xff\xd8\0")
     write(tmp_path, "Vault/binary.txt", b"a\0b")
-    (found,) = fields_in(tmp_path / "Vault")
-    assert found == {
+    (records,) = fields_in(tmp_path / "Vault")
+    assert records == {
         "title": "Shopping",
         "content": "talc, cobalt",
         "folder": "Vault",
         "modified": "2024-05-11T20:30+00:00",
     }
     assert sorted(skipped_in(tmp_path / "Vault")) == [
-        "a drawing",
-        "an empty note",
+        "drawing",
+        "empty note",
         "hidden",
-        "no format that is known",
-        "no format that is known",
+        "unknown format",
+        "unknown format",
     ]
 
 
 @pytest.mark.parametrize("front", ["title: [", "just words", "a: &a [*a, *a]\n- b", "x" * 70_000])
-def test_front_matter_that_cannot_be_read_loses_nothing(tmp_path: Path, front: str) -> None:
+def test_invalid_front_matter_is_kept_as_text(tmp_path: Path, front: str) -> None:
     file = write(tmp_path, "note.md", f"---\n{front}\n---\nthe text")
-    (found,) = fields_in(file)
-    assert "---" in found["content"]
-    assert skipped_in(file) == ["front matter that cannot be read; the note is kept with it"]
+    (records,) = fields_in(file)
+    assert "---" in records["content"]
+    assert skipped_in(file) == ["invalid front matter; the note is kept with it"]
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_front_matter_that_cannot_be_read_loses_nothing(tmp_path: Path, front: s
         ("Date Modified: 2024-05-12 08:00", "modified", "2024-05-12T08:00"),
     ],
 )
-def test_front_matter_is_read_as_people_write_it(tmp_path: Path, front: str, name: str, value: Any) -> None:
-    (found,) = fields_in(write(tmp_path, "note.md", f"---\n{front}\n---\nthe text"))
-    assert found.get(name) == value
+def test_front_matter_variants(tmp_path: Path, front: str, name: str, value: Any) -> None:
+    (records,) = fields_in(write(tmp_path, "note.md", f"---\n{front}\n---\nthe text"))
+    assert records.get(name) == value
 
 
-def test_what_apple_notes_exports(tmp_path: Path) -> None:
+def test_apple_notes_export(tmp_path: Path) -> None:
     notes = tmp_path / "iCloud Notes"
     write(notes, "Home/Boiler/Boiler.txt", "valve\u2028is\xa0stuck".encode("utf-16"))
     write(notes, "Home/Boiler/image.png", b"\x89PNG\0")
@@ -107,17 +107,17 @@ def test_what_apple_notes_exports(tmp_path: Path) -> None:
         notes, "Ideas/page.html", "<html><head><script>x</script></head><body>a page of the web</body></html>"
     )
     write(notes, "Ideas/Walk-2024-05-11T20_30_12Z.txt", "along the river".encode("cp1252"))
-    found = fields_in(notes)
-    assert [(one["folder"], one["title"]) for one in found] == [
+    records = fields_in(notes)
+    assert [(record["folder"], record["title"]) for record in records] == [
         ("Home", "Boiler"),
         ("Ideas", "Gläze"),
         ("Ideas", "Walk"),
     ]
-    assert found[1]["content"] == "more talc"
-    assert skipped_in(notes) == ["no format that is known", "no format that is known"]
+    assert records[1]["content"] == "more talc"
+    assert skipped_in(notes) == ["unknown format", "unknown format"]
 
 
-def test_a_note_is_known_by_its_own_id_or_its_file(tmp_path: Path) -> None:
+def test_note_id_is_its_own_id_or_its_file(tmp_path: Path) -> None:
     named = "---\nid: 2024-1\n---\n"
     first = items_in(write(tmp_path, "a/one.md", named + "x"))[0].id
     assert items_in(write(tmp_path, "b/two.md", named + "y"))[0].id == first
@@ -140,7 +140,7 @@ def keep(**fields: Any) -> str:
     return json.dumps({**note, **fields})
 
 
-def test_notes_and_checklists_of_keep(tmp_path: Path) -> None:
+def test_keep_notes_and_checklists(tmp_path: Path) -> None:
     folder = tmp_path / "Takeout/Keep"
     boxes = [{"text": "talc", "isChecked": False}, {"text": "cobalt", "isChecked": True}, {"text": " "}, 7]
     link = {"url": "https://example.org", "title": "Kilns"}
@@ -167,7 +167,7 @@ def test_notes_and_checklists_of_keep(tmp_path: Path) -> None:
     assert plain.fields["folder"] == "Keep"
 
 
-def test_what_keep_has_put_away_is_skipped_and_counted(tmp_path: Path) -> None:
+def test_deleted_archived_and_broken_keep_notes_are_skipped(tmp_path: Path) -> None:
     folder = tmp_path / "Takeout/Keep"
     write(folder, "a.json", keep(title="x", isTrashed=True))
     write(folder, "b.json", keep(title="x", isArchived=True))
@@ -176,10 +176,10 @@ def test_what_keep_has_put_away_is_skipped_and_counted(tmp_path: Path) -> None:
     write(folder, "e.html", "<html>the same again</html>")
     write(folder, "Labels.txt", "Pottery")
     assert sorted(skipped_in(folder)) == [
-        "a copy of notes that are read as JSON",
-        "a copy of notes that are read as JSON",
-        "a note thrown away",
-        "an archived note",
-        "an empty note",
-        "no readable JSON",
+        "archived note",
+        "copy of notes that are read as JSON",
+        "copy of notes that are read as JSON",
+        "deleted note",
+        "empty note",
+        "invalid JSON",
     ]

@@ -1,11 +1,11 @@
-"""Times in words, as Takeout's pages have them in many languages, and call logs."""
+"""Localised times, as Takeout pages and call logs contain them."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from contextune.importers.parsing.localized_times import written_time
+from contextune.importers.parsing.localized_times import parse_localized_time
 
 LISBON = ZoneInfo("Europe/Lisbon")
 
@@ -39,8 +39,8 @@ LISBON = ZoneInfo("Europe/Lisbon")
         "2024-05-16 17:40:12 UTC",
     ],
 )
-def test_one_moment_in_many_languages(text: str) -> None:
-    assert written_time(text) == datetime.fromisoformat("2024-05-16T17:40:12+00:00")
+def test_same_time_in_many_languages(text: str) -> None:
+    assert parse_localized_time(text) == datetime.fromisoformat("2024-05-16T17:40:12+00:00")
 
 
 @pytest.mark.parametrize("month", range(1, 13))
@@ -62,29 +62,29 @@ def test_one_moment_in_many_languages(text: str) -> None:
         "tammik. helmik. maalisk. huhtik. toukok. kesäk. heinäk. elok. syysk. lokak. marrask. jouluk.",
     ],
 )
-def test_every_month_of_a_language(names: str, month: int) -> None:
+def test_all_months_of_a_language(names: str, month: int) -> None:
     name = names.split()[month - 1]
     expected = 9 if name == "Sept." else month
-    assert written_time(f"3 {name} 2024, 08:05:00") == datetime(2024, expected, 3, 8, 5)
+    assert parse_localized_time(f"3 {name} 2024, 08:05:00") == datetime(2024, expected, 3, 8, 5)
 
 
-def test_a_time_without_a_zone_that_means_one_thing_is_the_users_own_clock() -> None:
-    assert written_time("May 16, 2024, 5:40:12 PM") == datetime(2024, 5, 16, 17, 40, 12)
-    assert written_time("May 16, 2024, 5:40:12 PM IST", LISBON) == datetime(2024, 5, 16, 17, 40, 12)
-    jerusalem = written_time("May 16, 2024, 5:40:12 PM IDT", ZoneInfo("Asia/Jerusalem"))
+def test_time_with_ambiguous_or_no_zone_is_local() -> None:
+    assert parse_localized_time("May 16, 2024, 5:40:12 PM") == datetime(2024, 5, 16, 17, 40, 12)
+    assert parse_localized_time("May 16, 2024, 5:40:12 PM IST", LISBON) == datetime(2024, 5, 16, 17, 40, 12)
+    jerusalem = parse_localized_time("May 16, 2024, 5:40:12 PM IDT", ZoneInfo("Asia/Jerusalem"))
     assert jerusalem == datetime.fromisoformat("2024-05-16T17:40:12+03:00")
 
 
-def test_the_hour_that_comes_twice_is_told_apart_by_its_name() -> None:
-    first = written_time("29 Oct 2023, 01:30:00 WEST", LISBON)
-    second = written_time("29 Oct 2023, 01:30:00 WET", LISBON)
+def test_repeated_hour_in_autumn_is_resolved_by_its_abbreviation() -> None:
+    first = parse_localized_time("29 Oct 2023, 01:30:00 WEST", LISBON)
+    second = parse_localized_time("29 Oct 2023, 01:30:00 WET", LISBON)
     assert first == datetime.fromisoformat("2023-10-29T01:30+01:00")
     assert second == datetime.fromisoformat("2023-10-29T01:30+00:00")
 
 
 @pytest.mark.parametrize("text", ["12:05:00 AM", "12:05:00 a. m."])
-def test_midnight_is_the_first_hour(text: str) -> None:
-    assert written_time(f"May 16, 2024, {text}") == datetime(2024, 5, 16, 0, 5)
+def test_twelve_am_is_midnight(text: str) -> None:
+    assert parse_localized_time(f"May 16, 2024, {text}") == datetime(2024, 5, 16, 0, 5)
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,11 @@ def test_midnight_is_the_first_hour(text: str) -> None:
         "9" * 5000 + ":40",
     ],
 )
-def test_what_says_no_time_or_may_say_two_is_none(text: str) -> None:
-    assert written_time(text) is None
+def test_missing_and_ambiguous_times_are_none(text: str) -> None:
+    assert parse_localized_time(text) is None
 
 
-def test_days_and_months_that_cannot_be_confused_are_read() -> None:
-    assert (
-        written_time("16/05/2024, 17:40") == written_time("5/16/2024, 17:40") == datetime(2024, 5, 16, 17, 40)
-    )
-    assert written_time("5/5/2024, 17:40") == datetime(2024, 5, 5, 17, 40)
+def test_unambiguous_numeric_dates() -> None:
+    time = datetime(2024, 5, 16, 17, 40)
+    assert parse_localized_time("16/05/2024, 17:40") == parse_localized_time("5/16/2024, 17:40") == time
+    assert parse_localized_time("5/5/2024, 17:40") == datetime(2024, 5, 5, 17, 40)

@@ -1,4 +1,4 @@
-"""Histories of Chrome and Firefox, made by SQLite with the tables they have, also while they are in use."""
+"""History databases of Chrome and Firefox, also while they are in use."""
 
 import json
 import sqlite3
@@ -8,16 +8,16 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.importers.reading_files import INES, NOW, found_in, items_in, only_file, skipped_in, utc
+from tests.importers.reading_files import INES, NOW, items_in, only_file, read_path, skipped_in, utc
 
 from contextune.importers import import_into
-from contextune.importers.registry import reader_for
+from contextune.importers.registry import detect_reader
 from contextune.store import SQLiteStore
 from contextune.types import UsageEvent
 
 LINK, TYPED, FRAME, RELOAD = 0, 1, 3, 8
 END = 0x30000000
-"""A visit that begins and ends its chain of addresses."""
+"""A visit without redirects."""
 BEGIN = 0x10000000
 CHROME = """
     CREATE TABLE urls(id INTEGER PRIMARY KEY AUTOINCREMENT, url LONGVARCHAR, title LONGVARCHAR,
@@ -43,10 +43,11 @@ def chrome_time(time: datetime) -> int:
 
 
 class Chrome:
-    """A history of Chrome in the making."""
+    """A Chrome history database."""
 
     def __init__(self, path: Path) -> None:
         self.database = sqlite3.connect(path)
+        self.database.execute("PRAGMA synchronous = OFF")
         self.database.executescript(CHROME)
 
     def visit(
@@ -58,7 +59,7 @@ class Chrome:
         kind: int = LINK | END,
         hidden: int = 0,
     ) -> int:
-        """The number of the visit."""
+        """Add a visit; returns its number."""
         stamp = chrome_time(time)
         place = self.database.execute(
             "INSERT INTO urls (url, title, last_visit_time, hidden) VALUES (?, ?, ?, ?)",
@@ -81,10 +82,10 @@ def chrome(tmp_path: Path) -> Iterator[Chrome]:
 
 
 def uses_in(path: Path) -> list[UsageEvent]:
-    return [one for one in found_in(path) if isinstance(one, UsageEvent)]
+    return [record for record in read_path(path) if isinstance(record, UsageEvent)]
 
 
-def test_searches_videos_and_what_was_opened_from_a_search(tmp_path: Path, chrome: Chrome) -> None:
+def test_searches_videos_and_pages_opened_from_a_search(tmp_path: Path, chrome: Chrome) -> None:
     search = chrome.visit(SEARCH, "celadon crazing why - Google Search", kind=5 | END)
     passing = chrome.visit(
         "https://www.google.com/url?q=x", time=utc(2024, 5, 14, 21, 11), came_from=search, kind=BEGIN
@@ -109,20 +110,18 @@ def test_searches_videos_and_what_was_opened_from_a_search(tmp_path: Path, chrom
         UsageEvent(search_item.id, utc(2024, 5, 14, 21, 11, 1)),  # a page that was found and opened
         UsageEvent(video_item.id, utc(2024, 5, 14, 22)),
     ]
-    page = "a page that is neither a search nor a video, nor opened from a search"
+    page = "page that is not a search, a video or opened from a search"
     assert skipped_in(path) == [
-        "an address that led on to another",
+        "redirect",
         page,
-        *["loaded by the browser itself, or loaded again"] * 3,
+        *["loaded or reloaded by the browser"] * 3,
         page,
-        "an entry without a time that can be read",
-        "an entry that is broken or cut off",
+        "no valid time",
+        "broken or truncated entry",
     ]
 
 
-def test_a_history_in_use_is_read_from_a_copy_with_its_newest_changes(
-    tmp_path: Path, store: SQLiteStore
-) -> None:
+def test_history_in_use_is_read_with_its_latest_changes(tmp_path: Path, store: SQLiteStore) -> None:
     path = tmp_path / "places.sqlite"
     with closing(sqlite3.connect(path, isolation_level=None)) as firefox:
         firefox.execute("PRAGMA page_size = 32768")
@@ -163,14 +162,14 @@ def test_a_history_in_use_is_read_from_a_copy_with_its_newest_changes(
     assert [use.time.second for use in store.uses("ines")] == [1, 3]
     assert report.files == {"browser": 1}
     assert {reason.why: reason.count for reason in report.skipped} == {
-        "an address that led on to another": 1,
-        "loaded by the browser itself, or loaded again": 2,
-        "a page that is neither a search nor a video, nor opened from a search": 1,
+        "redirect": 1,
+        "loaded or reloaded by the browser": 2,
+        "page that is not a search, a video or opened from a search": 1,
     }
     assert import_into(store, "ines", [path], now=NOW).new_uses == 0
 
 
-def test_takeouts_history_of_chrome(tmp_path: Path) -> None:
+def test_takeout_history_of_chrome(tmp_path: Path) -> None:
     stamp = int(NIGHT.timestamp() * 1_000_000)
     visits = [
         {"page_transition": "GENERATED", "title": "x", "url": SEARCH, "client_id": "c", "time_usec": stamp},
@@ -185,26 +184,26 @@ def test_takeouts_history_of_chrome(tmp_path: Path) -> None:
     assert len(skipped_in(path)) == 3
 
 
-def test_damaged_foreign_and_hostile_databases_are_told(tmp_path: Path, chrome: Chrome) -> None:
-    for _ in range(400):
+def test_damaged_and_foreign_databases_are_reported(tmp_path: Path, chrome: Chrome) -> None:
+    for _ in range(150):
         chrome.visit(SEARCH, "x" * 500)
     content = (tmp_path / "History").read_bytes()
     broken = tmp_path / "History-broken"
     broken.write_bytes(content[:8192] + b"\xff" * 40_000 + content[48_192:])
-    assert "a database that cannot be read to its end" in skipped_in(broken)
+    assert "damaged database" in skipped_in(broken)
     foreign = tmp_path / "places.db"
     with closing(sqlite3.connect(foreign)) as database:
         database.executescript(
             "CREATE TABLE a (b); CREATE VIEW visits AS SELECT 1; CREATE VIEW urls AS SELECT 1"
         )
-    assert skipped_in(foreign) == ["a database that is no history of a browser"]
+    assert skipped_in(foreign) == ["not a browser history database"]
     other = tmp_path / "store.db"
     with closing(sqlite3.connect(other)) as database:
         database.execute("CREATE TABLE a (b)")
-    assert reader_for(only_file(other)) is None
+    assert detect_reader(only_file(other)) is None
 
 
-def test_titles_that_are_no_text_are_read_as_well_as_can_be(tmp_path: Path, chrome: Chrome) -> None:
+def test_invalid_utf8_in_titles_is_replaced(tmp_path: Path, chrome: Chrome) -> None:
     chrome.visit(VIDEO, "x")
     chrome.database.execute("UPDATE urls SET title = CAST(x'ff41' AS TEXT)")
     chrome.database.commit()

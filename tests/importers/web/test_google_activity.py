@@ -1,4 +1,4 @@
-"""Google's Takeout: searches, videos and songs, as JSON and as pages, in whatever language."""
+"""Google Takeout: searches, videos and songs, as JSON and HTML, in many languages."""
 
 import json
 from html import escape
@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.importers.reading_files import INES, NOW, found_in, items_in, only_file, skipped_in, utc
+from tests.importers.reading_files import INES, NOW, items_in, only_file, read_path, skipped_in, utc
 
 from contextune.importers import import_into
-from contextune.importers.registry import reader_for
-from contextune.importers.web.google_activity_titles import frame_of
-from contextune.importers.web.urls import search_in, video_in
+from contextune.importers.files import SkippedEntry
+from contextune.importers.registry import detect_reader
+from contextune.importers.web.google_activity_titles import detect_frame
+from contextune.importers.web.urls import parse_search, parse_video_id
 from contextune.store import SQLiteStore
-from contextune.types import UsageEvent
+from contextune.types import Item, UsageEvent
 
 WATCH = "https://www.youtube.com/watch?v\u003d"
-GONE = "a video that is gone"
+GONE = "removed video"
 OTHER = "neither a search nor a video"
 
 
@@ -51,7 +52,7 @@ def activity(folder: Path, *done: dict[str, Any], name: str = "MyActivity.json")
     return path
 
 
-def test_searches_are_items_and_every_time_is_a_use(tmp_path: Path, store: SQLiteStore) -> None:
+def test_repeated_search_is_one_item_with_several_uses(tmp_path: Path, store: SQLiteStore) -> None:
     path = activity(
         tmp_path,
         searched("celadon crazing why", "2024-05-14T21:10:00.123Z"),
@@ -71,7 +72,7 @@ def test_searches_are_items_and_every_time_is_a_use(tmp_path: Path, store: SQLit
     assert import_into(store, "ines", [path], now=NOW).changed == 0
 
 
-def test_videos_music_and_what_is_neither(tmp_path: Path) -> None:
+def test_videos_songs_and_skipped_activities(tmp_path: Path) -> None:
     topic = [{"name": "Amália Rodrigues - Topic", "url": "https://www.youtube.com/channel/UC1"}]
     path = activity(
         tmp_path,
@@ -108,12 +109,12 @@ def test_videos_music_and_what_is_neither(tmp_path: Path) -> None:
     ]
     assert sorted(skipped_in(path)) == sorted(
         [
-            "an advertisement",
+            "advertisement",
             GONE,
             GONE,
-            "something done with a video, but not watching it",
-            "an entry without a time that can be read",
-            "an entry without a time that can be read",
+            "video activity other than watching",
+            "no valid time",
+            "no valid time",
             OTHER,
             OTHER,
             OTHER,
@@ -135,29 +136,29 @@ def test_videos_music_and_what_is_neither(tmp_path: Path) -> None:
         "Você assistiu a\u00a0{}",
     ],
 )
-def test_titles_come_out_of_their_sentence_in_every_language(tmp_path: Path, frame: str) -> None:
+def test_title_frame_is_stripped_in_every_language(tmp_path: Path, frame: str) -> None:
     titles = ["Throwing a tall vase", "Three glazes", "Kiln wash, and why", "angesehen", "Raku at night"]
     path = activity(tmp_path, *(watched("", n, title=frame.format(title)) for n, title in enumerate(titles)))
     assert [item.title for item in items_in(path)] == titles
     assert skipped_in(path) == []
 
 
-def test_a_few_titles_in_a_language_that_is_not_known_are_kept_whole() -> None:
-    assert frame_of(["Ha mirat A", "Ha mirat B"]).title("Ha mirat A") == "Ha mirat A"
-    assert frame_of([]).title("x") == "x"
+def test_few_titles_in_an_unknown_language_are_kept_whole() -> None:
+    assert detect_frame(["Ha mirat A", "Ha mirat B"]).title("Ha mirat A") == "Ha mirat A"
+    assert detect_frame([]).title("x") == "x"
 
 
-def test_long_histories_are_read_in_one_go(tmp_path: Path) -> None:
+def test_long_and_truncated_histories(tmp_path: Path) -> None:
     done = [watched(f"Video {n}", n) if n % 2 else searched(f"word {n}") for n in range(2000)]
     path = activity(tmp_path, *done)
     assert len(items_in(path)) == 2000
     path.write_bytes(path.read_bytes()[:-30])
     assert len(items_in(path)) == 1999
-    assert skipped_in(path) == ["an entry that is broken or cut off"]
+    assert skipped_in(path) == ["broken or truncated entry"]
 
 
 def cell(product: str, content: str, small: str = "") -> str:
-    """An entry as Takeout's pages show it."""
+    """An entry of a Takeout page."""
     kind = "mdl-cell mdl-cell--6-col mdl-typography--body-1"
     return (
         '<div class="outer-cell mdl-cell mdl-cell--12-col mdl-shadow--2dp"><div class="mdl-grid">'
@@ -184,7 +185,7 @@ def page(folder: Path, *cells: str, name: str = "MyActivity.html") -> Path:
     return path
 
 
-def test_pages_tell_the_same_as_json(tmp_path: Path) -> None:
+def test_html_pages_give_the_same_items_as_json(tmp_path: Path) -> None:
     channel = link("https://www.youtube.com/channel/UC0", "Barro Studio")
     vase = link(f"{WATCH}00000000001", "Throwing a tall vase")
     gone = link(f"{WATCH}00000000003", f"{WATCH}00000000003")
@@ -211,8 +212,8 @@ def test_pages_tell_the_same_as_json(tmp_path: Path) -> None:
     assert skipped_in(path) == [
         GONE,
         GONE,
-        "an advertisement",
-        "an entry without a time that can be read",
+        "advertisement",
+        "no valid time",
         OTHER,
     ]
 
@@ -231,30 +232,31 @@ def _lisbon(date: str) -> str:
         ("{}&nbsp;を視聴しました", "2024/05/17 0:40:12 JST"),
     ],
 )
-def test_pages_in_other_languages(tmp_path: Path, sentence: str, time: str) -> None:
+def test_html_pages_in_other_languages(tmp_path: Path, sentence: str, time: str) -> None:
     content = sentence.format(link(f"{WATCH}00000000001", "Vase & “bowl” <1>"))
     path = page(tmp_path, cell("YouTube", f"{content}<br>{time}<br>"), name="Wiedergabeverlauf.html")
     (item,) = items_in(path)
     assert item.title == "Vase & “bowl” <1>"
-    (use,) = [one for one in found_in(path) if isinstance(one, UsageEvent)]
+    (use,) = [record for record in read_path(path) if isinstance(record, UsageEvent)]
     assert use.time == utc(2024, 5, 16, 15, 40, 12)
 
 
-def test_long_pages_and_entries_without_end_are_read_in_pieces(tmp_path: Path) -> None:
+def test_long_pages_and_unclosed_entries_are_streamed(tmp_path: Path) -> None:
     time = "May 14, 2024, 9:00:00 PM WEST<br>"
     cells = [
-        cell("YouTube", f"Watched {link(f'{WATCH}{n:011}', f'Video {n}')}<br>{time}") for n in range(3000)
+        cell("YouTube", f"Watched {link(f'{WATCH}{n:011}', f'Video {n}')}<br>{time}") for n in range(1200)
     ]
-    cells[1500] = '<div class="outer-cell">' + '<div class="content-cell">' * 40_000
+    cells[600] = '<div class="outer-cell">' + '<div class="content-cell">' * 40_000
     path = page(tmp_path, *cells)
-    assert len(items_in(path)) == 2999
-    assert skipped_in(path) == [OTHER]
+    records = read_path(path)
+    assert sum(isinstance(record, Item) for record in records) == 1199
+    assert [record.why for record in records if isinstance(record, SkippedEntry)] == [OTHER]
 
 
-def test_a_page_of_the_web_is_no_activity(tmp_path: Path) -> None:
+def test_web_page_is_not_an_activity_page(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text("<html><style>a{}</style><script>1</script><div class='outer'>x</div></html>")
-    assert reader_for(only_file(path)) is None
+    assert detect_reader(only_file(path)) is None
 
 
 @pytest.mark.parametrize(
@@ -271,8 +273,8 @@ def test_a_page_of_the_web_is_no_activity(tmp_path: Path) -> None:
         ("https://www.google.com/maps/search/clay+shop/@41.1,-8.6,14z", "clay shop", "Google Maps"),
     ],
 )  # fmt: skip
-def test_searches_are_read_out_of_addresses(url: str, words: str, site: str) -> None:
-    search = search_in(url)
+def test_search_urls_are_recognised(url: str, words: str, site: str) -> None:
+    search = parse_search(url)
     assert search
     assert (search.words, search.site) == (words, site)
 
@@ -294,11 +296,11 @@ def test_searches_are_read_out_of_addresses(url: str, words: str, site: str) -> 
         "https://www.google.com/search?" + "q" * 9000,
     ],
 )
-def test_other_addresses_are_no_searches(url: str) -> None:
-    assert search_in(url) is None
+def test_other_urls_are_not_searches(url: str) -> None:
+    assert parse_search(url) is None
 
 
-def test_videos_are_known_by_every_address_they_have() -> None:
+def test_all_forms_of_video_urls_are_recognised() -> None:
     name = "dQw4w9WgXcQ"
     for url in (
         f"https://www.youtube.com/watch?v={name}&t=10s",
@@ -307,6 +309,6 @@ def test_videos_are_known_by_every_address_they_have() -> None:
         f"https://www.youtube.com/shorts/{name}",
         f"https://music.youtube.com/watch?v={name}",
     ):
-        assert video_in(url) == name
+        assert parse_video_id(url) == name
     for url in ("https://www.youtube.com/watch?v=short", "https://www.youtube.com/", "https://youtu.be/"):
-        assert video_in(url) is None
+        assert parse_video_id(url) is None

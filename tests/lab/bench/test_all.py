@@ -1,4 +1,4 @@
-"""`contextune bench all` leaves nothing out, and goes on where a part of it cannot."""
+"""`contextune bench all` runs every benchmark and continues after a failure."""
 
 import inspect
 from collections.abc import Callable
@@ -17,7 +17,7 @@ def needed(command: Callable[..., object]) -> list[str]:
     return [name for name, one in given if one.default is inspect.Parameter.empty]
 
 
-def test_all_that_need_nothing_else_are_run() -> None:
+def test_all_runs_every_benchmark_without_required_options() -> None:
     commands = [command.callback for command in bench.app.registered_commands if command.callback]
     alone = {command.__name__ for command in commands if not needed(command)}
     assert {run.__name__ for run in bench.ALONE} == alone - {"everything"}
@@ -25,7 +25,7 @@ def test_all_that_need_nothing_else_are_run() -> None:
     assert {run.__name__ for run in bench.PUBLIC} == public
 
 
-def test_one_that_cannot_run_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_benchmark_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
 
     def first() -> None:

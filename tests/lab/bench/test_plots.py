@@ -1,4 +1,4 @@
-"""Figures: drawn as SVG, the same bytes for the same numbers."""
+"""Plots: deterministic SVG files."""
 
 import sys
 from pathlib import Path
@@ -7,8 +7,8 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from contextune.errors import MissingExtraError
-from contextune.evaluate.results import ResultTable, evaluate
-from contextune.lab.bench.plots import curves, recall_curves, reliability
+from contextune.evaluate.results import ResultTable, evaluate_runs
+from contextune.lab.bench.plots import plot_curves, plot_recall, plot_reliability
 from contextune.lab.bench.quality.abstention import ReliabilityBin
 
 BINS = [ReliabilityBin(0.05, 0.1, 40), ReliabilityBin(0.55, 0.5, 12), ReliabilityBin(0.95, 0.9, 80)]
@@ -21,38 +21,38 @@ def table() -> ResultTable:
         "words": {"one": ["a", "b", "c"], "two": ["c", "b", "a"]},
         "learned": {"one": ["a"], "two": ["a"]},
     }
-    return evaluate(runs, {"one": {"a": 1}, "two": {"a": 1}}, ["recall@1", "recall@3"])
+    return evaluate_runs(runs, {"one": {"a": 1}, "two": {"a": 1}}, ["recall@1", "recall@3"])
 
 
 def lines(file: Path) -> list[list[tuple[float, float]]]:
     """Where the lines with marks run, in the picture's own units: right and up."""
-    found: list[list[tuple[float, float]]] = []
+    lines_found: list[list[tuple[float, float]]] = []
     for group in Xml.parse(file).getroot().iter(f"{SVG}g"):
-        places = [
+        points = [
             (float(use.get("x", 0)), -float(use.get("y", 0))) for use in group.findall(f"{SVG}g/{SVG}use")
         ]
-        if group.get("id", "").startswith("line2d") and len(places) > 1:
-            found.append(places)
-    return found
+        if group.get("id", "").startswith("line2d") and len(points) > 1:
+            lines_found.append(points)
+    return lines_found
 
 
-def test_the_same_numbers_are_the_same_bytes(tmp_path: Path, table: ResultTable) -> None:
+def test_plots_are_deterministic(tmp_path: Path, table: ResultTable) -> None:
     for name in ("one", "two"):
-        recall_curves(table, (1, 3), tmp_path / name / "recall.svg", title="The right one")
-        reliability(BINS, tmp_path / name / "fits.svg")
+        plot_recall(table, (1, 3), tmp_path / name / "recall.svg", title="The right one")
+        plot_reliability(BINS, tmp_path / name / "fits.svg")
     for name in ("recall.svg", "fits.svg"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-def test_other_numbers_are_another_figure(tmp_path: Path) -> None:
-    reliability(BINS, tmp_path / "one.svg")
-    reliability([*BINS[:2], ReliabilityBin(0.95, 0.8, 80)], tmp_path / "two.svg")
+def test_other_values_give_another_plot(tmp_path: Path) -> None:
+    plot_reliability(BINS, tmp_path / "one.svg")
+    plot_reliability([*BINS[:2], ReliabilityBin(0.95, 0.8, 80)], tmp_path / "two.svg")
     assert (tmp_path / "one.svg").read_bytes() != (tmp_path / "two.svg").read_bytes()
 
 
-def test_recall_is_drawn_line_by_line(tmp_path: Path, table: ResultTable) -> None:
+def test_recall_plot_has_a_line_per_row(tmp_path: Path, table: ResultTable) -> None:
     file = tmp_path / "recall.svg"
-    recall_curves(table, (1, 3), file, title="The right one")
+    plot_recall(table, (1, 3), file, title="The right one")
     for words in ("The right one", "Recall@k, %", "words", "learned"):
         assert f"<!-- {words} -->" in file.read_text(encoding="utf-8")
     rising, flat = (line for line in lines(file) if len({x for x, _ in line}) == 2)
@@ -61,9 +61,9 @@ def test_recall_is_drawn_line_by_line(tmp_path: Path, table: ResultTable) -> Non
     assert flat[0][1] == flat[1][1] == rising[1][1]
 
 
-def test_reliability_is_drawn_against_the_diagonal(tmp_path: Path) -> None:
+def test_reliability_plot_shows_bins_and_diagonal(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "fits.svg"
-    reliability(BINS, file)
+    plot_reliability(BINS, file)
     (drawn,) = (line for line in lines(file) if len(line) == len(BINS) and line[0][1] < line[1][1])
     left, middle, right = drawn
     share = (middle[0] - left[0]) / (right[0] - left[0])
@@ -72,10 +72,8 @@ def test_reliability_is_drawn_against_the_diagonal(tmp_path: Path) -> None:
     assert share == pytest.approx((0.5 - 0.1) / (0.9 - 0.1), abs=1e-3)
 
 
-def test_without_matplotlib_it_is_said_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_matplotlib_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"contextune\[plot\]"):
-        curves({"a": [1.0]}, [1], tmp_path / "a.svg", title="", across="", up="")
+        plot_curves({"a": [1.0]}, [1], tmp_path / "a.svg", title="", x_label="", y_label="")
     assert not (tmp_path / "a.svg").exists()

@@ -1,4 +1,4 @@
-"""A model that writes personas, and what asks it."""
+"""A scripted model server, and a writer that asks it."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Asking until it is right: what is broken, cut off or wrong is asked for again, and nothing twice."""
+"""Asking for valid JSON: retries, truncation, cache, metering."""
 
 import json
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def fruits(server: ChatServer, *answers: HttpReply | str) -> None:
     server.answer = answer
 
 
-def scribe(server: ChatServer, folder: Path, meter: CostMeter | None = None, **how: Any) -> ValidJsonWriter:
+def writer(server: ChatServer, folder: Path, meter: CostMeter | None = None, **how: Any) -> ValidJsonWriter:
     chat = MeteredEndpoint("tiny", meter or CostMeter(), base_url=server.url, api_key="key", retries=2)
     return ValidJsonWriter(chat, folder, **how)
 
@@ -57,9 +57,9 @@ def not_plum(answer: dict[str, Any]) -> list[str]:
     return ["no plums today"] if answer["fruit"] == "plum" else []
 
 
-def test_what_is_right_is_given(server: ChatServer, tmp_path: Path) -> None:
+def test_valid_answer_is_returned(server: ChatServer, tmp_path: Path) -> None:
     fruits(server, "fig")
-    assert scribe(server, tmp_path, seed=5).write("a", ASKED, FRUIT, check=not_plum, most=77) == {
+    assert writer(server, tmp_path, seed=5).write("a", ASKED, FRUIT, check=not_plum, most=77) == {
         "fruit": "fig"
     }
     (asked,) = server.asked
@@ -67,91 +67,89 @@ def test_what_is_right_is_given(server: ChatServer, tmp_path: Path) -> None:
     assert asked["response_format"]["json_schema"]["strict"] is True
 
 
-def test_exact_answers_are_the_likeliest(server: ChatServer, tmp_path: Path) -> None:
+def test_exact_answers_use_temperature_zero(server: ChatServer, tmp_path: Path) -> None:
     fruits(server, "fig")
-    scribe(server, tmp_path).write("a", ASKED, FRUIT, exact=True)
+    writer(server, tmp_path).write("a", ASKED, FRUIT, exact=True)
     assert server.asked[0]["temperature"] == 0
 
 
-def test_what_is_wrong_is_told_and_asked_for_again(server: ChatServer, tmp_path: Path) -> None:
+def test_invalid_answer_is_asked_for_again_with_faults(server: ChatServer, tmp_path: Path) -> None:
     fruits(server, "plum", "fig")
-    assert scribe(server, tmp_path).write("a", ASKED, FRUIT, check=not_plum) == {"fruit": "fig"}
+    assert writer(server, tmp_path).write("a", ASKED, FRUIT, check=not_plum) == {"fruit": "fig"}
     *first, answer, mend = server.asked[1]["messages"]
     assert first == server.asked[0]["messages"]
     assert json.loads(answer["content"]) == {"fruit": "plum"}
     assert "- no plums today" in mend["content"]
 
 
-def test_what_is_cut_off_gets_more_room(server: ChatServer, tmp_path: Path) -> None:
+def test_truncated_answer_gets_more_tokens(server: ChatServer, tmp_path: Path) -> None:
     cut = said('{"fruit": "fi', finish="length", usage=USAGE)
     fruits(server, cut, cut, "fig")
     meter = CostMeter()
-    assert scribe(server, tmp_path, meter).write("a", ASKED, FRUIT, most=50) == {"fruit": "fig"}
+    assert writer(server, tmp_path, meter).write("a", ASKED, FRUIT, most=50) == {"fruit": "fig"}
     assert [body["max_tokens"] for body in server.asked] == [50, 50, 100]
     assert "seed" in server.asked[2]
     assert server.asked[2]["seed"] != server.asked[0]["seed"]
     assert meter.spent == TokensSpent(3, 30, 15)
 
 
-def test_what_is_never_right(server: ChatServer, tmp_path: Path) -> None:
+def test_never_valid_answer_raises(server: ChatServer, tmp_path: Path) -> None:
     fruits(server, "plum", "plum")
     with pytest.raises(
-        NoValidAnswerError, match=r"^a/b: 2 answers of .*#tiny were of no use, .* no plums today"
+        NoValidAnswerError, match=r"^a/b: no valid answer from .*#tiny in 2 tries: .*no plums today"
     ):
-        scribe(server, tmp_path, tries=2).write("a/b", ASKED, FRUIT, check=not_plum)
+        writer(server, tmp_path, tries=2).write("a/b", ASKED, FRUIT, check=not_plum)
 
 
-def test_nothing_is_asked_twice_in_another_run(server: ChatServer, tmp_path: Path) -> None:
+def test_second_run_uses_the_cache(server: ChatServer, tmp_path: Path) -> None:
     broken = said("{", usage=USAGE)
     fruits(server, broken, broken, "plum", "fig")
-    assert scribe(server, tmp_path).write("a", ASKED, FRUIT, check=not_plum) == {"fruit": "fig"}
-    assert scribe(server, tmp_path).write("a", ASKED, FRUIT, check=not_plum) == {"fruit": "fig"}
+    assert writer(server, tmp_path).write("a", ASKED, FRUIT, check=not_plum) == {"fruit": "fig"}
+    assert writer(server, tmp_path).write("a", ASKED, FRUIT, check=not_plum) == {"fruit": "fig"}
     assert len(server.asked) == 4
 
 
-def test_a_remembered_answer_is_held_against_the_rules_of_today(server: ChatServer, tmp_path: Path) -> None:
+def test_cached_answer_is_checked_again(server: ChatServer, tmp_path: Path) -> None:
     fruits(server, "plum", "fig")
-    assert scribe(server, tmp_path).write("a", ASKED, FRUIT) == {"fruit": "plum"}
-    assert scribe(server, tmp_path).write("a", ASKED, FRUIT, check=not_plum) == {"fruit": "fig"}
+    assert writer(server, tmp_path).write("a", ASKED, FRUIT) == {"fruit": "plum"}
+    assert writer(server, tmp_path).write("a", ASKED, FRUIT, check=not_plum) == {"fruit": "fig"}
 
 
-def test_what_is_forgotten_is_asked_again(server: ChatServer, tmp_path: Path) -> None:
+def test_forgotten_answer_is_asked_for_again(server: ChatServer, tmp_path: Path) -> None:
     fruits(server, "fig", "kiwi", "pear")
-    asking = scribe(server, tmp_path)
+    asking = writer(server, tmp_path)
     assert [asking.write(name, ASKED, FRUIT)["fruit"] for name in ("a", "b")] == ["fig", "kiwi"]
     asking.forget("a")
     assert [asking.write(name, ASKED, FRUIT)["fruit"] for name in ("a", "b")] == ["pear", "kiwi"]
 
 
-def test_a_server_that_is_busy_is_waited_for_and_one_that_stays_so_is_told(
-    server: ChatServer, tmp_path: Path
-) -> None:
+def test_busy_server_is_retried_then_reported(server: ChatServer, tmp_path: Path) -> None:
     fruits(server, (429, {}), (503, {}), "fig")
-    assert scribe(server, tmp_path).write("a", ASKED, FRUIT) == {"fruit": "fig"}
+    assert writer(server, tmp_path).write("a", ASKED, FRUIT) == {"fruit": "fig"}
     server.answer = lambda _: (429, {})
-    with pytest.raises(LanguageModelError, match="HTTP 429") as told:
-        scribe(server, tmp_path).write("b", ASKED, FRUIT)
-    assert not isinstance(told.value, NoValidAnswerError)
+    with pytest.raises(LanguageModelError, match="HTTP 429") as error:
+        writer(server, tmp_path).write("b", ASKED, FRUIT)
+    assert not isinstance(error.value, NoValidAnswerError)
 
 
-def test_once_stopped_nothing_is_asked(server: ChatServer, tmp_path: Path) -> None:
-    asking = scribe(server, tmp_path)
+def test_stopped_writer_sends_no_request(server: ChatServer, tmp_path: Path) -> None:
+    asking = writer(server, tmp_path)
     asking.stop.set()
-    with pytest.raises(LanguageModelError, match="run the same command again to go on"):
+    with pytest.raises(LanguageModelError, match="run the same command again to continue"):
         asking.write("a", ASKED, FRUIT)
     assert server.asked == []
 
 
-def test_costs() -> None:
+def test_cost_of_tokens() -> None:
     spent = TokensSpent(3, 1_500_000, 200_000) + TokensSpent(1, 500_000, 0)
     assert spent == TokensSpent(4, 2_000_000, 200_000)
-    assert spent.told() == "4 answers, 2,000,000 tokens read and 200,000 written"
-    assert spent.told(Price(0.5, 10)) == f"{spent.told()}: 3.00"
-    with pytest.raises(InvalidDataError, match="is no price"):
+    assert spent.summary() == "4 answers, 2,000,000 tokens read and 200,000 written"
+    assert spent.summary(Price(0.5, 10)) == f"{spent.summary()}: 3.00"
+    with pytest.raises(InvalidDataError, match="invalid price"):
         Price(-1, 0)
 
 
-def test_any_model_is_metered(server: ChatServer) -> None:
+def test_metered_chat_counts_tokens(server: ChatServer) -> None:
     meter = CostMeter()
     chat = MeteredChat(EndpointChat("tiny", base_url=server.url, api_key="key"), meter)
     chat.ask(ASKED)
@@ -160,7 +158,7 @@ def test_any_model_is_metered(server: ChatServer) -> None:
     assert meter.spent == TokensSpent(2, 22, 2)
 
 
-def test_what_earlier_runs_took_is_known(tmp_path: Path) -> None:
+def test_totals_of_earlier_runs_are_read(tmp_path: Path) -> None:
     folder = tmp_path / "answers"
     first = CostMeter(folder)
     first.add(ChatReply((Draft("fig"),), 10, 5))

@@ -1,4 +1,4 @@
-"""How varied personas are: figures worked out by hand, and those of the bundled ones."""
+"""Diversity statistics of small examples and of the bundled personas."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -22,7 +22,7 @@ def persona(name: str, *texts: str, kind: str = "semantic") -> Persona:
     return Persona(User(name, {"name": name, "profession": "potter"}), (note,), {"n1": ()}, tuple(queries))
 
 
-def test_figures() -> None:
+def test_statistics_of_a_small_example() -> None:
     people = [
         persona("a", "why do my pots crack", "read that note again"),
         persona("b", "why do my pots all crack", "what about celadon", kind="recency"),
@@ -43,7 +43,7 @@ def test_figures() -> None:
     assert len(found.apis_unused) == 58
 
 
-def test_the_bundled_personas_are_varied() -> None:
+def test_bundled_personas_are_diverse() -> None:
     found = diversity(bundled_personas(), bundled_toolbox())
     assert (found.personas, found.leaking, found.apis_unused) == (109, 0, ())
     assert found.alike < 0.01
@@ -53,7 +53,7 @@ def test_the_bundled_personas_are_varied() -> None:
     assert found.telling < 0.01
 
 
-def test_nothing_at_all() -> None:
+def test_statistics_of_no_personas() -> None:
     found = diversity([], [])
     assert (found.personas, found.queries, found.overlap, found.alike, found.people) == (0, 0, 0, 0, 0)
     bare = replace(persona("a", "hello there"), queries=())
@@ -63,13 +63,13 @@ def test_nothing_at_all() -> None:
 @pytest.mark.parametrize(
     ("counts", "even"), [([1, 1, 1], 1), ([3, 0, 0], 0), ([], 0), ([0, 0], 0), ([1, 1, 0, 0], 0.5)]
 )
-def test_evenness(counts: list[int], even: float) -> None:
+def test_evenness_is_normalised_entropy(counts: list[int], even: float) -> None:
     assert evenness(counts) == pytest.approx(even)
 
 
-def test_seen() -> None:
+def test_near_duplicate_is_found_and_not_added() -> None:
     seen = NearDuplicates(["Read me the note"])
-    assert seen.like("read me THE note!") == "Read me the note"
+    assert seen.find("read me THE note!") == "Read me the note"
     assert seen.add("read me the note please") == "Read me the note"
     assert seen.add("play some music") is None
-    assert seen.like("Play some music.") == "play some music"
+    assert seen.find("Play some music.") == "play some music"

@@ -1,4 +1,4 @@
-"""How much is made of what: the paper's tables, whatever the run."""
+"""Quotas match the paper's tables."""
 
 from collections import Counter
 from datetime import datetime
@@ -12,15 +12,15 @@ from contextune.lab.generate.quotas import (
     QUERIES,
     item_counts,
     kinds,
-    offered,
     query_count,
+    suggested_apis,
 )
-from contextune.lab.generate.traits import traits
+from contextune.lab.generate.traits import draw_traits
 from contextune.tools import bundled_toolbox
 
 
 @pytest.mark.parametrize("seed", [0, 7])
-def test_the_papers_items(seed: int) -> None:
+def test_item_counts_match_the_paper(seed: int) -> None:
     counts = [item_counts(number, PERSONAS, seed) for number in range(PERSONAS)]
     for app, average in ITEMS.items():
         held = [each[app] for each in counts]
@@ -29,12 +29,12 @@ def test_the_papers_items(seed: int) -> None:
         assert len(set(held)) > 2  # people differ
 
 
-def test_the_papers_toolbox() -> None:
+def test_api_counts_match_the_paper() -> None:
     assert Counter(tool.app for tool in bundled_toolbox()) == APIS
     assert sum(APIS.values()) == 59
 
 
-def test_the_papers_queries_over_all_kinds() -> None:
+def test_query_counts_match_the_paper_over_all_kinds() -> None:
     counts = [query_count(number) for number in range(PERSONAS)]
     assert sum(counts) == QUERIES == 5_274
     found = Counter(kind for number, count in enumerate(counts) for kind in kinds(number, count))
@@ -42,25 +42,28 @@ def test_the_papers_queries_over_all_kinds() -> None:
     assert max(found.values()) - min(found.values()) <= 1
 
 
-def test_every_api_has_its_turn() -> None:
+def test_every_api_is_suggested() -> None:
     tools = bundled_toolbox()
     found = Counter(
-        tool.name for n in range(PERSONAS) for offer in offered(n, query_count(n), tools) for tool in offer
+        tool.name
+        for n in range(PERSONAS)
+        for offer in suggested_apis(n, query_count(n), tools)
+        for tool in offer
     )
     assert len(found) == len(tools)
     assert max(found.values()) < 1.1 * min(found.values())
-    assert all(len({tool.name for tool in offer}) == 3 for offer in offered(5, 7, tools))
+    assert all(len({tool.name for tool in offer}) == 3 for offer in suggested_apis(5, 7, tools))
 
 
-def test_more_personas_change_nothing_of_earlier_ones() -> None:
+def test_more_personas_do_not_change_earlier_ones() -> None:
     few = [item_counts(number, 10, 3) for number in range(10)]
     assert few == [item_counts(number, 500, 3) for number in range(10)]
-    assert [traits(n, 3) for n in range(10)] == [traits(n, 3) for n in range(10)]
+    assert [draw_traits(n, 3) for n in range(10)] == [draw_traits(n, 3) for n in range(10)]
     assert item_counts(4, 10, 3) != item_counts(4, 10, 4)
 
 
-def test_people_are_spread() -> None:
-    found = [traits(number) for number in range(122)]
+def test_traits_are_diverse() -> None:
+    found = [draw_traits(number) for number in range(122)]
     assert set(Counter(one.country for one in found).values()) == {2}
     assert len({one.field for one in found}) > 40
     assert max(one.age for one in found) - min(one.age for one in found) > 60

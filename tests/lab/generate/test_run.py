@@ -1,4 +1,4 @@
-"""Whole runs: a few personas from nothing, runs that are broken off, and answers that are of no use."""
+"""Generation runs end to end: resumption, invalid answers, duplicates."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ from contextune.lab.generate.files import ANSWERS
 from contextune.lab.generate.persona_rules import item_faults, user_faults
 from contextune.lab.generate.personas import add_items, make_person
 from contextune.lab.generate.quotas import item_counts, kinds, query_count
-from contextune.lab.generate.traits import traits
+from contextune.lab.generate.traits import draw_traits
 from contextune.llm import EndpointChat
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
@@ -49,13 +49,13 @@ def alone(somebody: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_small_run_from_end_to_end(
+def test_small_run_end_to_end(
     author: Author, meter: CostMeter, scribe_of: ScribeOf, tmp_path: Path, store: SQLiteStore
 ) -> None:
-    scribe = scribe_of(tmp_path)
-    first = make_personas(scribe, tmp_path, 2)
+    writer = scribe_of(tmp_path)
+    first = make_personas(writer, tmp_path, 2)
     assert [persona.id for persona in first.personas] == ["p0001", "p0002"]
-    made = make_queries(scribe, tmp_path)
+    made = make_queries(writer, tmp_path)
     assert made.failed == ()
     assert check_files([tmp_path]).faults == ()
     for number, persona in enumerate(read_personas(tmp_path)):
@@ -71,7 +71,7 @@ def test_a_small_run_from_end_to_end(
     assert diversity(made.personas, bundled_toolbox()).people == 1
 
 
-def test_nothing_is_asked_twice(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
+def test_repeated_run_asks_nothing(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
     make_personas(scribe_of(tmp_path), tmp_path, 2)
     make_queries(scribe_of(tmp_path), tmp_path)
     files = {file.name: file.read_bytes() for file in tmp_path.glob("*.json")}
@@ -87,14 +87,14 @@ def test_nothing_is_asked_twice(author: Author, scribe_of: ScribeOf, tmp_path: P
     assert {file.name: file.read_bytes() for file in tmp_path.glob("*.json")} == files
 
 
-def test_a_run_that_is_broken_off_goes_on(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
+def test_interrupted_run_continues(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     make_personas(scribe_of(whole), whole, 2, at_once=1)
     needed = dict(author.parts)
     author.parts.clear()
     halves = tmp_path / "halves"
     author.spoil = lambda part, _, count: (500, {}) if part == "items" and count > 10 else None
-    with pytest.raises(LanguageModelError, match=r"HTTP 500.*run the same command again to go on"):
+    with pytest.raises(LanguageModelError, match=r"HTTP 500.*run the same command again to continue"):
         make_personas(scribe_of(halves), halves, 2, at_once=1)
     assert [file.name for file in sorted(halves.glob("*.json"))] == ["p0001.json"]
     answered = 10
@@ -105,7 +105,7 @@ def test_a_run_that_is_broken_off_goes_on(author: Author, scribe_of: ScribeOf, t
     assert made.personas == tuple(read_personas(whole))
 
 
-def test_more_personas_later(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
+def test_larger_n_adds_personas(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
     make_personas(scribe_of(tmp_path), tmp_path, 1)
     before = (tmp_path / "p0001.json").read_bytes()
     made = make_personas(scribe_of(tmp_path), tmp_path, 2)
@@ -114,15 +114,13 @@ def test_more_personas_later(author: Author, scribe_of: ScribeOf, tmp_path: Path
     assert author.parts["person"] == 2
 
 
-def test_a_server_that_limits_its_rate_is_waited_for(
-    author: Author, scribe_of: ScribeOf, tmp_path: Path
-) -> None:
+def test_rate_limited_server_is_retried(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
     author.spoil = lambda _, __, count: (429, {}) if count % 2 else None
     made = make_personas(scribe_of(tmp_path), tmp_path, 1)
     assert (len(made.personas), made.failed) == (1, ())
 
 
-def test_nobody_is_invented_twice(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
+def test_duplicate_person_is_rejected(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
     first: dict[str, Any] = {}
 
     def same(part: str, answer: dict[str, Any], count: int) -> dict[str, Any] | None:
@@ -135,10 +133,10 @@ def test_nobody_is_invented_twice(author: Author, scribe_of: ScribeOf, tmp_path:
     made = make_personas(scribe_of(tmp_path), tmp_path, 2, at_once=1)
     assert len({persona.user.profile["name"] for persona in made.personas}) == 2
     told = [body for body in author.asked if len(body["messages"]) > 2]
-    assert "there is somebody of that name" in told[0]["messages"][-1]["content"]
+    assert "duplicate of another persona" in told[0]["messages"][-1]["content"]
 
 
-def test_a_persona_without_use_is_left_out_and_the_next_run_asks_anew(
+def test_failed_persona_is_skipped_and_retried_in_the_next_run(
     author: Author, scribe_of: ScribeOf, tmp_path: Path
 ) -> None:
     def few(part: str, answer: dict[str, Any], _: int) -> dict[str, Any] | None:
@@ -149,8 +147,8 @@ def test_a_persona_without_use_is_left_out_and_the_next_run_asks_anew(
     author.spoil = few
     made = make_personas(scribe_of(tmp_path), tmp_path, 1)
     assert made.personas == ()
-    assert "p0001/Calendar: 4 answers" in made.failed[0]
-    assert "1 entries are here" in made.failed[0]
+    assert "p0001/Calendar: no valid answer" in made.failed[0]
+    assert "1 entries, expected" in made.failed[0]
     author.spoil = keep
     assert len(make_personas(scribe_of(tmp_path), tmp_path, 1).personas) == 1
     assert author.parts["person"] == 1
@@ -159,25 +157,25 @@ def test_a_persona_without_use_is_left_out_and_the_next_run_asks_anew(
 @pytest.mark.parametrize(
     ("app", "change", "why"),
     [
-        ("Calendar", {"end_time": "2020-01-01T10:00"}, "items[0].end_time: is not after the start"),
-        ("Calendar", {"start_time": "2024-02-31T10:00"}, "items: a time cannot be"),
-        ("Calendar", {"place": "moon"}, "items[0].place: 'moon' is none of club, commute, harbour, home"),
+        ("Calendar", {"end_time": "2020-01-01T10:00"}, "items[0].end_time: not after the start"),
+        ("Calendar", {"start_time": "2024-02-31T10:00"}, "items: invalid time"),
+        ("Calendar", {"place": "moon"}, "items[0].place: 'moon' not one of club, commute, harbour, home"),
         ("Calendar", {"organizer": "me@corme.es"}, "items[0].organizer: 'me@corme.es' does not end in"),
-        ("Mail", {"date": "2020-01-01T10:00"}, "items[0]: is to be made in the 15 days before now"),
+        ("Mail", {"date": "2020-01-01T10:00"}, "items[0]: must be made in the 15 days before now"),
         (
             "Mail",
             {"use": [{"when": "night", "where": "moon", "times": 1}]},
-            "items[0].use: 'moon' is none of",
+            "items[0].use: 'moon' not one of",
         ),
-        ("PhoneCall", {"contact": "Nobody"}, "items[0].contact: 'Nobody' is none of"),
+        ("PhoneCall", {"contact": "Nobody"}, "items[0].contact: 'Nobody' not one of"),
         ("Google", {"query": " "}, "items[0].query: is empty"),
     ],
 )
-def test_an_item_that_breaks_a_rule_is_written_again(
+def test_invalid_item_is_asked_for_again(
     author: Author, scribe_of: ScribeOf, tmp_path: Path, app: str, change: dict[str, Any], why: str
 ) -> None:
-    given = traits(0)
-    person = make_person(scribe_of(tmp_path), "p1", given, NearDuplicates(alike=1.0))
+    given = draw_traits(0)
+    person = make_person(scribe_of(tmp_path), "p1", given, NearDuplicates(min_similarity=1.0))
 
     def spoil(_: str, answer: dict[str, Any], count: int) -> dict[str, Any] | None:
         bad, *rest = answer["items"]
@@ -190,8 +188,8 @@ def test_an_item_that_breaks_a_rule_is_written_again(
     assert list(item_faults(made)) == []
 
 
-def test_items_that_say_the_same(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
-    person = make_person(scribe_of(tmp_path), "p1", traits(0), NearDuplicates(alike=1.0))
+def test_duplicate_items_are_asked_for_again(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
+    person = make_person(scribe_of(tmp_path), "p1", draw_traits(0), NearDuplicates(min_similarity=1.0))
 
     def twice(_: str, answer: dict[str, Any], count: int) -> dict[str, Any] | None:
         first, _second, *rest = answer["items"]
@@ -200,7 +198,7 @@ def test_items_that_say_the_same(author: Author, scribe_of: ScribeOf, tmp_path: 
     author.spoil = twice
     made = add_items(scribe_of(tmp_path), Persona(person.user, (), {}, ()), person, "Music", 3)
     assert len({item.title for item in made.items}) == 3
-    assert "items[1]: has the same title as another" in author.asked[-1]["messages"][-1]["content"]
+    assert "items[1]: duplicate title" in author.asked[-1]["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize(
@@ -212,13 +210,13 @@ def test_items_that_say_the_same(author: Author, scribe_of: ScribeOf, tmp_path: 
         ),
         (
             {"places": [{"name": name, "latitude": 99, "longitude": 2} for name in ("home", "a", "b", "c")]},
-            "places: (99.0, 2.0) is no coordinate",
+            "places: not a coordinate: (99.0, 2.0)",
         ),
-        ({"profession": ""}, "profile.profession: is missing"),
+        ({"profession": ""}, "profile.profession: missing"),
         ({"contacts": []}, "contacts: at least 3 have a phone number"),
     ],
 )
-def test_a_person_that_breaks_a_rule_is_invented_again(
+def test_invalid_person_is_asked_for_again(
     author: Author, scribe_of: ScribeOf, tmp_path: Path, change: dict[str, Any], why: str
 ) -> None:
     def spoil(_: str, answer: dict[str, Any], count: int) -> dict[str, Any] | None:
@@ -227,7 +225,7 @@ def test_a_person_that_breaks_a_rule_is_invented_again(
         return ({**bad, "contacts": contacts} if not bad["contacts"] else bad) if count == 1 else None
 
     author.spoil = spoil
-    person = make_person(scribe_of(tmp_path), "p1", traits(0), NearDuplicates(alike=1.0))
+    person = make_person(scribe_of(tmp_path), "p1", draw_traits(0), NearDuplicates(min_similarity=1.0))
     assert f"- {why}" in author.asked[-1]["messages"][-1]["content"]
     assert list(user_faults(person.user)) == []
 
@@ -241,15 +239,15 @@ def request(author: Author, place: int = -1) -> str:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"relevant": [{"id": "x9", "grade": 2}]}, "there is no item of this id"),
+        ({"relevant": [{"id": "x9", "grade": 2}]}, "no item has this id"),
         ({"relevant": [{"id": "c1", "grade": 1}]}, "needs at least one item of grade 2"),
-        ({"place": "moon"}, "'moon' is none of club, commute, harbour, home, work"),
-        ({"time": "2031-01-01T10:00"}, "is to be within 3 days"),
-        ({"time": "2031-13-01T10:00"}, "is no time"),
+        ({"place": "moon"}, "'moon' not one of club, commute, harbour, home, work"),
+        ({"time": "2031-01-01T10:00"}, "must be within 3 days"),
+        ({"time": "2031-13-01T10:00"}, "not a time"),
         ({"query": "Yes"}, "has 1 words"),
     ],
 )
-def test_a_request_that_breaks_a_rule_is_written_again(
+def test_invalid_query_is_asked_for_again(
     author: Author, scribe_of: ScribeOf, alone: Path, change: dict[str, Any], why: str
 ) -> None:
     def spoil(part: str, answer: dict[str, Any], count: int) -> dict[str, Any] | None:
@@ -267,7 +265,7 @@ def test_a_request_that_breaks_a_rule_is_written_again(
     assert check_files([alone]).faults == ()
 
 
-def test_a_request_that_gives_its_item_away(author: Author, scribe_of: ScribeOf, alone: Path) -> None:
+def test_leaking_query_is_asked_for_again(author: Author, scribe_of: ScribeOf, alone: Path) -> None:
     (persona,) = read_personas(alone)
     event = persona.items[1]
 
@@ -284,7 +282,7 @@ def test_a_request_that_gives_its_item_away(author: Author, scribe_of: ScribeOf,
     assert all(event.title not in query.text for query in made.personas[0].queries)
 
 
-def test_a_request_that_was_made_before(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
+def test_duplicate_query_is_asked_for_again(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
     texts: list[str] = []
 
     def spoil(part: str, answer: dict[str, Any], count: int) -> dict[str, Any] | None:
@@ -299,12 +297,12 @@ def test_a_request_that_was_made_before(author: Author, scribe_of: ScribeOf, tmp
     author.spoil = spoil
     make_personas(scribe_of(tmp_path), tmp_path, 2)
     made = make_queries(scribe_of(tmp_path), tmp_path, at_once=1)
-    assert "says the same" in request(author)
+    assert "is a near-duplicate" in request(author)
     assert diversity(made.personas, bundled_toolbox()).alike == 0
     assert author.parts["requests"] == 3
 
 
-def test_no_api_does_it(author: Author, scribe_of: ScribeOf, alone: Path) -> None:
+def test_query_without_api_is_replaced(author: Author, scribe_of: ScribeOf, alone: Path) -> None:
     none = {"api": "default", "others": ["get_event", "read_note"]}
     author.spoil = lambda part, _, count: none if part == "choice" and count == 1 else None
     made = make_queries(scribe_of(alone), alone)
@@ -312,29 +310,29 @@ def test_no_api_does_it(author: Author, scribe_of: ScribeOf, alone: Path) -> Non
     assert len(made.personas[0].queries) == query_count(0)
 
 
-def test_arguments_are_copied_not_made_up(author: Author, scribe_of: ScribeOf, alone: Path) -> None:
+def test_invented_argument_is_asked_for_again(author: Author, scribe_of: ScribeOf, alone: Path) -> None:
     def spoil(part: str, answer: dict[str, Any], count: int) -> dict[str, Any] | None:
         return dict.fromkeys(answer, "Something made up") if part == "plan" and count == 1 else None
 
     author.spoil = spoil
     make_queries(scribe_of(alone), alone)
     mended = [body for body in author.asked if len(body["messages"]) > 2]
-    assert "'Something made up' stands in no relevant item" in mended[0]["messages"][-1]["content"]
+    assert "'Something made up' not found in a relevant item" in mended[0]["messages"][-1]["content"]
     assert check_files([alone]).faults == ()
 
 
-def test_queries_that_come_to_nothing_are_told_and_made_later(
+def test_missing_queries_are_reported_and_generated_later(
     author: Author, scribe_of: ScribeOf, alone: Path
 ) -> None:
     author.spoil = lambda part, _answer, _count: {"thought": "Who knows."} if part == "thought" else None
     made = make_queries(scribe_of(alone), alone, average=2)
-    assert made.failed == ("p0001: 2 of 2 queries came to nothing",)
+    assert made.failed == ("p0001: 2 of 2 queries could not be generated",)
     assert made.personas[0].queries == ()
     author.spoil = keep
     assert len(make_queries(scribe_of(alone), alone, average=2).personas[0].queries) == 2
 
 
-def test_queries_are_added_to_those_that_are_there(author: Author, scribe_of: ScribeOf, alone: Path) -> None:
+def test_queries_are_added_to_existing_ones(author: Author, scribe_of: ScribeOf, alone: Path) -> None:
     few = make_queries(scribe_of(alone), alone, average=3).personas[0].queries
     more = make_queries(scribe_of(alone), alone, average=9).personas[0].queries
     assert (len(few), len(more)) == (3, 9)
@@ -344,7 +342,7 @@ def test_queries_are_added_to_those_that_are_there(author: Author, scribe_of: Sc
     assert check_files([alone]).faults == ()
 
 
-def test_what_is_broken_and_cut_off_is_asked_for_again(
+def test_malformed_and_truncated_answers_are_asked_for_again(
     author: Author, meter: CostMeter, scribe_of: ScribeOf, tmp_path: Path
 ) -> None:
     def spoil(_: str, answer: dict[str, Any], count: int) -> Any:
@@ -359,12 +357,12 @@ def test_what_is_broken_and_cut_off_is_asked_for_again(
     assert meter.spent.answers == len(author.asked)  # those thrown away are paid for as well
 
 
-def test_what_cannot_be_asked_for(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
-    scribe = scribe_of(tmp_path)
+def test_invalid_parameters_are_rejected(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
+    writer = scribe_of(tmp_path)
     with pytest.raises(InvalidDataError, match="0 personas"):
-        make_personas(scribe, tmp_path, 0)
-    with pytest.raises(InvalidDataError, match="holds no personas: make some"):
-        make_queries(scribe, tmp_path / "empty")
-    make_personas(scribe, tmp_path, 1)
-    with pytest.raises(InvalidDataError, match="a toolbox of 2 APIs is too small"):
-        make_queries(scribe, tmp_path, toolbox=bundled_toolbox()[:2])
+        make_personas(writer, tmp_path, 0)
+    with pytest.raises(InvalidDataError, match="no personas found"):
+        make_queries(writer, tmp_path / "empty")
+    make_personas(writer, tmp_path, 1)
+    with pytest.raises(InvalidDataError, match="the toolbox has 2 APIs"):
+        make_queries(writer, tmp_path, toolbox=bundled_toolbox()[:2])

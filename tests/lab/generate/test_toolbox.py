@@ -1,4 +1,4 @@
-"""Toolboxes: as many APIs as wanted of each application, none twice, begun files gone on with."""
+"""Toolbox generation: counts per application, no duplicates, resumable."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -16,7 +16,9 @@ from contextune.tools.toolbox import read_toolbox
 ScribeOf = Callable[[Path], ValidJsonWriter]
 
 
-def test_the_papers_distribution(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
+def test_default_toolbox_has_the_papers_distribution(
+    author: Author, scribe_of: ScribeOf, tmp_path: Path
+) -> None:
     file = tmp_path / "toolbox.yaml"
     tools = make_toolbox(scribe_of(tmp_path), file)
     assert Counter(tool.app for tool in tools) == APIS
@@ -26,9 +28,7 @@ def test_the_papers_distribution(author: Author, scribe_of: ScribeOf, tmp_path: 
     assert "There are already: music_" in author.asked[1]["messages"][1]["content"]
 
 
-def test_what_is_there_already_is_asked_for_again(
-    author: Author, scribe_of: ScribeOf, tmp_path: Path
-) -> None:
+def test_duplicate_api_is_asked_for_again(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
     def twins(_: str, answer: dict[str, Any], count: int) -> dict[str, Any] | None:
         first, *rest = answer["apis"]
         same_words = {**first, "api": "photos_other"}
@@ -41,7 +41,7 @@ def test_what_is_there_already_is_asked_for_again(
     assert "photos_other" not in {tool.name for tool in tools}
 
 
-def test_a_run_that_is_broken_off_goes_on(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
+def test_interrupted_run_continues(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
     file, counts = tmp_path / "t.yaml", {"Photos": 3, "Maps": 2, "Clock": 2}
     author.spoil = lambda _part, _answer, count: (500, {}) if count > 2 else None
     with pytest.raises(LanguageModelError, match="HTTP 500"):
@@ -53,15 +53,15 @@ def test_a_run_that_is_broken_off_goes_on(author: Author, scribe_of: ScribeOf, t
     assert author.parts == {"apis": 1}
 
 
-def test_too_few_whatever_is_asked(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
+def test_too_few_new_apis_raise(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
     same: dict[str, Any] = {"api": "look", "description": "Looks", "arguments": []}
     author.spoil = lambda _part, _answer, _count: {"apis": [same]}
-    with pytest.raises(NoValidAnswerError, match=r"toolbox/Photos: 1 of 2 APIs came of 4 rounds"):
+    with pytest.raises(NoValidAnswerError, match=r"toolbox/Photos: 1 of 2 APIs after 4 rounds"):
         make_toolbox(scribe_of(tmp_path), tmp_path / "t.yaml", {"Photos": 2})
     assert not (tmp_path / "t.yaml").exists()
 
 
-def test_faults_are_told(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
+def test_faults_are_sent_back_to_the_model(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
     argument = {"name": "when", "type": "date", "required": True, "free_text": True, "description": "day"}
     bad = {"api": "look", "description": " ", "arguments": [argument, argument]}
     author.spoil = lambda _part, _answer, count: {"apis": [bad]} if count == 1 else None
@@ -75,12 +75,12 @@ def test_faults_are_told(author: Author, scribe_of: ScribeOf, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("counts", "why"),
     [
-        ({"Photos": 0}, "is to have 0 APIs"),
-        ({"Photos": 3}, "has 2 APIs of Photos, 3 are asked for"),
-        ({"Maps": 1}, "0 are asked"),
+        ({"Photos": 0}, "invalid number of APIs for 'Photos': 0"),
+        ({"Photos": 3}, "has 2 APIs of Photos, not 3"),
+        ({"Maps": 1}, "not 0"),
     ],
 )
-def test_what_cannot_be_gone_on_with(
+def test_mismatched_file_is_rejected(
     author: Author, scribe_of: ScribeOf, tmp_path: Path, counts: dict[str, int], why: str
 ) -> None:
     file = tmp_path / "t.yaml"

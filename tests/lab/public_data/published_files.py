@@ -1,4 +1,4 @@
-"""Files as the authors of public benchmarks publish them, in small, and what was read of them."""
+"""Small copies of the published benchmark formats."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""What may be learnt from public catalogues: nothing that is tested, and in folds that stay apart."""
+"""Training requests of public catalogues: no tested request, disjoint folds."""
 
 import random
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from tests.lab.train.tiny_tools import Row, api, ask, vector, world, write
 from tests.paths import SHARED_DATA
 
-from contextune.context.signals.utterance import KINDS
+from contextune.context.signals.utterance import REQUEST_KINDS
 from contextune.datasets import bundled_pairs, bundled_personas, plain_requests, training_pairs
 from contextune.lab.bench.quality.public_catalogues import TESTS
 from contextune.lab.public_data import folds as public_tools
 from contextune.lab.public_data.folds import (
     WEIGHTS,
-    bench_training,
-    folded,
+    assign_folds,
+    toolbench_training,
     training_catalogs,
     training_toolsets,
 )
@@ -44,7 +44,7 @@ def server(tool: Tool) -> str:
 
 
 def bench(folder: Path) -> Toolset:
-    return bench_training(folder, read_toolset(folder / "toolbench" / "filter", "toolbench"))
+    return toolbench_training(folder, read_toolset(folder / "toolbench" / "filter", "toolbench"))
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
     return world(tmp_path)
 
 
-def test_only_what_was_made_for_training_is_learnt_from(folder: Path) -> None:
+def test_training_toolsets_have_only_training_requests(folder: Path) -> None:
     toolsets = {toolset.name: toolset for toolset in training_toolsets(folder)}
     assert list(toolsets) == list(WEIGHTS)
     for name in ("toollens", "metatool"):
@@ -62,7 +62,7 @@ def test_only_what_was_made_for_training_is_learnt_from(folder: Path) -> None:
     assert sum(WEIGHTS.values()) == 1
 
 
-def test_toolbench_leaves_out_whatever_touches_the_test(folder: Path) -> None:
+def test_toolbench_training_excludes_tested_servers(folder: Path) -> None:
     given, found = read_toolset(folder / "toolbench" / "filter"), bench(folder)
     whole = [f"whole {n} for more{n % 4}" for n in range(8)]
     assert texts(found.queries) == [
@@ -83,7 +83,7 @@ def test_toolbench_leaves_out_whatever_touches_the_test(folder: Path) -> None:
     assert {query.split for query in found.queries} == {"train"}
 
 
-def test_a_tested_server_with_a_tool_of_its_own_name_is_left_out_too(tmp_path: Path) -> None:
+def test_tested_server_named_like_its_tool_is_excluded(tmp_path: Path) -> None:
     tools = [api("Emoji", "Emoji"), api("Emoji", "search"), api("Clock", "read")]
     write(tmp_path / "toolbench" / "filter", tools, [ask("smile", "ood", "Emoji.Emoji")])
     whole = [ask("find a smile", "train", "Emoji.search"), ask("how late", "train", "Clock.read")]
@@ -91,7 +91,7 @@ def test_a_tested_server_with_a_tool_of_its_own_name_is_left_out_too(tmp_path: P
     assert texts(bench(tmp_path).queries) == ["how late"]
 
 
-def test_a_tool_keeps_its_requests_whatever_number_it_has(tmp_path: Path) -> None:
+def test_merged_tools_keep_their_requests(tmp_path: Path) -> None:
     """Of two tools of one name the filter has the second only, and so calls it by the plain name."""
     twice = [api("Air", "codes", "first"), api("Air", "codes", "second"), api("Air", "codes", "third")]
     write(tmp_path / "toolbench" / "filter", twice[1:2], [ask("kept", "train", "second")])
@@ -128,7 +128,7 @@ def requests(servers: tuple[str, ...], splits: tuple[str, ...]) -> st.SearchStra
     strange=requests(_KEPT, ("ood",)),
     whole=requests((*_SEEN, *_KEPT, *_MORE), ("train", "extra", "test")),
 )
-def test_nothing_tested_is_ever_learnt_from(
+def test_no_tested_request_is_in_training(
     tmp_path_factory: pytest.TempPathFactory, filtered: list[Row], strange: list[Row], whole: list[Row]
 ) -> None:
     """Whatever the data: the same texts come up in all parts, and requests with servers of all sorts."""
@@ -167,9 +167,9 @@ def made(name: str, queries: int) -> Toolset:
 
 
 @pytest.mark.parametrize("name", ["toolbench", "toollens"])
-def test_a_request_is_kept_for_a_fold_that_does_not_see_it(name: str) -> None:
+def test_request_is_kept_by_a_fold_that_excludes_it(name: str) -> None:
     toolset = made(name, 300)
-    found = folded(toolset, 5)
+    found = assign_folds(toolset, 5)
     assert sorted(query["text"] for query in found) == sorted(texts(toolset.queries))
     given = {query.text: query for query in toolset.queries}
     for query in found:
@@ -180,9 +180,9 @@ def test_a_request_is_kept_for_a_fold_that_does_not_see_it(name: str) -> None:
     assert {query["kept"] for query in found} == set(range(5))
 
 
-def test_a_servers_requests_are_out_of_sight_together() -> None:
+def test_requests_of_a_server_share_their_excluded_fold() -> None:
     """Of ToolBench: a fold's embedder has seen no request at all to a server of that fold."""
-    found = folded(made("toolbench", 300), 5)
+    found = assign_folds(made("toolbench", 300), 5)
     alone = {query["relevant"][0]: query["folds"] for query in found if len(query["relevant"]) == 1}
     assert len(alone) == 30
     assert all(len(folds) == 1 for folds in alone.values())
@@ -191,20 +191,20 @@ def test_a_servers_requests_are_out_of_sight_together() -> None:
     assert any(len(query["folds"]) > 1 for query in found)
 
 
-def test_other_catalogues_are_folded_by_request() -> None:
-    found = folded(made("toollens", 300), 5)
+def test_other_catalogues_are_split_by_request() -> None:
+    found = assign_folds(made("toollens", 300), 5)
     assert all(len(query["folds"]) == 1 for query in found)
     shared = [{query["folds"][0] for query in found if place in query["relevant"]} for place in range(30)]
     assert any(len(folds) > 1 for folds in shared)
 
 
-def test_folds_hang_on_nothing_but_the_data() -> None:
+def test_folds_depend_only_on_the_data() -> None:
     """Neither on the order of the requests nor on the run: vectors of one run are read in another."""
     toolset = made("toolbench", 60)
     mixed = list(toolset.queries)
     random.Random(7).shuffle(mixed)
-    assert folded(Toolset("toolbench", toolset.tools, tuple(mixed)), 5) == folded(toolset, 5)
-    first = folded(toolset, 5)[:3]
+    assert assign_folds(Toolset("toolbench", toolset.tools, tuple(mixed)), 5) == assign_folds(toolset, 5)
+    first = assign_folds(toolset, 5)[:3]
     assert [(query["text"], query["folds"]) for query in first] == [
         ("request 10", [3]),
         ("request 14", [4]),
@@ -212,25 +212,25 @@ def test_folds_hang_on_nothing_but_the_data() -> None:
     ]
 
 
-def test_no_fold_keeps_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(public_tools, "KEPT", 7)
-    found = folded(made("toollens", 300), 5)
+def test_folds_keep_at_most_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(public_tools, "MAX_KEPT", 7)
+    found = assign_folds(made("toollens", 300), 5)
     for fold in range(5):
         mine = [query for query in found if query["folds"] == [fold]]
         assert [query["kept"] for query in mine] == [fold] * 7 + [-1] * (len(mine) - 7)
 
 
-def test_catalogues_travel_as_texts(folder: Path) -> None:
+def test_training_catalogs_contain_texts(folder: Path) -> None:
     catalogs, toolsets = training_catalogs(folder, 5), training_toolsets(folder)
     assert [catalog["name"] for catalog in catalogs] == list(WEIGHTS)
     for catalog, toolset in zip(catalogs, toolsets, strict=True):
         assert catalog["weight"] == WEIGHTS[toolset.name]
         assert catalog["tools"] == [tool_text(tool) for tool in toolset.tools]
-        assert catalog["queries"] == folded(toolset, 5)
+        assert catalog["queries"] == assign_folds(toolset, 5)
 
 
 @pytest.mark.skipif(not (SHARED / "toolbench").is_dir(), reason="the public data is not beside the package")
-def test_nothing_tested_is_learnt_from_in_the_real_data() -> None:
+def test_no_tested_request_is_in_training_in_the_real_data() -> None:
     toolsets = training_toolsets(SHARED)
     learnt = {query.text for toolset in toolsets for query in toolset.queries}
     given = {name: read_toolset(SHARED / name) for name in {name for name, _ in TESTS.values()}}
@@ -245,20 +245,20 @@ def test_nothing_tested_is_learnt_from_in_the_real_data() -> None:
     assert len(hidden) > 50
     for toolset in toolsets:
         assert len(Catalog(toolset.tools)) == len(toolset.tools)
-        assert {query["kept"] for query in folded(toolset, 5)} == {-1, 0, 1, 2, 3, 4}
+        assert {query["kept"] for query in assign_folds(toolset, 5)} == {-1, 0, 1, 2, 3, 4}
 
 
-def test_training_pairs_are_of_the_bundled_world() -> None:
+def test_training_pairs_use_known_apps_and_apis() -> None:
     pairs, tools = training_pairs(), {tool.name: tool for tool in bundled_toolbox()}
     assert {pair.api for pair in pairs} == tools.keys()
-    assert {pair.kind for pair in pairs} == set(KINDS)
+    assert {pair.kind for pair in pairs} == set(REQUEST_KINDS)
     assert {item.app for pair in pairs for item in (*pair.items, pair.distractor)} <= APPS.keys()
     for pair in pairs:
         schema = tools[pair.api].parameters
         assert set(schema["required"]) <= pair.args.keys() <= schema["properties"].keys(), pair.id
 
 
-def test_training_pairs_are_new() -> None:
+def test_training_pairs_do_not_repeat_bundled_pairs() -> None:
     pairs, before = training_pairs(), bundled_pairs()
     assert len({pair.id for pair in (*pairs, *before)}) == len(pairs) + len(before)
     assert len({pair.batch for pair in pairs} & {pair.batch for pair in before}) == 0
@@ -267,7 +267,7 @@ def test_training_pairs_are_new() -> None:
     assert not asked & plainly(pair.query for pair in before)
 
 
-def test_plain_requests_are_of_the_bundled_toolbox() -> None:
+def test_plain_requests_use_the_bundled_toolbox() -> None:
     found, tools = plain_requests(), {tool.name for tool in bundled_toolbox()}
     assert {request.api for request in found if request.api is not None} == tools
     assert len(plainly(request.text for request in found)) == len(found)
@@ -275,13 +275,13 @@ def test_plain_requests_are_of_the_bundled_toolbox() -> None:
     assert sorts == {(True, False), (False, False), (False, True)}
 
 
-def test_nothing_measured_on_is_among_what_is_learnt_from() -> None:
+def test_training_data_contains_no_measured_query() -> None:
     asked = plainly(query.text for persona in bundled_personas() for query in persona.queries)
     learnt = [pair.query for pair in training_pairs()] + [request.text for request in plain_requests()]
     assert not asked & plainly(learnt)
 
 
-def test_random_directions_are_far_apart() -> None:
+def test_random_test_vectors_are_dissimilar() -> None:
     """What the made vectors of these tests rely on."""
     rows = [vector(0, n) for n in range(60)]
     assert max(float(a @ b) for a in rows for b in rows if a is not b) < 0.6

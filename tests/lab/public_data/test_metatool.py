@@ -1,4 +1,4 @@
-"""MetaTool: requests for one tool, for several and for none."""
+"""MetaTool reader."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from contextune.lab.public_data import (
     read_metatool_scenario,
     read_metatool_shortlists,
 )
-from contextune.lab.public_data.collect import TEXTLESS, UNKNOWN
+from contextune.lab.public_data.collect import NO_TEXT, UNKNOWN_TOOL
 
 
 def prompt(*tools: str) -> str:
@@ -77,7 +77,7 @@ def metatool(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_metatool_has_requests_for_one_tool_and_for_two(metatool: Path) -> None:
+def test_single_and_multi_tool_requests_are_read(metatool: Path) -> None:
     published = read_metatool(metatool)
     assert [(tool.id, tool.description) for tool in published.toolset.tools] == [
         ("dice", "Rolls dice."),
@@ -90,25 +90,25 @@ def test_metatool_has_requests_for_one_tool_and_for_two(metatool: Path) -> None:
         "multi/1": ("Roll and read", "multi", {"dice", "PDF&URLTool"}),
     }
     assert left_out(published) == {
-        "single/3": (UNKNOWN, "lost"),
-        "single/4": (TEXTLESS, ""),
-        "multi/2": (UNKNOWN, "lost"),
+        "single/3": (UNKNOWN_TOOL, "lost"),
+        "single/4": (NO_TEXT, ""),
+        "multi/2": (UNKNOWN_TOOL, "lost"),
     }
 
 
-def test_a_scenario_of_metatool_has_its_own_tools_only(metatool: Path) -> None:
+def test_scenario_has_only_its_own_tools(metatool: Path) -> None:
     published = read_metatool_scenario(metatool, "Students")
     assert [tool.id for tool in published.toolset.tools] == ["PDF&URLTool", "chess"]
     assert asked(published) == {"single/2": ("Read it", "single", {"PDF&URLTool"})}
-    assert left_out(published) == {"single/3": (UNKNOWN, "lost")}
-    with pytest.raises(InvalidDataError, match="no scenario 'Elders', only: Students"):
+    assert left_out(published) == {"single/3": (UNKNOWN_TOOL, "lost")}
+    with pytest.raises(InvalidDataError, match="no scenario 'Elders', available: Students"):
         read_metatool_scenario(metatool, "Elders")
     write(metatool / "scenario" / "Students.json", {"Tools": ["lost"]})
-    with pytest.raises(InvalidDataError, match=r"Students\.json: the tool 'lost' is described neither"):
+    with pytest.raises(InvalidDataError, match=r"Students\.json: the tool 'lost' has no description"):
         read_metatool_scenario(metatool, "Students")
 
 
-def test_metatool_knows_requests_that_need_no_tool(metatool: Path) -> None:
+def test_awareness_task_has_requests_without_tool(metatool: Path) -> None:
     assert asked(read_metatool_awareness(metatool)) == {
         "task1/1": ("Roll one", "positive", {"dice"}),
         "task1/2": ("Why is the sky blue?", "negative", set()),
@@ -118,20 +118,20 @@ def test_metatool_knows_requests_that_need_no_tool(metatool: Path) -> None:
         read_metatool_awareness(metatool)
 
 
-def test_where_the_right_tool_is_not_on_the_list_none_is_relevant(metatool: Path) -> None:
+def test_shortlist_without_right_tool_has_no_relevant_tool(metatool: Path) -> None:
     lists = read_metatool_shortlists(metatool)
-    assert asked(lists.published) == {"subtask3/1": ("Roll two", "subtask3", set())}
+    assert asked(lists.benchmark) == {"subtask3/1": ("Roll two", "subtask3", set())}
     assert lists.offered == {"subtask3/1": (2, 1)}
-    assert left_out(lists.published) == {"subtask3/2": (UNKNOWN, "lost")}
+    assert left_out(lists.benchmark) == {"subtask3/2": (UNKNOWN_TOOL, "lost")}
 
     both = read_metatool_shortlists(metatool, subtask=4)
-    assert asked(both.published) == {"subtask4/1": ("Two", "subtask4", {"dice", "chess"})}
+    assert asked(both.benchmark) == {"subtask4/1": ("Two", "subtask4", {"dice", "chess"})}
     assert both.offered == {"subtask4/1": (2, 0, 1)}
 
     write(
         metatool / "tmp_dataset" / "Task2-Subtask3.json", [{"action_prompt": "…", "tool": "a", "query": "x"}]
     )
-    with pytest.raises(InvalidDataError, match="entry 1: 'action_prompt' has no list of tools"):
+    with pytest.raises(InvalidDataError, match="entry 1: 'action_prompt' contains no list of tools"):
         read_metatool_shortlists(metatool)
 
 
@@ -148,7 +148,7 @@ def test_where_the_right_tool_is_not_on_the_list_none_is_relevant(metatool: Path
         ("data/multi_tool_query_golden.json", '[{"query": "x", "tool": [1]}]', "entry 1: one of 'tool' is 1"),
     ],
 )
-def test_malformed_files_of_metatool_are_named(metatool: Path, name: str, text: str, fault: str) -> None:
+def test_malformed_file_is_reported(metatool: Path, name: str, text: str, fault: str) -> None:
     file = write(metatool / name, text)
     with pytest.raises(InvalidDataError, match=f"{re.escape(str(file))}.*{re.escape(fault)}"):
         read_metatool(metatool)

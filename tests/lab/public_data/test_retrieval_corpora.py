@@ -1,4 +1,4 @@
-"""Corpora with labels: ToolBench's for retrieval, and ToolLens."""
+"""Retrieval corpora: ToolBench and ToolLens."""
 
 import csv
 import json
@@ -10,7 +10,7 @@ from tests.lab.public_data.published_files import DRINKS, RECIPE, Json, asked, l
 
 from contextune.errors import InvalidDataError
 from contextune.lab.public_data import read_retrieval, read_toollens
-from contextune.lab.public_data.collect import TESTED, TEXTLESS, UNKNOWN, UNNAMED
+from contextune.lab.public_data.collect import ALSO_IN_TEST, NO_TEXT, NO_TOOL, UNKNOWN_TOOL
 
 
 def corpus(folder: Path, *documents: tuple[int, object]) -> None:
@@ -18,7 +18,7 @@ def corpus(folder: Path, *documents: tuple[int, object]) -> None:
     table(folder / "corpus.tsv", [("docid", "document_content"), *texts])
 
 
-def test_toolbenchs_retrieval_folders_are_read(tmp_path: Path) -> None:
+def test_toolbench_retrieval_folder_is_read(tmp_path: Path) -> None:
     folder = tmp_path / "G1"
     again = DRINKS | {"template_response": {"x" * 200_000: "str"}}
     corpus(folder, (1, DRINKS), (2, RECIPE), (1, DRINKS), (3, again))
@@ -40,11 +40,11 @@ def test_toolbenchs_retrieval_folders_are_read(tmp_path: Path) -> None:
         "1": ('Say "cheers"\nto all', "train", {"Drinks/List", "Drinks/Recipe"}),
     }
     assert [(one.id, one.reason, one.detail) for one in published.skipped] == [
-        ("6", TEXTLESS, ""),
-        ("7", TEXTLESS, ""),
-        ("2", TESTED, ""),
-        ("5", UNKNOWN, "9"),
-        ("4", UNNAMED, ""),
+        ("6", NO_TEXT, ""),
+        ("7", NO_TEXT, ""),
+        ("2", ALSO_IN_TEST, ""),
+        ("5", UNKNOWN_TOOL, "9"),
+        ("4", NO_TOOL, ""),
     ]
 
 
@@ -66,7 +66,7 @@ def toollens(folder: Path) -> None:
     table(folder / "qrels" / "test.tsv", [header, (19, 1, 1)])
 
 
-def test_toollens_is_read_in_the_layout_of_its_authors(tmp_path: Path) -> None:
+def test_toollens_beir_layout_is_read(tmp_path: Path) -> None:
     toollens(tmp_path)
     published = read_toollens(tmp_path)
     assert published.toolset.name == "toollens"
@@ -85,10 +85,10 @@ def test_toollens_is_read_in_the_layout_of_its_authors(tmp_path: Path) -> None:
         "19": ("How good?", "test", {"Recipes, and more/Rate"}),
         "18": ("A meal?", "train", {"Recipes, and more/Suggest", "Recipes, and more/Rate"}),
     }
-    assert left_out(published) == {"21": (UNKNOWN, "7"), "20": (UNNAMED, "")}
+    assert left_out(published) == {"21": (UNKNOWN_TOOL, "7"), "20": (NO_TOOL, "")}
 
 
-def test_toollens_in_one_file_is_read_where_there_is_no_corpus(tmp_path: Path) -> None:
+def test_toollens_single_file_is_read_without_corpus(tmp_path: Path) -> None:
     entries: list[Json] = [
         {"query": "Both", "apis": [DRINKS, RECIPE]},
         {"query": "One", "apis": [DRINKS]},
@@ -100,45 +100,49 @@ def test_toollens_in_one_file_is_read_where_there_is_no_corpus(tmp_path: Path) -
         "1": ("Both", "all", {"Drinks/List", "Drinks/Recipe"}),
         "2": ("One", "all", {"Drinks/List"}),
     }
-    assert left_out(published) == {"3": (UNNAMED, "")}
+    assert left_out(published) == {"3": (NO_TOOL, "")}
 
 
 @pytest.mark.parametrize(
     ("name", "text", "fault"),
     [
-        ("corpus.jsonl", '{"_id": "0", "text": "no labels"}', "line 1: the document has no category_name"),
+        ("corpus.jsonl", '{"_id": "0", "text": "no labels"}', "line 1: the document lacks category_name"),
         (
             "corpus.jsonl",
             json.dumps({"_id": "0", "text": LABELLED.replace("[{", "[", 1)}),
             "parameters are no",
         ),
-        ("corpus.jsonl", '{"_id": "0", "text": "{"}', "line 1: the document is no JSON"),
+        ("corpus.jsonl", '{"_id": "0", "text": "{"}', "line 1: the document is not valid JSON"),
         ("corpus.jsonl", '{"text": "x"}', "line 1 has no '_id'"),
-        ("queries.jsonl", '{"_id": "1"', "line 1 is no JSON"),
+        ("queries.jsonl", '{"_id": "1"', "line 1 is not valid JSON"),
         (
             "queries.jsonl",
             '{"_id": "1", "text": "a"}\n\n{"_id": "1", "text": "b"}',
-            "line 3: another request",
+            "line 3: duplicate request",
         ),
         ("qrels/train.tsv", "18\t0\t1\n", "line 1 is ['18', '0', '1'], not the header query-id"),
-        ("qrels/train.tsv", "", "is empty, without even the header"),
+        ("qrels/train.tsv", "", "empty, expected the header"),
         ("qrels/train.tsv", "query-id\tcorpus-id\tscore\n18\t0\n", "line 2 has 2 columns, not 3"),
-        ("qrels/train.tsv", "query-id\tcorpus-id\tscore\n18\t0\tyes\n", "line 2: 'yes' does not say whether"),
-        ("qrels/train.tsv", 'query-id\tcorpus-id\tscore\n18\t0\t"1\n', "train.tsv: is no table"),
+        (
+            "qrels/train.tsv",
+            "query-id\tcorpus-id\tscore\n18\t0\tyes\n",
+            "line 2: 'yes' is not a relevance label",
+        ),
+        ("qrels/train.tsv", 'query-id\tcorpus-id\tscore\n18\t0\t"1\n', "train.tsv: not a table"),
     ],
 )
-def test_a_malformed_corpus_is_named(tmp_path: Path, name: str, text: str, fault: str) -> None:
+def test_malformed_corpus_is_reported(tmp_path: Path, name: str, text: str, fault: str) -> None:
     toollens(tmp_path)
     file = write(tmp_path / name, text)
     with pytest.raises(InvalidDataError, match=f"{re.escape(str(file.parent))}.*{re.escape(fault)}"):
         read_toollens(tmp_path)
 
 
-def test_a_folder_without_corpus_or_labels_says_so(tmp_path: Path) -> None:
-    with pytest.raises(InvalidDataError, match=r"neither corpus\.tsv nor corpus\.jsonl"):
+def test_missing_corpus_or_labels_are_reported(tmp_path: Path) -> None:
+    with pytest.raises(InvalidDataError, match=r"no corpus\.tsv or corpus\.jsonl"):
         read_retrieval(tmp_path)
     with pytest.raises(InvalidDataError, match=r"neither a corpus nor ToolLens_data\.json"):
         read_toollens(tmp_path)
     corpus(tmp_path, (1, DRINKS))
-    with pytest.raises(InvalidDataError, match=r"has no labels, neither qrels\.train\.tsv"):
+    with pytest.raises(InvalidDataError, match=r"no labels, neither qrels\.train\.tsv"):
         read_retrieval(tmp_path)

@@ -1,4 +1,4 @@
-"""ToolBench's requests and servers, in the layout its authors publish."""
+"""ToolBench reader."""
 
 import json
 import re
@@ -20,12 +20,12 @@ from tests.lab.public_data.published_files import (
 from contextune.errors import InvalidDataError
 from contextune.lab.public_data import files as reading_module
 from contextune.lab.public_data import read_toolbench, read_toolenv
-from contextune.lab.public_data.collect import TESTED, TEXTLESS, UNKNOWN, UNNAMED
+from contextune.lab.public_data.collect import ALSO_IN_TEST, NO_TEXT, NO_TOOL, UNKNOWN_TOOL
 from contextune.lab.public_data.toolbench import AMBIGUOUS
 from contextune.tools import Catalog
 
 
-def test_toolbench_requests_come_with_the_apis_they_list(tmp_path: Path) -> None:
+def test_requests_and_their_apis_are_read(tmp_path: Path) -> None:
     write(
         tmp_path / "instruction" / "G3_query.json",
         [
@@ -52,7 +52,7 @@ def test_toolbench_requests_come_with_the_apis_they_list(tmp_path: Path) -> None
     }
 
 
-def test_what_toolbench_tests_is_not_among_what_it_trains_on(tmp_path: Path) -> None:
+def test_tested_requests_are_not_in_training(tmp_path: Path) -> None:
     write(
         tmp_path / "test_instruction" / "G1_tool.json", [request(2, "Tested", [DRINKS], ("Drinks", "List"))]
     )
@@ -72,11 +72,11 @@ def test_what_toolbench_tests_is_not_among_what_it_trains_on(tmp_path: Path) -> 
         "G1_query/5": "test",
         "G1_query/6": "train",
     }
-    assert left_out(published) == {"G1_query/2": (TESTED, ""), "G1_query/3": (TESTED, "")}
-    assert published.counts == {TESTED: 2}
+    assert left_out(published) == {"G1_query/2": (ALSO_IN_TEST, ""), "G1_query/3": (ALSO_IN_TEST, "")}
+    assert published.counts == {ALSO_IN_TEST: 2}
 
 
-def test_an_api_described_twice_is_one_and_servers_of_one_name_are_two(tmp_path: Path) -> None:
+def test_apis_are_identified_by_category_server_and_name(tmp_path: Path) -> None:
     again: Json = DRINKS | {"api_description": "Told otherwise", "template_response": {}}
     elsewhere = DRINKS | {"category_name": "Sports"}
     write(
@@ -94,7 +94,7 @@ def test_an_api_described_twice_is_one_and_servers_of_one_name_are_two(tmp_path:
     assert len(Catalog(published.toolset.tools)) == 2
 
 
-def test_requests_for_unknown_tools_are_left_out_and_named(tmp_path: Path) -> None:
+def test_requests_for_unknown_tools_are_skipped(tmp_path: Path) -> None:
     elsewhere = NEWS | {"category_name": "Media"}
     write(
         tmp_path / "instruction" / "G2_query.json",
@@ -113,10 +113,10 @@ def test_requests_for_unknown_tools_are_left_out_and_named(tmp_path: Path) -> No
         "G2_query/5": {"Search/news", "Search/news 2"},
     }
     assert left_out(published) == {
-        "G2_query/2": (UNKNOWN, "Drinks/Gone"),
-        "G2_query/3": (UNNAMED, ""),
+        "G2_query/2": (UNKNOWN_TOOL, "Drinks/Gone"),
+        "G2_query/3": (NO_TOOL, ""),
         "G2_query/4": (AMBIGUOUS, "Search/news"),
-        "G2_query/6": (TEXTLESS, ""),
+        "G2_query/6": (NO_TEXT, ""),
     }
 
 
@@ -139,7 +139,7 @@ def toolenv(folder: Path) -> None:
     write(folder / "toolenv" / "tools" / "Data" / "void.json", nothing)
 
 
-def test_servers_say_what_they_are_about_in_toolenv(tmp_path: Path) -> None:
+def test_toolenv_adds_server_descriptions(tmp_path: Path) -> None:
     toolenv(tmp_path)
     write(
         tmp_path / "instruction" / "G1_query.json", [request(1, "Which?", [DRINKS, NEWS], ("Drinks", "List"))]
@@ -157,7 +157,7 @@ def test_servers_say_what_they_are_about_in_toolenv(tmp_path: Path) -> None:
     assert asked(whole)["G1_query/1"] == ("Which?", "train", {"Drinks/List"})
 
 
-def test_toolenv_alone_is_a_catalogue(tmp_path: Path) -> None:
+def test_toolenv_can_be_read_without_requests(tmp_path: Path) -> None:
     toolenv(tmp_path)
     tools = read_toolenv(tmp_path)
     assert [(tool.id, tool.description, tool.about) for tool in tools] == [
@@ -173,25 +173,25 @@ MALFORMED: list[tuple[object, str]] = [
     (request(3, "x", [DRINKS]) | {"relevant APIs": ["List"]}, "entry 2: 'List' under 'relevant APIs'"),
     (request(3, "x", [DRINKS]) | {"api_list": {}}, "entry 2: 'api_list' is {}, not a list"),
     (request(3, "x", [{"tool_name": "a"}]), "entry 2 has no 'category_name'"),
-    (request(3, "x", [api(" ", "")]), "entry 2: neither the API nor its server has a name"),
+    (request(3, "x", [api(" ", "")]), "entry 2: API and server without a name"),
     (
         request(3, "x", [RECIPE | {"required_parameters": [{"type": "STRING"}]}]),
         "entry 2: one of 'required_parameters' has no 'name'",
     ),
-    (request(1, "x", [DRINKS], ("Drinks", "List")), "entry 2: another request has the id 'G1_query/1'"),
+    (request(1, "x", [DRINKS], ("Drinks", "List")), "entry 2: duplicate request id 'G1_query/1'"),
     ("no object", "entry 2 is 'no object', not an object"),
 ]
 
 
 @pytest.mark.parametrize(("entry", "fault"), MALFORMED)
-def test_a_malformed_request_is_named(tmp_path: Path, entry: object, fault: str) -> None:
+def test_malformed_request_is_reported(tmp_path: Path, entry: object, fault: str) -> None:
     good = request(1, "Which?", [DRINKS], ("Drinks", "List"))
     file = write(tmp_path / "instruction" / "G1_query.json", [good, entry])
     with pytest.raises(InvalidDataError, match=re.escape(f"{file}: {fault}")):
         read_toolbench(tmp_path)
 
 
-def test_a_folder_that_is_not_toolbench_says_what_is_missing(tmp_path: Path) -> None:
+def test_other_folder_is_rejected_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(InvalidDataError, match="give the folder that ToolBench calls data"):
         read_toolbench(tmp_path)
     with pytest.raises(InvalidDataError, match="toolenv/tools has no"):
@@ -205,41 +205,39 @@ def test_a_folder_that_is_not_toolbench_says_what_is_missing(tmp_path: Path) -> 
 # long lists
 
 
-def test_a_list_is_read_the_same_in_pieces_of_any_size(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_json_array_is_read_in_chunks_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     values = [{"a": 'ü\\"]' * 5, "b": [1, {"c": "},{"}]}, {}, {"d": None}]
     for indent in (None, 2):
         file = write(
             tmp_path / "list.json", " \n" + json.dumps(values, indent=indent, ensure_ascii=False) + "\n"
         )
         for size in (1, 2, 7, 1 << 20):
-            monkeypatch.setattr(reading_module, "_PIECE", size)
-            assert [entry for _, entry in reading_module.entries(file)] == values
+            monkeypatch.setattr(reading_module, "_CHUNK_SIZE", size)
+            assert [entry for _, entry in reading_module.read_json_array(file)] == values
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "is no JSON list"),
-        ('{"a": 1}', "is no JSON list"),
-        ('[{"a": 1}', "does not go on after entry 1, nor end there"),
-        ('[{"a": 1} {"a": 2}]', "does not go on after entry 1, nor end there"),
-        ('[{"a": 1}, {"a": ]', "entry 2 is no JSON"),
-        ('[{"a": 1},]', "entry 2 is no JSON"),
-        ("[", "entry 1 is no JSON"),
+        ("", "not a JSON array"),
+        ('{"a": 1}', "not a JSON array"),
+        ('[{"a": 1}', "after entry 1"),
+        ('[{"a": 1} {"a": 2}]', "after entry 1"),
+        ('[{"a": 1}, {"a": ]', "entry 2 is not valid JSON"),
+        ('[{"a": 1},]', "entry 2 is not valid JSON"),
+        ("[", "entry 1 is not valid JSON"),
     ],
 )
-def test_a_broken_list_is_named_with_the_place(tmp_path: Path, text: str, fault: str) -> None:
+def test_malformed_json_array_is_reported_with_position(tmp_path: Path, text: str, fault: str) -> None:
     file = write(tmp_path / "list.json", text)
     with pytest.raises(InvalidDataError, match=fault):
-        list(reading_module.entries(file))
+        list(reading_module.read_json_array(file))
 
 
-def test_a_file_in_another_encoding_or_none_is_named(tmp_path: Path) -> None:
+def test_wrong_encoding_or_missing_file_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "list.json"
     with pytest.raises(InvalidDataError, match=r"list\.json: cannot be read"):
-        list(reading_module.entries(file))
+        list(reading_module.read_json_array(file))
     file.write_bytes('[{"a": "ü"}]'.encode("latin-1"))
-    with pytest.raises(InvalidDataError, match=r"list\.json: is not UTF-8"):
-        list(reading_module.entries(file))
+    with pytest.raises(InvalidDataError, match=r"list\.json: not UTF-8"):
+        list(reading_module.read_json_array(file))

@@ -1,11 +1,11 @@
-"""The filter of the paper on query generation."""
+"""ToolBench filter of the query generation paper."""
 
 import pytest
 from tests.paths import SHARED_DATA
 
 from contextune.errors import InvalidRequestError
 from contextune.lab.public_data import paper_filter
-from contextune.lab.public_data.collect import UNNAMED
+from contextune.lab.public_data.collect import NO_TOOL
 from contextune.lab.public_data.toolbench_filter import (
     ILL_DESCRIBED,
     MIXED,
@@ -28,7 +28,7 @@ def many(servers: int, requests: int) -> Toolset:
     return Toolset("many", tuple(tools), tuple(queries))
 
 
-def test_the_filter_keeps_requests_with_few_well_described_tools() -> None:
+def test_filter_keeps_requests_with_few_well_described_tools() -> None:
     words = [4, 5, 50, 51, 7]
     tools = tuple(Tool(f"t{n}", " ".join(["word"] * n), app="one server") for n in words)
     relevant = [{0}, {1, 2}, {3}, {1, 2, 4}, {0, 1, 2, 4}, set[int](), {4, 0}]
@@ -45,12 +45,12 @@ def test_the_filter_keeps_requests_with_few_well_described_tools() -> None:
         "0": ILL_DESCRIBED,
         "2": ILL_DESCRIBED,
         "4": TOO_MANY,
-        "5": UNNAMED,
+        "5": NO_TOOL,
         "6": ILL_DESCRIBED,
     }
 
 
-def test_the_catalogue_of_the_filter_can_hold_tools_nobody_asks_for() -> None:
+def test_filter_can_keep_tools_without_requests() -> None:
     toolset = many(10, 3)
     assert len(paper_filter(toolset).toolset.tools) == 3
     whole = paper_filter(toolset, unasked=True)
@@ -58,7 +58,7 @@ def test_the_catalogue_of_the_filter_can_hold_tools_nobody_asks_for() -> None:
     assert {query.id: query.relevant for query in whole.toolset.queries} == {"0": {0}, "1": {1}, "2": {2}}
 
 
-def test_domains_share_no_server_and_have_the_shares_of_the_paper() -> None:
+def test_domains_share_no_server_and_match_the_papers_shares() -> None:
     toolset = many(1000, 6000)
     found = paper_filter(toolset).toolset
     servers = {
@@ -72,7 +72,7 @@ def test_domains_share_no_server_and_have_the_shares_of_the_paper() -> None:
     assert len(found.queries) == 6000
 
 
-def test_the_split_hangs_on_the_seed_and_on_nothing_else() -> None:
+def test_split_depends_only_on_the_seed() -> None:
     splits = {query.id: query.split for query in paper_filter(many(200, 400)).toolset.queries}
     assert {query.id: query.split for query in paper_filter(many(200, 400)).toolset.queries} == splits
     fewer = paper_filter(many(200, 200)).toolset.queries
@@ -80,7 +80,7 @@ def test_the_split_hangs_on_the_seed_and_on_nothing_else() -> None:
     assert {query.id: query.split for query in paper_filter(many(200, 400), seed=1).toolset.queries} != splits
 
 
-def test_requests_for_tools_of_both_domains_are_left_out() -> None:
+def test_requests_across_domains_are_skipped() -> None:
     single = many(200, 200)
     split = {next(iter(query.relevant)): query.split for query in paper_filter(single).toolset.queries}
     unseen, seen = (next(n for n, name in split.items() if (name == "ood") is out) for out in (True, False))
@@ -89,13 +89,13 @@ def test_requests_for_tools_of_both_domains_are_left_out() -> None:
     assert {one.id: one.reason for one in published.skipped} == {"both": MIXED}
 
 
-def test_shares_that_are_none_are_refused() -> None:
-    with pytest.raises(InvalidRequestError, match=r"1\.5 and 0\.1 are shares"):
+def test_invalid_shares_are_rejected() -> None:
+    with pytest.raises(InvalidRequestError, match=r"shares must be from 0 to 1"):
         paper_filter(many(2, 2), out_of_domain=1.5, in_domain_test=0.1)
 
 
 @pytest.mark.skipif(not (SHARED / "toolbench" / "filter").exists(), reason="the public data is not here")
-def test_the_filter_makes_of_all_of_toolbench_what_the_filtered_copy_holds() -> None:
+def test_filter_reproduces_the_filtered_copy() -> None:
     kept = read_toolset(SHARED / "toolbench" / "filter")
     published = paper_filter(read_toolset(SHARED / "toolbench"))
     found = published.toolset

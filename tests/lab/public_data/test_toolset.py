@@ -1,4 +1,4 @@
-"""Public benchmarks in the uniform form: what is read, and what is refused with its line."""
+"""Toolsets in the uniform format: reading, and errors with line numbers."""
 
 import gzip
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.lab.train.tiny_tools import Row, api, ask, lines, write
 
 from contextune.errors import InvalidDataError
-from contextune.lab.public_data.toolset import read_toolset, uniform_tool
+from contextune.lab.public_data.toolset import read_toolset, tool_from_row
 from contextune.tools import Catalog
 
 TOOLS: tuple[Row, ...] = (
@@ -53,20 +53,20 @@ def test_tools_and_requests_are_read(tmp_path: Path) -> None:
     assert read_toolset(tmp_path / "few", "another").name == "another"
 
 
-def test_parts_are_told_apart(tmp_path: Path) -> None:
+def test_split_selects_requests(tmp_path: Path) -> None:
     found = read_toolset(write(tmp_path, TOOLS, QUERIES))
     assert [query.text for query in found.split("train")] == ["send it"]
     assert [query.text for query in found.split("dev", "train")] == ["send it", "track it"]
     assert found.split("tests") == []
 
 
-def test_a_server_that_is_its_only_tool_needs_no_application() -> None:
-    tool = uniform_tool(api(" Clock ", "Clock"))
+def test_server_named_like_its_tool_has_no_app() -> None:
+    tool = tool_from_row(api(" Clock ", "Clock"))
     assert (tool.app, tool.name, tool.id) == ("", "Clock", "Clock")
-    assert uniform_tool(api("Clock", " ")).name == "Clock"
+    assert tool_from_row(api("Clock", " ")).name == "Clock"
 
 
-def test_a_packed_file_is_read(tmp_path: Path) -> None:
+def test_compressed_file_is_read(tmp_path: Path) -> None:
     write(tmp_path, TOOLS, QUERIES)
     plain = read_toolset(tmp_path)
     content = (tmp_path / "tools.jsonl").read_bytes()
@@ -75,7 +75,7 @@ def test_a_packed_file_is_read(tmp_path: Path) -> None:
     assert read_toolset(tmp_path).tools == plain.tools
 
 
-def test_tools_of_one_name_are_numbered(tmp_path: Path) -> None:
+def test_duplicate_tool_names_are_numbered(tmp_path: Path) -> None:
     rows = [api("Post", "send", "a"), api("Mail", "send", "b"), api("Post", "send", "c")]
     rows += [api("Post", "send", "d")]
     found = read_toolset(write(tmp_path, rows, [ask("send", "train", "c", "d")]))
@@ -85,16 +85,14 @@ def test_tools_of_one_name_are_numbered(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.sampled_from(["send", "send 2", "send 3", "send 2 2"]), max_size=7))
-def test_whatever_tools_are_called_each_has_its_own_id(
-    tmp_path_factory: pytest.TempPathFactory, names: list[str]
-) -> None:
+def test_tool_ids_are_unique(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
     rows = [api("Post", name, str(number)) for number, name in enumerate(names)]
     tools = read_toolset(write(tmp_path_factory.mktemp("tools"), rows, [])).tools
     assert len(Catalog(tools)) == len(names)
     assert [tool.description for tool in tools] == [row["description"] for row in rows]
 
 
-def test_other_line_ends_within_a_text_are_no_line_ends(tmp_path: Path) -> None:
+def test_unicode_line_separators_do_not_split_lines(tmp_path: Path) -> None:
     """JSON may hold them as they are."""
     said = "one\u2028two\x85three"
     found = read_toolset(write(tmp_path, TOOLS, [ask(said, "train", "Post.send")]))
@@ -118,7 +116,7 @@ def test_other_line_ends_within_a_text_are_no_line_ends(tmp_path: Path) -> None:
         ("queries.jsonl", '{"query": "Zürich"}'.encode("latin-1")),
     ],
 )
-def test_a_bad_line_is_refused_by_number(tmp_path: Path, file: str, line: bytes) -> None:
+def test_malformed_line_is_reported_with_number(tmp_path: Path, file: str, line: bytes) -> None:
     write(tmp_path, TOOLS, QUERIES)
     (tmp_path / file).write_bytes((tmp_path / file).read_bytes() + line + b"\n")
     with pytest.raises(InvalidDataError) as caught:
@@ -126,14 +124,14 @@ def test_a_bad_line_is_refused_by_number(tmp_path: Path, file: str, line: bytes)
     assert str(caught.value).startswith(f"{tmp_path / file}: line 4")
 
 
-def test_an_unknown_tool_is_told_with_its_request(tmp_path: Path) -> None:
+def test_unknown_tool_is_reported_with_its_request(tmp_path: Path) -> None:
     write(tmp_path, TOOLS, [ask("fly", "train", "Post.fly")])
     with pytest.raises(InvalidDataError, match=r"'fly'.*'Post\.fly'"):
         read_toolset(tmp_path)
 
 
 @pytest.mark.parametrize("kept", [0, 3, -8])
-def test_files_that_cannot_be_read_are_named(tmp_path: Path, kept: int) -> None:
+def test_unreadable_file_is_reported(tmp_path: Path, kept: int) -> None:
     """None there, no gzip, and one that was cut off."""
     with pytest.raises(InvalidDataError, match=r"tools\.jsonl: cannot be read"):
         read_toolset(tmp_path)

@@ -1,16 +1,14 @@
-"""Few requests to learn from: of personas, and to public catalogues in small."""
-
-from pathlib import Path
+"""Small training data: requests of a few personas, and of small public catalogues."""
 
 import numpy as np
 import pytest
+from tests.conftest import WordEmbedder
 from tests.lab.train.tiny_tools import few_folds, public_rows, world
 
-from contextune.embed import Embedder
 from contextune.lab.public_data.folds import training_toolsets
 from contextune.lab.public_data.toolset import Toolset
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context_examples import from_folds
+from contextune.lab.train.rankers.context_examples import ContextExample, from_folds
 from contextune.lab.train.rankers.tool_examples import (
     PublicVectors,
     ToolExample,
@@ -19,23 +17,28 @@ from contextune.lab.train.rankers.tool_examples import (
 )
 
 
-@pytest.fixture
-def folds(tmp_path: Path, word_embedder: Embedder) -> FoldVectors:
-    return few_folds(tmp_path / "folds.npz", word_embedder)
+@pytest.fixture(scope="session")
+def folds(tmp_path_factory: pytest.TempPathFactory) -> FoldVectors:
+    return few_folds(tmp_path_factory.mktemp("folds") / "folds.npz", WordEmbedder())
 
 
-@pytest.fixture
-def people(folds: FoldVectors) -> list[ToolExample]:
-    """With the items they were written about as the context found."""
-    examples = from_folds(folds)
-    return from_personas(folds, examples, [example.grades.astype(np.float64) for example in examples])
+@pytest.fixture(scope="session")
+def context_examples(folds: FoldVectors) -> list[ContextExample]:
+    return from_folds(folds)
 
 
-@pytest.fixture
-def toolsets(tmp_path: Path) -> list[Toolset]:
-    return training_toolsets(world(tmp_path))
+@pytest.fixture(scope="session")
+def persona_requests(folds: FoldVectors, context_examples: list[ContextExample]) -> list[ToolExample]:
+    """The personas' requests with their gold items as context."""
+    scores = [example.grades.astype(np.float64) for example in context_examples]
+    return from_personas(folds, context_examples, scores)
 
 
-@pytest.fixture
-def public(toolsets: list[Toolset]) -> list[ToolExample]:
+@pytest.fixture(scope="session")
+def toolsets(tmp_path_factory: pytest.TempPathFactory) -> list[Toolset]:
+    return training_toolsets(world(tmp_path_factory.mktemp("world")))
+
+
+@pytest.fixture(scope="session")
+def public_requests(toolsets: list[Toolset]) -> list[ToolExample]:
     return from_public(toolsets, PublicVectors(public_rows(toolsets)))

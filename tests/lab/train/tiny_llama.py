@@ -1,4 +1,4 @@
-"""A language model small enough to make and tune in a moment: random weights, a few dozen words."""
+"""A tiny random language model with a vocabulary of a few dozen words."""
 
 from pathlib import Path
 from typing import Any, cast

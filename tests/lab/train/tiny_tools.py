@@ -1,4 +1,4 @@
-"""Public catalogues of tools in small: folders in the uniform form, and vectors that tell all texts apart."""
+"""Small public catalogues in the uniform format, and distinct random vectors."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -9,13 +9,13 @@ from zlib import crc32
 
 import numpy as np
 
-from contextune._internal.assets import asset
-from contextune.context.signals.utterance import KINDS
-from contextune.datasets import read_persona
+from contextune._internal.assets import lab_asset
+from contextune.context.signals.utterance import REQUEST_KINDS
+from contextune.datasets import bundled_persona_file, read_persona
 from contextune.embed import Embedder, Matrix
-from contextune.lab.public_data.folds import folded
+from contextune.lab.public_data.folds import assign_folds
 from contextune.lab.public_data.toolset import Toolset
-from contextune.lab.train.embedder.data import FOLDS, around, digest, portraits
+from contextune.lab.train.embedder.data import FOLDS, item_texts, personas_digest, situation_text
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.rank import RankerSettings
 from contextune.tools import bundled_toolbox
@@ -97,7 +97,7 @@ def public_rows(toolsets: Sequence[Toolset]) -> dict[str, Matrix]:
     """Vectors as the embedders' training run makes them: each fold sees tools and requests in its own way."""
     found: dict[str, Matrix] = {}
     for toolset in toolsets:
-        queries = folded(toolset, FOLDS)
+        queries = assign_folds(toolset, FOLDS)
         for fold in range(FOLDS):
             tools = [vector(fold, tool_text(tool)) for tool in toolset.tools]
             asked = [vector(fold, query["text"]) for query in queries if query["kept"] == fold]
@@ -109,19 +109,19 @@ def public_rows(toolsets: Sequence[Toolset]) -> dict[str, Matrix]:
 def few_folds(file: Path, embedder: Embedder, count: int = FOLDS) -> FoldVectors:
     """Some of the bundled personas, one a fold, and one to learn from only, as one embedder sees them all."""
     names = ("a01", "a02", "b01", "c05", "d10")[:count]
-    people = [read_persona(asset(f"personas/{name}.json")) for name in names]
-    more = [read_persona(asset("training/j01.json"))]
+    people = [read_persona(bundled_persona_file(name)) for name in names]
+    more = [read_persona(lab_asset("training/j01.json"))]
     asked = [query for persona in (*people, *more) for query in persona.queries]
-    kinds, apps = np.ones((len(asked), len(KINDS))), np.ones((len(asked), len(APPS)))
+    kinds, apps = np.ones((len(asked), len(REQUEST_KINDS))), np.ones((len(asked), len(APPS)))
     tools = [tool_text(tool) for tool in bundled_toolbox()]
     rows: dict[str, Any] = {
-        "digest": np.array(digest([*people, *more])),
-        "items": embedder.embed([text for persona in (*people, *more) for text in portraits(persona)]),
+        "digest": np.array(personas_digest([*people, *more])),
+        "items": embedder.embed([text for persona in (*people, *more) for text in item_texts(persona)]),
         "bare": embedder.embed([query.text for query in asked]),
-        "around": embedder.embed([around(query) for query in asked]),
-        "queries": embedder.embed([f"{query.text} {around(query)}" for query in asked]),
+        "around": embedder.embed([situation_text(query) for query in asked]),
+        "queries": embedder.embed([f"{query.text} {situation_text(query)}" for query in asked]),
         "augmented": embedder.embed([f"{query.text} {query.gold.cot}" for query in asked]),
-        "kinds": kinds / len(KINDS),
+        "kinds": kinds / len(REQUEST_KINDS),
         "apps": apps / len(APPS),
         "tools": np.tile(embedder.embed(tools), (FOLDS, 1)),
     }

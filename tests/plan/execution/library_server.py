@@ -1,4 +1,4 @@
-"""An MCP server of a library: tools that read, lend, burn and fail."""
+"""An MCP server of a library, with read-only, harmful and failing tools."""
 
 import mcp_types as types
 from mcp.server.mcpserver import MCPServer

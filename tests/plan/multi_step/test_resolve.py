@@ -1,4 +1,4 @@
-"""What a pointer of a later step leads to in what an earlier one gave."""
+"""Resolving pointers in the results of earlier steps."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import pytest
 
 from contextune.errors import PlanError
 from contextune.plan import Pointer
-from contextune.plan.multi_step.resolve import resolve
-from contextune.plan.schema import parameters
+from contextune.plan.multi_step.resolve import resolve_pointer
+from contextune.plan.schema import tool_parameters
 from contextune.types import Tool
 
 TEXT = {"type": "string"}
@@ -21,7 +21,7 @@ TAKES: dict[str, Any] = {
     "count": {"type": "integer"},
 }
 TAKING = Tool("take", "take", parameters={"type": "object", "properties": TAKES})
-PARAMETERS = {one.name: one for one in parameters(TAKING)}
+PARAMETERS = {one.name: one for one in tool_parameters(TAKING)}
 
 
 @pytest.mark.parametrize(
@@ -48,21 +48,21 @@ PARAMETERS = {one.name: one for one in parameters(TAKING)}
         ({"count": "nan"}, ("count",), "count", "nan"),
     ],
 )
-def test_what_a_pointer_leads_to(value: Any, path: tuple[str | int, ...], name: str, wanted: Any) -> None:
-    assert resolve(value, Pointer(0, path), PARAMETERS[name]) == wanted
+def test_pointer_resolves(value: Any, path: tuple[str | int, ...], name: str, wanted: Any) -> None:
+    assert resolve_pointer(value, Pointer(0, path), PARAMETERS[name]) == wanted
 
 
 @pytest.mark.parametrize(
     ("value", "path", "reason"),
     [
-        ([{"subject": "A"}, {"subject": "B"}], ("email_subject",), "not clear: step 1 found 2"),
-        ([{"subject": "A"}], (3, "email_subject"), "not there: step 1 found 1"),
-        ({"subject": "A"}, (2, "email_subject"), "wants a list, and step 1 gave none"),
-        ({"secret": "hunter2"}, ("email_subject",), "step 1 gave 'secret'"),
+        ([{"subject": "A"}, {"subject": "B"}], ("email_subject",), "ambiguous: step 1 returned 2"),
+        ([{"subject": "A"}], (3, "email_subject"), "does not exist: step 1 returned 1"),
+        ({"subject": "A"}, (2, "email_subject"), "needs a list, but step 1 did not return one"),
+        ({"secret": "hunter2"}, ("email_subject",), "step 1 returned 'secret'"),
         (None, ("email_subject",), "is empty"),
     ],
 )
-def test_what_a_pointer_does_not_find(value: Any, path: tuple[str | int, ...], reason: str) -> None:
+def test_unresolvable_pointer_is_an_error(value: Any, path: tuple[str | int, ...], reason: str) -> None:
     with pytest.raises(PlanError, match=reason) as raised:
-        resolve(value, Pointer(0, path), PARAMETERS["email_subject"])
+        resolve_pointer(value, Pointer(0, path), PARAMETERS["email_subject"])
     assert "hunter2" not in str(raised.value)

@@ -1,4 +1,4 @@
-"""Where requests divide, and where they do not: an authored set in seven languages, part of it held out.
+"""Splitting requests: a labelled set in seven languages, part of it held out.
 
 `split_requests.jsonl` was written before the rules. Its rows marked `held_out` were looked at once, when
 the rules stood: 26 of 28 were divided rightly, and none of 42 that must not divide was.
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextune.datasets import bundled_personas
-from contextune.plan.multi_step.split import MOST, opening, split_request, verbs_of
+from contextune.plan.multi_step.split import MAX_PARTS, leading_verb, split_request, tool_verbs
 from contextune.tools import bundled_toolbox
 from contextune.types import Tool
 
@@ -21,14 +21,14 @@ ROWS: list[dict[str, Any]] = [
     json.loads(line)
     for line in (Path(__file__).parent / "split_requests.jsonl").read_text("utf-8").splitlines()
 ]
-VERBS = verbs_of(bundled_toolbox())
+VERBS = tool_verbs(bundled_toolbox())
 
 
 def plain(parts: tuple[str, ...] | list[str]) -> list[str]:
     return [part.strip(" .,;?!") for part in parts]
 
 
-def test_the_set_is_large_enough_and_part_of_it_is_held_out() -> None:
+def test_dataset_is_large_with_a_held_out_part() -> None:
     several = [row for row in ROWS if row["parts"]]
     assert len(several) >= 40
     assert len(ROWS) - len(several) >= 40
@@ -38,11 +38,11 @@ def test_the_set_is_large_enough_and_part_of_it_is_held_out() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["text"][:40])
 @pytest.mark.parametrize("verbs", [frozenset[str](), VERBS], ids=["alone", "with tools"])
-def test_requests_divide_where_they_should(row: dict[str, Any], verbs: frozenset[str]) -> None:
+def test_requests_are_split_as_labelled(row: dict[str, Any], verbs: frozenset[str]) -> None:
     assert plain(split_request(row["text"], verbs=verbs)) == plain(row["parts"] or [row["text"]])
 
 
-def test_no_request_of_the_bundled_personas_divides() -> None:
+def test_bundled_requests_are_not_split() -> None:
     """Each of them was written for one call."""
     texts = [query.text for persona in bundled_personas() for query in persona.queries]
     assert len(texts) == 770
@@ -56,7 +56,7 @@ def test_no_request_of_the_bundled_personas_divides() -> None:
         ("Delete the note find keys and call mum.", "Find keys and call mum"),
     ],
 )
-def test_a_name_is_not_taken_apart(text: str, name: str) -> None:
+def test_names_are_not_split(text: str, name: str) -> None:
     assert len(split_request(text)) == 2
     assert split_request(text, names=[name]) == (text,)
     assert (
@@ -65,27 +65,27 @@ def test_a_name_is_not_taken_apart(text: str, name: str) -> None:
     assert len(split_request(text, names=[f"{text} {'x' * 40}"])) == 2
 
 
-def test_tools_bring_verbs_of_their_own() -> None:
+def test_verbs_of_tool_names_split() -> None:
     tools = [Tool("lend_book", "Lend."), Tool("burn", "Burn."), Tool("2fa", "Check.")]
-    assert verbs_of(tools) == {"lend", "burn"}
+    assert tool_verbs(tools) == {"lend", "burn"}
     text = "Find Emma and lend it to Mia."
     assert split_request(text) == (text,)
-    assert split_request(text, verbs=verbs_of(tools)) == ("Find Emma", "lend it to Mia.")
-    assert split_request("Find the lend and burn list.", verbs=verbs_of(tools)) == (
+    assert split_request(text, verbs=tool_verbs(tools)) == ("Find Emma", "lend it to Mia.")
+    assert split_request("Find the lend and burn list.", verbs=tool_verbs(tools)) == (
         "Find the lend and burn list.",
     )
 
 
-def test_what_is_dictated_is_left_whole() -> None:
+def test_dictated_text_is_not_split() -> None:
     long = "Find the invoice and send it to my accountant. " * 20
     assert split_request(long) == (long,)
-    many = ", ".join(["call mum"] * MOST) + " and call dad"
+    many = ", ".join(["call mum"] * MAX_PARTS) + " and call dad"
     assert split_request(many) == (many,)
-    few = ", ".join(["call mum"] * (MOST - 1)) + " and call dad"
-    assert len(split_request(few)) == MOST
+    few = ", ".join(["call mum"] * (MAX_PARTS - 1)) + " and call dad"
+    assert len(split_request(few)) == MAX_PARTS
 
 
-def test_a_verb_alone_is_no_order_unless_it_carries_its_object() -> None:
+def test_verb_without_object_is_no_part() -> None:
     assert split_request("Find the note and copy-paste.") == ("Find the note and copy-paste.",)
     assert split_request("Find the note and flag.") == ("Find the note and flag.",)
     assert split_request("Apri la nota e leggila.") == ("Apri la nota", "leggila.")
@@ -100,13 +100,13 @@ def test_a_verb_alone_is_no_order_unless_it_carries_its_object() -> None:
         "Run seven, pink. Put it under the others.",
     ],
 )
-def test_telling_what_came_of_it_is_no_step(text: str) -> None:
+def test_reporting_the_result_is_no_part(text: str) -> None:
     assert split_request(text) == (text,)
 
 
-def test_the_verb_behind_a_please() -> None:
-    assert opening("Could you please pin it?") == "pin"
-    assert opening("…") == ""
+def test_leading_verb_skips_polite_words() -> None:
+    assert leading_verb("Could you please pin it?") == "pin"
+    assert leading_verb("…") == ""
 
 
 PIECES = st.sampled_from(
@@ -129,11 +129,11 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.one_of(st.lists(PIECES, max_size=14).map("".join), st.text(max_size=60)))
-def test_parts_are_stretches_of_the_text_in_order(text: str) -> None:
+def test_parts_are_ordered_substrings(text: str) -> None:
     parts = split_request(text)
-    assert 1 <= len(parts) <= MOST
+    assert 1 <= len(parts) <= MAX_PARTS
     assert parts == (text,) or all(part.strip() for part in parts)
     place = 0
     for part in parts:

@@ -1,4 +1,4 @@
-"""Requests for several things through the tuner: which calls come of them, and what is handed on."""
+"""`Tuner.steps`: which calls a request gives, and how they are linked."""
 
 import json
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.plan.pointer.test_planner import some_tool
-from tests.tools.tiny_ranker import shipped
+from tests.tools.tiny_ranker import bundled_retriever
 
 from contextune import Tuner
 from contextune.errors import InvalidRequestError
 from contextune.plan import PlanningInput, Pointer, PointerPlanner, Steps, check_steps
-from contextune.plan.multi_step.anaphora import anaphora
+from contextune.plan.multi_step.anaphora import find_anaphora
 from contextune.plan.multi_step.link import (
     PlannedStep,
     carry_items,
@@ -25,7 +25,7 @@ from contextune.plan.multi_step.link import (
     prefer_capable_tool,
 )
 from contextune.plan.multi_step.steps import pointers
-from contextune.plan.values import NOBODY
+from contextune.plan.values import NO_CONTACTS
 from contextune.store import SQLiteStore
 from contextune.types import Argument, Contact, Item, ItemHit, Plan, Request, Source, Tool, ToolHit, User
 
@@ -70,7 +70,7 @@ def tuner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tuner]:
     with SQLiteStore(tmp_path_factory.mktemp("steps") / "store.db") as store:
         store.put_user(USER)
         store.put_items("ines", ITEMS)
-        yield Tuner(store, tools=shipped())
+        yield Tuner(store, tools=bundled_retriever())
 
 
 def steps(tuner: Tuner, text: str) -> Steps:
@@ -79,9 +79,9 @@ def steps(tuner: Tuner, text: str) -> Steps:
     return found
 
 
-def test_it_is_the_item_that_the_first_step_hangs_on(tuner: Tuner) -> None:
+def test_it_means_the_item_of_the_first_step(tuner: Tuner) -> None:
     found = steps(tuner, "Find the invoice and send it to my accountant.")
-    assert found.said == ("Find the invoice", "send it to my accountant.")
+    assert found.parts == ("Find the invoice", "send it to my accountant.")
     search, send = found
     assert search.name == "search_emails"
     assert (send.name, send.args) == (
@@ -90,7 +90,7 @@ def test_it_is_the_item_that_the_first_step_hangs_on(tuner: Tuner) -> None:
     )
 
 
-def test_two_things_that_have_nothing_to_do_with_each_other(tuner: Tuner) -> None:
+def test_independent_steps_are_not_linked(tuner: Tuner) -> None:
     text, move = steps(tuner, "Text Mia that I'm late and move the standup to ten.")
     assert (text.name, text.args["recipient"]) == ("send_email", "mia@example.com")
     assert (move.name, move.args) == (
@@ -128,7 +128,7 @@ def test_two_things_that_have_nothing_to_do_with_each_other(tuner: Tuner) -> Non
         ),
     ],
 )
-def test_what_only_the_first_step_can_give_is_pointed_at(
+def test_result_of_the_first_step_becomes_a_pointer(
     tuner: Tuner, text: str, apis: tuple[str, ...], name: str, pointer: Pointer
 ) -> None:
     found = steps(tuner, text)
@@ -138,13 +138,13 @@ def test_what_only_the_first_step_can_give_is_pointed_at(
     assert (source.kind, source.words in text) == ("step", True)
 
 
-def test_who_is_named_in_a_part_is_meant(tuner: Tuner) -> None:
+def test_person_named_in_a_part_is_the_addressee(tuner: Tuner) -> None:
     _, send = steps(tuner, "Get the weather for Saturday and then email it to Rui.")
     assert send.args["recipient"] == "rui@example.com"
     assert send.arguments["recipient"].sources[0].item == "Rui Duarte"
 
 
-def test_what_was_made_is_called_what_it_was_called(tuner: Tuner) -> None:
+def test_created_thing_keeps_its_name(tuner: Tuner) -> None:
     made, pinned = steps(tuner, "Create a note called Packing list and pin it.")
     assert (made.name, pinned.name) == ("create_note", "pin_note")
     assert pinned.args == {"title": made.args["title"]}
@@ -163,7 +163,7 @@ def test_what_was_made_is_called_what_it_was_called(tuner: Tuner) -> None:
     ],
     ids=["a name", "two people", "a question", "a task", "nothing serves", "one thing", "not understood"],
 )
-def test_one_thing_is_one_call_and_the_same_as_ever(tuner: Tuner, text: str) -> None:
+def test_simple_request_gives_the_plan_of_answer(tuner: Tuner, text: str) -> None:
     request = Request(text, "ines", NOW)
     answer = tuner.answer(request)
     assert answer.plan is not None
@@ -171,23 +171,23 @@ def test_one_thing_is_one_call_and_the_same_as_ever(tuner: Tuner, text: str) -> 
     assert tuner.steps(request, answer=answer) == Steps((answer.plan,), (text,))
 
 
-def test_without_tools_there_are_no_steps(tuner: Tuner) -> None:
-    with pytest.raises(InvalidRequestError, match="no tools to choose from"):
+def test_no_steps_without_tools(tuner: Tuner) -> None:
+    with pytest.raises(InvalidRequestError, match="this tuner has no tools"):
         Tuner(tuner.store).steps(Request("Find it and send it.", "ines", NOW))
 
 
-def test_steps_of_all_requests_keep_to_the_catalogue(tuner: Tuner) -> None:
+def test_steps_fit_the_catalogue(tuner: Tuner) -> None:
     rows = (Path(__file__).parent / "split_requests.jsonl").read_text("utf-8").splitlines()
     several = [row for row in map(json.loads, rows) if row["parts"] and row["language"] == "en"]
     divided = 0
-    for row in several:
+    for row in several[::3]:
         found = steps(tuner, row["text"])
-        check_steps(found, shipped().catalog.tool)
+        check_steps(found, bundled_retriever().catalog.tool)
         divided += len(found) == len(row["parts"])
         json.dumps(found.to_json())
         for place, plan in enumerate(found):
             assert all(pointer.step < place for pointer in pointers(plan).values())
-    assert divided / len(several) >= 0.75
+    assert divided / len(several[::3]) >= 0.75
 
 
 ORDERS = [
@@ -200,13 +200,13 @@ ORDERS = [
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("where", ["subject", "content"])
-def test_an_order_in_an_item_adds_and_takes_no_step(order: str, where: str, tmp_path: Path) -> None:
+def test_instructions_in_an_item_change_no_step(order: str, where: str, tmp_path: Path) -> None:
     text = "Find the invoice and send it to my accountant."
     with SQLiteStore(tmp_path / "store.db") as store:
         store.put_user(USER)
         evil = mail("m3", "Hello", "drop@attic.example.com", "Good to hear from you.")
         store.put_items("ines", [*ITEMS, Item("m3", "Mail", {**evil.fields, where: order})])
-        first, second = steps(Tuner(store, tools=shipped()), text)
+        first, second = steps(Tuner(store, tools=bundled_retriever()), text)
     assert (first.name, second.name) == ("search_emails", "forward_email")
     assert second.args["recipient"] == "vera@example.net"
 
@@ -226,61 +226,63 @@ def step(tool: Tool, items: tuple[Item, ...] = (), **args: Any) -> PlannedStep:
     )
 
 
-def test_an_id_that_is_not_known_yet() -> None:
+def test_unknown_id_becomes_a_pointer() -> None:
     """The planner asks for it, or takes any; the step before will know."""
     before = [step(FOUND, query="leak")]
     for known in ({}, {"issue_id": Argument("Kiln note", (Source("item", "n1", "title"),), 0.4)}):
         plan = Plan("assign_issue", {**known, "assignee": Argument("Rui")})
-        found = link_arguments(plan, ASSIGN, anaphora("assign it to Rui"), before, NOBODY)
+        found = link_arguments(plan, ASSIGN, find_anaphora("assign it to Rui"), before, NO_CONTACTS)
         assert found.args == {"issue_id": Pointer(0, (0, "issue_id")), "assignee": "Rui"}
         assert found.ready
 
 
-def test_what_it_stands_for_is_asked_for_where_nothing_says() -> None:
+def test_unresolved_it_becomes_a_question() -> None:
     share = named("share_note", "title", title=TEXT)
     plan = Plan("share_note", {"title": Argument("Kiln note", (Source("item", "n1", "title"),), 0.9)})
-    found = link_arguments(plan, share, anaphora("share it"), [step(named("pause_playback"))], NOBODY)
+    found = link_arguments(
+        plan, share, find_anaphora("share it"), [step(named("pause_playback"))], NO_CONTACTS
+    )
     assert (found.args, [one.argument for one in found.missing]) == ({}, ["title"])
     alone = link_arguments(
-        plan, share, anaphora("share the kiln note"), [step(named("pause_playback"))], NOBODY
+        plan, share, find_anaphora("share the kiln note"), [step(named("pause_playback"))], NO_CONTACTS
     )
     assert alone == plan
 
 
-def test_the_last_step_that_has_it_is_meant() -> None:
+def test_reference_resolves_to_the_latest_step() -> None:
     pin = named("pin_note", "title", title=TEXT)
     make = named("create_note", "title", title={**TEXT, "x-free-text": True})
     rename = named("rename_note", "title", "new_title", title=TEXT, new_title=TEXT)
     before = [step(make, title="Old"), step(make, title="Later")]
     plan = Plan("pin_note", {"title": Argument("Kiln note")})
-    assert link_arguments(plan, pin, anaphora("pin it"), before, NOBODY).args == {"title": "Later"}
+    assert link_arguments(plan, pin, find_anaphora("pin it"), before, NO_CONTACTS).args == {"title": "Later"}
     before.append(step(rename, title="Later", new_title="New"))
-    assert link_arguments(plan, pin, anaphora("pin it"), before, NOBODY).args == {"title": "New"}
+    assert link_arguments(plan, pin, find_anaphora("pin it"), before, NO_CONTACTS).args == {"title": "New"}
 
 
-def test_items_and_tools_of_the_step_before_come_first() -> None:
+def test_items_and_tools_of_the_previous_step_come_first() -> None:
     song, note = ITEMS[2], ITEMS[3]
     cited = Plan("read_note", {"title": Argument("Kiln note", (Source("item", "n1", "title"),))})
     before = [PlannedStep(cited, named("read_note", "title", title=TEXT), (song, note))]
     hits = [ItemHit(note, 2.0), ItemHit(song, 1.0)]
-    first, second = carry_items(hits, before, anaphora("pin it"))
+    first, second = carry_items(hits, before, find_anaphora("pin it"))
     assert (first.item, first.score, second) == (song, 3.0, hits[0])
-    assert carry_items(hits, before, anaphora("play the radio")) == hits
+    assert carry_items(hits, before, find_anaphora("play the radio")) == hits
     tools = [
         ToolHit(named("create_event", "event_name", event_name=TEXT), 3.0),
         ToolHit(named("pin_note", "title", title=TEXT), 1.0),
     ]
-    assert prefer_capable_tool(tools, "pin it", before, anaphora("pin it"))[0].tool.name == "pin_note"
+    assert prefer_capable_tool(tools, "pin it", before, find_anaphora("pin it"))[0].tool.name == "pin_note"
     assert (
-        prefer_capable_tool(tools, "put it down", before, anaphora("put it down"))[0].tool.name
+        prefer_capable_tool(tools, "put it down", before, find_anaphora("put it down"))[0].tool.name
         == "create_event"
     )
-    assert prefer_capable_tool([], "pin it", before, anaphora("pin it")) == []
+    assert prefer_capable_tool([], "pin it", before, find_anaphora("pin it")) == []
     slots = [ToolHit(named("search_mails"), 3.0), ToolHit(named("find_free_time"), 1.0)]
-    assert prefer_capable_tool(slots, "find the invoice", [], anaphora("find the invoice")) == slots
+    assert prefer_capable_tool(slots, "find the invoice", [], find_anaphora("find the invoice")) == slots
 
 
-def test_nobody_is_put_in_where_two_are_named() -> None:
+def test_two_named_people_fill_no_addressee() -> None:
     send = named("send", "recipient", recipient=TEXT)
     plan = Plan("send", {"recipient": Argument("dewi@example.org")})
     wanted = {
@@ -291,8 +293,8 @@ def test_nobody_is_put_in_where_two_are_named() -> None:
         "send it": "dewi@example.org",
     }
     for text, value in wanted.items():
-        situation = PlanningInput(Request(text, "ines", NOW), USER)
-        assert fill_addressee(plan, send, situation).args == {"recipient": value}
+        inputs = PlanningInput(Request(text, "ines", NOW), USER)
+        assert fill_addressee(plan, send, inputs).args == {"recipient": value}
 
 
 @pytest.mark.parametrize(
@@ -314,8 +316,8 @@ def test_nobody_is_put_in_where_two_are_named() -> None:
         ("…", set[str]()),
     ],
 )
-def test_what_points_back(text: str, kinds: set[str]) -> None:
-    found = anaphora(text)
+def test_finds_anaphora(text: str, kinds: set[str]) -> None:
+    found = find_anaphora(text)
     assert {kind for kind in ("thing", "person", "place", "time") if getattr(found, kind)} == kinds
     assert found.any == bool(kinds)
 
@@ -325,19 +327,21 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(first=some_tool(), second=some_tool(), part=PARTS)
-def test_nothing_is_ever_linked_that_the_tool_does_not_take(first: Tool, second: Tool, part: str) -> None:
+def test_linked_values_always_fit_the_schema(first: Tool, second: Tool, part: str) -> None:
     first, second = replace(first, name="search_titles"), replace(second, name="send_title")
     hits = [ItemHit(item, 1.0 - n / 10) for n, item in enumerate(ITEMS)]
     opened = PlanningInput(Request("Find the invoice", "ines", NOW), USER, hits)
-    plan = PointerPlanner().call(opened, first)
+    plan = PointerPlanner().plan_tool(opened, first)
     later = PlanningInput(Request(part, "ines", NOW), USER, hits)
-    then = PointerPlanner().call(later, second)
+    then = PointerPlanner().plan_tool(later, second)
     if plan is None or then is None:
         return
     before = [PlannedStep(plan, first, opened.items)]
-    found = link_arguments(fill_addressee(then, second, later), second, anaphora(part), before, later.people)
+    found = link_arguments(
+        fill_addressee(then, second, later), second, find_anaphora(part), before, later.people
+    )
     assert found.name == second.name
     known = second.parameters["properties"]
     assert found.args.keys() <= known.keys()

@@ -1,12 +1,12 @@
-"""What an argument may be filled with."""
+"""Candidate values for arguments."""
 
 from datetime import datetime
 from typing import Any
 
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import candidates
-from contextune.plan.pointer.spans import spans
-from contextune.plan.schema import parameters
+from contextune.plan.pointer.candidates import find_candidates
+from contextune.plan.pointer.spans import find_spans
+from contextune.plan.schema import tool_parameters
 from contextune.tools import bundled_toolbox
 from contextune.types import Contact, Item, ItemHit, Request, Tool, User
 
@@ -36,13 +36,13 @@ CALL = Item("p1", "PhoneCall", {"contact": "Unknown", "number": "555-0499", "dat
 
 def values(text: str, tool: str | Tool, argument: str, *items: Item) -> list[Any]:
     request = Request(text, user="ines", time=datetime(2024, 5, 16, 17, 40))
-    situation = PlanningInput(request, USER, [ItemHit(item, 1.0) for item in items])
+    inputs = PlanningInput(request, USER, [ItemHit(item, 1.0) for item in items])
     chosen = TOOLS[tool] if isinstance(tool, str) else tool
-    parameter = next(one for one in parameters(chosen) if one.name == argument)
-    return [one.value for one in candidates(situation, parameter)]
+    parameter = next(one for one in tool_parameters(chosen) if one.name == argument)
+    return [one.value for one in find_candidates(inputs, parameter)]
 
 
-def test_fields_and_their_parts() -> None:
+def test_fields_and_spans_are_candidates() -> None:
     found = values("Read it.", "read_email", "email_subject", MAIL)
     assert "Kiln slots" in found
     assert "555-0437" in values("Get me the man.", "call_number", "number", MAIL)
@@ -51,30 +51,30 @@ def test_fields_and_their_parts() -> None:
     )
 
 
-def test_contacts_are_spelled_as_the_argument_wants() -> None:
+def test_contact_value_depends_on_the_argument() -> None:
     assert "rui@example.com" in values("Tell him.", "send_email", "recipient")
     assert "Rui Duarte" in values("Ring him.", "call_contact", "contact")
     assert "555-0142" in values("Ring him.", "call_number", "number")
 
 
-def test_a_caller_without_a_name_goes_by_number() -> None:
+def test_unknown_caller_is_given_by_number() -> None:
     found = values("Block them.", "block_caller", "contact", CALL)
     assert "Unknown" not in found
     assert "555-0499" in found
 
 
-def test_groups_of_people() -> None:
+def test_groups_of_people_are_candidates() -> None:
     found = values("Both my sisters on one line.", "start_group_call", "contacts")
     assert ["Marta Reis", "Lia Reis"] in found
     assert ["Rui Duarte"] not in found
 
 
-def test_what_can_be_left_out_can_be_left_out() -> None:
+def test_optional_argument_may_be_omitted() -> None:
     assert None in values("Play it.", "play_song", "artist")
     assert None not in values("Play it.", "play_song", "song_name")
 
 
-def test_other_types() -> None:
+def test_candidates_of_other_kinds() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -97,13 +97,13 @@ def test_other_types() -> None:
     assert values(text, tool, "deep") == []
 
 
-def test_stretches_of_text() -> None:
+def test_finds_spans() -> None:
     found = {
         span.text: span.shape
-        for span in spans("Speak to Dewi on 555-0437, in German, or mail d@example.com.")
+        for span in find_spans("Speak to Dewi on 555-0437, in German, or mail d@example.com.")
     }
     assert found["555-0437"] == "number"
     assert found["German"] == "language"
     assert found["d@example.com"] == "address"
     assert found["Dewi"] == "name"
-    assert "2024-05-16" not in {span.text for span in spans("2024-05-16") if span.shape == "number"}
+    assert "2024-05-16" not in {span.text for span in find_spans("2024-05-16") if span.shape == "number"}

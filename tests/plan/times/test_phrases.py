@@ -1,11 +1,11 @@
-"""Times as they are said, and what they may mean."""
+"""Finding time expressions, and resolving them to candidate times."""
 
 from datetime import date, datetime
 
 import pytest
 
 from contextune.plan.times.phrases import find_times
-from contextune.plan.times.resolve import moments
+from contextune.plan.times.resolve import candidate_times
 from contextune.types import Item
 
 NOW = datetime(2024, 5, 16, 17, 40)  # a Thursday
@@ -38,7 +38,7 @@ MAIL = Item(
         ("tonight", "2024-05-16"),
     ],
 )
-def test_days(said: str, day: str) -> None:
+def test_finds_days(said: str, day: str) -> None:
     (found,) = find_times(said, NOW).days
     assert found.dates[0] == date.fromisoformat(day)
 
@@ -61,17 +61,17 @@ def test_days(said: str, day: str) -> None:
         ("two of them, for three people, in four hours", []),
     ],
 )
-def test_clocks(said: str, clocks: list[str]) -> None:
+def test_finds_clock_times(said: str, clocks: list[str]) -> None:
     found = [f"{m // 60:02}:{m % 60:02}" for clock in find_times(said, NOW).clocks for m in clock.minutes]
     assert found == clocks
 
 
-def test_stretches_have_a_direction() -> None:
+def test_shifts_have_a_sign() -> None:
     assert [shift.sign for shift in find_times("an hour before it", NOW).shifts] == [-1]
     assert [shift.sign for shift in find_times("in half an hour", NOW).shifts] == [1]
     assert [shift.sign for shift in find_times("two days", NOW).shifts] == [0]
-    assert find_times("the day before we leave", NOW).steps == (-1,)
-    assert find_times("once it is over", NOW).ends
+    assert find_times("the day before we leave", NOW).day_offsets == (-1,)
+    assert find_times("once it is over", NOW).refers_to_end
 
 
 @pytest.mark.parametrize(
@@ -88,17 +88,17 @@ def test_stretches_have_a_direction() -> None:
         ("Whatever.", "2024-05-18T19:00"),
     ],
 )
-def test_what_is_meant_is_among_the_candidates(said: str, meant: str) -> None:
-    found = {one.time for one in moments(find_times(said, NOW), NOW, [EVENT])}
+def test_meant_time_is_a_candidate(said: str, meant: str) -> None:
+    found = {one.time for one in candidate_times(find_times(said, NOW), NOW, [EVENT])}
     assert datetime.fromisoformat(meant) in found
 
 
-def test_times_are_read_in_items() -> None:
-    found = {one.time for one in moments(find_times("Book it.", NOW), NOW, [MAIL])}
+def test_times_in_item_texts_are_candidates() -> None:
+    found = {one.time for one in candidate_times(find_times("Book it.", NOW), NOW, [MAIL])}
     assert {datetime(2024, 5, 22, 17, 30), datetime(2024, 5, 24, 9, 15)} <= found
 
 
-def test_nothing_said_is_nothing_heard() -> None:
+def test_text_without_times_has_no_mentions() -> None:
     found = find_times("Play the one with the cello.", NOW)
     assert not found.days
     assert not found.clocks

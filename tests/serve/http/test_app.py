@@ -1,4 +1,4 @@
-"""What the service answers, over real HTTP: to whom, in which form, and what it never says."""
+"""The HTTP API over real connections: answers, authentication, isolation and errors."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from pydantic import TypeAdapter
-from tests.serve.conftest import Running, mail, running, with_token
+from tests.serve.conftest import LiveService, client_with_token, mail, running
 
 from contextune import InvalidDataError, Item, Request, SQLiteStore, StoreError, Tuner
 from contextune._internal.assets import asset
@@ -20,10 +20,11 @@ from contextune.serve.http.tokens import TokenFile
 from contextune.types import parse_time
 
 MARK = "Zanzibarquartz"
+"""Personal data: must not appear in errors."""
 
 
 @pytest.fixture
-def ines(service: Running) -> Iterator[httpx.Client]:
+def ines(service: LiveService) -> Iterator[httpx.Client]:
     with service.client("ines") as client:
         assert client.put(
             "/v1/me", json={"zone": "Europe/Lisbon", "places": {"home": [41.1, -8.6]}}
@@ -32,11 +33,11 @@ def ines(service: Running) -> Iterator[httpx.Client]:
         client.delete("/v1/me")
 
 
-def error(answer: httpx.Response) -> tuple[int, str]:
-    return answer.status_code, answer.json()["error"]["code"]
+def error(response: httpx.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["error"]["code"]
 
 
-def test_without_a_token_there_is_nothing(service: Running) -> None:
+def test_missing_or_invalid_token_is_401(service: LiveService) -> None:
     paths = [
         ("GET", "/v1/me"),
         ("PUT", "/v1/items"),
@@ -44,45 +45,43 @@ def test_without_a_token_there_is_nothing(service: Running) -> None:
         ("DELETE", "/v1/me"),
         ("GET", "/x"),
     ]
-    with httpx.Client(base_url=service.url) as nobody:
+    with service.anonymous_client() as nobody:
         for method, path in paths:
             answer = nobody.request(method, path)
             assert error(answer) == (401, "unauthorized")
             assert answer.headers["WWW-Authenticate"] == "Bearer"
-        for shown in ("Basic abc", "Bearer", "Bearer ctx_00_00", "ctx_00_00"):
-            assert nobody.get("/v1/me", headers={"Authorization": shown}).status_code == 401
+        for header in ("Basic abc", "Bearer", "Bearer ctx_00_00", "ctx_00_00"):
+            assert nobody.get("/v1/me", headers={"Authorization": header}).status_code == 401
 
 
-def test_two_tokens_at_once_are_none(service: Running, ines: httpx.Client) -> None:
-    shown = ines.headers["Authorization"]
-    twice = httpx.get(f"{service.url}/v1/me", headers=[("Authorization", shown), ("Authorization", shown)])
-    assert twice.status_code == 401
+def test_two_authorization_headers_are_401(service: LiveService, ines: httpx.Client) -> None:
+    header = ("Authorization", ines.headers["Authorization"])
+    with service.anonymous_client() as client:
+        assert client.get("/v1/me", headers=[header, header]).status_code == 401
 
 
-def test_everybody_may_see_that_it_runs(service: Running) -> None:
-    assert httpx.get(f"{service.url}/health").json()["status"] == "ok"
-    assert "contextune_requests_total" in httpx.get(f"{service.url}/metrics").text
-    page = httpx.get(f"{service.url}/docs").text
-    assert "POST /v1/context" in page
-    assert "<script" not in page
-    document = httpx.get(f"{service.url}/openapi.json").json()
+def test_monitoring_and_openapi_need_no_token(service: LiveService) -> None:
+    with service.anonymous_client() as client:
+        assert client.get("/health").json()["status"] == "ok"
+        assert "contextune_requests_total" in client.get("/metrics").text
+        document = client.get("/openapi.json").json()
     assert {"/v1/ask", "/v1/context", "/v1/tools", "/v1/plan", "/v1/feedback", "/v1/uses"} < {
         *document["paths"]
     }
 
 
-def test_the_answer_is_the_librarys(service: Running, tmp_path: Path) -> None:
+def test_answer_equals_the_library(service: LiveService, tmp_path: Path) -> None:
     persona = read_persona(asset("personas/a08.json"))
     with SQLiteStore(service.settings.store) as store:
         load_persona(store, persona)
         query = next(query for query in persona.queries if query.id == "q6")
-        asked = {"text": query.text, "time": query.time.isoformat(), "place": query.place}
+        request = {"text": query.text, "time": query.time.isoformat(), "place": query.place}
         with service.client(persona.id) as client:
-            answer = client.post("/v1/ask", json=asked).json()
-            alone = client.post("/v1/context", json={**asked, "k": 3, "why": True}).json()
-            tools = client.post("/v1/tools", json={**asked, "k": 2}).json()
-            plan = client.post("/v1/plan", json=asked).json()
-            chosen = client.post("/v1/plan", json={**asked, "tools": ["create_reminder"]}).json()
+            answer = client.post("/v1/ask", json=request).json()
+            alone = client.post("/v1/context", json={**request, "k": 3, "why": True}).json()
+            tools = client.post("/v1/tools", json={**request, "k": 2}).json()
+            plan = client.post("/v1/plan", json=request).json()
+            chosen = client.post("/v1/plan", json={**request, "tools": ["create_reminder"]}).json()
         hits = Tuner(store).context(persona.request(query))
     assert [hit["item"]["id"] for hit in answer["context"]] == [hit.item.id for hit in hits]
     assert [hit["reasons"] for hit in answer["context"]] == [list(hit.reasons) for hit in hits]
@@ -94,23 +93,23 @@ def test_the_answer_is_the_librarys(service: Running, tmp_path: Path) -> None:
     assert chosen["plan"]["name"] == answer["plan"]["name"] == "create_reminder"
     assert answer["request"]["place"] == query.place
     assert {"context", "tools", "plan"} == {*answer["seconds"]}
-    for kind, found in (
+    for kind, reply in (
         (responses.AnswerReply, answer),
         (responses.ContextReply, alone),
         (responses.ToolsReply, tools),
     ):
-        TypeAdapter(kind).validate_python(found, strict=True)
+        TypeAdapter(kind).validate_python(reply, strict=True)
 
 
-def test_several_things_are_several_steps(service: Running, ines: httpx.Client) -> None:
+def test_compound_request_has_several_steps(service: LiveService, ines: httpx.Client) -> None:
     ines.put("/v1/items", json={"items": [mail("m1", "Kiln slots")]})
-    asked = {"text": "Set an alarm for 7 and play some jazz", "time": "2024-05-16T17:40"}
-    steps = ines.post("/v1/ask", json=asked).json()["steps"]
+    request = {"text": "Set an alarm for 7 and play some jazz", "time": "2024-05-16T17:40"}
+    steps = ines.post("/v1/ask", json=request).json()["steps"]
     assert len(steps) == 2
     assert all(step["name"] for step in steps)
 
 
-def test_items_go_in_and_out_as_they_are(ines: httpx.Client) -> None:
+def test_items_round_trip(ines: httpx.Client) -> None:
     put = [mail(f"m{n}", f"Kiln {n}") for n in range(5)] + [
         {
             "id": "n1",
@@ -128,7 +127,7 @@ def test_items_go_in_and_out_as_they_are(ines: httpx.Client) -> None:
     assert "m1" not in [item["id"] for item in ines.get("/v1/items").json()["items"]]
 
 
-def test_what_is_known_of_a_user_goes_in_and_out_as_it_is(ines: httpx.Client) -> None:
+def test_user_round_trips(ines: httpx.Client) -> None:
     me: dict[str, Any] = {
         "profile": {"name": "Ines Duarte", "email": ["ines@example.com"]},
         "places": {"home": [41.15, -8.63]},
@@ -141,7 +140,7 @@ def test_what_is_known_of_a_user_goes_in_and_out_as_it_is(ines: httpx.Client) ->
     assert ines.get("/v1/me").json() == me
 
 
-def test_uses_count_and_are_counted_once(ines: httpx.Client) -> None:
+def test_duplicate_uses_are_ignored(ines: httpx.Client) -> None:
     ines.put("/v1/items", json={"items": [mail("m1", "Kiln slots")]})
     uses = [
         {"item": "m1", "time": "2024-05-14T08:00:00", "place": "home"},
@@ -161,35 +160,35 @@ def test_feedback_changes_the_ranking(ines: httpx.Client) -> None:
         for n, name in enumerate(["Slow river", "Tall hills", "Old stones", "Deep woods", "Red roofs"])
     ]
     ines.put("/v1/items", json={"items": songs})
-    asked: dict[str, Any] = {"text": "Put on what I run to", "place": "home"}
+    request: dict[str, Any] = {"text": "Put on what I run to", "place": "home"}
 
     def ranked(time: str) -> list[str]:
-        answer = ines.post("/v1/context", json={**asked, "time": time}).json()
+        answer = ines.post("/v1/context", json={**request, "time": time}).json()
         return [hit["item"]["id"] for hit in answer["context"]]
 
     last = ranked("2024-05-20T07:30")[-1]
     for day in range(10, 20):
-        told = {**asked, "time": f"2024-05-{day}T07:30", "used": [last]}
-        assert ines.post("/v1/feedback", json=told).status_code == 204
+        feedback = {**request, "time": f"2024-05-{day}T07:30", "used": [last]}
+        assert ines.post("/v1/feedback", json=feedback).status_code == 204
     assert ranked("2024-05-20T07:30")[0] == last
 
 
-def test_feedback_tells_which_tool_is_right(service: Running, ines: httpx.Client) -> None:
+def test_feedback_on_a_tool_ranks_it_first(service: LiveService, ines: httpx.Client) -> None:
     ines.put("/v1/items", json={"items": [mail("m1", "Kiln slots")]})
-    said = {"text": "the usual please", "time": "2024-05-16T17:40"}
-    tools = ines.post("/v1/tools", json={**said, "k": 20}).json()["tools"]
+    request = {"text": "the usual please", "time": "2024-05-16T17:40"}
+    tools = ines.post("/v1/tools", json={**request, "k": 20}).json()["tools"]
     last = tools[-1]["id"]
     for day in range(10, 16):
-        told = {**said, "time": f"2024-05-{day}T17:40", "tool": last}
-        assert ines.post("/v1/feedback", json=told).status_code == 204
-    assert ines.post("/v1/tools", json=said).json()["tools"][0]["id"] == last
-    assert error(ines.post("/v1/feedback", json={**said, "tool": "no such tool"})) == (422, "invalid")
-    assert error(ines.post("/v1/feedback", json={**said, "used": ["no such item"]})) == (422, "invalid")
-    assert error(ines.post("/v1/feedback", json=said)) == (422, "invalid")
+        feedback = {**request, "time": f"2024-05-{day}T17:40", "tool": last}
+        assert ines.post("/v1/feedback", json=feedback).status_code == 204
+    assert ines.post("/v1/tools", json=request).json()["tools"][0]["id"] == last
+    assert error(ines.post("/v1/feedback", json={**request, "tool": "no such tool"})) == (422, "invalid")
+    assert error(ines.post("/v1/feedback", json={**request, "used": ["no such item"]})) == (422, "invalid")
+    assert error(ines.post("/v1/feedback", json=request)) == (422, "invalid")
 
 
-def test_nobody_sees_what_is_somebody_elses(service: Running) -> None:
-    """Everybody has the same ids and asks the same; each gets their own, with many asking at once."""
+def test_concurrent_users_see_only_their_own_data(service: LiveService) -> None:
+    """All users have the same item ids and make the same requests, concurrently."""
     users = [f"user{n}" for n in range(6)]
     clients = [service.client(user) for user in users]
     for user, client in zip(users, clients, strict=True):
@@ -198,9 +197,9 @@ def test_nobody_sees_what_is_somebody_elses(service: Running) -> None:
 
     def ask(number: int) -> bool:
         place = number % len(users)
-        asked = {"text": "Which kiln slots?", "time": "2024-05-16T17:40"}
+        request = {"text": "Which kiln slots?", "time": "2024-05-16T17:40"}
         route = ("context", "ask")[number % 4 == 0]
-        found = clients[place].post(f"/v1/{route}", json=asked).json()["context"]
+        found = clients[place].post(f"/v1/{route}", json=request).json()["context"]
         titles = {hit["item"]["fields"]["subject"] for hit in found}
         return len(found) == 4 and titles == {f"Kiln slots of {users[place]}"}
 
@@ -215,31 +214,32 @@ def test_nobody_sees_what_is_somebody_elses(service: Running) -> None:
 
 
 @pytest.mark.parametrize("named", ["user", "id", "user_id", "owner"])
-def test_no_body_and_no_query_names_a_user(ines: httpx.Client, service: Running, named: str) -> None:
+def test_a_client_cannot_name_another_user(ines: httpx.Client, service: LiveService, named: str) -> None:
     with service.client("otto") as otto:
         otto.put("/v1/me", json={})
         otto.put("/v1/items", json={"items": [mail("o1", "Otto's")]})
         ines.put("/v1/items", json={"items": [mail("i1", "Ines's")]})
-        asked = {"text": "mails", "time": "2024-05-16T17:40"}
-        assert error(ines.post("/v1/context", json={**asked, named: "otto"})) == (422, "invalid")
+        request = {"text": "mails", "time": "2024-05-16T17:40"}
+        assert error(ines.post("/v1/context", json={**request, named: "otto"})) == (422, "invalid")
         found = ines.get("/v1/items", params={named: "otto"}, headers={"X-User": "otto"}).json()["items"]
         assert [item["id"] for item in found] == ["i1"]
         assert ines.post("/v1/items/delete", json={"ids": ["o1"]}).json() == {"count": 0}
-        assert error(ines.post("/v1/feedback", json={**asked, "used": ["o1"]})) == (422, "invalid")
+        assert error(ines.post("/v1/feedback", json={**request, "used": ["o1"]})) == (422, "invalid")
         assert otto.get("/v1/items").json()["total"] == 1
         otto.delete("/v1/me")
 
 
-def test_forget_leaves_no_byte_and_does_not_begin_anew_by_itself(tmp_path: Path) -> None:
-    with running(tmp_path) as service, service.client("ines") as ines:
+def test_forget_erases_all_bytes_until_the_user_is_created_again(service: LiveService) -> None:
+    folder = service.settings.store.parent
+    with service.client("forgotten") as ines:
         ines.put("/v1/me", json={"profile": {"name": MARK}})
         ines.put("/v1/items", json={"items": [mail("m1", MARK)]})
         ines.post("/v1/feedback", json={"text": MARK, "time": "2024-05-16T17:40", "used": ["m1"]})
         assert ines.post("/v1/context", json={"text": MARK, "time": "2024-05-16T17:40"}).json()["context"]
-        assert MARK.encode() in b"".join(file.read_bytes() for file in tmp_path.iterdir())
+        assert MARK.encode() in b"".join(file.read_bytes() for file in folder.iterdir())
         assert ines.delete("/v1/me").status_code == 204
-        assert MARK.encode() not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
-        # a client that goes on sending does not bring back what was to be forgotten
+        assert MARK.encode() not in b"".join(file.read_bytes() for file in folder.iterdir())
+        # a client that keeps sending does not recreate the user
         assert error(ines.put("/v1/items", json={"items": [mail("m1", MARK)]})) == (404, "unknown_user")
         assert error(ines.get("/v1/items")) == (404, "unknown_user")
         assert error(ines.delete("/v1/me")) == (404, "unknown_user")
@@ -247,9 +247,9 @@ def test_forget_leaves_no_byte_and_does_not_begin_anew_by_itself(tmp_path: Path)
         assert ines.post("/v1/context", json={"text": MARK}).json() == {"context": []}
 
 
-def test_a_token_taken_back_is_turned_away_at_once(service: Running) -> None:
+def test_revoked_token_is_401_at_once(service: LiveService) -> None:
     tokens = TokenFile(service.settings.tokens)
-    with with_token(service.url, tokens.add("gone")) as client:
+    with client_with_token(service.url, tokens.add("gone")) as client:
         assert client.get("/v1/me").status_code == 404
         tokens.remove(next(token.id for token in tokens.all() if token.user == "gone"))
         assert client.get("/v1/me").status_code == 401
@@ -278,7 +278,7 @@ BAD: list[tuple[str, str, Any]] = [
 
 
 @pytest.mark.parametrize(("method", "path", "body"), BAD)
-def test_a_refusal_says_where_and_holds_nothing_of_anybodys(
+def test_validation_errors_have_no_personal_data(
     ines: httpx.Client, method: str, path: str, body: object
 ) -> None:
     answer = ines.request(method, path, json=body)
@@ -293,33 +293,31 @@ def test_a_refusal_says_where_and_holds_nothing_of_anybodys(
     "body",
     [b"", b"{", b"\xff\xfe", b"[" * 100_000, b'{"text": ' + b"9" * 5000 + b"}", b'{"text": NaN}', b"null"],
 )
-def test_what_is_no_request(ines: httpx.Client, body: bytes) -> None:
+def test_malformed_body_is_400_or_422(ines: httpx.Client, body: bytes) -> None:
     answer = ines.post("/v1/context", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code in (400, 422)
     assert answer.json()["error"]["message"]
 
 
-def test_half_a_character_is_refused_and_one_that_is_kept_can_be_read(
-    service: Running, ines: httpx.Client
-) -> None:
+def test_lone_surrogate_is_rejected_but_can_be_read(service: LiveService, ines: httpx.Client) -> None:
     half = rb'{"items": [{"id": "m1", "app": "Mail", "fields": {"subject": "\ud800"}}]}'
     answer = ines.put("/v1/items", content=half, headers={"Content-Type": "application/json"})
     assert error(answer) == (422, "invalid")
-    with SQLiteStore(service.settings.store) as store:  # as an import of a broken mail leaves it
+    with SQLiteStore(service.settings.store) as store:  # as the import of a broken mail does
         store.put_items("ines", [Item("m1", "Mail", {"subject": "Kiln \ud800 slots"})])
     assert ines.get("/v1/items").json()["items"][0]["fields"]["subject"] == "Kiln \ud800 slots"
     assert len(ines.post("/v1/ask", json={"text": "kiln?"}).json()["context"]) == 1
 
 
-def test_other_addresses_and_methods(ines: httpx.Client) -> None:
+def test_unknown_path_and_method(ines: httpx.Client) -> None:
     assert error(ines.get("/v1/elsewhere")) == (404, "not_here")
     assert error(ines.get("/v1/ask")) == (405, "not_here")
     assert ines.get("/v1/me").headers["Cache-Control"] == "no-store"
 
 
-def test_a_store_that_fails_is_said_to_fail(tmp_path: Path) -> None:
+def test_broken_store_is_503(tmp_path: Path) -> None:
     with running(tmp_path) as service, service.client("ines") as ines:
-        service.settings.store.write_bytes(b"no store at all" * 1000)  # before the first connection to it
+        service.settings.store.write_bytes(b"no store at all" * 1000)  # before the first connection
         answer = ines.put("/v1/items", json={"items": [mail("m1", MARK)]})
         assert error(answer) == (503, "store")
         assert answer.headers["Retry-After"]
@@ -327,19 +325,19 @@ def test_a_store_that_fails_is_said_to_fail(tmp_path: Path) -> None:
         assert error(ines.get("/health")) == (503, "store")
 
 
-def test_times_without_a_zone_are_the_users(service: Running, ines: httpx.Client) -> None:
-    """What was written at nine in Lisbon is not there yet at eight, whatever the server's clock."""
+def test_times_without_offset_are_local_to_the_user(service: LiveService, ines: httpx.Client) -> None:
+    """A mail of nine o'clock in Lisbon does not exist yet at half past eight there."""
     ines.put("/v1/items", json={"items": [mail("m1", "Kiln", date="2024-05-13T09:00")]})
     early = ines.post("/v1/context", json={"text": "kiln", "time": "2024-05-13T08:30"}).json()
     later = ines.post("/v1/context", json={"text": "kiln", "time": "2024-05-13T08:30+00:00"}).json()
     assert (len(early["context"]), len(later["context"])) == (0, 1)
     with SQLiteStore(service.settings.store) as store:
-        request = Request("kiln", "ines", parse_time("2024-05-13T08:30+00:00"))
-        assert len(Tuner(store).context(request)) == 1
+        library_request = Request("kiln", "ines", parse_time("2024-05-13T08:30+00:00"))
+        assert len(Tuner(store).context(library_request)) == 1
 
 
-def test_settings_name_files(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="is missing"):
+def test_invalid_settings_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no such folder"):
         create_app(ServiceSettings(tmp_path / "none" / "store.db", tmp_path / "tokens.json"))
     with pytest.raises(InvalidDataError, match="at least one"):
         ServiceSettings(tmp_path / "store.db", tmp_path / "tokens.json", threads=0)

@@ -1,10 +1,9 @@
-"""Requests made up from the service's own OpenAPI document: whatever comes, it is no fault of the service."""
+"""Fuzzing with requests generated from the service's OpenAPI document: no input causes a server error."""
 
 import os
 from collections.abc import Iterator
 from typing import Any, cast
 
-import httpx
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis import checks as general
 from schemathesis.specs.openapi import checks as openapi
-from tests.serve.conftest import Running
+from tests.serve.conftest import LiveService
 
 from contextune._internal.assets import asset
 from contextune.datasets import load_persona, read_persona
@@ -20,9 +19,9 @@ from contextune.store import SQLiteStore
 from contextune.types.app_schema import APPS
 
 EXAMPLES = int(os.environ.get("CONTEXTUNE_FUZZ", "5"))
-"""Of each kind for each operation; more by hand."""
+"""Generated requests per operation and mode; set the variable for a longer run."""
 CHECKS: list[Any] = [
-    cast("Any", general).not_a_server_error,  # they come with half of their types
+    cast("Any", general).not_a_server_error,  # only partly typed
     cast("Any", openapi).status_code_conformance,
     cast("Any", openapi).content_type_conformance,
     cast("Any", openapi).response_schema_conformance,
@@ -31,8 +30,8 @@ SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_
 
 
 @pytest.fixture(scope="module")
-def tokens(service: Running) -> Iterator[dict[str, str]]:
-    """One for whoever is forgotten, over and over, and one for all else: somebody with much to look at."""
+def tokens(service: LiveService) -> Iterator[dict[str, str]]:
+    """A token of a user with data, and one of a user who is deleted again and again."""
     persona = read_persona(asset("personas/a08.json"))
     with SQLiteStore(service.settings.store) as store:
         load_persona(store, persona)
@@ -41,50 +40,51 @@ def tokens(service: Running) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def operations(service: Running) -> list[Any]:
-    document = httpx.get(f"{service.url}/openapi.json").json()
+def operations(service: LiveService) -> list[Any]:
+    with service.anonymous_client() as client:
+        document = client.get("/openapi.json").json()
     described = cast("Any", schemathesis.openapi.from_dict(document))
-    found: list[Any] = [one.ok() for one in described.get_all_operations()]
-    # first what is put in, then what is asked over it
-    return sorted(found, key=lambda operation: operation.tags != ["your data"])
+    operations: list[Any] = [result.ok() for result in described.get_all_operations()]
+    # first store data, then make requests on it
+    return sorted(operations, key=lambda operation: operation.tags != ["your data"])
 
 
-def test_every_operation_is_there(operations: list[Any]) -> None:
+def test_all_operations_are_covered(operations: list[Any]) -> None:
     assert len(operations) >= 15
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode))
-def test_nothing_breaks_it(
-    service: Running, tokens: dict[str, str], operations: list[Any], mode: GenerationMode
+def test_generated_requests_get_documented_responses(
+    service: LiveService, tokens: dict[str, str], operations: list[Any], mode: GenerationMode
 ) -> None:
-    """Whatever the document allows, and whatever it does not."""
+    """Valid requests in positive mode, invalid ones in negative mode."""
     for operation in operations:
         if mode is GenerationMode.NEGATIVE and not operation.body and not operation.query:
-            continue  # nothing can be wrong where nothing is sent
-        shown = tokens.get(operation.method.upper(), tokens["other"])
-        assert fuzzed(operation, mode, service.url, shown), operation.label
+            continue  # has no input that could be invalid
+        token = tokens.get(operation.method.upper(), tokens["other"])
+        assert fuzz(operation, mode, service.url, token), operation.label
 
 
-def fuzzed(operation: Any, mode: GenerationMode, url: str, shown: str) -> int:
-    """How many requests were made up and answered as the document says."""
-    asked = 0
+def fuzz(operation: Any, mode: GenerationMode, url: str, token: str) -> int:
+    """Send generated requests and check the responses; returns their number."""
+    sent = 0
 
     @given(case=operation.as_strategy(generation_mode=mode))
     @settings(
         max_examples=EXAMPLES,
-        derandomize="CONTEXTUNE_FUZZ" not in os.environ,  # the same ones every time, unless it is by hand
+        derandomize="CONTEXTUNE_FUZZ" not in os.environ,  # reproducible unless a longer run is wanted
         database=None,
         deadline=None,
         phases=[Phase.generate],
         suppress_health_check=SLOW,
     )
     def ask(case: Any) -> None:
-        nonlocal asked
-        case.call_and_validate(base_url=url, headers={"Authorization": shown}, checks=CHECKS, timeout=600)
-        asked += 1
+        nonlocal sent
+        case.call_and_validate(base_url=url, headers={"Authorization": token}, checks=CHECKS, timeout=600)
+        sent += 1
 
     ask()
-    return asked
+    return sent
 
 
 Json = dict[str, Any]
@@ -111,10 +111,10 @@ NAMES = st.sampled_from(
 
 @st.composite
 def fields(draw: st.DrawFn) -> Json:
-    """Those that applications have, holding anything; mostly times that can be read, or none is taken."""
-    given = draw(st.dictionaries(NAMES, VALUES, max_size=6))
-    dates = {name: draw(st.sampled_from(DATES)) for name in given if name in DATED}
-    return {**given, **dates} if draw(st.integers(0, 3)) else given
+    """Known field names with arbitrary values; times are mostly valid, else few items are accepted."""
+    values = draw(st.dictionaries(NAMES, VALUES, max_size=6))
+    dates = {name: draw(st.sampled_from(DATES)) for name in values if name in DATED}
+    return {**values, **dates} if draw(st.integers(0, 3)) else values
 
 
 @st.composite
@@ -125,17 +125,17 @@ def items(draw: st.DrawFn) -> list[Json]:
 
 
 @st.composite
-def somebody(draw: st.DrawFn) -> Json:
+def user_bodies(draw: st.DrawFn) -> Json:
     about = st.sampled_from(["name", "email", "phone", "city", "address"])
-    known = draw(st.lists(st.text(min_size=1, max_size=9), max_size=2))
+    names = draw(st.lists(st.text(min_size=1, max_size=9), max_size=2))
     more = st.dictionaries(st.text(max_size=9), VALUES, max_size=2)
     return {
         "profile": draw(st.dictionaries(about, VALUES)),
-        "contacts": [{"name": name, "email": name, "more": draw(more)} for name in known],
+        "contacts": [{"name": name, "email": name, "more": draw(more)} for name in names],
     }
 
 
-SAID = st.sampled_from(
+TEXTS = st.sampled_from(
     [
         "Call her back and read me the mail",
         "Remind me an hour before that",
@@ -147,11 +147,11 @@ SAID = st.sampled_from(
 TIMES = st.sampled_from(["1900-01-01T00:00+14:00", "2024-05-16T17:40", "2199-12-31T23:59-12:00"])
 
 
-def test_whatever_is_taken_in_spoils_no_later_request(service: Running) -> None:
-    taken = 0
+def test_accepted_data_breaks_no_later_request(service: LiveService) -> None:
+    accepted = 0
     with service.client("odd") as client:
 
-        @given(somebody(), items(), SAID, TIMES)
+        @given(user_bodies(), items(), TEXTS, TIMES)
         @settings(
             max_examples=2 * EXAMPLES,
             derandomize="CONTEXTUNE_FUZZ" not in os.environ,
@@ -159,15 +159,15 @@ def test_whatever_is_taken_in_spoils_no_later_request(service: Running) -> None:
             deadline=None,
             suppress_health_check=SLOW,
         )
-        def ask(me: Json, items: list[Json], said: str, time: str) -> None:
-            nonlocal taken
+        def ask(me: Json, items: list[Json], text: str, time: str) -> None:
+            nonlocal accepted
             assert client.put("/v1/me", json=me).status_code in (204, 422)
             put = client.put("/v1/items", json={"items": items})
             assert put.status_code in (200, 422), put.text
-            taken += put.is_success
-            asked = client.post("/v1/ask", json={"text": said, "time": time})
-            assert asked.status_code == 200, asked.text
+            accepted += put.is_success
+            response = client.post("/v1/ask", json={"text": text, "time": time})
+            assert response.status_code == 200, response.text
 
         client.put("/v1/me", json={})
         ask()
-    assert taken >= EXAMPLES / 2
+    assert accepted >= EXAMPLES / 2

@@ -1,93 +1,82 @@
-"""The inspector: what is served, under which policy; and the page itself, where there is a browser."""
+"""The inspector: served files and headers; and the page itself, if a browser is installed."""
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from pydantic import TypeAdapter
 from tests.paths import ROOT
-from tests.serve.conftest import Running, mail, running
+from tests.serve.conftest import LiveService, client_with_token, mail
 
 from contextune import SQLiteStore
 from contextune._internal.assets import asset
 from contextune.context.signals import FAMILIES
 from contextune.datasets import load_persona, read_persona
-from contextune.lab.docs.inspector_tables import WRITTEN, tables
 from contextune.serve.http.inspector import InspectReply
-from contextune.serve.http.settings import ServiceLimits
 from contextune.serve.http.tokens import TokenFile
-from contextune.serve.http.web import PATHS
+from contextune.serve.http.web import INSPECTOR_PATHS
 
-DOCUMENT = ROOT / "docs/benchmarks.md"
+WEB = ROOT / "src/contextune/serve/http/web"
 CHROMIUM = os.environ.get("CONTEXTUNE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-IN_BROWSER = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium: apt-get install chromium")
+NEEDS_BROWSER = pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
 SWITCHES = [
-    "--no-sandbox",  # root has none; the page is our own
+    "--no-sandbox",  # unavailable to root; the page is trusted
     "--disable-gpu",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 60_000
-"""Milliseconds for what a busy machine may take long over; nothing waits longer than it must."""
-SAID = {"text": "Poke me an hour before his jab.", "time": "2022-11-17T20:30", "place": "home"}
-EVIL = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
+TIMEOUT_MS = 300_000
+"""Generous, for a busy machine."""
+REQUEST = {"text": "Poke me an hour before his jab.", "time": "2022-11-17T20:30", "place": "home"}
+HTML = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """One with more patience than people have: a browser beside it may take all there is of a machine."""
-    limits = ServiceLimits(rate=10_000, burst=10_000, timeout=240)
-    with running(tmp_path_factory.mktemp("service"), limits) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def elin(service: Running) -> str:
-    """A token of somebody with much to look at."""
+def elin(service: LiveService) -> str:
+    """The token of a user with many items."""
     with SQLiteStore(service.settings.store) as store:
         load_persona(store, read_persona(asset("personas/a08.json")))
     return TokenFile(service.settings.tokens).add("a08")
 
 
 @pytest.fixture(scope="module")
-def mallory(service: Running) -> Iterator[str]:
-    """A token of somebody who was sent markup, wherever text may stand."""
+def mallory(service: LiveService) -> Iterator[str]:
+    """The token of a user whose data contains HTML in every text field."""
     with service.client("mallory") as client:
-        client.put("/v1/me", json={"profile": {"name": EVIL}, "places": {EVIL: [1, 2], "home": [1.1, 2]}})
-        client.put("/v1/items", json={"items": [mail(EVIL, EVIL, f"Kiln slots, Thursday is yours. {EVIL}")]})
+        client.put("/v1/me", json={"profile": {"name": HTML}, "places": {HTML: [1, 2], "home": [1.1, 2]}})
+        client.put("/v1/items", json={"items": [mail(HTML, HTML, f"Kiln slots, Thursday is yours. {HTML}")]})
         yield client.headers["Authorization"].removeprefix("Bearer ")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=TIMEOUT_MS)
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES, timeout=120_000)
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES, timeout=TIMEOUT_MS)
         yield opened
         opened.close()
 
 
 @pytest.fixture
-def page(browser: Browser, service: Running) -> Iterator[Page]:
-    """A fresh tab; whatever the page throws, or the policy refuses, fails the test."""
-    wrong: list[str] = []
+def page(browser: Browser, service: LiveService) -> Iterator[Page]:
+    """A new tab; script errors and CSP violations fail the test."""
+    problems: list[str] = []
     with browser.new_context(base_url=service.url, color_scheme="light") as context:
-        opened = context.new_page()
-        opened.on("pageerror", lambda error: wrong.append(str(error)))
-        opened.on(
-            "console", lambda said: wrong.append(said.text) if "Content Security" in said.text else None
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: problems.append(str(error)))
+        tab.on(
+            "console",
+            lambda message: problems.append(message.text) if "Content Security" in message.text else None,
         )
-        opened.set_default_timeout(PATIENCE)
-        opened.goto("/")
-        yield opened
-    assert not wrong
+        tab.set_default_timeout(TIMEOUT_MS)
+        tab.goto("/")
+        yield tab
+    assert not problems
 
 
 def sign_in(page: Page, token: str) -> None:
@@ -104,24 +93,25 @@ def ask(page: Page, text: str, time: str, place: str) -> None:
     expect(page.locator("#results")).to_be_visible()
 
 
-def test_the_page_is_for_everybody_and_runs_only_its_own(service: Running) -> None:
-    for path in PATHS - {"/", "/inspector"}:
-        answer = httpx.get(service.url + path)
-        assert answer.status_code == 200
-        policy = answer.headers["Content-Security-Policy"]
-        assert "default-src 'none'" in policy
-        assert "unsafe" not in policy
-        assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert httpx.get(service.url, follow_redirects=True).headers["Content-Type"].startswith("text/html")
-    assert httpx.get(f"{service.url}/inspector/../gate.py").status_code == 401
-    page = httpx.get(f"{service.url}/inspector/").text
+def test_page_is_public_with_a_strict_content_security_policy(service: LiveService) -> None:
+    with service.anonymous_client() as client:
+        for path in INSPECTOR_PATHS - {"/", "/inspector"}:
+            response = client.get(path)
+            assert response.status_code == 200
+            policy = response.headers["Content-Security-Policy"]
+            assert "default-src 'none'" in policy
+            assert "unsafe" not in policy
+            assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert client.get("/", follow_redirects=True).headers["Content-Type"].startswith("text/html")
+        assert client.get("/inspector/../__init__.py").status_code == 401
+        page = client.get("/inspector/").text
     assert "<style" not in page
     assert "style=" not in page
     assert "http" not in page
 
 
-def test_scripts_take_no_markup_and_name_no_other_host() -> None:
-    for script in WRITTEN.parent.glob("*.js"):
+def test_scripts_parse_no_html_and_load_nothing_external() -> None:
+    for script in WEB.glob("*.js"):
         text = script.read_text(encoding="utf-8")
         for word in (
             "innerHTML",
@@ -133,30 +123,17 @@ def test_scripts_take_no_markup_and_name_no_other_host() -> None:
         ):
             assert word not in text, f"{word} in {script.name}"
         assert text.count("http") == text.count("http://www.w3.org/2000/svg"), script.name
-    served = {path.rpartition("/")[2] for path in PATHS}
-    assert {file.name for file in WRITTEN.parent.glob("*.[jc]s*")} <= served
+    served = {path.rpartition("/")[2] for path in INSPECTOR_PATHS}
+    assert {file.name for file in WEB.glob("*.[jc]s*")} <= served
 
 
-def test_the_tables_are_those_of_the_document() -> None:
-    shown = json.loads(WRITTEN.read_text(encoding="utf-8"))
-    again = "python -m contextune.lab.docs.inspector_tables docs/benchmarks.md"
-    assert shown == tables(DOCUMENT.read_text(encoding="utf-8")), (
-        f"docs/benchmarks.md has changed: run {again}"
-    )
-    assert len(shown["tables"]) == 6
-    for table in shown["tables"]:
-        assert {len(row["cells"]) for row in table["rows"]} == {len(table["head"])}
-
-
-def test_what_is_inspected_is_the_answer_taken_apart(service: Running, elin: str) -> None:
-    with httpx.Client(
-        base_url=service.url, headers={"Authorization": f"Bearer {elin}"}, timeout=240
-    ) as client:
-        reply = client.post("/v1/inspect", json=SAID)
+def test_inspect_equals_the_answer_with_details(service: LiveService, elin: str) -> None:
+    with client_with_token(service.url, elin) as client:
+        reply = client.post("/v1/inspect", json=REQUEST)
         assert reply.headers["Cache-Control"] == "no-store"
         found: dict[str, Any] = reply.json()
-        answer = client.post("/v1/ask", json=SAID).json()
-        alone = client.post("/v1/tools", json={**SAID, "context": False}).json()
+        answer = client.post("/v1/ask", json=REQUEST).json()
+        alone = client.post("/v1/tools", json={**REQUEST, "context": False}).json()
     TypeAdapter(InspectReply).validate_python(found, strict=True)
     parts = ("item", "score", "reasons")
     assert [{part: hit[part] for part in parts} for hit in found["context"]] == answer["context"]
@@ -166,20 +143,20 @@ def test_what_is_inspected_is_the_answer_taken_apart(service: Running, elin: str
     assert {*found["plans"][0]["why"]} == {*answer["plan"]["arguments"]}
     signals = [hit["signals"] for hit in found["context"]]
     assert all({*weights} == {*FAMILIES} for weights in signals)
-    # against what is typical of the best ten, which these are
+    # contributions are relative to the mean of these hits
     assert all(abs(sum(weights[family] for weights in signals)) < 1e-6 for family in FAMILIES)
     assert found["context"][0]["title"] == "Rauk booster"
     assert found["context"][0]["when"] == "2022-11-18T16:15:00"
 
 
-@IN_BROWSER
-def test_a_whole_round(page: Page, service: Running, elin: str) -> None:
+@NEEDS_BROWSER
+def test_request_and_feedback(page: Page, service: LiveService, elin: str) -> None:
     sign_in(page, elin)
     expect(page.locator("#who")).to_contain_text("Elin Sjölund, forest harvester operator, Lycksele")
     expect(page.locator("#map .mark")).to_have_count(4)
     page.locator("#map [data-place=rink] .reach").click()
     expect(page.get_by_label("rink", exact=True)).to_be_checked()
-    ask(page, **SAID)
+    ask(page, **REQUEST)
     first = page.locator("#items > li").first
     expect(first).to_contain_text("Rauk booster")
     expect(first.locator(".reasons")).to_contain_text("starts in 20 hours")
@@ -198,8 +175,8 @@ def test_a_whole_round(page: Page, service: Running, elin: str) -> None:
     page.locator("#items > li").nth(1).get_by_role("button", name="is wrong").click()
     page.locator("#tools [data-tool='Reminders/create_reminder'] .right").click()
     page.get_by_role("button", name="Send feedback").click()
-    expect(page.locator("#kept")).to_have_text(
-        "Kept: 1 item right, 1 item wrong, Reminders/create_reminder right. The next answers know."
+    expect(page.locator("#saved")).to_have_text(
+        "Saved: 1 item right, 1 item wrong, Reminders/create_reminder right. Later answers use it."
     )
     with SQLiteStore(service.settings.store) as store:
         kept = store.feedback("a08")[-1]
@@ -213,23 +190,23 @@ def test_a_whole_round(page: Page, service: Running, elin: str) -> None:
     assert elin not in page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})")
 
 
-@IN_BROWSER
-def test_users_are_switched_and_a_bad_token_is_told(page: Page, service: Running, elin: str) -> None:
+@NEEDS_BROWSER
+def test_switching_users_and_invalid_token(page: Page, service: LiveService, elin: str) -> None:
     page.get_by_label("Token").fill("ctx_00_nobody")
     page.get_by_label("Token").press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("send a token of yours")
+    expect(page.get_by_role("alert")).to_contain_text("missing or invalid token")
     sign_in(page, elin)
-    page.get_by_role("button", name="Add another").click()
+    page.get_by_role("button", name="Add user").click()
     page.get_by_label("Token").fill(TokenFile(service.settings.tokens).add("nobody yet"))
     page.get_by_label("Token").press("Enter")
-    expect(page.locator("#who")).to_have_text("Nothing is kept for this user yet.")
-    expect(page.locator("#people option")).to_have_count(2)
-    page.locator("#people").select_option(label="Elin Sjölund")
+    expect(page.locator("#who")).to_have_text("No data stored for this user.")
+    expect(page.locator("#users option")).to_have_count(2)
+    page.locator("#users").select_option(label="Elin Sjölund")
     expect(page.locator("#who")).to_contain_text("Elin")
 
 
-@IN_BROWSER
-def test_the_keyboard_is_enough(page: Page, elin: str) -> None:
+@NEEDS_BROWSER
+def test_keyboard_only(page: Page, elin: str) -> None:
     page.get_by_label("Token").fill(elin)
     page.keyboard.press("Enter")
     expect(page.locator("#request")).to_be_focused()
@@ -254,23 +231,23 @@ def test_the_keyboard_is_enough(page: Page, elin: str) -> None:
     expect(page.locator("#request")).to_have_value("Poke me an hour before his jab.")
 
 
-@IN_BROWSER
-def test_markup_in_a_mail_stays_text(page: Page, mallory: str) -> None:
+@NEEDS_BROWSER
+def test_html_in_a_mail_stays_text(page: Page, mallory: str) -> None:
     sign_in(page, mallory)
     ask(page, "Did she ever get back to me about the kiln?", "2024-05-16T17:40", "home")
-    expect(page.locator("#items > li").first).to_contain_text(EVIL)
+    expect(page.locator("#items > li").first).to_contain_text(HTML)
     page.locator("#items summary").first.click()
     page.locator("#map .reach").first.click()
-    expect(page.locator("#people option")).to_have_text(EVIL)
+    expect(page.locator("#users option")).to_have_text(HTML)
     assert page.locator("main img, main script, header img, header script").count() == 0
     assert page.title() == "Contextune inspector"
 
 
-@IN_BROWSER
-def test_it_fits_a_phone_in_light_and_dark(page: Page, elin: str) -> None:
+@NEEDS_BROWSER
+def test_phone_layout_and_themes(page: Page, elin: str) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     sign_in(page, elin)
-    ask(page, **SAID)
+    ask(page, **REQUEST)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     with_items, alone = page.locator("#tools").bounding_box(), page.locator("#alone").bounding_box()
     assert with_items
@@ -284,10 +261,6 @@ def test_it_fits_a_phone_in_light_and_dark(page: Page, elin: str) -> None:
     page.get_by_role("button", name="Theme").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
-    page.get_by_role("tab", name="Benchmarks").click()
-    expect(page.locator("#benchmarks table")).to_have_count(6)
-    expect(page.locator("#benchmarks svg")).to_have_count(5)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 CONTRAST = """() => {
@@ -314,5 +287,5 @@ CONTRAST = """() => {
 
 
 def least_contrast(page: Page) -> float:
-    """Of any text that can be seen against what is behind it, as WCAG reckons it."""
+    """The lowest WCAG contrast ratio of any visible text with its background."""
     return page.evaluate(CONTRAST)

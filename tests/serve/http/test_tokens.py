@@ -1,14 +1,23 @@
-"""Tokens: only whoever holds one is let in, and the file gives none away."""
+"""Bearer tokens: authentication, and safe concurrent writes of the file."""
 
 import json
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.serve.waiting import PATIENCE
 
 from contextune.errors import InvalidRequestError, StoreError
 from contextune.serve.http.tokens import TokenFile
+
+
+def authenticated(tokens: TokenFile, token: str) -> str | None:
+    """The user of a token, or None if it is invalid."""
+    entry = tokens.authenticate(token)
+    return entry.user if entry else None
 
 
 @pytest.fixture
@@ -16,17 +25,17 @@ def tokens(tmp_path: Path) -> TokenFile:
     return TokenFile(tmp_path / "tokens.json")
 
 
-def test_a_token_is_its_users(tokens: TokenFile) -> None:
+def test_token_identifies_its_user(tokens: TokenFile) -> None:
     ines, otto = tokens.add("ines"), tokens.add("otto")
     again = TokenFile(tokens.path)
-    assert [found.user if (found := again.user_of(one)) else None for one in (ines, otto)] == ["ines", "otto"]
+    assert [authenticated(again, token) for token in (ines, otto)] == ["ines", "otto"]
 
 
-def test_nothing_else_is_a_token(tokens: TokenFile) -> None:
+def test_similar_strings_are_rejected(tokens: TokenFile) -> None:
     ines, otto = tokens.add("ines"), tokens.add("otto")
     mixed = "_".join([*ines.split("_", 2)[:2], otto.split("_", 2)[2]])
-    known = tokens.all()[0]
-    near = (
+    entry = tokens.all()[0]
+    similar = (
         "",
         "ctx",
         "ctx__",
@@ -37,71 +46,84 @@ def test_nothing_else_is_a_token(tokens: TokenFile) -> None:
         ines.replace("ctx", "xtc"),
         "\ud800",
     )
-    for wrong in (*near, known.digest, f"ctx_{known.id}_", f"ctx_{known.id}_{known.digest}"):
-        assert tokens.user_of(wrong) is None, wrong
+    for wrong in (*similar, entry.digest, f"ctx_{entry.id}_", f"ctx_{entry.id}_{entry.digest}"):
+        assert tokens.authenticate(wrong) is None, wrong
 
 
-def test_the_file_holds_no_token_and_is_nobody_elses(tokens: TokenFile) -> None:
+def test_file_has_no_secret_and_is_private(tokens: TokenFile) -> None:
     secret = tokens.add("ines").split("_", 2)[2]
     assert secret not in tokens.path.read_text()
     assert stat.S_IMODE(tokens.path.stat().st_mode) == 0o600
 
 
-def test_a_token_taken_back_is_none_at_once(tokens: TokenFile) -> None:
+def test_removed_token_is_rejected_at_once(tokens: TokenFile) -> None:
     ines, otto = tokens.add("ines"), tokens.add("otto")
     serving = TokenFile(tokens.path)
-    assert serving.user_of(ines)
-    gone = tokens.remove(tokens.all()[0].id)
-    assert gone.user == "ines"
-    assert serving.user_of(ines) is None
-    assert serving.user_of(otto)
+    assert serving.authenticate(ines)
+    removed = tokens.remove(tokens.all()[0].id)
+    assert removed.user == "ines"
+    assert serving.authenticate(ines) is None
+    assert serving.authenticate(otto)
     with pytest.raises(InvalidRequestError, match="token list"):
-        tokens.remove(gone.id)
+        tokens.remove(removed.id)
 
 
-def test_an_alias_is_the_same_every_time_and_needs_the_file(tokens: TokenFile, tmp_path: Path) -> None:
+def test_pseudonym_is_stable_and_depends_on_the_file(tokens: TokenFile, tmp_path: Path) -> None:
     tokens.add("ines")
     tokens.add("otto")
     other = TokenFile(tmp_path / "other.json")
     other.add("ines")
-    assert tokens.alias("ines") == TokenFile(tokens.path).alias("ines")
-    assert len({tokens.alias("ines"), tokens.alias("otto"), other.alias("ines")}) == 3
+    assert tokens.pseudonym("ines") == TokenFile(tokens.path).pseudonym("ines")
+    assert len({tokens.pseudonym("ines"), tokens.pseudonym("otto"), other.pseudonym("ines")}) == 3
 
 
-def test_two_commands_do_not_write_at_once(tokens: TokenFile) -> None:
+HOLD_LOCK = """
+import sys
+from contextune.serve.http.tokens import TokenFile
+with TokenFile(sys.argv[1])._write_lock():
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_lock_of_a_killed_process_does_not_block(tokens: TokenFile) -> None:
     tokens.add("ines")
     before = tokens.path.read_bytes()
-    lock = tokens.path.with_name("tokens.json.new")
-    lock.touch()
-    with pytest.raises(StoreError, match=r"tokens\.json\.new"):
-        TokenFile(tokens.path, patience=0.05).add("otto")
-    assert tokens.path.read_bytes() == before
-    lock.unlink()
-    tokens.add("otto")
-    assert not lock.exists()
+    command = [sys.executable, "-c", HOLD_LOCK, str(tokens.path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == "locked\n"
+        with pytest.raises(StoreError, match="locked by another command"):
+            TokenFile(tokens.path, lock_timeout=0.05).add("otto")
+        assert tokens.path.read_bytes() == before
+        holder.kill()
+    tokens.path.with_name("tokens.json.new").write_text("half a fi")  # killed while writing
+    otto = TokenFile(tokens.path, lock_timeout=PATIENCE).add("otto")
+    assert authenticated(tokens, otto) == "otto"
+    assert stat.S_IMODE(tokens.path.stat().st_mode) == 0o600
 
 
-def test_many_at_once_lose_nothing(tokens: TokenFile) -> None:
+def test_concurrent_writers_lose_nothing(tokens: TokenFile) -> None:
     users = [f"user{n}" for n in range(12)]
     with ThreadPoolExecutor(6) as pool:
-        made = list(pool.map(TokenFile(tokens.path, patience=60).add, users))
-    assert [found.user if (found := tokens.user_of(one)) else None for one in made] == users
+        created = list(pool.map(TokenFile(tokens.path, lock_timeout=PATIENCE).add, users))
+    assert [authenticated(tokens, token) for token in created] == users
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"key": "00", "tokens": []}', '{"key": 1, "tokens": {}}'])
-def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
+def test_other_files_are_rejected_and_unchanged(tmp_path: Path, text: str) -> None:
     path = tmp_path / "notes.json"
     path.write_text(text)
-    with pytest.raises(StoreError, match="no file of tokens"):
+    with pytest.raises(StoreError, match="is not a token file"):
         TokenFile(path).all()
-    with pytest.raises(StoreError, match="no file of tokens"):
+    with pytest.raises(StoreError, match="is not a token file"):
         TokenFile(path).add("ines")
     assert path.read_text() == text
 
 
-def test_a_user_has_a_name(tokens: TokenFile) -> None:
+def test_user_id_must_be_printable(tokens: TokenFile) -> None:
     for wrong in ("", "a\nb"):
-        with pytest.raises(InvalidRequestError, match="no id of a user"):
+        with pytest.raises(InvalidRequestError, match="invalid user id"):
             tokens.add(wrong)
     assert not tokens.path.exists()
     tokens.add("ines")

@@ -1,118 +1,125 @@
-"""What one user puts in is made ready without anybody else waiting for it."""
+"""Background warm-up: only the user whose items are indexed waits."""
 
 import asyncio
 from threading import Event
 
 import pytest
+from tests.serve.waiting import PATIENCE
 
 from contextune.serve.http.errors import ApiError
 from contextune.serve.http.warmup import Warmup
 
 
-class Slow:
-    """Makes ready whoever comes; for one of them it takes until it is let go."""
+class SlowPrepare:
+    """Records prepared users; the job of user "much" blocks until it is released."""
 
     def __init__(self) -> None:
-        self.begun, self.free = Event(), Event()
-        self.made: list[str] = []
+        self.started, self.released = Event(), Event()
+        self.prepared: list[str] = []
 
     def __call__(self, user: str) -> None:
         if user == "much":
-            self.begun.set()
-            self.free.wait(30)
+            self.started.set()
+            self.released.wait(PATIENCE)
         if user == "broken":
             raise ValueError(user)
-        self.made.append(user)
+        self.prepared.append(user)
 
 
-async def begun(slow: Slow, preparing: Warmup) -> None:
-    preparing.start("much", 1000)
-    await asyncio.to_thread(slow.begun.wait, 30)
+async def let_tasks_run() -> None:
+    """Give other tasks every chance to finish, without depending on time."""
+    for _ in range(100):
+        await asyncio.sleep(0)
 
 
-def test_only_the_user_waits() -> None:
+async def start_large_job(prepare: SlowPrepare, warmup: Warmup) -> None:
+    warmup.start("much", 1000)
+    await asyncio.to_thread(prepare.started.wait, PATIENCE)
+
+
+def test_only_the_user_with_a_large_job_waits() -> None:
     async def main() -> None:
-        slow = Slow()
-        preparing = Warmup(slow, 30)
-        await begun(slow, preparing)
-        preparing.start("little", 1)
-        await preparing.done("little")  # it is left to their own request
-        await preparing.done("nobody")
-        waits = asyncio.create_task(preparing.done("much"))
-        await asyncio.sleep(0.01)
+        prepare = SlowPrepare()
+        warmup = Warmup(prepare, PATIENCE)
+        await start_large_job(prepare, warmup)
+        warmup.start("little", 1)
+        await warmup.wait("little")  # the job is left to the request
+        await warmup.wait("nobody")
+        waits = asyncio.create_task(warmup.wait("much"))
+        await let_tasks_run()
         assert not waits.done()
-        slow.free.set()
+        prepare.released.set()
         await waits
-        await asyncio.to_thread(preparing.close)
-        assert slow.made == ["much"]
+        await asyncio.to_thread(warmup.close)
+        assert prepare.prepared == ["much"]
 
     asyncio.run(main())
 
 
-def test_it_does_not_wait_for_ever() -> None:
+def test_waiting_times_out_with_503() -> None:
     async def main() -> None:
-        slow = Slow()
-        preparing = Warmup(slow, 0.05)
-        await begun(slow, preparing)
-        preparing.start("also much", 1)
-        preparing.start("also much", 1000)
+        prepare = SlowPrepare()
+        warmup = Warmup(prepare, 0.05)
+        await start_large_job(prepare, warmup)
+        warmup.start("also much", 1)
+        warmup.start("also much", 1000)
         for user in ("much", "also much"):
             with pytest.raises(ApiError) as refused:
-                await preparing.done(user)
+                await warmup.wait(user)
             assert (refused.value.status, refused.value.code) == (503, "preparing")
-        slow.free.set()
-        await asyncio.to_thread(preparing.close)
+        prepare.released.set()
+        await asyncio.to_thread(warmup.close)
 
     asyncio.run(main())
 
 
-def test_what_changes_while_it_runs_is_made_ready_after() -> None:
+def test_changes_during_a_job_start_another() -> None:
     async def main() -> None:
-        slow = Slow()
-        preparing = Warmup(slow, 30)
-        await begun(slow, preparing)
-        preparing.start("much", 1000)
-        slow.free.set()
-        await preparing.done("much")
-        await preparing.done("much")
-        await asyncio.to_thread(preparing.close)
-        assert slow.made == ["much", "much"]
+        prepare = SlowPrepare()
+        warmup = Warmup(prepare, PATIENCE)
+        await start_large_job(prepare, warmup)
+        warmup.start("much", 1000)
+        prepare.released.set()
+        await warmup.wait("much")
+        await warmup.wait("much")
+        await asyncio.to_thread(warmup.close)
+        assert prepare.prepared == ["much", "much"]
 
     asyncio.run(main())
 
 
-def test_what_is_stopped_or_fails_leaves_nothing_behind() -> None:
+def test_cancelled_and_failed_jobs_are_removed() -> None:
     async def main() -> None:
-        slow = Slow()
-        preparing = Warmup(slow, 30)
-        await begun(slow, preparing)
-        preparing.start("forgotten", 1000)
-        await preparing.stop("forgotten")
-        await preparing.done("forgotten")
-        slow.free.set()
-        await preparing.stop("much")  # it has begun: forgetting waits for it
-        assert slow.made == ["much"]
-        preparing.start("broken", 1000)
-        await preparing.done("broken")
-        await asyncio.to_thread(preparing.close)
-        assert slow.made == ["much"]
+        prepare = SlowPrepare()
+        warmup = Warmup(prepare, PATIENCE)
+        await start_large_job(prepare, warmup)
+        warmup.start("forgotten", 1000)
+        await warmup.cancel("forgotten")
+        await warmup.wait("forgotten")
+        prepare.released.set()
+        await warmup.cancel("much")  # it is running, so this waits
+        assert prepare.prepared == ["much"]
+        warmup.start("broken", 1000)
+        await warmup.wait("broken")
+        await asyncio.to_thread(warmup.close)
+        assert prepare.prepared == ["much"]
 
     asyncio.run(main())
 
 
-def test_forgetting_waits_for_what_is_at_work_though_a_later_job_was_left() -> None:
+def test_cancel_waits_for_the_running_job_behind_a_cancelled_one() -> None:
     async def main() -> None:
-        slow = Slow()
-        preparing = Warmup(slow, 30)
-        await begun(slow, preparing)
-        preparing.start("much", 1)  # what came meanwhile
-        await preparing.done("much")  # and is left to their own request
-        forgetting = asyncio.create_task(preparing.stop("much"))
-        await asyncio.sleep(0.05)
+        prepare = SlowPrepare()
+        warmup = Warmup(prepare, PATIENCE)
+        await start_large_job(prepare, warmup)
+        warmup.start("much", 1)  # a later change
+        await warmup.wait("much")  # whose job is left to the request
+        forgetting = asyncio.create_task(warmup.cancel("much"))
+        await let_tasks_run()
         assert not forgetting.done()
-        slow.free.set()
-        await asyncio.wait_for(forgetting, 30)
-        assert slow.made == ["much"]
-        await asyncio.to_thread(preparing.close)
+        prepare.released.set()
+        await asyncio.wait_for(forgetting, PATIENCE)
+        assert prepare.prepared == ["much"]
+        await asyncio.to_thread(warmup.close)
 
     asyncio.run(main())

@@ -1,8 +1,8 @@
-"""An MCP server of a few lines that starts in no time, with as many tools as wanted.
+"""A minimal MCP server without the SDK, which starts fast, with any number of tools.
 
 python gateway_plain.py NAME COUNT FOLDER
 
-It speaks the protocol of 2025-11-25 over stdio. FOLDER is where it notes each start.
+It speaks protocol version 2025-11-25 over stdio, and appends its process id to FOLDER/NAME.starts.
 """
 
 import json
@@ -16,21 +16,21 @@ THINGS = ("ficus", "orchid", "bicycle", "violin", "teapot", "carpet", "lantern",
 
 
 def tool(name: str, description: str, *takes: str, **more: Any) -> dict[str, Any]:
-    properties = {one: {"type": "string"} for one in takes}
+    properties = {name: {"type": "string"} for name in takes}
     schema = {"type": "object", "properties": properties, "required": list(takes)}
     return {"name": name, "description": description, "inputSchema": schema, **more}
 
 
-def generated(number: int) -> dict[str, Any]:
+def generated_tool(number: int) -> dict[str, Any]:
     verb, thing, hall = VERBS[number % 10], THINGS[number // 10 % 10], number // 100
     where = f" in hall {hall}" if hall else ""
     return tool(f"{verb}_{thing}{f'_{hall}' if hall else ''}", f"{verb.title()} the {thing}{where}.", "how")
 
 
-def listed(count: int) -> list[dict[str, Any]]:
+def tool_list(count: int) -> list[dict[str, Any]]:
     say = tool("say", "Repeat a greeting.", "text", title="Say it — 你好", annotations={"readOnlyHint": True})
     return [say, tool("die", "End this server."), tool("fail", "Report a failure.")] + [
-        generated(number) for number in range(count)
+        generated_tool(number) for number in range(count)
     ]
 
 
@@ -39,9 +39,9 @@ def note_start(name: str, folder: Path) -> None:
         starts.write(f"{os.getpid()}\n")
 
 
-def answer(name: str, count: int, asked: dict[str, Any]) -> dict[str, Any]:
-    params: dict[str, Any] = asked.get("params") or {}
-    match asked["method"]:
+def answer(name: str, count: int, request: dict[str, Any]) -> dict[str, Any]:
+    params: dict[str, Any] = request.get("params") or {}
+    match request["method"]:
         case "initialize":
             info = {"name": name, "version": "1"}
             return {
@@ -54,15 +54,15 @@ def answer(name: str, count: int, asked: dict[str, Any]) -> dict[str, Any]:
         case "ping":
             return {"result": {}}
         case "tools/list":
-            return {"result": {"tools": listed(count)}}
+            return {"result": {"tools": tool_list(count)}}
         case "tools/call":
             if params["name"] == "die":
                 os._exit(3)
-            said = params["arguments"].get("text", params["name"])
-            content = [{"type": "text", "text": f"{name}: {said}"}]
+            text = params["arguments"].get("text", params["name"])
+            content = [{"type": "text", "text": f"{name}: {text}"}]
             failed = params["name"] == "fail"
-            made = {"said": said, "by": os.getpid()}
-            return {"result": {"content": content, "isError": failed, "structuredContent": made}}
+            structured = {"said": text, "by": os.getpid()}
+            return {"result": {"content": content, "isError": failed, "structuredContent": structured}}
         case _:
             return {"error": {"code": -32601, "message": "Method not found"}}
 
@@ -70,10 +70,10 @@ def answer(name: str, count: int, asked: dict[str, Any]) -> dict[str, Any]:
 def serve(name: str, count: int, folder: Path) -> None:
     note_start(name, folder)
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "id" in asked and "method" in asked:
-            given = {"jsonrpc": "2.0", "id": asked["id"], **answer(name, count, asked)}
-            sys.stdout.write(f"{json.dumps(given)}\n")
+        request = json.loads(line)
+        if "id" in request and "method" in request:
+            response = {"jsonrpc": "2.0", "id": request["id"], **answer(name, count, request)}
+            sys.stdout.write(f"{json.dumps(response)}\n")
             sys.stdout.flush()
 
 

@@ -1,9 +1,9 @@
-"""An MCP server made with the official SDK: some of its tools never answer, take their time, or fail.
+"""An MCP server on the official SDK, with tools that hang, report progress, fail, or end the process.
 
 python gateway_server.py NAME COUNT FOLDER
 python gateway_server.py NAME COUNT FOLDER PORT
 
-FOLDER is where it notes each start, and each call that was cancelled.
+It writes files to FOLDER for each start, each hanging call and each cancelled call.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import mcp_types as types
 import uvicorn
-from gateway_plain import listed, note_start, tool
+from gateway_plain import note_start, tool, tool_list
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
@@ -22,13 +22,13 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 NAME, COUNT, FOLDER = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
 bus = InMemorySubscriptionBus()
 tools = [
-    types.Tool.model_validate(one)
-    for one in (
-        *listed(COUNT),
+    types.Tool.model_validate(definition)
+    for definition in (
+        *tool_list(COUNT),
         tool("burn", "Burn the archive.", annotations={"destructiveHint": True}),
         tool("wait", "Never answer."),
-        tool("stroll", "Walk slowly to the gate."),
-        tool("turn_down", "Answer with an error of the protocol."),
+        tool("stroll", "Report progress four times."),
+        tool("turn_down", "Answer with a protocol error."),
         tool("grow", "Add the tool that peels potatoes."),
     )
 ]
@@ -45,13 +45,13 @@ async def call_tool(
 ) -> types.CallToolResult:
     match params.name:
         case "say":
-            said = (params.arguments or {})["text"]
+            text = (params.arguments or {})["text"]
             return types.CallToolResult(
                 content=[
-                    types.TextContent(type="text", text=f"{NAME}: {said}"),
+                    types.TextContent(type="text", text=f"{NAME}: {text}"),
                     types.ImageContent(type="image", data="AAAA", mime_type="image/png"),
                 ],
-                structured_content={"said": said, "by": os.getpid()},
+                structured_content={"said": text, "by": os.getpid()},
                 _meta={"example.org/mark": NAME},
             )
         case "die":
@@ -65,7 +65,6 @@ async def call_tool(
         case "stroll":
             for step in range(4):
                 await context.session.report_progress(step, 4, f"step {step}")
-                await anyio.sleep(0.5)
         case "fail":
             text = types.TextContent(type="text", text="the archive is closed")
             return types.CallToolResult(content=[text], is_error=True)

@@ -1,4 +1,4 @@
-"""What tests of the gateway share: servers to put behind it, and a client to talk to it with."""
+"""Helpers for gateway tests: upstream servers, a client, and waiting for conditions."""
 
 import asyncio
 import json
@@ -9,42 +9,60 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 from tests.paths import MCP_SERVERS
+from tests.serve.waiting import PATIENCE
 
+from contextune.serve.mcp import gateway as gateway_module
+from contextune.serve.mcp import upstream
 from contextune.serve.mcp.gateway import Gateway
 from contextune.serve.mcp.server import mcp_server
 
-SERVER = Path(__file__).with_name("gateway_server.py")
-QUICK = Path(__file__).with_name("gateway_plain.py")
-PLAIN = MCP_SERVERS / "plain.py"
+SDK_SERVER = Path(__file__).with_name("gateway_server.py")
+PLAIN_SERVER = Path(__file__).with_name("gateway_plain.py")
+BAD_SERVER = MCP_SERVERS / "plain.py"
 
 
-def entry(folder: Path, name: str, count: int = 0, script: Path = SERVER) -> dict[str, Any]:
+def server_entry(folder: Path, name: str, count: int = 0, script: Path = SDK_SERVER) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(script), name, str(count), str(folder)]}
 
 
-def quick(folder: Path, name: str, count: int = 0) -> dict[str, Any]:
-    return entry(folder, name, count, QUICK)
+def plain_entry(folder: Path, name: str, count: int = 0) -> dict[str, Any]:
+    return server_entry(folder, name, count, PLAIN_SERVER)
 
 
-def catalog(**servers: dict[str, Any]) -> dict[str, Any]:
+def mcp_json(**servers: dict[str, Any]) -> dict[str, Any]:
     return {"mcpServers": servers}
 
 
+def make_gateway(
+    source: str | Path | dict[str, Any], *, timeout: float = PATIENCE, **options: Any
+) -> Gateway:
+    """A gateway with patience for servers on a busy machine."""
+    return Gateway(source, timeout=timeout, **options)
+
+
+def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ping servers before each call, and wait for slow ones, however busy the machine is."""
+    monkeypatch.setattr(upstream, "PING_AFTER", 0.0)
+    monkeypatch.setattr(upstream, "_PING_TIMEOUT", PATIENCE)
+    monkeypatch.setattr(gateway_module, "_LISTING_TIMEOUT", PATIENCE)
+
+
 @asynccontextmanager
-async def client_of(gateway: Gateway, user: str | None = None) -> AsyncGenerator[Client]:
+async def connect(gateway: Gateway, user: str | None = None) -> AsyncGenerator[Client]:
     async with Client(mcp_server(user, gateway=gateway)) as client:
         yield client
 
 
 async def search(client: Client, query: str, k: int = 5) -> dict[str, Any]:
-    found = await client.call_tool("search_tools", {"query": query, "k": k})
-    assert not found.is_error, found.content
-    assert isinstance(found.content[0], TextContent)
-    assert json.loads(found.content[0].text) == found.structured_content
-    return found.structured_content
+    result = await client.call_tool("search_tools", {"query": query, "k": k})
+    assert not result.is_error, result.content
+    assert isinstance(result.content[0], TextContent)
+    assert json.loads(result.content[0].text) == result.structured_content
+    return result.structured_content
 
 
 async def call(client: Client, name: str, **arguments: Any) -> CallToolResult:
@@ -55,12 +73,12 @@ def text(result: CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
-def starts(folder: Path, name: str) -> list[int]:
+def started_processes(folder: Path, name: str) -> list[int]:
     file = folder / f"{name}.starts"
     return [int(line) for line in file.read_text().split()] if file.exists() else []
 
 
-def alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -68,7 +86,7 @@ def alive(process: int) -> bool:
     return True
 
 
-async def until(file: Path) -> None:
-    async with asyncio.timeout(20):
+async def wait_for_file(file: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         while not file.exists():
             await asyncio.sleep(0.02)

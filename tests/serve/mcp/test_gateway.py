@@ -1,4 +1,4 @@
-"""The gateway, as the official client sees it, over real servers that are started, die, and do not answer."""
+"""The gateway through the official MCP client, over real upstream servers."""
 
 import asyncio
 import json
@@ -16,35 +16,37 @@ from mcp import Client
 from mcp_types import CallToolResult, Tool
 from tests.conftest import WordEmbedder
 from tests.serve.mcp.gateway_talk import (
-    alive,
+    be_patient,
     call,
-    catalog,
-    client_of,
-    entry,
-    quick,
+    connect,
+    is_alive,
+    make_gateway,
+    mcp_json,
+    plain_entry,
     search,
-    starts,
+    server_entry,
+    started_processes,
     text,
 )
+from tests.serve.waiting import PATIENCE
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError, PlanError
-from contextune.serve.mcp import upstream as gateway_line
-from contextune.serve.mcp.gateway import WITHIN, Gateway, GatewayUser, check_arguments
+from contextune.serve.mcp.gateway import PARENT_CATALOGS, GatewayUser, check_arguments
 from contextune.store import SQLiteStore
 from contextune.tools.catalog_file import CatalogFile
-from contextune.types import Tool as ToolOf
+from contextune.types import Tool as CatalogTool
 from contextune.types import User
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(gateway_line, "QUIET", 0.0)  # however slow the machine, servers are asked first
+    be_patient(monkeypatch)
     return tmp_path
 
 
-class Talk:
-    """A talk with a gateway that several tests share, over a server called a."""
+class GatewayClient:
+    """A synchronous client of a gateway over the server "a", shared by several tests."""
 
     def __init__(self, portal: BlockingPortal, client: Client) -> None:
         self._portal = portal
@@ -64,20 +66,20 @@ class Talk:
 
 
 @pytest.fixture(scope="module")
-def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
-    servers = catalog(a=entry(tmp_path_factory.mktemp("talk"), "a"))
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayClient]:
+    servers = mcp_json(a=server_entry(tmp_path_factory.mktemp("gateway"), "a"))
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(client_of(Gateway(servers, embedder=WordEmbedder()))) as client,
+        portal.wrap_async_context_manager(connect(make_gateway(servers, embedder=WordEmbedder()))) as client,
     ):
-        yield Talk(portal, client)
+        yield GatewayClient(portal, client)
 
 
-def test_two_servers_with_hundreds_of_tools(folder: Path, word_embedder: Embedder) -> None:
-    servers = catalog(north=quick(folder, "north", 200), süd=quick(folder, "süd", 150))
+def test_search_and_call_over_two_large_servers(folder: Path, word_embedder: Embedder) -> None:
+    servers = mcp_json(north=plain_entry(folder, "north", 200), süd=plain_entry(folder, "süd", 150))
 
     async def talk() -> None:
-        async with client_of(Gateway(servers, embedder=word_embedder)) as client:
+        async with connect(make_gateway(servers, embedder=word_embedder)) as client:
             assert [tool.name for tool in (await client.list_tools()).tools] == ["search_tools", "call_tool"]
             found = await search(client, "paint the violin", k=4)
             assert {"north/paint_violin", "süd/paint_violin"} <= {tool["name"] for tool in found["tools"]}
@@ -90,81 +92,81 @@ def test_two_servers_with_hundreds_of_tools(folder: Path, word_embedder: Embedde
             assert [text(one) for one in said] == [f"{name.split('/')[0]}: {word}" for name, word in many]
             both = await call(client, "paint_violin", how="red")
             assert both.is_error
-            assert "say which of 'north/paint_violin', 'süd/paint_violin'" in text(both)
+            assert "use an id, such as 'north/paint_violin', 'süd/paint_violin'" in text(both)
             only = await call(client, "count_mirror_1", how="all")
-            assert text(only) == "north: count_mirror_1"  # a name that one server has needs no more
+            assert text(only) == "north: count_mirror_1"  # a unique name is enough
 
     asyncio.run(talk())
-    assert len(starts(folder, "north")) == len(starts(folder, "süd")) == 1
-    assert not any(map(alive, starts(folder, "north") + starts(folder, "süd")))
+    assert len(started_processes(folder, "north")) == len(started_processes(folder, "süd")) == 1
+    assert not any(map(is_alive, started_processes(folder, "north") + started_processes(folder, "süd")))
 
 
-def test_a_result_comes_as_it_is(talk: Talk) -> None:
-    said = talk.call("say", text="Olá, 世界 🌍 \u200d")
+def test_results_are_passed_on_unchanged(client: GatewayClient) -> None:
+    said = client.call("say", text="Olá, 世界 🌍 \u200d")
     assert said.structured_content["said"] == "Olá, 世界 🌍 \u200d"
     assert [block.type for block in said.content] == ["text", "image"]
     assert text(said) == "a: Olá, 世界 🌍 \u200d"
     assert said.meta
     assert said.meta["example.org/mark"] == "a"
-    failed = talk.call("fail")
+    failed = client.call("fail")
     assert (failed.is_error, text(failed)) == (True, "the archive is closed")
-    refused = talk.call("turn_down")
+    refused = client.call("turn_down")
     assert refused.is_error
     assert "the server 'a' answers with error" in text(refused)
 
 
-def test_what_tools_say_of_their_effects_is_passed_on(talk: Talk) -> None:
-    hints = {name: tool.annotations for name, tool in talk.tools().items()}
-    assert (said := hints["call_tool"])
-    assert (said.read_only_hint, said.destructive_hint) == (False, True)
-    assert (said := hints["search_tools"])
-    assert (said.read_only_hint, said.destructive_hint) == (True, False)
-    found = {tool["name"]: tool for tool in talk.search("burn the archive", 20)["tools"]}
+def test_annotations_are_passed_on(client: GatewayClient) -> None:
+    hints = {name: tool.annotations for name, tool in client.tools().items()}
+    assert (hint := hints["call_tool"])
+    assert (hint.read_only_hint, hint.destructive_hint) == (False, True)
+    assert (hint := hints["search_tools"])
+    assert (hint.read_only_hint, hint.destructive_hint) == (True, False)
+    found = {tool["name"]: tool for tool in client.search("burn the archive", 20)["tools"]}
     assert found["a/burn"]["annotations"] == {"destructiveHint": True}
     assert found["a/say"]["annotations"] == {"readOnlyHint": True}
     assert found["a/say"]["title"] == "Say it — 你好"
     assert "annotations" not in found["a/die"]
 
 
-def test_wrong_calls_are_told_and_nothing_is_called(talk: Talk) -> None:
+def test_invalid_calls_are_errors(client: GatewayClient) -> None:
     wrong: list[tuple[str, dict[str, Any], str]] = [
-        ("say", {}, "'text' is a required property"),
-        ("say", {"text": 3}, "text: 3 is not of type 'string'"),
+        ("say", {}, "is a required property"),
+        ("say", {"text": 3}, "text: 3 is not of type"),
         ("nothing", {}, "there is no tool 'nothing' in the catalogue; search_tools finds"),
     ]
     for name, arguments, reason in wrong:
-        refused = talk.call(name, **arguments)
+        refused = client.call(name, **arguments)
         assert refused.is_error
         assert reason in text(refused)
-    odd = talk.ask("call_tool", {"name": "say", "arguments": '{"text": "as text"}'})
+    odd = client.ask("call_tool", {"name": "say", "arguments": '{"text": "as text"}'})
     assert text(odd) == "a: as text"
     unclear: list[dict[str, Any]] = [{"name": "say", "arguments": "no"}, {"nom": "say"}, {}]
     for arguments in unclear:
-        refused = talk.ask("call_tool", arguments)
+        refused = client.ask("call_tool", arguments)
         assert refused.is_error
-        assert "call_tool cannot be called so" in text(refused)
-    empty = talk.ask("search_tools", {"query": "  "})
-    assert (empty.is_error, "no text" in text(empty)) == (True, True)
+        assert "invalid arguments for call_tool" in text(refused)
+    empty = client.ask("search_tools", {"query": "  "})
+    assert (empty.is_error, "text is empty" in text(empty)) == (True, True)
 
 
-def test_arguments_are_checked_without_asking_the_network() -> None:
+def test_check_arguments_fetches_no_remote_schema() -> None:
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         nobody.setblocking(False)
         away = {"$ref": f"http://127.0.0.1:{nobody.getsockname()[1]}/schema.json"}
-        check_arguments(ToolOf("a", "", parameters={"properties": {"x": away}}), {"x": 1})
+        check_arguments(CatalogTool("a", "", parameters={"properties": {"x": away}}), {"x": 1})
         with pytest.raises(BlockingIOError):
             nobody.accept()
-    free = ToolOf("a", "", parameters={"type": "object"})
+    free = CatalogTool("a", "", parameters={"type": "object"})
     check_arguments(free, {"whatever": ["is", "given"]})
-    closed = ToolOf("a", "", "s", {"additionalProperties": False, "properties": {"x": {"enum": [1, 2]}}})
-    with pytest.raises(PlanError, match=r"'s/a' was not called: .*'y' was unexpected.*x: 3 is not one of"):
+    closed = CatalogTool("a", "", "s", {"additionalProperties": False, "properties": {"x": {"enum": [1, 2]}}})
+    with pytest.raises(PlanError, match=r"'s/a' was not called, .*'y' was unexpected.*x: 3 is not one of"):
         check_arguments(closed, {"y": 1, "x": 3})
 
 
-def test_a_prompt_stays_as_small_as_it_is(folder: Path, word_embedder: Embedder) -> None:
+def test_listing_size_does_not_depend_on_the_number_of_tools(folder: Path, word_embedder: Embedder) -> None:
     async def listed(count: int) -> bytes:
-        servers = catalog(a=quick(folder, "a", count))
-        async with client_of(Gateway(servers, embedder=word_embedder)) as client:
+        servers = mcp_json(a=plain_entry(folder, "a", count))
+        async with connect(make_gateway(servers, embedder=word_embedder)) as client:
             assert (await search(client, "clean the carpet"))["tools"]
             listing = (await client.list_tools()).model_dump_json(by_alias=True, exclude_none=True)
             return f"{listing}{client.instructions}".encode()
@@ -174,13 +176,15 @@ def test_a_prompt_stays_as_small_as_it_is(folder: Path, word_embedder: Embedder)
     assert len(many) < 3000
 
 
-def test_new_tools_are_found(folder: Path, word_embedder: Embedder) -> None:
+def test_added_tools_become_searchable(folder: Path, word_embedder: Embedder) -> None:
     async def talk() -> None:
-        async with client_of(Gateway(catalog(a=entry(folder, "a")), embedder=word_embedder)) as client:
+        async with connect(
+            make_gateway(mcp_json(a=server_entry(folder, "a")), embedder=word_embedder)
+        ) as client:
             names = [tool["name"] for tool in (await search(client, "peel potatoes", 20))["tools"]]
             assert "a/peel_potatoes" not in names
             await call(client, "grow")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while (await search(client, "peel potatoes"))["tools"][0]["name"] != "a/peel_potatoes":
                     await asyncio.sleep(0.02)
             assert text(await call(client, "peel_potatoes")) == "a: peel_potatoes"
@@ -188,18 +192,20 @@ def test_new_tools_are_found(folder: Path, word_embedder: Embedder) -> None:
     asyncio.run(talk())
 
 
-def test_what_served_before_is_found_first(folder: Path, store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_successful_calls_improve_the_ranking(
+    folder: Path, store: SQLiteStore, word_embedder: Embedder
+) -> None:
     store.put_user(User("ines"))
-    servers = catalog(a=quick(folder, "a", 5), b=quick(folder, "b", 5))
+    servers = mcp_json(a=plain_entry(folder, "a", 5), b=plain_entry(folder, "b", 5))
 
     async def talk() -> None:
-        gateway = Gateway(servers, person=GatewayUser(store, "ines"), embedder=word_embedder)
-        async with client_of(gateway) as client:
+        gateway = make_gateway(servers, user=GatewayUser(store, "ines"), embedder=word_embedder)
+        async with connect(gateway) as client:
             await call(client, "b/say", text="unasked")
-            assert store.feedback("ines") == []  # nobody searched for it
+            assert store.feedback("ines") == []  # no search preceded it
             first, second = [tool["name"] for tool in (await search(client, "my greeting", 2))["tools"]]
             assert {first, second} == {"a/say", "b/say"}
-            await call(client, second)  # refused for want of an argument, and so not called
+            await call(client, second)  # rejected for a missing argument
             for _ in range(3):
                 await call(client, second, text="hello")
             kept = [(one.request.text, one.tool, one.ok) for one in store.feedback("ines")]
@@ -213,28 +219,28 @@ def test_what_served_before_is_found_first(folder: Path, store: SQLiteStore, wor
     asyncio.run(talk())
 
 
-def test_a_shelf_that_cannot_be_written_is_done_without(folder: Path, word_embedder: Embedder) -> None:
-    shelf = CatalogFile(folder / "shelf.db")
-    found = Gateway(catalog(a=quick(folder, "a")), embedder=word_embedder, shelf=shelf)
-    with sqlite3.connect(folder / "shelf.db") as spoiled:
-        spoiled.execute("DROP TABLE vectors")
+def test_broken_cache_is_ignored(folder: Path, word_embedder: Embedder) -> None:
+    cache = CatalogFile(folder / "cache.db")
+    gateway = make_gateway(mcp_json(a=plain_entry(folder, "a")), embedder=word_embedder, cache=cache)
+    with sqlite3.connect(folder / "cache.db") as connection:
+        connection.execute("DROP TABLE vectors")
 
     async def talk() -> None:
-        async with client_of(found) as client:
+        async with connect(gateway) as client:
             assert (await search(client, "greeting"))["tools"][0]["name"] == "a/say"
 
     asyncio.run(talk())
-    shelf.close()
+    cache.close()
 
 
-def test_a_gateway_does_not_start_itself(
+def test_gateway_that_would_start_itself_is_an_error(
     folder: Path, monkeypatch: pytest.MonkeyPatch, word_embedder: Embedder
 ) -> None:
     file = folder / "mcp.json"
-    file.write_text(json.dumps(catalog(a=quick(folder, "a"))))
-    Gateway(file, embedder=word_embedder)
-    monkeypatch.setenv(WITHIN, f"/other/mcp.json{os.pathsep}{file.resolve()}")
+    file.write_text(json.dumps(mcp_json(a=plain_entry(folder, "a"))))
+    make_gateway(file, embedder=word_embedder)
+    monkeypatch.setenv(PARENT_CATALOGS, f"/other/mcp.json{os.pathsep}{file.resolve()}")
     with pytest.raises(InvalidDataError, match="which would start it again"):
-        Gateway(file, embedder=word_embedder)
-    with pytest.raises(InvalidDataError, match="no server that could be used"):
-        Gateway(catalog(), embedder=word_embedder)
+        make_gateway(file, embedder=word_embedder)
+    with pytest.raises(InvalidDataError, match="no usable server"):
+        make_gateway(mcp_json(), embedder=word_embedder)

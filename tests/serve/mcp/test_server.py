@@ -1,12 +1,10 @@
-"""One person's data over MCP, by the official client: in the process, over stdio, and over HTTP."""
+"""The MCP server with the official client: in process, over stdio and over HTTP."""
 
 import asyncio
 import json
 import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
+from tests.serve.waiting import PATIENCE, free_port, wait_for_port
 from typer.testing import CliRunner
 
 from contextune import Tuner
@@ -34,7 +33,7 @@ from contextune.types import User
 
 PROGRAM = Path(sys.executable).with_name("contextune")
 SERVER = Path(__file__).with_name("gateway_plain.py")
-ASKED = {"text": "Play what I run to", "time": "2024-05-16T17:40", "place": "home"}
+REQUEST = {"text": "Play what I run to", "time": "2024-05-16T17:40", "place": "home"}
 TOKEN = "a-token-of-thirty-two-characters"
 
 
@@ -46,13 +45,13 @@ def persona(store: SQLiteStore) -> str:
 
 
 @asynccontextmanager
-async def client_of(store: SQLiteStore, user: str, embedder: Embedder) -> AsyncGenerator[Client]:
-    ready = LazyTuner(
+async def connect(store: SQLiteStore, user: str, embedder: Embedder) -> AsyncGenerator[Client]:
+    tuner = LazyTuner(
         lambda progress: Tuner(
             store, embedder=embedder, tools=ToolRetriever(bundled_toolbox(), embedder), progress=progress
         )
     )
-    async with Client(mcp_server(user, ready)) as client:
+    async with Client(mcp_server(user, tuner)) as client:
         yield client
 
 
@@ -60,17 +59,17 @@ def text(result: CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
-async def given(client: Client, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The client itself checks what comes back against the output schema."""
-    found = await client.call_tool(name, arguments)
-    assert not found.is_error, text(found)
-    assert json.loads(text(found)) == found.structured_content
-    return found.structured_content
+async def call(client: Client, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Call a tool; the client itself validates the output against the schema."""
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, text(result)
+    assert json.loads(text(result)) == result.structured_content
+    return result.structured_content
 
 
-def test_what_is_offered(store: SQLiteStore, persona: str, word_embedder: Embedder) -> None:
-    async def talk() -> None:
-        async with client_of(store, persona, word_embedder) as client:
+def test_tool_listing(store: SQLiteStore, persona: str, word_embedder: Embedder) -> None:
+    async def session() -> None:
+        async with connect(store, persona, word_embedder) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert list(tools) == ["find_context", "find_tools", "plan", "feedback"]
             for tool in tools.values():
@@ -83,50 +82,52 @@ def test_what_is_offered(store: SQLiteStore, persona: str, word_embedder: Embedd
                 assert tool.input_schema["additionalProperties"] is False
                 assert "user" not in tool.input_schema["properties"]
                 assert "title" not in tool.input_schema["properties"]["text"]
-            assert "title" in (tools["find_context"].output_schema or {})["$defs"]["FoundItem"]["properties"]
+            assert (
+                "title" in (tools["find_context"].output_schema or {})["$defs"]["ContextItem"]["properties"]
+            )
 
-    asyncio.run(talk())
+    asyncio.run(session())
 
 
-def test_context_tools_and_plan(store: SQLiteStore, persona: str, word_embedder: Embedder) -> None:
-    async def talk() -> None:
-        async with client_of(store, persona, word_embedder) as client:
-            found = await given(client, "find_context", {**ASKED, "k": 3})
+def test_find_context_find_tools_and_plan(store: SQLiteStore, persona: str, word_embedder: Embedder) -> None:
+    async def session() -> None:
+        async with connect(store, persona, word_embedder) as client:
+            found = await call(client, "find_context", {**REQUEST, "k": 3})
             known = {item.id: item for item in store.items(persona)}
             assert [known[item["id"]].title for item in found["items"]] == [
                 item["title"] for item in found["items"]
             ]
             assert len(found["items"]) == 3
             assert all(item["why"] and item["text"] for item in found["items"])
-            small = await given(client, "find_context", {**ASKED, "k": 3, "tokens": 50})
+            small = await call(client, "find_context", {**REQUEST, "k": 3, "tokens": 50})
             assert len(json.dumps(small)) < len(json.dumps(found))
-            tools = await given(client, "find_tools", {**ASKED, "text": "play_album Kind of Blue", "k": 2})
+            tools = await call(client, "find_tools", {**REQUEST, "text": "play_album Kind of Blue", "k": 2})
             assert tools["tools"][0]["name"].endswith("/play_album")
             assert tools["tools"][0]["why"]
             history = [{"speaker": "user", "text": "Is there a mail of the clinic?"}]
-            planned = await given(client, "plan", {"text": "search_emails about it", "history": history})
+            planned = await call(client, "plan", {"text": "search_emails about it", "history": history})
             (step,) = planned["steps"]
             tool = next(one for one in bundled_toolbox() if one.id == step["tool"])
             assert step["arguments"].keys() <= tool.parameters["properties"].keys()
             assert step["why"].keys() == step["arguments"].keys()
             assert planned["ready"] == ("ask" not in step)
 
-    asyncio.run(talk())
+    asyncio.run(session())
 
 
-def test_what_was_right_is_kept(store: SQLiteStore, persona: str, word_embedder: Embedder) -> None:
+def test_feedback_is_stored(store: SQLiteStore, persona: str, word_embedder: Embedder) -> None:
     item = store.items(persona)[0].id
     uses = len(store.uses(persona, item=item))
 
-    async def talk() -> None:
-        async with client_of(store, persona, word_embedder) as client:
-            outcome = {**ASKED, "used": [item], "tool": "play_album", "ok": False}
-            assert await given(client, "feedback", outcome) == {"kept": True}
-            wrong = await client.call_tool("feedback", {**ASKED, "used": ["no such thing"]})
+    async def session() -> None:
+        async with connect(store, persona, word_embedder) as client:
+            outcome = {**REQUEST, "used": [item], "tool": "play_album", "ok": False}
+            assert await call(client, "feedback", outcome) == {"kept": True}
+            wrong = await client.call_tool("feedback", {**REQUEST, "used": ["no such thing"]})
             assert wrong.is_error
             assert "has no item 'no such thing'" in text(wrong)
 
-    asyncio.run(talk())
+    asyncio.run(session())
     (kept,) = store.feedback(persona)
     assert (kept.used, kept.ok, kept.request.place) == ((item,), False, "home")
     assert (kept.tool or "").endswith("/play_album")
@@ -139,73 +140,73 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"text": "  "}, "no text"),
     ({"text": "SECRET", "user": "somebody"}, "user: Extra inputs are not permitted"),
     ({"text": "x", "time": "tomorrow"}, "write it as 2024-05-16T17:40"),
-    ({"text": "x", "place": "99,10"}, "is no coordinate"),
+    ({"text": "x", "place": "99,10"}, "not a coordinate"),
     ({"text": "x", "k": 0}, "k: Input should be greater than or equal to 1"),
     ({"text": "x", "history": [{"text": "SECRET"}]}, "history.0.speaker: Field required"),
 ]
 
 
-def test_wrong_arguments_are_errors_that_say_what_to_do(
+def test_invalid_arguments_are_errors_without_their_values(
     store: SQLiteStore, persona: str, word_embedder: Embedder
 ) -> None:
-    async def talk() -> None:
-        async with client_of(store, persona, word_embedder) as client:
+    async def session() -> None:
+        async with connect(store, persona, word_embedder) as client:
             for arguments, reason in WRONG:
                 refused = await client.call_tool("find_context", arguments)
                 assert refused.is_error
                 assert reason in text(refused)
                 assert "SECRET" not in text(refused)
-            with pytest.raises(MCPError, match="there is no tool 'forget'"):
+            with pytest.raises(MCPError, match="no such tool: 'forget'"):
                 await client.call_tool("forget", {})
             store.forget(persona)
-            gone = await client.call_tool("find_context", ASKED)
+            gone = await client.call_tool("find_context", REQUEST)
             assert gone.is_error
             assert persona in text(gone)
 
-    asyncio.run(talk())
+    asyncio.run(session())
 
 
-def test_errors_of_our_own_are_not_logged_with_what_was_said(
+def test_internal_errors_are_logged_without_their_message(
     store: SQLiteStore, persona: str, word_embedder: Embedder, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(progress: object) -> Tuner:
         raise KeyError("SECRET")
 
-    async def talk() -> None:
+    async def session() -> None:
         async with Client(mcp_server(persona, LazyTuner(broken))) as client:
             failed = await client.call_tool("find_context", {"text": "SECRET"})
             assert failed.is_error
-            assert text(failed).startswith("find_context fails with KeyError")
+            assert text(failed).startswith("find_context failed with KeyError")
             assert "SECRET" not in text(failed)
 
-    asyncio.run(talk())
-    assert "find_context fails with KeyError" in caplog.text
+    asyncio.run(session())
+    assert "find_context failed with KeyError" in caplog.text
     assert "SECRET" not in caplog.text
 
 
-def test_long_preparations_end_with_the_server() -> None:
-    heed = CancellableProgress()
-    heed(1, 2)
-    heed.end()
-    with pytest.raises(Exception, match="ended after 1 of 2"):
-        heed(1, 2)
+def test_cancelled_progress_aborts_the_job() -> None:
+    progress_callback = CancellableProgress()
+    progress_callback(1, 2)
+    progress_callback.cancel()
+    with pytest.raises(Exception, match="cancelled after 1 of 2"):
+        progress_callback(1, 2)
 
 
-def test_nothing_to_serve() -> None:
+def test_server_without_user_and_gateway_is_an_error() -> None:
     with pytest.raises(InvalidRequestError, match="nothing to serve"):
         mcp_server()
 
 
-def test_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp_types", None)
-    monkeypatch.delitem(sys.modules, "contextune.serve.mcp.server.tool")
+    monkeypatch.delitem(sys.modules, "contextune.serve.mcp.tool")
     with pytest.raises(MissingExtraError, match=r"contextune\[mcp\]"):
-        __import__("contextune.serve.mcp.server.tool")
+        __import__("contextune.serve.mcp.tool")
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a store in which ines has one mail, and an mcp.json of one server."""
+    """A folder with a store of user ines, and an mcp.json with one server."""
     folder = tmp_path_factory.mktemp("home")
     with SQLiteStore(folder / "me.db") as store:
         store.put_user(User("ines"))
@@ -218,22 +219,22 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def program(home: Path, *more: str) -> list[str]:
     where = ["--store", str(home / "me.db"), "--user", "ines", "--catalog", str(home / "mcp.json")]
-    return ["mcp", *where, "--shelf", str(home / "shelf.db"), *more]
+    return ["mcp", *where, "--shelf", str(home / "cache.db"), "--timeout", str(PATIENCE), *more]
 
 
 def environment() -> dict[str, str]:
     return {**os.environ, "CONTEXTUNE_THREADS": "1"}
 
 
-async def tour(client: Client) -> None:
-    """Both halves of the program, with the embedder of the package."""
+async def use_all_tools(client: Client) -> None:
+    """Use all tools of a server with a user and a gateway."""
     names = [tool.name for tool in (await client.list_tools()).tools]
     assert names == ["find_context", "plan", "feedback", "search_tools", "call_tool"]
-    found = await given(client, "find_context", {"text": "What was in that mail, naïve café — 你好?", "k": 2})
+    found = await call(client, "find_context", {"text": "What was in that mail, naïve café — 你好?", "k": 2})
     assert len(found["items"]) == 2
-    none = await given(client, "search_tools", {"query": "translate this contract into Portuguese"})
+    none = await call(client, "search_tools", {"query": "translate this contract into Portuguese"})
     assert "Probably none of the tools there are serves this" in none["note"]
-    found = await given(client, "search_tools", {"query": "the ficus needs water", "k": 3})
+    found = await call(client, "search_tools", {"query": "the ficus needs water", "k": 3})
     assert found["tools"][0]["name"] == "hall/water_ficus"
     assert none["fits"] < found["fits"] <= 1
     assert "note" not in found
@@ -242,14 +243,14 @@ async def tour(client: Client) -> None:
 
 
 def test_over_stdio(home: Path) -> None:
-    async def talk() -> None:
+    async def session() -> None:
         parameters = StdioServerParameters(
             command=str(PROGRAM), args=program(home), env=environment(), cwd=home
         )
         async with Client(stdio_client(parameters)) as client:
-            await tour(client)
+            await use_all_tools(client)
 
-    asyncio.run(talk())
+    asyncio.run(session())
     with SQLiteStore(home / "me.db") as store:
         kept = store.feedback("ines")[-1]
     assert (kept.request.text, kept.tool, kept.ok) == ("the ficus needs water", "hall/water_ficus", True)
@@ -257,36 +258,30 @@ def test_over_stdio(home: Path) -> None:
 
 @pytest.fixture
 def url(home: Path) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [PROGRAM, *program(home, "--http", "--port", str(port))]
     env = {**environment(), "CONTEXTUNE_MCP_TOKEN": TOKEN}
     process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
-    for _ in range(600):
-        with socket.socket() as line:
-            if line.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.05)
+    wait_for_port(port, process)
     yield f"http://127.0.0.1:{port}/mcp"
     process.terminate()
-    said = process.communicate(timeout=30)[1]
-    assert f"http://127.0.0.1:{port}/mcp" in said
-    assert TOKEN not in said
+    output = process.communicate(timeout=PATIENCE)[1]
+    assert f"http://127.0.0.1:{port}/mcp" in output
+    assert TOKEN not in output
     assert process.returncode in (0, -15)
 
 
-def test_over_http_with_the_token_and_not_without(home: Path, url: str) -> None:
-    async def talk() -> None:
-        for mode in ("auto", "legacy"):  # the protocol of 2026-07-28, and that of 2025-11-25
+def test_over_http_needs_the_token(home: Path, url: str) -> None:
+    async def session() -> None:
+        for mode in ("auto", "legacy"):  # protocol versions 2026-07-28 and 2025-11-25
             async with (
-                httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as http,
+                httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=PATIENCE) as http,
                 Client(streamable_http_client(url, http_client=http), mode=mode) as client,
             ):
                 assert len((await client.list_tools()).tools) == 5
                 said = await client.call_tool("call_tool", {"name": "say", "arguments": {"text": "olá 你好"}})
                 assert text(said) == "hall: olá 你好"
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE) as http:
             for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": TOKEN}):
                 answer = await http.post(
                     url, headers=headers, json={"jsonrpc": "2.0", "method": "ping", "id": 1}
@@ -297,21 +292,21 @@ def test_over_http_with_the_token_and_not_without(home: Path, url: str) -> None:
             answer = await http.post(url, headers=rebound, json={"jsonrpc": "2.0", "method": "ping", "id": 1})
             assert answer.status_code in (403, 421)
 
-    asyncio.run(talk())
+    asyncio.run(session())
 
 
-def test_a_token_that_can_be_guessed(store: SQLiteStore) -> None:
+def test_weak_token_is_an_error(store: SQLiteStore) -> None:
     server = mcp_server("ines", LazyTuner(lambda progress: Tuner(store, progress=progress)))
     for token in ("short", "with a space in the middle", "not-ascii-ação-não-serve"):
         with pytest.raises(InvalidRequestError, match="16 or more"):
             http_app(server, token)
 
 
-def test_a_port_that_is_taken() -> None:
-    with listen("127.0.0.1", 0) as taken:
+def test_port_in_use_is_an_error() -> None:
+    with listen("127.0.0.1", 0) as listener:
         with pytest.raises(ContextuneError, match="choose another --port"):
-            listen("127.0.0.1", taken.getsockname()[1])
-        assert address("127.0.0.1", taken) == f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+            listen("127.0.0.1", listener.getsockname()[1])
+        assert address("127.0.0.1", listener) == f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
     with pytest.raises(ContextuneError, match="choose another --port"):
         listen("127.0.0.1", 70_000)
 
@@ -319,7 +314,7 @@ def test_a_port_that_is_taken() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ((), "say --user, --catalog, or both"),
+        ((), "pass --user, --catalog, or both"),
         (("--user", "nobody"), "nobody"),
         (("--catalog", "none.json"), "there is no file 'none.json'"),
         (("--catalog", "me.db"), "me.db"),
@@ -327,11 +322,11 @@ def test_a_port_that_is_taken() -> None:
         (("--user", "ines", "--timeout", "0"), "give seconds above 0"),
     ],
 )
-def test_errors_of_the_command(
+def test_cli_errors(
     home: Path, options: tuple[str, ...], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(home)
     done = CliRunner().invoke(app, ["mcp", "--store", "me.db", *options])
-    assert isinstance(done.exception, ContextuneError)  # which the program prints as one line
+    assert isinstance(done.exception, ContextuneError)  # printed as one line by the program
     assert reason in str(done.exception)
-    assert done.stdout == ""  # over stdio that is the client's
+    assert done.stdout == ""  # stdout belongs to the client

@@ -1,4 +1,4 @@
-"""Python functions as tools."""
+"""Python functions → tools: docstring styles, types, methods, and functions that cannot be tools."""
 
 import functools
 from collections.abc import Callable
@@ -75,15 +75,15 @@ def sphinx(city: str, days: int = 3) -> str:
     return f"{city} {days}"
 
 
-def only(function: Callable[..., Any]) -> Tool:
+def load_one(function: Callable[..., Any]) -> Tool:
     loaded = load_functions(function)
     assert loaded.refused == ()
     return loaded.tools[0]
 
 
 @pytest.mark.parametrize("function", [google, numpy, sphinx])
-def test_docstrings_of_three_styles(function: Callable[..., Any]) -> None:
-    tool = only(function)
+def test_docstring_styles(function: Callable[..., Any]) -> None:
+    tool = load_one(function)
     assert tool.name == function.__name__
     assert tool.description == "Get the forecast.\n\nIt is made every morning."
     assert tool.parameters == {
@@ -97,7 +97,7 @@ def test_docstrings_of_three_styles(function: Callable[..., Any]) -> None:
     }
 
 
-def test_types() -> None:
+def test_parameter_types() -> None:
     def book(
         where: Place,
         day: date,
@@ -114,7 +114,7 @@ def test_types() -> None:
         :param seats: Not this one.
         """
 
-    schema = only(book).parameters
+    schema = load_one(book).parameters
     properties = schema["properties"]
     assert schema["$defs"]["Place"]["properties"]["longitude"]["description"] == "East is positive."
     assert properties["where"] == {"$ref": "#/$defs/Place", "description": "The spot."}
@@ -169,41 +169,43 @@ def logged(function: Callable[..., Any]) -> Callable[..., Any]:
         (functools.partial(google, days=1), "google", ["city", "days"]),
     ],
 )
-def test_methods_and_their_like(function: Callable[..., Any], name: str, parameters: list[str]) -> None:
-    tool = only(function)
+def test_methods_and_wrapped_functions(
+    function: Callable[..., Any], name: str, parameters: list[str]
+) -> None:
+    tool = load_one(function)
     assert tool.name == name
     assert list(tool.parameters["properties"]) == parameters
     assert tool.description
     assert "self" not in tool.parameters.get("required", [])
 
 
-def test_a_parameter_is_skipped_only_if_it_is_the_receiver() -> None:
+def test_only_the_receiver_is_skipped() -> None:
     def run(context: str, self: int) -> None:
         """Run."""
         del context, self
 
-    assert list(only(run).parameters["properties"]) == ["context", "self"]
+    assert list(load_one(run).parameters["properties"]) == ["context", "self"]
 
 
-def test_what_cannot_be_a_tool_is_refused_by_name() -> None:
+def test_functions_that_cannot_be_tools_are_refused() -> None:
     def several(*names: str) -> None: ...
     def named(**options: str) -> None: ...
-    def by_place(first: str, /) -> None: ...
+    def by_position(first: str, /) -> None: ...
     def strange(oven: Oven) -> None: ...
     def unknown(oven: Any) -> None: ...
 
     unknown.__annotations__["oven"] = "Nowhere"
-    functions: list[Callable[..., object]] = [several, named, by_place, google, strange, unknown]
+    functions: list[Callable[..., object]] = [several, named, by_position, google, strange, unknown]
     loaded = load_functions(*functions, lambda: 0, Oven, google, print, app="x")
     assert [tool.id for tool in loaded.tools] == ["x/google"]
     reasons = {refused.name: refused.reason for refused in loaded.refused}
     assert "*names" in reasons["x/several"]
     assert "**options" in reasons["x/named"]
-    assert "'first' by place only" in reasons["x/by_place"]
+    assert "'first' by position only" in reasons["x/by_position"]
     assert "Oven" in reasons["x/strange"]
     assert "Nowhere" in reasons["x/unknown"]
-    assert "no function with a name" in reasons["x/#7"]
-    assert "no function with a name" in reasons["x/#8"]
+    assert "not a named function" in reasons["x/#7"]
+    assert "not a named function" in reasons["x/#8"]
     assert "more than once" in reasons["x/google"]
     assert "*args" in reasons["x/print"]
     assert len(reasons) == 9

@@ -1,4 +1,4 @@
-"""One tool a line: our own form, and the uniform one of public data."""
+"""JSON Lines: our own format, and the uniform format of public datasets."""
 
 import gzip
 import json
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from contextune.tools import bundled_toolbox
-from contextune.tools.loaders import load_jsonl, load_tools, tool_json
+from contextune.tools.loaders import load_jsonl, load_tools, tool_to_json
 from contextune.types import Annotations, Tool
 
 UNIFORM: dict[str, Any] = {
@@ -30,7 +30,7 @@ def write(file: Path, *rows: Any) -> Path:
     return file
 
 
-def test_our_own_form_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_own_format_round_trip(tmp_path: Path) -> None:
     rich = Tool(
         "send",
         "Sends.",
@@ -42,15 +42,15 @@ def test_our_own_form_comes_back_as_it_was(tmp_path: Path) -> None:
         examples=("Write to Ana",),
     )
     tools = (*bundled_toolbox(), rich)
-    file = write(tmp_path / "tools.jsonl", *map(tool_json, tools))
+    file = write(tmp_path / "tools.jsonl", *map(tool_to_json, tools))
     assert load_jsonl(file).tools == tools
     assert load_tools(file) == load_jsonl(file)
     whole = tmp_path / "tools.json"
-    whole.write_text(json.dumps([tool_json(tool) for tool in tools]))
+    whole.write_text(json.dumps([tool_to_json(tool) for tool in tools]))
     assert load_tools(whole).tools == tools
 
 
-def test_the_uniform_form(tmp_path: Path) -> None:
+def test_uniform_format(tmp_path: Path) -> None:
     (tool,) = load_tools(write(tmp_path / "tools.jsonl", UNIFORM)).tools
     assert (tool.id, tool.about) == ("Worldwide Recipes/Suggestions", "Recipes from everywhere.")
     assert tool.parameters == {
@@ -64,7 +64,7 @@ def test_the_uniform_form(tmp_path: Path) -> None:
     }
 
 
-def test_packed_or_under_another_name(tmp_path: Path) -> None:
+def test_compressed_file_and_other_suffix(tmp_path: Path) -> None:
     plain = write(tmp_path / "tools.jsonl", UNIFORM, {**UNIFORM, "name": "Other"})
     packed = tmp_path / "tools.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
@@ -72,7 +72,7 @@ def test_packed_or_under_another_name(tmp_path: Path) -> None:
     assert load_tools(write(tmp_path / "tools.json", *plain.read_text().splitlines())) == load_tools(plain)
 
 
-def test_lines_that_are_no_tools_are_refused_by_number_or_name(tmp_path: Path) -> None:
+def test_invalid_lines_are_refused(tmp_path: Path) -> None:
     rows = [
         UNIFORM,
         "",
@@ -91,6 +91,6 @@ def test_lines_that_are_no_tools_are_refused_by_number_or_name(tmp_path: Path) -
         "line 3", "x/line 4", "x/line 5", "Worldwide Recipes/p", "Worldwide Recipes/r",
         "Worldwide Recipes/Suggestions",
     ]  # fmt: skip
-    assert "is no JSON" in reasons["line 3"]
+    assert "is not valid JSON" in reasons["line 3"]
     assert "has no name" in reasons["Worldwide Recipes/r"]
     assert "more than once" in reasons["Worldwide Recipes/Suggestions"]

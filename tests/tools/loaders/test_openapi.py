@@ -1,4 +1,4 @@
-"""OpenAPI documents: every operation a tool, every reference written out."""
+"""OpenAPI documents: one tool per operation, with references inlined."""
 
 import json
 from pathlib import Path
@@ -94,9 +94,9 @@ def by_name(loaded: LoadedTools) -> dict[str, Tool]:
     return {tool.name: tool for tool in loaded.tools}
 
 
-def operation(given: Any, **more: Any) -> LoadedTools:
-    """One operation, among one before and one after it."""
-    paths: dict[str, Any] = {"/before": {"get": {}}, "/it": {"post": given}, "/after": {"get": {}}}
+def load_operation(definition: Any, **more: Any) -> LoadedTools:
+    """Load an operation between two valid ones."""
+    paths: dict[str, Any] = {"/before": {"get": {}}, "/it": {"post": definition}, "/after": {"get": {}}}
     loaded = load_openapi({"openapi": "3.1.0", "info": {"title": "T"}, "paths": paths, **more})
     assert {"get_before", "get_after"} <= by_name(loaded).keys()
     return loaded
@@ -107,7 +107,7 @@ def body(schema: Any, required: bool = True, **more: Any) -> dict[str, Any]:
     return {"requestBody": {**content, **more}}
 
 
-def test_operations_are_tools(pets: Path) -> None:
+def test_operations_become_tools(pets: Path) -> None:
     loaded = load_tools(pets)
     assert loaded == load_openapi(pets)
     assert loaded.refused == ()
@@ -144,7 +144,7 @@ def test_parameters(pets: Path) -> None:
     }
 
 
-def test_a_body_is_merged_in(pets: Path) -> None:
+def test_body_fields_are_merged_with_parameters(pets: Path) -> None:
     tools = by_name(load_openapi(pets))
     changed, added = tools["changePet"].parameters, tools["addPet"].parameters
     assert changed["required"] == ["petId", "name", "weight"]
@@ -157,62 +157,62 @@ def test_a_body_is_merged_in(pets: Path) -> None:
     assert changed["properties"]["no"] == {"type": ["string", "null"], "enum": ["yes", "no", None]}
 
 
-def test_a_circle_ends(pets: Path) -> None:
+def test_recursive_schema_ends(pets: Path) -> None:
     mother = by_name(load_openapi(pets))["addPet"].parameters["properties"]["mother"]
     assert mother["properties"]["mother"] == {"type": "object", "description": "An animal."}
     assert "$ref" not in json.dumps(mother)
 
 
-def test_a_body_that_is_no_plain_object() -> None:
+def test_body_that_is_not_an_object_is_one_field() -> None:
     for schema in ({"type": "array", "items": {"type": "string"}}, {"oneOf": [{"type": "string"}]}, {}):
-        parameters = by_name(operation(body(schema, description="All of it.")))["post_it"].parameters
+        parameters = by_name(load_operation(body(schema, description="All of it.")))["post_it"].parameters
         assert parameters["properties"] == {"body": {**schema, "description": "All of it."}}
         assert parameters["required"] == ["body"]
 
 
-def test_a_property_may_be_called_what_a_keyword_is_called() -> None:
+def test_property_may_have_the_name_of_a_keyword() -> None:
     schema = {"type": "object", "properties": {"$ref": {"type": "string"}, "items": {"type": "string"}}}
-    parameters = by_name(operation(body(schema)))["post_it"].parameters
+    parameters = by_name(load_operation(body(schema)))["post_it"].parameters
     assert parameters["properties"] == schema["properties"]
 
 
-def test_references_that_multiply_are_cut() -> None:
+def test_exponential_references_are_limited() -> None:
     schemas: dict[str, Any] = {"s0": {"type": "string"}}
     for number in range(1, 40):
         part = {"$ref": f"#/components/schemas/s{number - 1}"}
         schemas[f"s{number}"] = {"type": "object", "properties": {"a": part, "b": part, "c": part, "d": part}}
-    loaded = operation(body({"$ref": "#/components/schemas/s39"}), components={"schemas": schemas})
+    loaded = load_operation(body({"$ref": "#/components/schemas/s39"}), components={"schemas": schemas})
     assert len(json.dumps(by_name(loaded)["post_it"].parameters)) < 1_000_000
 
 
-BROKEN: dict[str, tuple[Any, str]] = {
+INVALID: dict[str, tuple[Any, str]] = {
     "outside": (body({"$ref": "pets.yaml#/Pet"}), "outside of the document, to 'pets.yaml#/Pet'"),
     "a url": (body({"properties": {"a": {"$ref": "https://example.org/x"}}}), "outside of the document"),
     "missing": (body({"$ref": "#/components/schemas/None"}), "which is not in the document"),
-    "not a schema": (body({"$ref": "#/info/title"}), "a text, not a mapping"),
+    "not a schema": (body({"$ref": "#/info/title"}), "a string, not an object"),
     "no reference": (body({"$ref": 7}), "outside of the document, to 7"),
-    "a type": (body({"properties": {"a": {"type": "file"}}}), "no valid JSON Schema"),
-    "a schema": (body("text"), "one of its schemas is a text"),
+    "a type": (body({"properties": {"a": {"type": "file"}}}), "not a valid JSON Schema"),
+    "a schema": (body("text"), "one of its schemas is a string"),
     "properties": (body({"properties": {"a": 1}}), "one of its schemas is a number"),
-    "parameters": ({"parameters": {"a": 1}}, "its parameters are a mapping, not a list"),
-    "a parameter": ({"parameters": [{"name": "a"}]}, "does not say where it stands"),
+    "parameters": ({"parameters": {"a": 1}}, "its parameters are an object, not a list"),
+    "a parameter": ({"parameters": [{"name": "a"}]}, "no `in`"),
     "null": (None, "is null, not an operation"),
     "a list": ([], "is a list, not an operation"),
-    "words": ({"summary": 3}, "its summary is no text"),
+    "words": ({"summary": 3}, "its summary must be a string"),
     "in circles": ({"requestBody": {"$ref": "#/paths/~1it/post/requestBody"}}, "points to itself"),
     "an id that is none": ({"operationId": 5}, "has no name"),
     "an id again": ({"operationId": "get_before"}, "more than once"),
 }
 
 
-@pytest.mark.parametrize(("given", "reason"), BROKEN.values(), ids=BROKEN.keys())
-def test_a_broken_operation_is_refused_and_the_rest_are_taken(given: Any, reason: str) -> None:
-    (refused,) = operation(given).refused
+@pytest.mark.parametrize(("definition", "reason"), INVALID.values(), ids=INVALID.keys())
+def test_invalid_operation_is_refused_and_the_rest_are_loaded(definition: Any, reason: str) -> None:
+    (refused,) = load_operation(definition).refused
     assert refused.name == ("get_before" if "more than once" in reason else "POST /it")
     assert reason in refused.reason
 
 
-def test_a_broken_path_is_refused() -> None:
+def test_invalid_path_is_refused() -> None:
     paths: dict[str, Any] = {
         "/a": {"$ref": "elsewhere.yaml"},
         "/b": [],
@@ -227,6 +227,6 @@ def test_a_broken_path_is_refused() -> None:
 @pytest.mark.parametrize(
     "document", [{}, {"openapi": "2.0"}, {"openapi": "3.0.0", "paths": []}, {"openapi": None}]
 )
-def test_what_is_no_such_document(document: Any) -> None:
-    with pytest.raises(InvalidDataError, match=r"no OpenAPI 3 document|not a mapping"):
+def test_other_documents_are_an_error(document: Any) -> None:
+    with pytest.raises(InvalidDataError, match=r"not an OpenAPI 3 document|not an object"):
         load_openapi(document)

@@ -1,4 +1,4 @@
-"""Language models that write the same to everybody, or nothing."""
+"""Fake language models: a fixed answer, an error, no answer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,8 +7,8 @@ from contextune.errors import LanguageModelError
 from contextune.llm import ChatReply, Draft, Message, Sampling
 
 
-class Writer:
-    """A model that writes the same answer to everything."""
+class FixedModel:
+    """Gives the same answer to everything, and records the calls."""
 
     name = "writer"
 
@@ -29,11 +29,11 @@ class Writer:
         return ChatReply((Draft(self.answer, self.whole),))
 
 
-class Broken(Writer):
+class FailingModel(FixedModel):
     def ask(self, *_: object, **__: object) -> ChatReply:
         raise LanguageModelError("the server is asleep; wake it")
 
 
-class Mute(Writer):
+class SilentModel(FixedModel):
     def ask(self, *_: object, **__: object) -> ChatReply:
         return ChatReply(())

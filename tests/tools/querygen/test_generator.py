@@ -1,4 +1,4 @@
-"""Queries a model writes: asked for once, arranged as in the paper, each searched for by itself."""
+"""QueryGenerator and search_all with fake language models."""
 
 import logging
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import WordEmbedder
 from tests.llm.chat_server import ChatServer
-from tests.tools.querygen.fake_writer import Broken, Mute, Writer
+from tests.tools.querygen.fake_writer import FailingModel, FixedModel, SilentModel
 from tests.tools.tiny_ranker import tiny_ranker
 
 from contextune.errors import InvalidDataError, InvalidRequestError
@@ -53,55 +53,59 @@ def names(hits: Sequence[ToolHit]) -> list[str]:
         ({"with_request": False}, (GUESTS, FOOD)),
     ],
 )
-def test_the_request_is_added_unless_told(options: dict[str, Any], texts: tuple[str, ...]) -> None:
-    queries = QueryGenerator(Writer(BOTH), **options).queries(PARTY)
+def test_request_is_added_to_the_queries(options: dict[str, Any], texts: tuple[str, ...]) -> None:
+    queries = QueryGenerator(FixedModel(BOTH), **options).queries(PARTY)
     assert queries == ToolQueries(PARTY, (GUESTS, FOOD), texts)
 
 
 @pytest.mark.parametrize("with_request", [True, False])
-@pytest.mark.parametrize("chat", [Broken(), Mute(), Writer(""), Writer("Sure!"), Writer(PARTY)])
-def test_the_request_alone_where_there_is_nothing_else(chat: Writer, with_request: bool) -> None:
+@pytest.mark.parametrize(
+    "chat", [FailingModel(), SilentModel(), FixedModel(""), FixedModel("Sure!"), FixedModel(PARTY)]
+)
+def test_request_alone_if_the_answer_is_unusable(chat: FixedModel, with_request: bool) -> None:
     queries = QueryGenerator(chat, with_request=with_request).queries(PARTY)
     assert queries == ToolQueries(PARTY, (), (PARTY,))
 
 
-def test_what_is_asked() -> None:
-    chat = Writer(BOTH)
+def test_messages_and_sampling() -> None:
+    chat = FixedModel(BOTH)
     QueryGenerator(chat).queries(PARTY)
     QueryGenerator(chat, kind="intents", sampling=Sampling(1.3, 0.9, 10, drafts=24)).queries(PARTY)
-    (described, plain), (meant, drawn) = chat.asked
-    assert described == describe_messages(PARTY)
-    assert meant == intent_messages(PARTY)
-    assert plain.temperature == 0
-    assert plain.most < 256
-    assert drawn == Sampling(1.3, 0.9, 10, drafts=1)  # one answer is all that is read
+    (descriptions, greedy), (intents, sampled) = chat.asked
+    assert descriptions == describe_messages(PARTY)
+    assert intents == intent_messages(PARTY)
+    assert greedy.temperature == 0
+    assert greedy.max_tokens < 256
+    assert sampled == Sampling(1.3, 0.9, 10, drafts=1)  # only one answer is used
 
 
-def test_what_cannot_be_asked() -> None:
-    with pytest.raises(InvalidRequestError, match="'poems': choose descriptions or intents"):
-        QueryGenerator(Writer(BOTH), kind="poems")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InvalidRequestError, match="no text to write queries for"):
-        QueryGenerator(Writer(BOTH)).queries(" ")
+def test_invalid_arguments_are_errors() -> None:
+    with pytest.raises(InvalidRequestError, match="'poems': use descriptions or intents"):
+        QueryGenerator(FixedModel(BOTH), kind="poems")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InvalidRequestError, match="text is empty"):
+        QueryGenerator(FixedModel(BOTH)).queries(" ")
     assert set(KINDS) == {"descriptions", "intents"}
 
 
-def test_a_failure_is_counted_and_logged_without_the_request(caplog: pytest.LogCaptureFixture) -> None:
-    generator = QueryGenerator(Broken())
+def test_failure_is_counted_and_logged_without_the_request(caplog: pytest.LogCaptureFixture) -> None:
+    generator = QueryGenerator(FailingModel())
     with caplog.at_level(logging.WARNING):
         generator.queries(PARTY)
-        generator.queries(PARTY)  # a failure is not remembered
+        generator.queries(PARTY)  # failures are not cached
     assert generator.failures == 2
     assert "the server is asleep" in caplog.text
     assert "party" not in caplog.text
 
 
-def test_an_answer_that_was_cut_off_loses_its_last_line() -> None:
-    assert QueryGenerator(Writer(f"{GUESTS}\nOrders f", whole=False)).queries(PARTY).generated == (GUESTS,)
-    assert QueryGenerator(Writer("Orders f", whole=False)).queries(PARTY).generated == ("Orders f",)
+def test_truncated_answer_loses_its_last_line() -> None:
+    assert QueryGenerator(FixedModel(f"{GUESTS}\nOrders f", whole=False)).queries(PARTY).generated == (
+        GUESTS,
+    )
+    assert QueryGenerator(FixedModel("Orders f", whole=False)).queries(PARTY).generated == ("Orders f",)
 
 
-def test_answers_are_remembered_by_user_and_forgotten() -> None:
-    chat = Writer(BOTH)
+def test_answers_are_cached_by_user_and_forgotten() -> None:
+    chat = FixedModel(BOTH)
     generator = QueryGenerator(chat)
     for user in ("ines", "rui", "ines", "rui"):
         generator.queries(PARTY, user)
@@ -116,8 +120,8 @@ def test_answers_are_remembered_by_user_and_forgotten() -> None:
     assert len(chat.asked) == 4
 
 
-def test_answers_may_be_kept_on_disk(tmp_path: Path) -> None:
-    chat = Writer(BOTH)
+def test_answers_are_cached_on_disk(tmp_path: Path) -> None:
+    chat = FixedModel(BOTH)
     kept = QueryGenerator(CachedChat(chat, folder=tmp_path))
     wrote = kept.queries(PARTY, "ines")
     again = QueryGenerator(CachedChat(chat, folder=tmp_path))
@@ -128,7 +132,7 @@ def test_answers_may_be_kept_on_disk(tmp_path: Path) -> None:
     assert len(chat.asked) == 2
 
 
-def test_over_http(retriever: ToolRetriever) -> None:
+def test_openai_compatible_server(retriever: ToolRetriever) -> None:
     with ChatServer() as server:
         server.texts = [f"Sure, here you are:\n\n1. **{GUESTS}**\n2. **{FOOD}**\n\nI hope this helps!"]
         chat = EndpointChat("tiny", base_url=server.url, api_key="key", retries=0)
@@ -144,20 +148,20 @@ def test_over_http(retriever: ToolRetriever) -> None:
         assert generator.failures == 1
 
 
-def test_one_generator_serves_many_threads() -> None:
-    generator = QueryGenerator(Writer(BOTH))
+def test_generator_is_thread_safe() -> None:
+    generator = QueryGenerator(FixedModel(BOTH))
     texts = [f"party {n % 5}" for n in range(200)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(generator.queries, texts))
     assert [queries.request for queries in found] == texts
 
 
-def test_the_lists_take_turns(retriever: ToolRetriever) -> None:
-    found = search_all(retriever, QueryGenerator(Writer(BOTH)).queries(PARTY), 5)
+def test_result_lists_are_interleaved(retriever: ToolRetriever) -> None:
+    found = search_all(retriever, QueryGenerator(FixedModel(BOTH)).queries(PARTY), 5)
     assert names(found.hits) == ["invite", "order", "small_talk", "write", "cook"]
     assert [hit.score for hit in found.hits] == [1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]
     by_request = retriever.find(PARTY, 5).hits[0]
-    assert found.hits[0].reasons == (f"found by “{GUESTS}”", "likeness of meaning 0.89")
+    assert found.hits[0].reasons == (f"found by “{GUESTS}”", "semantic similarity 0.89")
     assert found.hits[1].reasons[0] == f"found by “{FOOD}”"
     assert found.hits[2].reasons == by_request.reasons
     assert names(search_all(retriever, ToolQueries(PARTY, (GUESTS, FOOD), (GUESTS, FOOD)), 2).hits) == [
@@ -166,43 +170,45 @@ def test_the_lists_take_turns(retriever: ToolRetriever) -> None:
     ]
 
 
-def test_nothing_generated_is_nothing_changed(retriever: ToolRetriever) -> None:
-    alone = ToolQueries.of(PARTY, "")
+def test_request_alone_equals_find(retriever: ToolRetriever) -> None:
+    alone = ToolQueries.from_answer(PARTY, "")
     assert search_all(retriever, alone, 3, always=["alarm"]) == retriever.find(PARTY, 3, always=["alarm"])
 
 
-def test_always_and_only(retriever: ToolRetriever) -> None:
-    queries = ToolQueries.of(PARTY, BOTH)
+def test_always_and_filter(retriever: ToolRetriever) -> None:
+    queries = ToolQueries.from_answer(PARTY, BOTH)
     found = search_all(retriever, queries, 3, always=["order", "alarm", "order"])
     assert names(found.hits) == ["order", "alarm", "invite", "small_talk"]
     assert found.hits[0].reasons == ("always offered",)
-    assert search_all(retriever, queries, only=ToolFilter(servers=["nowhere"])) == ToolMatches(())
+    assert search_all(retriever, queries, filter=ToolFilter(servers=["nowhere"])) == ToolMatches(())
     with pytest.raises(InvalidDataError, match="no tool 'fly'"):
         search_all(retriever, queries, always=["fly"])
-    with pytest.raises(InvalidRequestError, match="k=0"):
+    with pytest.raises(InvalidRequestError, match="at least 1, not 0"):
         search_all(retriever, queries, 0)
 
 
-def test_whether_any_fits_is_told_by_the_request_alone() -> None:
+def test_fits_depends_on_the_request_alone() -> None:
     ranker = tiny_ranker("past", "meaning")
     retriever = ToolRetriever(TOOLS, WordEmbedder(), ranker=ranker)
     plain = retriever.find(PARTY, 3)
     assert plain.fits is not None
     for first in (True, False):
-        found = search_all(retriever, ToolQueries.of(PARTY, BOTH, first=first), 3)
+        found = search_all(retriever, ToolQueries.from_answer(PARTY, BOTH, first=first), 3)
         assert (found.fits, found.needs_context) == (plain.fits, plain.needs_context)
-    without = search_all(retriever, ToolQueries.of(PARTY, BOTH, with_request=False), 3)
+    without = search_all(retriever, ToolQueries.from_answer(PARTY, BOTH, with_request=False), 3)
     assert (without.fits, without.needs_context) == (None, None)
 
 
-def test_the_past_is_held_against_what_was_said() -> None:
+def test_past_calls_apply_to_the_request_alone() -> None:
     retriever = ToolRetriever(TOOLS, WordEmbedder(), ranker=tiny_ranker("past", "meaning"))
-    said = retriever.embedder.embed([PARTY])
-    past = PastCalls(np.array([5]), said, np.array([1.0]), np.array([True]))
-    found = search_all(retriever, ToolQueries.of(PARTY, GUESTS, first=True), 2, past=past)
+    vectors = retriever.embedder.embed([PARTY])
+    past = PastCalls(np.array([5]), vectors, np.array([1.0]), np.array([True]))
+    found = search_all(retriever, ToolQueries.from_answer(PARTY, GUESTS, first=True), 2, past_calls=past)
     assert names(found.hits) == ["alarm", "invite"]
     as_query = PastCalls(np.array([5]), retriever.embedder.embed([GUESTS]), np.array([1.0]), np.array([True]))
-    found = search_all(retriever, ToolQueries.of(PARTY, GUESTS, with_request=False), 2, past=as_query)
+    found = search_all(
+        retriever, ToolQueries.from_answer(PARTY, GUESTS, with_request=False), 2, past_calls=as_query
+    )
     assert names(found.hits)[0] == "invite"
 
 
@@ -212,9 +218,9 @@ def test_the_past_is_held_against_what_was_said() -> None:
     with_request=st.booleans(),
     first=st.booleans(),
 )
-def test_as_many_as_asked_for_each_once(answer: str, k: int, with_request: bool, first: bool) -> None:
+def test_search_all_returns_k_distinct_tools(answer: str, k: int, with_request: bool, first: bool) -> None:
     retriever = ToolRetriever(TOOLS, WordEmbedder(), method="semantic")
-    queries = ToolQueries.of(PARTY, answer, with_request=with_request, first=first)
+    queries = ToolQueries.from_answer(PARTY, answer, with_request=with_request, first=first)
     found = search_all(retriever, queries, k)
     assert len(found.hits) == len(set(names(found.hits))) == min(k, len(TOOLS))
     best = [retriever.find(query, 1).hits[0].tool.name for query in queries.texts]

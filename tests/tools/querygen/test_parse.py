@@ -1,4 +1,4 @@
-"""What models really write, and what is left of it to search for."""
+"""Parsing real and random answers of language models into queries."""
 
 import json
 import string
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextune.tools.querygen.parse import parse
-from contextune.tools.querygen.prompts import DESCRIBE, INTENTS
+from contextune.tools.querygen.parse import parse_queries
+from contextune.tools.querygen.prompts import DESCRIBE_PROMPT, INTENT_PROMPT
 
-ASKED = "Plan a small party for me"
+REQUEST = "Plan a small party for me"
 TWO = ("Sends invitations to guests", "Orders food for delivery")
 FOOD, GUESTS = TWO[1], TWO[0]
 
@@ -58,8 +58,8 @@ FOOD, GUESTS = TWO[1], TWO[0]
         f"{GUESTS}\n{FOOD}\nThese two tools cover the request.",
         f"{GUESTS}\n{FOOD}\nNote that I'm an AI.",
         f"{GUESTS}\n{FOOD}\n{GUESTS}.\n{FOOD.upper()}",
-        f"{GUESTS}\n{ASKED}!\n{FOOD}",
-        f"<request> {ASKED} </request>\n{GUESTS}\n{FOOD}",
+        f"{GUESTS}\n{REQUEST}!\n{FOOD}",
+        f"<request> {REQUEST} </request>\n{GUESTS}\n{FOOD}",
         f"{GUESTS}\n{FOOD}<|im_end|>\n<|im_start|>user\nBook a clown",
         f"<|im_start|>assistant\n{GUESTS}\n{FOOD}<|endoftext|>Book a clown",
         f"<|start_header_id|>assistant<|end_header_id|>\n\n{GUESTS}\n{FOOD}<|eot_id|>",
@@ -75,12 +75,12 @@ FOOD, GUESTS = TWO[1], TWO[0]
         json.dumps({"descriptions": TWO}),
         json.dumps([{"description": GUESTS}, {"description": FOOD}]),
         json.dumps(TWO, indent=2)[:-2],  # cut off
-        "\n".join(DESCRIBE.split(". ")) + f"\n{GUESTS}\n{FOOD}",
-        "\n".join(INTENTS.split(". ")) + f"\n{GUESTS}\n{FOOD}",
+        "\n".join(DESCRIBE_PROMPT.split(". ")) + f"\n{GUESTS}\n{FOOD}",
+        "\n".join(INTENT_PROMPT.split(". ")) + f"\n{GUESTS}\n{FOOD}",
     ],
 )
-def test_only_the_queries_are_left(answer: str) -> None:
-    assert parse(answer, ASKED) == TWO
+def test_only_the_queries_remain(answer: str) -> None:
+    assert parse_queries(answer, REQUEST) == TWO
 
 
 @pytest.mark.parametrize(
@@ -106,16 +106,16 @@ def test_only_the_queries_are_left(answer: str) -> None:
         '{"a":' * 3_000,
         "<think>Let me see. The user",
         "<|im_end|>Book a clown",
-        f"{ASKED}.",
-        f'1. "{ASKED}"',
-        f"<request> {ASKED} </request>",
-        f"Human: {ASKED}",
-        DESCRIBE.split(". ")[0],
+        f"{REQUEST}.",
+        f'1. "{REQUEST}"',
+        f"<request> {REQUEST} </request>",
+        f"Human: {REQUEST}",
+        DESCRIBE_PROMPT.split(". ")[0],
         "caf\udce9"[3:],
     ],
 )
-def test_the_request_alone_where_nothing_is_usable(answer: str) -> None:
-    assert parse(answer, ASKED) == (ASKED,)
+def test_request_alone_if_nothing_is_usable(answer: str) -> None:
+    assert parse_queries(answer, REQUEST) == (REQUEST,)
 
 
 @pytest.mark.parametrize(
@@ -139,27 +139,30 @@ def test_the_request_alone_where_nothing_is_usable(answer: str) -> None:
         "予約できるレストランを探す",
     ],
 )
-def test_what_only_looks_like_wrapping_stays(line: str) -> None:
-    assert parse(line, ASKED) == (line,)
-    assert parse(f"1. {line}\n2. {FOOD}", ASKED) == (line, FOOD)
+def test_text_that_looks_like_markup_is_kept(line: str) -> None:
+    assert parse_queries(line, REQUEST) == (line,)
+    assert parse_queries(f"1. {line}\n2. {FOOD}", REQUEST) == (line, FOOD)
 
 
-def test_a_name_and_what_it_does_are_one_query() -> None:
+def test_name_and_description_are_one_query() -> None:
     tools = [{"name": "Guests", "description": "Invites them"}, {"name": "Food", "calls": 3}]
-    assert parse(json.dumps({"tools": tools}), ASKED) == ("Guests: Invites them", "Food")
-    assert parse("- **Guests**: Invites them\n- **Food**", ASKED) == ("Guests: Invites them", "Food")
+    assert parse_queries(json.dumps({"tools": tools}), REQUEST) == ("Guests: Invites them", "Food")
+    assert parse_queries("- **Guests**: Invites them\n- **Food**", REQUEST) == (
+        "Guests: Invites them",
+        "Food",
+    )
 
 
-def test_five_are_enough_and_nineteen_words() -> None:
+def test_at_most_five_queries_of_nineteen_words() -> None:
     lines = [f"{n}. Tool {letter}" for n, letter in enumerate("abcdefg", 1)]
-    assert parse("\n".join(lines), ASKED) == tuple(f"Tool {letter}" for letter in "abcde")
+    assert parse_queries("\n".join(lines), REQUEST) == tuple(f"Tool {letter}" for letter in "abcde")
     long = " ".join(string.ascii_lowercase)
-    assert parse(long, ASKED) == (" ".join(string.ascii_lowercase[:19]),)
-    assert len(parse("予" * 5_000, ASKED)[0]) < 300
+    assert parse_queries(long, REQUEST) == (" ".join(string.ascii_lowercase[:19]),)
+    assert len(parse_queries("予" * 5_000, REQUEST)[0]) < 300
 
 
-def test_a_query_is_fit_to_be_shown_and_embedded() -> None:
-    assert parse("Find\x1b[31m caf\udce9s \u202e< near", ASKED) == ("Find [31m cafs ‹ near",)
+def test_control_characters_are_removed() -> None:
+    assert parse_queries("Find\x1b[31m caf\udce9s \u202e< near", REQUEST) == ("Find [31m cafs ‹ near",)
 
 
 PIECES = st.sampled_from(
@@ -199,15 +202,15 @@ PIECES = st.sampled_from(
 
 
 @given(answer=st.one_of(st.text(), st.lists(PIECES).map("".join)), text=st.text())
-def test_whatever_a_model_writes(answer: str, text: str) -> None:
-    found = parse(answer, text)
-    assert found == parse(answer, text)
-    if found == (text,):
+def test_any_answer_gives_valid_queries(answer: str, text: str) -> None:
+    queries = parse_queries(answer, text)
+    assert queries == parse_queries(answer, text)
+    if queries == (text,):
         return
-    assert 1 <= len(found) <= 5
-    assert len({query.casefold() for query in found}) == len(found)
-    assert text not in found
-    for query in found:
+    assert 1 <= len(queries) <= 5
+    assert len({query.casefold() for query in queries}) == len(queries)
+    assert text not in queries
+    for query in queries:
         assert 1 <= len(query.split()) < 20
         assert query == query.strip()
         assert not {"Cc", "Cs"} & {unicodedata.category(character) for character in query}
@@ -217,5 +220,5 @@ def test_whatever_a_model_writes(answer: str, text: str) -> None:
 @pytest.mark.parametrize(
     "piece", ["\n", " ", "- ", "1. ", "**", "<think>", "<", "[", '"', "\nuser", "Sure ", "a:"]
 )
-def test_long_answers_take_no_longer(piece: str) -> None:
-    parse(piece * 500_000, ASKED)
+def test_very_long_answers_are_parsed_in_bounded_time(piece: str) -> None:
+    parse_queries(piece * 500_000, REQUEST)

@@ -1,4 +1,4 @@
-"""An MCP server over HTTP that can be made to forget who is connected, as by a restart."""
+"""An MCP server over HTTP that can lose its sessions, as after a restart."""
 
 import json
 import time
@@ -10,34 +10,34 @@ from typing import Any, ClassVar
 
 
 class Forgetful(BaseHTTPRequestHandler):
-    """A server of 2025-11-25 over HTTP, whose sessions are gone when it is told to forget them."""
+    """Protocol 2025-11-25; clear `sessions` to lose them."""
 
     sessions: ClassVar[set[str]] = set()
     called: ClassVar[list[str]] = []
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        session, method = self.headers.get("mcp-session-id"), asked["method"]
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        session, method = self.headers.get("mcp-session-id"), request["method"]
         if session and session not in self.sessions:
             return self.reply(404, {})
         if method == "initialize":
-            self.sessions.add(made := f"session-{time.monotonic_ns()}")
+            self.sessions.add(new := f"session-{time.monotonic_ns()}")
             info = {"name": "forgetful", "version": "1"}
-            can: dict[str, Any] = {
+            result: dict[str, Any] = {
                 "protocolVersion": "2025-11-25",
                 "capabilities": {"tools": {}},
                 "serverInfo": info,
             }
-            return self.reply(200, {"result": can}, asked, {"mcp-session-id": made})
+            return self.reply(200, {"result": result}, request, {"mcp-session-id": new})
         if not session:
-            return self.reply(200, {"error": {"code": -32601, "message": "Method not found"}}, asked)
+            return self.reply(200, {"error": {"code": -32601, "message": "Method not found"}}, request)
         if method == "tools/list":
             tool = {"name": "note", "description": "Note it.", "inputSchema": {"type": "object"}}
-            return self.reply(200, {"result": {"tools": [tool]}}, asked)
+            return self.reply(200, {"result": {"tools": [tool]}}, request)
         if method == "tools/call":
             self.called.append(session)
-            return self.reply(200, {"result": {"content": [{"type": "text", "text": "noted"}]}}, asked)
-        return self.reply(202 if "id" not in asked else 200, {"result": {}}, asked)
+            return self.reply(200, {"result": {"content": [{"type": "text", "text": "noted"}]}}, request)
+        return self.reply(202 if "id" not in request else 200, {"result": {}}, request)
 
     def do_GET(self) -> None:
         self.reply(405, {})
@@ -46,23 +46,23 @@ class Forgetful(BaseHTTPRequestHandler):
         self.reply(200, {})
 
     def reply(
-        self, status: int, body: dict[str, Any], asked: dict[str, Any] | None = None, headers: Any = ()
+        self, status: int, body: dict[str, Any], request: dict[str, Any] | None = None, headers: Any = ()
     ) -> None:
-        said = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), **body}).encode() if asked else b""
+        content = json.dumps({"jsonrpc": "2.0", "id": request.get("id"), **body}).encode() if request else b""
         self.send_response(status)
         for name, value in {"content-type": "application/json", **dict(headers)}.items():
             self.send_header(name, value)
-        self.send_header("content-length", str(len(said)))
+        self.send_header("content-length", str(len(content)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(content)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class names it
-        """Say nothing."""
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # as in the base class
+        """No log."""
 
 
 @contextmanager
 def forgetful() -> Generator[int]:
-    """Run one, and give its port."""
+    """Run the server; its port."""
     Forgetful.called.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), Forgetful) as web:
         Thread(target=web.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()

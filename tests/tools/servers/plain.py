@@ -1,7 +1,4 @@
-"""An MCP server of a few lines and no library, that behaves as well or as badly as its argument says.
-
-It speaks the protocol of 2025-11-25 over stdio.
-"""
+"""A minimal MCP server over stdio (protocol 2025-11-25), with faults chosen by its argument."""
 
 import json
 import os
@@ -56,25 +53,25 @@ def page(cursor: str | None) -> dict[str, Any]:
 
 
 def send(message: dict[str, Any]) -> None:
-    say(json.dumps({"jsonrpc": "2.0", **message}))
+    write_line(json.dumps({"jsonrpc": "2.0", **message}))
 
 
-def say(line: str) -> None:
+def write_line(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
-def answer(asked: dict[str, Any]) -> None:
+def answer(request: dict[str, Any]) -> None:
     global calls
-    number: Any = asked["id"]
-    params: dict[str, Any] = asked.get("params") or {}
-    match asked["method"]:
+    number: Any = request["id"]
+    params: dict[str, Any] = request.get("params") or {}
+    match request["method"]:
         case "initialize":
             info = {"name": "plain", "version": "1"}
-            can: dict[str, Any] = {"tools": {"listChanged": True}}
+            capabilities: dict[str, Any] = {"tools": {"listChanged": True}}
             result: dict[str, Any] = {
                 "protocolVersion": "2025-11-25",
-                "capabilities": can,
+                "capabilities": capabilities,
                 "serverInfo": info,
             }
             send({"id": number, "result": result})
@@ -98,8 +95,8 @@ if __name__ == "__main__":
     if MODE == "dead":
         sys.exit("SECRET text of the server")
     if MODE == "noisy":
-        say("SECRET words that are no JSON")
-        sys.stderr.write("SECRET grumbling\n")
+        write_line("SECRET words that are not JSON")
+        sys.stderr.write("SECRET complaint\n")
     for line in sys.stdin:
         message = json.loads(line)
         if "id" in message and "method" in message:

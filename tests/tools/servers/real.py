@@ -1,4 +1,4 @@
-"""An MCP server made with the official SDK: six tools on three pages, one of which adds a seventh.
+"""An MCP server with the official SDK: six tools on three pages; calling `grow` adds a seventh.
 
 python real.py stdio
 python real.py http PORT

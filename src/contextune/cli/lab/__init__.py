@@ -1,0 +1,1 @@
+"""The research commands, which need `contextune.lab`: answer, bench, train, generate."""

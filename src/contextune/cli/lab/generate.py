@@ -1,151 +1,173 @@
-"""Commands that make data with a language model, and that check it."""
+"""`contextune generate`: make personas, queries and toolboxes with a language model, and check them."""
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
 from contextune._internal.plural import pluralize
 from contextune.cli import output
-from contextune.datasets import Persona
+from contextune.cli.groups import command_group
 from contextune.errors import ContextuneError
-from contextune.lab.generate import (
-    CostMeter,
-    GenerationRun,
-    MeteredChat,
-    MeteredEndpoint,
-    Price,
-    ValidJsonWriter,
-    check_files,
-    diversity,
-    make_personas,
-    make_queries,
-    make_toolbox,
-    persona_faults,
-)
-from contextune.lab.generate.files import ANSWERS
-from contextune.lab.generate.quotas import APIS, ITEMS, PERSONAS, QUERIES
-from contextune.lab.generate.run import AT_ONCE
-from contextune.llm import Chat, LocalChat, required_chat
-from contextune.llm.from_env import LOCAL, MODEL
-from contextune.tools.toolbox import bundled_toolbox, read_toolbox
-from contextune.types import Tool
 
-app = typer.Typer(
-    help="Make personas, queries and toolboxes with a language model, and check them.", no_args_is_help=True
-)
+if TYPE_CHECKING:
+    from contextune.datasets import Persona
+    from contextune.lab.generate import CostMeter, GenerationRun, ValidJsonWriter
+    from contextune.llm import Chat
+    from contextune.types import Tool
 
-Model = Annotated[
-    str | None, typer.Option(envvar=MODEL, help="A model on the server of OPENAI_BASE_URL, or 'local'.")
-]
-Seed = Annotated[int, typer.Option(help="Another seed makes other people.")]
-AtOnce = Annotated[int, typer.Option(min=1, help="How many personas are worked on at once.")]
-Tries = Annotated[int, typer.Option(min=1, help="How often an answer is asked for until it is right.")]
-Temperature = Annotated[float, typer.Option(min=0, help="How freely the model writes.")]
-Options = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option", help="A field for the server, as name=JSON; null leaves one out. May be repeated."
-    ),
-]
-Prices = Annotated[
-    tuple[float, float] | None, typer.Option(help="Of a million tokens read, and of a million written.")
-]
-Toolbox = Annotated[Path | None, typer.Option(help="A toolbox in YAML; default: the bundled one.")]
+app = command_group(help="Generate personas, queries and toolboxes with a language model, and check them.")
+
+# Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
+PAPER_PERSONAS = 791
+PAPER_QUERIES = 5274
+DEFAULT_PARALLEL = 4
+MODEL_VARIABLE = "CONTEXTUNE_LLM_MODEL"
+
+Parallel = Annotated[int, typer.Option("--at-once", min=1, help="How many personas to generate in parallel.")]
+Toolbox = Annotated[Path | None, typer.Option(help="Toolbox in YAML; default: the bundled one.")]
 _TIMEOUT, _RETRIES = 300.0, 8
-"""Long answers take their time, and a server that limits its rate wants to be waited for."""
-_SHOWN = 20
+"""Long answers take minutes, and rate limits call for many retries."""
+_MAX_FAULTS = 20
+
+
+@dataclass(frozen=True)
+class WriterOptions:
+    """The options of every command that asks a language model; each field is one option."""
+
+    model: Annotated[
+        str | None,
+        typer.Option(envvar=MODEL_VARIABLE, help="Model on the server OPENAI_BASE_URL, or 'local'."),
+    ] = None
+    seed: Annotated[int, typer.Option(help="Random seed; another one gives other people.")] = 0
+    tries: Annotated[int, typer.Option(min=1, help="How often to ask until an answer is valid.")] = 4
+    temperature: Annotated[float, typer.Option(min=0, help="Sampling temperature.")] = 0.9
+    option: Annotated[
+        list[str] | None,
+        typer.Option(help="Request field for the server, as name=JSON; null removes it; may be repeated."),
+    ] = None
+    price: Annotated[
+        tuple[float, float] | None, typer.Option(help="Price of a million tokens read, and written.")
+    ] = None
+
+
+def with_writer_options(**defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Replace the parameter `writer` of a command by the options of `WriterOptions`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        names = [field.name for field in fields(WriterOptions)]
+
+        @wraps(command)
+        def run(**arguments: Any) -> None:
+            writer = WriterOptions(**{name: arguments.pop(name) for name in names})
+            command(**arguments, writer=writer)
+
+        own = [
+            parameter for parameter in signature(command).parameters.values() if parameter.name != "writer"
+        ]
+        shared = [
+            parameter.replace(
+                kind=Parameter.KEYWORD_ONLY, default=defaults.get(parameter.name, parameter.default)
+            )
+            for parameter in signature(WriterOptions).parameters.values()
+        ]
+        vars(run)["__signature__"] = Signature([*own, *shared])
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *shared)}
+        return run
+
+    return decorate
 
 
 @app.command()
+@with_writer_options()
 def personas(
-    out: Annotated[
-        Path, typer.Option(help="Folder for the persona files; one that holds some is gone on with.")
-    ],
-    n: Annotated[int, typer.Option(min=1, help="How many in all; the paper has 791.")] = PERSONAS,
-    queries: Annotated[bool, typer.Option(help="Also what they ask.")] = True,
+    out: Annotated[Path, typer.Option(help="Folder for the persona files; continues what is already in it.")],
+    writer: WriterOptions,
+    n: Annotated[
+        int, typer.Option(min=1, help="Total number of personas; the paper has 791.")
+    ] = PAPER_PERSONAS,
+    queries: Annotated[bool, typer.Option(help="Also generate their queries.")] = True,
     toolbox: Toolbox = None,
-    model: Model = None,
-    seed: Seed = 0,
-    at_once: AtOnce = AT_ONCE,
-    tries: Tries = 4,
-    temperature: Temperature = 0.9,
-    option: Options = None,
-    price: Prices = None,
+    at_once: Parallel = DEFAULT_PARALLEL,
 ) -> None:
-    """Make personas: so many items of each application as in the paper's Table 4, and implicit queries.
+    """Generate personas with the item counts of the paper's Table 4, and implicit queries.
 
-    A run that is broken off goes on when the command is given again; nothing is asked twice.
+    Run an interrupted command again to continue; no answer is requested twice.
     """
+    from contextune.lab.generate import make_personas, make_queries
+
     tools = _tools(toolbox)
-    with _scribe(out, model, option, price, tries=tries, temperature=temperature, seed=seed) as scribe:
+    seed = writer.seed
+    with _open_writer(out, writer) as json_writer:
         with output.progress("Personas") as update:
-            made = make_personas(scribe, out, n, seed=seed, at_once=at_once, progress=update)
-        lacking = _failures(made)
-        if queries and made.personas:
+            run = make_personas(json_writer, out, n, seed=seed, at_once=at_once, progress=update)
+        failures = _print_failures(run)
+        if queries and run.personas:
             with output.progress("Queries") as update:
-                made = make_queries(scribe, out, toolbox=tools, seed=seed, at_once=at_once, progress=update)
-            lacking += _failures(made)
-    _report(made.personas, tools)
-    if lacking:
+                run = make_queries(
+                    json_writer, out, toolbox=tools, seed=seed, at_once=at_once, progress=update
+                )
+            failures += _print_failures(run)
+    _print_report(run.personas, tools)
+    if failures:
         raise typer.Exit(1)
 
 
 @app.command("queries")
-def queries_of(
+@with_writer_options()
+def generate_queries(
     folder: Annotated[Path, typer.Argument(help="Folder of persona files.")],
+    writer: WriterOptions,
     average: Annotated[
-        float, typer.Option(min=0.1, help="Queries a persona has on average, with those that are there.")
-    ] = QUERIES / PERSONAS,
+        float, typer.Option(min=0.1, help="Average number of queries per persona, existing ones included.")
+    ] = PAPER_QUERIES / PAPER_PERSONAS,
     toolbox: Toolbox = None,
-    model: Model = None,
-    seed: Seed = 0,
-    at_once: AtOnce = AT_ONCE,
-    tries: Tries = 4,
-    temperature: Temperature = 0.9,
-    option: Options = None,
-    price: Prices = None,
+    at_once: Parallel = DEFAULT_PARALLEL,
 ) -> None:
-    """Make implicit queries for personas that have too few: each with items, API, arguments and CoT."""
+    """Generate implicit queries for personas with too few: items, API, arguments and CoT."""
+    from contextune.lab.generate import make_queries
+
     tools = _tools(toolbox)
-    with (
-        _scribe(folder, model, option, price, tries=tries, temperature=temperature, seed=seed) as scribe,
-        output.progress("Queries") as update,
-    ):
-        made = make_queries(
-            scribe, folder, toolbox=tools, average=average, seed=seed, at_once=at_once, progress=update
+    with _open_writer(folder, writer) as json_writer, output.progress("Queries") as update:
+        run = make_queries(
+            json_writer,
+            folder,
+            toolbox=tools,
+            average=average,
+            seed=writer.seed,
+            at_once=at_once,
+            progress=update,
         )
-    lacking = _failures(made)
-    _report(made.personas, tools)
-    if lacking:
+    failures = _print_failures(run)
+    _print_report(run.personas, tools)
+    if failures:
         raise typer.Exit(1)
 
 
 @app.command("toolbox")
-def toolbox_of(
-    out: Annotated[Path, typer.Option(help="The YAML file to write; one that was begun is gone on with.")],
+@with_writer_options(temperature=0.7)
+def generate_toolbox(
+    out: Annotated[Path, typer.Option(help="YAML file to write; continues one that is incomplete.")],
+    writer: WriterOptions,
     application: Annotated[
         list[str] | None,
-        typer.Option("--app", help="An application and how many APIs, as Photos=6. May be repeated."),
+        typer.Option("--app", help="Application and its number of APIs, as Photos=6; may be repeated."),
     ] = None,
-    model: Model = None,
-    seed: Seed = 0,
-    tries: Tries = 4,
-    temperature: Temperature = 0.7,
-    option: Options = None,
-    price: Prices = None,
 ) -> None:
-    """Make a toolbox: the APIs of some applications, by default as many of each as in the paper's Table 5."""
-    counts = _counts(application) if application else APIS
-    with (
-        _scribe(out.parent, model, option, price, tries=tries, temperature=temperature, seed=seed) as scribe,
-        output.progress("Applications") as update,
-    ):
-        tools = make_toolbox(scribe, out, counts, progress=update)
+    """Generate the APIs of applications; default: the counts of the paper's Table 5."""
+    from contextune.lab.generate import make_toolbox
+    from contextune.lab.generate.quotas import APIS
+
+    counts = _parse_counts(application) if application else APIS
+    with _open_writer(out.parent, writer) as json_writer, output.progress("Applications") as update:
+        tools = make_toolbox(json_writer, out, counts, progress=update)
     output.out.print(f"Written to {out}: {len(tools)} APIs of {len(counts)} applications.", markup=False)
 
 
@@ -153,115 +175,140 @@ def toolbox_of(
 def check(
     files: Annotated[list[Path], typer.Argument(help="Persona files, and folders of them.")],
     toolbox: Toolbox = None,
-    figures: Annotated[bool, typer.Option(help="Also how varied they are.")] = False,
+    figures: Annotated[bool, typer.Option(help="Also print how diverse they are.")] = False,
 ) -> None:
-    """Hold persona files against every rule of their format; tell each fault with its line."""
+    """Validate persona files, and print each fault with its line."""
+    from contextune.lab.generate import check_files
+
     tools = _tools(toolbox)
     with output.progress("Checking") as update:
-        found = check_files(files, tools, progress=update)
-    for fault in found.faults:
+        checked = check_files(files, tools, progress=update)
+    for fault in checked.faults:
         output.out.print(str(fault), markup=False, highlight=False, soft_wrap=True)
-    if figures and found.personas:
-        _figures(found.personas, tools)
-    if found.faults:
-        bad = len({fault.file for fault in found.faults})
-        output.error(f"{pluralize(len(found.faults), 'fault')} in {bad} of {pluralize(found.files, 'file')}")
+    if figures and checked.personas:
+        _print_figures(checked.personas, tools)
+    if checked.faults:
+        faults, invalid = len(checked.faults), len({fault.file for fault in checked.faults})
+        output.print_error(f"{pluralize(faults, 'fault')} in {invalid} of {pluralize(checked.files, 'file')}")
         raise typer.Exit(1)
-    output.out.print(f"{pluralize(found.files, 'persona')}, no faults.")
+    output.out.print(f"{pluralize(checked.files, 'persona')}, no faults.")
 
 
 @contextmanager
-def _scribe(
-    folder: Path, model: str | None, option: list[str] | None, price: tuple[float, float] | None, **how: Any
-) -> Generator[ValidJsonWriter]:
-    """What asks the model; what that took is told at the end, however it ends."""
+def _open_writer(folder: Path, options: WriterOptions) -> "Generator[ValidJsonWriter]":
+    """The writer that asks the model; its cost is printed at the end, also after an error."""
+    from contextune.lab.generate import CostMeter, Price, ValidJsonWriter
+    from contextune.lab.generate.files import ANSWERS
+
     answers = folder / ANSWERS
-    meter, cost = CostMeter(answers), Price(*price) if price else None
+    meter, price = CostMeter(answers), Price(*options.price) if options.price else None
     try:
-        yield ValidJsonWriter(_chat(model, meter, _fields(option)), answers, **how)
+        yield ValidJsonWriter(
+            _chat(options.model, meter, _parse_fields(options.option)),
+            answers,
+            tries=options.tries,
+            temperature=options.temperature,
+            seed=options.seed,
+        )
     finally:
-        output.out.print(f"This run: {meter.spent.told(cost)}.", highlight=False)
+        output.out.print(f"This run: {meter.spent.summary(price)}.", highlight=False)
         if meter.before.answers:
-            output.out.print(f"All runs: {(meter.before + meter.spent).told(cost)}.", highlight=False)
+            output.out.print(f"All runs: {(meter.before + meter.spent).summary(price)}.", highlight=False)
 
 
-def _chat(model: str | None, meter: CostMeter, options: Mapping[str, Any]) -> Chat:
+def _chat(model: str | None, meter: "CostMeter", options: Mapping[str, Any]) -> "Chat":
+    from contextune.lab.generate import MeteredChat, MeteredEndpoint
+    from contextune.llm import LocalChat, required_chat
+    from contextune.llm.from_env import LOCAL_MODEL
+
     if not model:
-        return required_chat()  # says what to set
-    if model == LOCAL:
+        return required_chat()  # raises the error that says what to set
+    if model == LOCAL_MODEL:
         with output.progress("Preparing the model") as update:
             return MeteredChat(LocalChat(progress=update), meter)
     return MeteredEndpoint(model, meter, timeout=_TIMEOUT, retries=_RETRIES, options=options)
 
 
-def _fields(option: list[str] | None) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for one in option or []:
-        name, equals, value = one.partition("=")
+def _parse_fields(options: list[str] | None) -> dict[str, Any]:
+    parsed: dict[str, Any] = {}
+    for option in options or []:
+        name, equals, value = option.partition("=")
         try:
-            found[name] = json.loads(value)
+            parsed[name] = json.loads(value)
         except ValueError:
             equals = ""
         if not name or not equals:
-            raise ContextuneError(f"--option {one!r}: write it as name=JSON, such as max_tokens=null")
-    return found
+            raise ContextuneError(f"--option {option!r}: write it as name=JSON, such as max_tokens=null")
+    return parsed
 
 
-def _counts(applications: Sequence[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for one in applications:
-        name, _, count = one.partition("=")
+def _parse_counts(applications: Sequence[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for application in applications:
+        name, _, count = application.partition("=")
         if not name.strip() or not count.isdecimal() or int(count) < 1:
-            raise ContextuneError(f"--app {one!r}: write it as Photos=6")
-        found[name.strip()] = int(count)
-    return found
+            raise ContextuneError(f"--app {application!r}: write it as Photos=6")
+        counts[name.strip()] = int(count)
+    return counts
 
 
-def _tools(toolbox: Path | None) -> list[Tool]:
+def _tools(toolbox: Path | None) -> "list[Tool]":
+    from contextune.tools.toolbox import bundled_toolbox, read_toolbox
+
     return read_toolbox(toolbox) if toolbox else bundled_toolbox()
 
 
-def _failures(made: GenerationRun) -> int:
-    """Tell what came to nothing; how much that is."""
-    for why in made.failed[:_SHOWN]:
-        output.error(why)
-    if len(made.failed) > _SHOWN:
-        output.error(f"and {len(made.failed) - _SHOWN} more")
-    if made.failed:
-        output.error("run the same command again to go on with what is missing")
-    return len(made.failed)
+def _print_failures(run: "GenerationRun") -> int:
+    """Print what could not be generated; how many."""
+    for reason in run.failed[:_MAX_FAULTS]:
+        output.print_error(reason)
+    if len(run.failed) > _MAX_FAULTS:
+        output.print_error(f"and {len(run.failed) - _MAX_FAULTS} more")
+    if run.failed:
+        output.print_error("run the same command again to generate what is missing")
+    return len(run.failed)
 
 
-def _report(people: Sequence[Persona], tools: Sequence[Tool]) -> None:
-    """How many there are, how varied, and whether they keep to the format."""
-    if not people:
+def _print_report(personas: "Sequence[Persona]", tools: "Sequence[Tool]") -> None:
+    """Print the number of personas, their diversity and their faults."""
+    from contextune.lab.generate import persona_faults
+
+    if not personas:
         return
-    _figures(people, tools)
-    known = {tool.name: tool for tool in tools}
-    faults = [f"{one.id}: {fault}" for one in people if one.queries for fault in persona_faults(one, known)]
-    for fault in faults[:_SHOWN]:
-        output.error(fault)
-    wrong = pluralize(len(faults), "fault") if faults else "no faults"
-    output.out.print(f"{pluralize(len(people), 'persona')}, {wrong}.", highlight=False)
+    _print_figures(personas, tools)
+    by_name = {tool.name: tool for tool in tools}
+    faults = [
+        f"{persona.id}: {fault}"
+        for persona in personas
+        if persona.queries
+        for fault in persona_faults(persona, by_name)
+    ]
+    for fault in faults[:_MAX_FAULTS]:
+        output.print_error(fault)
+    count = pluralize(len(faults), "fault") if faults else "no faults"
+    output.out.print(f"{pluralize(len(personas), 'persona')}, {count}.", highlight=False)
 
 
-def _figures(people: Sequence[Persona], tools: Sequence[Tool]) -> None:
-    found = diversity(people, tools)
-    items = Table("items a persona", *ITEMS, title_justify="left", header_style="dim")
-    items.add_row("here", *(f"{found.items[app]:.2f}" for app in ITEMS))
-    items.add_row("paper", *(f"{wanted:.2f}" for wanted in ITEMS.values()))
+def _print_figures(personas: "Sequence[Persona]", tools: "Sequence[Tool]") -> None:
+    from contextune.lab.generate import diversity
+    from contextune.lab.generate.quotas import ITEMS
+
+    figures = diversity(personas, tools)
+    items = Table("items per persona", *ITEMS, title_justify="left", header_style="dim")
+    items.add_row("here", *(f"{figures.items[app]:.2f}" for app in ITEMS))
+    items.add_row("paper", *(f"{count:.2f}" for count in ITEMS.values()))
     output.out.print(items)
     rows = {
-        "personas": f"{found.personas:,}",
-        "queries": f"{found.queries:,}",
-        "words of a query that its items have": f"{found.overlap:.1%}",
-        "the same, of words that are not common": f"{found.telling:.1%}",
-        "queries that give an item away": f"{found.leaking:.1%}",
-        "queries that nearly repeat another": f"{found.alike:.1%}",
-        "different names and professions": f"{found.people:.1%}",
-        "spread over kinds, 1 is even": f"{found.kinds_even:.3f}",
-        "spread over APIs, 1 is even": f"{found.apis_even:.3f}",
-        "APIs no query is for": f"{len(found.apis_unused)} of {len(tools)}",
+        "personas": f"{figures.personas:,}",
+        "queries": f"{figures.queries:,}",
+        "words shared by a query and its items": f"{figures.overlap:.1%}",
+        "the same, without common words": f"{figures.telling:.1%}",
+        "queries that give an item away": f"{figures.leaking:.1%}",
+        "queries that nearly repeat another": f"{figures.alike:.1%}",
+        "different names and professions": f"{figures.people:.1%}",
+        "evenness over kinds (1 is even)": f"{figures.kinds_even:.3f}",
+        "evenness over APIs (1 is even)": f"{figures.apis_even:.3f}",
+        "APIs without a query": f"{len(figures.apis_unused)} of {len(tools)}",
     }
     table = Table(show_header=False)
     for label, value in rows.items():

@@ -1,34 +1,21 @@
-"""Commands that learn."""
+"""`contextune train`: train the rankers and the planner."""
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextune._internal.assets import asset
 from contextune.cli import output
-from contextune.cli.lab.training_data import chosen_tools, plan_data, tool_data
-from contextune.context.ranker import ContextRanker, default_ranker
-from contextune.context.signals.request_classifier import RequestClassifier
-from contextune.datasets import bundled_personas, training_personas
-from contextune.embed import (
-    Embedder,
-    EndpointEmbedder,
-    SentenceTransformersEmbedder,
-    default_embedder,
-)
+from contextune.cli.groups import command_group
 from contextune.errors import ContextuneError
-from contextune.lab.bench.quality import plans as plan_bench
-from contextune.lab.train.embedder.fold_vectors import bundled_folds
-from contextune.lab.train.llm import plan_lessons as lessons
-from contextune.lab.train.rankers import arguments as plan_recipe
-from contextune.lab.train.rankers import context as recipe
-from contextune.lab.train.rankers import from_feedback as fed_back
-from contextune.lab.train.rankers import tools as tool_recipe
-from contextune.lab.train.rankers.context_examples import ContextExample, from_embedder, from_folds
 
-app = typer.Typer(help="Learn from data.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from contextune.context.ranker import ContextRanker
+    from contextune.embed import Embedder
+    from contextune.lab.train.rankers.context_examples import ContextExample
+
+app = command_group(help="Train rankers and the planner.")
 
 
 @app.command()
@@ -36,24 +23,24 @@ def ranker(
     out: Annotated[Path, typer.Option(help="Folder to write the ranker to.")],
     sentence_transformers: Annotated[
         str | None,
-        typer.Option(help="Train for this sentence-transformers model instead of the one shipped."),
+        typer.Option(help="Train for this sentence-transformers model instead of the bundled one."),
     ] = None,
     endpoint: Annotated[
-        str | None, typer.Option(help="Train for a model behind this OpenAI-compatible URL; needs --model.")
+        str | None, typer.Option(help="Train for a model at this OpenAI-compatible URL; needs --model.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The endpoint's model.")] = None,
+    model: Annotated[str | None, typer.Option(help="Name of the model at --endpoint.")] = None,
     from_store: Annotated[
         Path | None,
-        typer.Option(help="Go on from the ranker in the package with the feedback in this store."),
+        typer.Option(help="Fine-tune the bundled ranker on the feedback in this store."),
     ] = None,
     user: Annotated[
-        list[str] | None, typer.Option(help="With --from-store: this user only; may be repeated.")
+        list[str] | None, typer.Option(help="With --from-store: only this user; may be repeated.")
     ] = None,
 ) -> None:
-    """Train the ranker of context on the personas in the package, or go on with a store's feedback."""
+    """Train the context ranker on the bundled personas, or fine-tune it on a store's feedback."""
     embedder = _embedder(sentence_transformers, endpoint, model)
-    made = _continued(from_store, user, embedder) if from_store else _trained(embedder)
-    made.save(out)
+    ranker = _fine_tune_ranker(from_store, user, embedder) if from_store else _train_ranker(embedder)
+    ranker.save(out)
     output.out.print(
         f"Written to {out}: Tuner(store, ranker=ContextRanker.load(Path({str(out)!r})))", markup=False
     )
@@ -63,13 +50,18 @@ def ranker(
 def tools(
     out: Annotated[Path, typer.Option(help="Folder to write the ranker to.")],
     public: Annotated[
-        Path | None, typer.Option(help="Also learn from toolbench, toollens and metatool in this folder.")
+        Path | None, typer.Option(help="Also train on toolbench, toollens and metatool in this folder.")
     ] = None,
     vectors: Annotated[
-        Path | None, typer.Option(help="With --public: their vectors, from the embedders' training run.")
+        Path | None,
+        typer.Option(help="With --public: file of their vectors, from the embedder training."),
     ] = None,
 ) -> None:
-    """Train the ranker of tools, and what says that none fits."""
+    """Train the tool ranker and the model that abstains when no tool fits."""
+    from contextune.cli.lab.training_data import tool_data
+    from contextune.embed import default_embedder
+    from contextune.lab.train.rankers import tools as tool_recipe
+
     people, others = tool_data(public, vectors)
     embedder = default_embedder()
     about = {
@@ -78,15 +70,19 @@ def tools(
         "requests to public catalogues": len(others),
     }
     with output.progress("Training") as update:
-        made = tool_recipe.train(people, others, embedder, about, progress=update)
-    made.save(out)
-    loaded = f"ToolRanker.load(Path({str(out)!r}))"
-    output.out.print(f"Written to {out}: ToolRetriever(…, ranker={loaded})", markup=False)
+        ranker = tool_recipe.train(people, others, embedder, about, progress=update)
+    ranker.save(out)
+    loader = f"ToolRanker.load(Path({str(out)!r}))"
+    output.out.print(f"Written to {out}: ToolRetriever(…, ranker={loader})", markup=False)
 
 
 @app.command()
 def plan(out: Annotated[Path, typer.Option(help="Folder to write the planner to.")]) -> None:
-    """Train what fills the arguments of calls, on the personas and pairs in the package."""
+    """Train the planner's argument scorer on the bundled personas and pairs."""
+    from contextune.cli.lab.training_data import plan_data
+    from contextune.lab.train.embedder.fold_vectors import bundled_folds
+    from contextune.lab.train.rankers import arguments as plan_recipe
+
     data = plan_data(bundled_folds())
     about = {
         "requests of personas": len(data.requests),
@@ -94,68 +90,90 @@ def plan(out: Annotated[Path, typer.Option(help="Folder to write the planner to.
         "common words": len(data.lessons.common.counts),
     }
     with output.progress("Training") as update:
-        made = plan_recipe.train(data.lessons, about, progress=update)
-    made.save(out)
-    loaded = f"ArgumentScorer.load(Path({str(out)!r}))"
-    output.out.print(f"Written to {out}: PointerPlanner({loaded})", markup=False)
+        scorer = plan_recipe.train(data.lessons, about, progress=update)
+    scorer.save(out)
+    loader = f"ArgumentScorer.load(Path({str(out)!r}))"
+    output.out.print(f"Written to {out}: PointerPlanner({loader})", markup=False)
 
 
 @app.command()
 def plan_lessons(out: Annotated[Path, typer.Option(help="The JSON file to write.")]) -> None:
-    """Write what a language model learns planning from, and what it is asked to be measured."""
+    """Export prompts for fine-tuning a language model on planning, and for its evaluation."""
+    from contextune.cli.lab.training_data import chosen_tools, plan_data
+    from contextune.lab.bench.quality import plans as plan_bench
+    from contextune.lab.train.embedder.fold_vectors import bundled_folds
+    from contextune.lab.train.llm import plan_lessons as lessons
+
     data = plan_data(bundled_folds())
     chosen = chosen_tools(data)
-    right = lessons.right_tool(data.tools)
-    rows: dict[str, tuple[str, plan_bench.Choose | None]] = {
-        row: (what, None if row == plan_bench.NOTHING else chosen.get(row, right))
-        for row, what in plan_bench.SEEN.items()
+    oracle = lessons.oracle_tool(data.tools)
+    rows: dict[str, tuple[str, plan_bench.ToolChooser | None]] = {
+        row: (what, None if row == plan_bench.NO_RETRIEVAL else chosen.get(row, oracle))
+        for row, what in plan_bench.CONTEXT_BY_ROW.items()
     }
-    measured = [one for one in data.requests if one.measured]
-    found = {
-        "lessons": list(lessons.lessons(data.requests, chosen[plan_bench.TUNED], data.tools)),
-        "questions": list(lessons.questions(measured, rows)),
+    measured = [request for request in data.requests if request.measured]
+    prompts = {
+        "lessons": list(lessons.training_rows(data.requests, chosen[plan_bench.TUNED], data.tools)),
+        "questions": list(lessons.evaluation_rows(measured, rows)),
     }
-    out.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
-    output.out.print(f"{len(found['lessons'])} lessons and {len(found['questions'])} questions in {out}")
+    out.write_text(json.dumps(prompts, ensure_ascii=False), encoding="utf-8")
+    output.out.print(f"{len(prompts['lessons'])} lessons and {len(prompts['questions'])} questions in {out}")
 
 
-def _trained(embedder: Embedder | None) -> ContextRanker:
+def _train_ranker(embedder: "Embedder | None") -> "ContextRanker":
+    from contextune._internal.assets import asset
+    from contextune.context.signals.request_classifier import RequestClassifier
+    from contextune.datasets import bundled_personas, training_personas
+    from contextune.embed import default_embedder
+    from contextune.lab.train.embedder.fold_vectors import bundled_folds
+    from contextune.lab.train.rankers import context as recipe
+    from contextune.lab.train.rankers.context_examples import from_embedder, from_folds
+
     examples: list[ContextExample]
     with output.progress("Reading personas") as update:
         if embedder is None:
             examples = from_folds(bundled_folds(), progress=update)
-            reader = RequestClassifier.load(asset("ranker") / "reader.npz")
+            classifier = RequestClassifier.load(asset("ranker") / "reader.npz")
         else:
             personas = [*bundled_personas(), *training_personas()]
-            examples, reader = from_embedder(personas, embedder, progress=update)
+            examples, classifier = from_embedder(personas, embedder, progress=update)
     with output.progress("Signals") as update:
-        data = recipe.FeaturedExamples.of(examples, progress=update)
+        data = recipe.FeaturedExamples.build(examples, progress=update)
     about = {
         "embedder": (embedder or default_embedder()).name,
         "personas": len({example.group for example in examples}),
         "requests": len(examples),
     }
     with output.progress("Training") as update:
-        return recipe.train(data, reader, about, progress=update)
+        return recipe.train(data, classifier, about, progress=update)
 
 
-def _continued(path: Path, users: list[str] | None, embedder: Embedder | None) -> ContextRanker:
+def _fine_tune_ranker(path: Path, users: list[str] | None, embedder: "Embedder | None") -> "ContextRanker":
+    from contextune.cli.options import open_store
+    from contextune.context.ranker import default_ranker
+    from contextune.embed import default_embedder
+    from contextune.lab.train.rankers import from_feedback as feedback_recipe
+
     if not path.exists():
-        raise ContextuneError(f"there is no store at {str(path)!r}")
+        raise ContextuneError(f"there is no store at {str(path)!r}: pass one with feedback in it")
     before = default_ranker()
-    with output.open_store(path) as store, output.progress("Reading feedback") as update:
-        examples = fed_back.from_store(
+    with open_store(path) as store, output.progress("Reading feedback") as update:
+        examples = feedback_recipe.feedback_examples(
             store, embedder or default_embedder(), before, users=users, progress=update
         )
     with output.progress("Training") as update:
-        return fed_back.go_on(before, examples, progress=update)
+        return feedback_recipe.continue_training(before, examples, progress=update)
 
 
-def _embedder(sentence_transformers: str | None, endpoint: str | None, model: str | None) -> Embedder | None:
+def _embedder(
+    sentence_transformers: str | None, endpoint: str | None, model: str | None
+) -> "Embedder | None":
+    from contextune.embed import EndpointEmbedder, SentenceTransformersEmbedder
+
     if sentence_transformers and endpoint:
         raise ContextuneError("give --sentence-transformers or --endpoint, not both")
     if endpoint:
         if not model:
-            raise ContextuneError("--endpoint needs --model: the name of the model to ask it for")
+            raise ContextuneError("--endpoint needs --model: the name of a model it serves")
         return EndpointEmbedder(model, base_url=endpoint)
     return SentenceTransformersEmbedder(sentence_transformers) if sentence_transformers else None

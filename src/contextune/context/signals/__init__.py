@@ -1,26 +1,26 @@
-"""Features of a request and an item: numbers that say why the one may hang on the other."""
+"""Features of a request and a candidate item: 199 in nine families, with reasons in words."""
 
 from contextune.context.signals.columns import ItemColumns, UseColumns
 from contextune.context.signals.registry import (
     FAMILIES,
-    FAMILY_OF,
-    NAMES,
+    FAMILY_BY_FEATURE,
+    FEATURE_NAMES,
     Family,
-    features,
+    compute_features,
     recompute_links,
 )
 from contextune.context.signals.scene import RequestClasses, Scene, Similarities
 
 __all__ = [
     "FAMILIES",
-    "FAMILY_OF",
-    "NAMES",
+    "FAMILY_BY_FEATURE",
+    "FEATURE_NAMES",
     "Family",
     "ItemColumns",
     "RequestClasses",
     "Scene",
     "Similarities",
     "UseColumns",
-    "features",
+    "compute_features",
     "recompute_links",
 ]

@@ -1,4 +1,4 @@
-"""What is known of a user's items and uses, as columns: worked out once, read by every request."""
+"""A user's items and usage events as numpy columns, computed once and read by every request."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,23 +20,23 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Value = TypeVar("Value")
 
-NOBODY = -1
-NOWHERE = -1
-_EPOCH = datetime(1970, 1, 1)  # wall clocks have no zone
-_REPLY = re.compile(r"^\s*((re|fwd?|aw|sv|wg)\s*:\s*)+", re.IGNORECASE)
-_ROLES = ("made", "start", "end", "due")
-_PEOPLE = 8
-"""How many contacts of an item are looked at: a mail to a whole choir says nothing about each of them."""
-_COMMON_NAME = 3
+NO_CONTACT = -1
+NO_PLACE = -1
+_EPOCH = datetime(1970, 1, 1)  # naive: all times are on the user's wall clock
+_REPLY_PREFIX = re.compile(r"^\s*((re|fwd?|aw|sv|wg)\s*:\s*)+", re.IGNORECASE)
+_TIME_ROLES = ("made", "start", "end", "due")
+_MAX_CONTACTS = 8
+"""Contacts of an item that are used: a mail to a whole choir says little about each member."""
+_MIN_NAME_LENGTH = 3
 
 
-def moment(hours: float) -> datetime:
-    """The wall clock again."""
+def from_hours(hours: float) -> datetime:
+    """Hours since the epoch to a wall-clock time."""
     return _EPOCH + timedelta(hours=hours)
 
 
-def hours(time: datetime) -> float:
-    """A wall clock as hours, so that differences are hours."""
+def to_hours(time: datetime) -> float:
+    """A wall-clock time as hours since the epoch."""
     return (time - _EPOCH) / timedelta(hours=1)
 
 
@@ -50,122 +50,127 @@ def part_of_day(time: datetime) -> str:
 
 @dataclass(frozen=True, eq=False)
 class RowMapping:
-    """How items lie now and lay before a change: a column of before and one of the fresh make one of now."""
+    """Maps the rows of the current items to the rows before a change, to update columns incrementally."""
 
-    order: Numbers
-    """For each row now, its row before; for the fresh, one after the other, -1, -2 and so on."""
-    fresh: list[int]
-    """The rows of what is new or changed."""
+    source: Numbers
+    """For each row its previous row; changed rows are numbered -1, -2, … in order."""
+    changed: list[int]
+    """Rows of new or changed items."""
 
     @classmethod
-    def of(cls, same: Sequence[int]) -> "RowMapping":
-        """`same` says for each row where it lay before, or -1."""
-        order = np.array(same, np.int64)
-        fresh = np.flatnonzero(order < 0)
-        order[fresh] = -1 - np.arange(len(fresh))
-        return cls(order, fresh.tolist())
+    def from_previous_rows(cls, previous: Sequence[int]) -> "RowMapping":
+        """`previous` has for each row its previous row, or -1 if the item is new or changed."""
+        source = np.array(previous, np.int64)
+        changed = np.flatnonzero(source < 0)
+        source[changed] = -1 - np.arange(len(changed))
+        return cls(source, changed.tolist())
 
-    def merged(self, before: NDArray[Any], fresh: NDArray[Any]) -> NDArray[Any]:
-        """One column: from the end, where the fresh lie turned round, negative numbers find them."""
-        return np.concatenate([before, fresh[::-1]])[self.order]
+    def merge(self, previous: NDArray[Any], changed: NDArray[Any]) -> NDArray[Any]:
+        """The current column from the previous column and the values of the changed rows."""
+        # the changed values are appended in reverse, so that index -1 is the first of them
+        return np.concatenate([previous, changed[::-1]])[self.source]
 
-    def listed(self, before: Sequence[Value], fresh: Sequence[Value]) -> list[Value]:
-        """The same of lists."""
-        found = [*before, *fresh[::-1]]
-        return [found[row] for row in self.order.tolist()]
+    def merge_lists(self, previous: Sequence[Value], changed: Sequence[Value]) -> list[Value]:
+        """`merge` for lists."""
+        values = [*previous, *changed[::-1]]
+        return [values[row] for row in self.source.tolist()]
 
 
 class ItemColumns:
-    """A user's items by position: times, places, people and words as columns."""
+    """A user's items by row: times, places, people and words as columns."""
 
     def __init__(
         self,
         user: User,
         items: Sequence[Item],
         tokens: Sequence[Sequence[str]],
-        position: Mapping[str, int] | None = None,
+        row_by_id: Mapping[str, int] | None = None,
     ) -> None:
-        """`tokens` are the words of each item, `position` says where each lies, by id."""
+        """`tokens` are the tokens of each item."""
         self.user = user
-        self._set_what_they_share(items, tokens, position)
-        shared: dict[str, str] = {}
+        self._set_store_wide_columns(items, tokens, row_by_id)
+        interned: dict[str, str] = {}
         self.title_words = [
-            tuple(shared.setdefault(word, word) for word in tokenize(item.title)) for item in items
+            tuple(interned.setdefault(word, word) for word in tokenize(item.title)) for item in items
         ]
-        """The words of each item's title; not as sets, which take four times the memory."""
-        self.thread: Numbers = np.array([_thread(item.title) for item in items], np.int64)
-        """Items of one title, less its Re: and Fwd:, have one number; those without a title -1."""
+        """The words of each title; as tuples, since sets take four times the memory."""
+        self.thread_id: Numbers = np.array([_thread_id(item.title) for item in items], np.int64)
+        """The same for titles that differ only in Re: or Fwd:; -1 without a title."""
         self._set_times()
-        self.people = PeopleColumns(user.contacts, items, map(self.words_of, range(len(items))))
-        self.states = {name: _values(items, name) for name in ("direction", "status", "folder")}
-        """What fields that tell a state say."""
-        self.lasted: Floats = np.array([_number(item.fields.get("duration_s")) for item in items], np.float64)
-        """Seconds."""
+        self.people = PeopleColumns(user.contacts, items, map(self.words, range(len(items))))
+        self.states = {name: _field_values(items, name) for name in ("direction", "status", "folder")}
+        """Case-folded values of the fields that hold a state."""
+        self.duration_s: Floats = np.array(
+            [_number(item.fields.get("duration_s")) for item in items], np.float64
+        )
 
-    def after(
+    def updated(
         self,
         items: Sequence[Item],
         tokens: Sequence[Sequence[str]],
-        position: Mapping[str, int],
-        change: RowMapping,
+        row_by_id: Mapping[str, int],
+        mapping: RowMapping,
     ) -> "ItemColumns":
-        """The facts of the same user once items have changed; of those that did not, they are taken over."""
-        fresh = ItemColumns(
-            self.user, [items[row] for row in change.fresh], [tokens[row] for row in change.fresh]
+        """The columns of the same user after items have changed; only changed rows are computed."""
+        changed = ItemColumns(
+            self.user, [items[row] for row in mapping.changed], [tokens[row] for row in mapping.changed]
         )
-        facts = copy(self)
-        facts._set_what_they_share(items, tokens, position)
-        facts.title_words = change.listed(self.title_words, fresh.title_words)
-        facts.thread = change.merged(self.thread, fresh.thread)
-        facts.times = {role: change.merged(self.times[role], fresh.times[role]) for role in _ROLES}
-        facts.time = change.merged(self.time, fresh.time)
-        facts.people = self.people.after(fresh.people, change)
-        facts.states = {name: change.merged(self.states[name], fresh.states[name]) for name in self.states}
-        facts.lasted = change.merged(self.lasted, fresh.lasted)
-        return facts
+        columns = copy(self)
+        columns._set_store_wide_columns(items, tokens, row_by_id)
+        columns.title_words = mapping.merge_lists(self.title_words, changed.title_words)
+        columns.thread_id = mapping.merge(self.thread_id, changed.thread_id)
+        columns.times = {role: mapping.merge(self.times[role], changed.times[role]) for role in _TIME_ROLES}
+        columns.main_time = mapping.merge(self.main_time, changed.main_time)
+        columns.people = self.people.updated(changed.people, mapping)
+        columns.states = {
+            name: mapping.merge(self.states[name], changed.states[name]) for name in self.states
+        }
+        columns.duration_s = mapping.merge(self.duration_s, changed.duration_s)
+        return columns
 
-    def _set_what_they_share(
-        self, items: Sequence[Item], tokens: Sequence[Sequence[str]], position: Mapping[str, int] | None
+    def _set_store_wide_columns(
+        self, items: Sequence[Item], tokens: Sequence[Sequence[str]], row_by_id: Mapping[str, int] | None
     ) -> None:
-        """What hangs on all items together: which applications and places there are."""
+        """Set the columns that depend on all items together, such as codes of applications and places."""
         self.items = items
         self._tokens = tokens
-        self.position = position or {item.id: number for number, item in enumerate(items)}
-        self.lengths: Floats = np.array([len(found) for found in tokens], np.float64)
+        self.row_by_id = row_by_id or {item.id: row for row, item in enumerate(items)}
+        self.word_count: Floats = np.array([len(words) for words in tokens], np.float64)
         self.apps = sorted({item.app for item in items})
-        code = {app: number for number, app in enumerate(self.apps)}
-        self.app: Numbers = np.array([code[item.app] for item in items], np.int64)
-        self.of_app = [np.flatnonzero(self.app == number) for number in range(len(self.apps))]
-        """The positions of the items of each application."""
+        app_codes = {app: code for code, app in enumerate(self.apps)}
+        self.app: Numbers = np.array([app_codes[item.app] for item in items], np.int64)
+        """The application of each item, as an index into `apps`."""
+        self.rows_by_app = [np.flatnonzero(self.app == code) for code in range(len(self.apps))]
         user = self.user
         self.places = list(dict.fromkeys([*user.places, *NAMELESS, *(i.place for i in items if i.place)]))
-        self.place_code = {place: number for number, place in enumerate(self.places)}
+        self.place_codes = {place: code for code, place in enumerate(self.places)}
         self.place: Numbers = np.array(
-            [self.place_code[item.place] if item.place else NOWHERE for item in items], np.int64
+            [self.place_codes[item.place] if item.place else NO_PLACE for item in items], np.int64
         )
+        """The place of each item, as an index into `places`."""
         nan = (np.nan, np.nan)
         self.coordinates: Floats = np.array([user.places.get(p, nan) for p in self.places]).reshape(-1, 2)
 
-    def words_of(self, row: int) -> frozenset[str]:
-        """The words of an item, but for those that all items of its application have.
+    def words(self, row: int) -> frozenset[str]:
+        """The words of an item, without the labels that all items of its application have.
 
-        Made when asked for: a set for each of many items takes more memory than anything else.
+        Computed on demand: keeping a set per item would take more memory than everything else.
         """
         return frozenset(self._tokens[row]) - _labels(self.items[row].schema)
 
     def _set_times(self) -> None:
         zone = self.user.zone
-        moments = [{role: local_time(t, zone) for role, t in item.times.items()} for item in self.items]
+        item_times = [{role: local_time(t, zone) for role, t in item.times.items()} for item in self.items]
         self.times: Mapping[str, Floats] = {
-            role: np.array([hours(found[role]) if role in found else np.nan for found in moments])
-            for role in _ROLES
+            role: np.array([to_hours(times[role]) if role in times else np.nan for times in item_times])
+            for role in _TIME_ROLES
         }
-        named = [found.get("start") or found.get("due") or found.get("made") for found in moments]
-        self.time: Floats = np.array([hours(time) if time else np.nan for time in named])
-        """The time a person would name the item by."""
+        main_times = [times.get("start") or times.get("due") or times.get("made") for times in item_times]
+        self.main_time: Floats = np.array([to_hours(time) if time else np.nan for time in main_times])
+        """The time a person would refer to the item by: start, else due, else creation."""
 
 
-def _values(items: Sequence[Item], field: str) -> NDArray[np.str_]:
+def _field_values(items: Sequence[Item], field: str) -> NDArray[np.str_]:
     return np.array([str(item.fields.get(field, "")).casefold() for item in items], np.str_)
 
 
@@ -174,51 +179,54 @@ def _number(value: object) -> float:
 
 
 class PeopleColumns:
-    """Which contacts each item involves, and what words stand for them."""
+    """Which contacts each item involves or mentions, and the words that refer to each contact."""
 
     def __init__(
         self, contacts: Sequence[Contact], items: Sequence[Item], word_sets: Iterable[frozenset[str]]
     ) -> None:
         self.contacts = contacts
         names = [tokenize(contact.name) for contact in contacts]
-        self.by_name = _where({w for w in name if len(w) >= _COMMON_NAME} for name in names)
-        self.by_relation = _where(frozenset(tokenize(contact.relation or "")) for contact in contacts)
-        known: dict[str, int] = {}
+        self.by_name = _invert({w for w in name if len(w) >= _MIN_NAME_LENGTH} for name in names)
+        self.by_relation = _invert(frozenset(tokenize(contact.relation or "")) for contact in contacts)
+        numbers: dict[str, int] = {}
         for number, contact in enumerate(contacts):
             for key in (contact.name, contact.email, contact.phone):
                 if key:
-                    known.setdefault(key.casefold(), number)
-        first = {name[0]: number for number, name in reversed(list(enumerate(names))) if name}
+                    numbers.setdefault(key.casefold(), number)
+        first_names = {name[0]: number for number, name in reversed(list(enumerate(names))) if name}
         involved = [
-            list(dict.fromkeys(known[p.casefold()] for p in item.people if p.casefold() in known))
+            list(dict.fromkeys(numbers[p.casefold()] for p in item.people if p.casefold() in numbers))
             for item in items
         ]
         self.involved = _padded(involved)
-        """Contacts that wrote, are written to, take part, call."""
-        self.mentioned = _padded([sorted(first[w] for w in first.keys() & found) for found in word_sets])
-        """Contacts whose first name stands in the item's words."""
+        """Contacts that are sender, recipient, participant or caller."""
+        self.mentioned = _padded(
+            [sorted(first_names[w] for w in first_names.keys() & words) for words in word_sets]
+        )
+        """Contacts whose first name occurs in the item's words."""
         self.count = np.array([len(item.people) for item in items], np.float64)
 
-    def after(self, fresh: "PeopleColumns", change: RowMapping) -> "PeopleColumns":
-        """The same contacts, once items have changed."""
+    def updated(self, changed: "PeopleColumns", mapping: RowMapping) -> "PeopleColumns":
+        """The columns for the same contacts after items have changed."""
         people = copy(self)
-        people.involved = change.merged(*_of_one_width(self.involved, fresh.involved))
-        people.mentioned = change.merged(*_of_one_width(self.mentioned, fresh.mentioned))
-        people.count = change.merged(self.count, fresh.count)
+        people.involved = mapping.merge(*_same_width(self.involved, changed.involved))
+        people.mentioned = mapping.merge(*_same_width(self.mentioned, changed.mentioned))
+        people.count = mapping.merge(self.count, changed.count)
         return people
 
-    def shared(self, rows: Numbers, others: Numbers) -> NDArray[np.bool_]:
-        """Which items (rows) have to do, in either way, with a contact of which others (columns)."""
-        mine, theirs = (np.hstack([self.involved[n], self.mentioned[n]]) for n in (rows, others))
-        known = np.zeros((len(others), len(self.contacts) + 1), np.bool_)  # the last stands for nobody
-        np.put_along_axis(known, theirs, values=True, axis=1)
-        known[:, NOBODY] = False
-        return np.logical_or.reduce(known[:, mine], axis=2).T
+    def share_contact(self, rows: Numbers, others: Numbers) -> NDArray[np.bool_]:
+        """Whether each item (rows) involves or mentions a contact that another (columns) does too."""
+        contacts, other_contacts = (np.hstack([self.involved[n], self.mentioned[n]]) for n in (rows, others))
+        # the last column takes the padding, `NO_CONTACT`
+        present = np.zeros((len(others), len(self.contacts) + 1), np.bool_)
+        np.put_along_axis(present, other_contacts, values=True, axis=1)
+        present[:, NO_CONTACT] = False
+        return np.logical_or.reduce(present[:, contacts], axis=2).T
 
-    def best(self, scores: Floats, table: Numbers, nothing: float) -> Floats:
-        """For each item the highest of its contacts' scores, or `nothing`."""
-        with_nobody = np.append(scores, nothing)
-        return with_nobody[table].max(1) if table.shape[1] else np.full(len(table), nothing)
+    def max_score(self, scores: Floats, contacts: Numbers, default: float) -> Floats:
+        """For each row of `contacts` the highest of their scores, or `default` if it has none."""
+        with_default = np.append(scores, default)
+        return with_default[contacts].max(1) if contacts.shape[1] else np.full(len(contacts), default)
 
 
 @lru_cache(maxsize=64)
@@ -230,34 +238,35 @@ def _labels(schema: AppSchema) -> frozenset[str]:
     return _label_words(schema.noun, tuple(schema.text.values()))
 
 
-def _where(keys: Iterable[Iterable[str]]) -> dict[str, list[int]]:
-    """Word → the numbers of the entries that hold it."""
-    found: dict[str, list[int]] = {}
-    for number, entry in enumerate(keys):
-        for word in entry:
-            found.setdefault(word, []).append(number)
-    return found
+def _invert(entries: Iterable[Iterable[str]]) -> dict[str, list[int]]:
+    """Word → numbers of the entries that contain it."""
+    numbers: dict[str, list[int]] = {}
+    for number, words in enumerate(entries):
+        for word in words:
+            numbers.setdefault(word, []).append(number)
+    return numbers
 
 
-def _thread(title: str) -> int:
-    """One number for all titles that differ in a Re: or Fwd:, whatever other items there are; -1 for none."""
-    text = _REPLY.sub("", title).casefold()
+def _thread_id(title: str) -> int:
+    """A hash of the title without Re: and Fwd:, so that it does not depend on other items; -1 if empty."""
+    text = _REPLY_PREFIX.sub("", title).casefold()
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) >> 1 if text else -1
 
 
-def _of_one_width(one: Numbers, other: Numbers) -> tuple[Numbers, Numbers]:
-    """Both tables as wide as the wider, with nobody in what is added."""
-    width = max(one.shape[1], other.shape[1])
-    wide, narrow = (
-        np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=NOBODY) for table in (one, other)
+def _same_width(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
+    """Pad the narrower table with `NO_CONTACT`."""
+    width = max(left.shape[1], right.shape[1])
+    left, right = (
+        np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=NO_CONTACT)
+        for table in (left, right)
     )
-    return wide, narrow
+    return left, right
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Numbers:
-    width = min(_PEOPLE, max(map(len, rows), default=0))
-    table = np.full((len(rows), width), NOBODY, np.int64)
+    width = min(_MAX_CONTACTS, max(map(len, rows), default=0))
+    table = np.full((len(rows), width), NO_CONTACT, np.int64)
     for number, row in enumerate(rows):
         table[number, : min(width, len(row))] = row[:width]
     return table
@@ -265,66 +274,69 @@ def _padded(rows: Sequence[Sequence[int]]) -> Numbers:
 
 @dataclass(frozen=True)
 class UseColumns:
-    """A user's uses as columns, in order of time."""
+    """Usage events as columns, ordered by time."""
 
     item: Numbers
+    """The row of the item used."""
     time: Floats
+    """Hours since the epoch, as `to_hours` gives them."""
     hour: Numbers
     weekday: Numbers
     place: Numbers
 
-    def after(
+    def updated(
         self,
-        facts: ItemColumns,
+        columns: ItemColumns,
         uses: Sequence[UsageEvent],
         *,
         kept: NDArray[np.bool_],
         new: NDArray[np.bool_],
     ) -> "UseColumns | None":
-        """Those there are now, of which only the new ones are read; None where some are of no known item.
+        """The columns of `uses`, computed only for new events; None if that is not possible.
 
-        `kept` says which of the earlier ones are still there, `new` which of those now were not.
+        `kept` flags the previous events that remain, `new` flags the events of `uses` that were added. An
+        event of an unknown item rules an update out.
         """
-        item = [facts.position.get(use.item, -1) for use in uses]
+        item = [columns.row_by_id.get(use.item, -1) for use in uses]
         if -1 in item or len(self.time) != len(kept) or kept.sum() != (~new).sum():
             return None
-        fresh = UseColumns.of(facts, [uses[number] for number in np.flatnonzero(new).tolist()])
+        added = UseColumns.build(columns, [uses[number] for number in np.flatnonzero(new).tolist()])
 
-        def merged(old: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
-            column = np.empty(len(uses), old.dtype)
-            column[~new], column[new] = old[kept], more
+        def merge(previous: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+            column = np.empty(len(uses), previous.dtype)
+            column[~new], column[new] = previous[kept], more
             return column
 
         return UseColumns(
             np.array(item, np.int64),
-            merged(self.time, fresh.time),
-            merged(self.hour, fresh.hour),
-            merged(self.weekday, fresh.weekday),
-            # what is a place may have changed with the items
-            np.array([facts.place_code.get(use.place or "", NOWHERE) for use in uses], np.int64),
+            merge(self.time, added.time),
+            merge(self.hour, added.hour),
+            merge(self.weekday, added.weekday),
+            # place codes may have changed with the items
+            np.array([columns.place_codes.get(use.place or "", NO_PLACE) for use in uses], np.int64),
         )
 
     @classmethod
-    def of(cls, facts: ItemColumns, uses: Sequence[UsageEvent]) -> "UseColumns":
-        """The uses of items that there are."""
-        zone = facts.user.zone
-        kept = [
-            (facts.position[use.item], local_time(use.time, zone), use.place)
+    def build(cls, columns: ItemColumns, uses: Sequence[UsageEvent]) -> "UseColumns":
+        """The columns of all events of known items."""
+        zone = columns.user.zone
+        events = [
+            (columns.row_by_id[use.item], local_time(use.time, zone), use.place)
             for use in uses
-            if use.item in facts.position
+            if use.item in columns.row_by_id
         ]
-        kept.sort(key=lambda entry: entry[1])
-        places = [facts.place_code.get(place or "", NOWHERE) for _, _, place in kept]
+        events.sort(key=lambda event: event[1])
+        places = [columns.place_codes.get(place or "", NO_PLACE) for _, _, place in events]
         return cls(
-            np.array([item for item, _, _ in kept], np.int64),
-            np.array([hours(time) for _, time, _ in kept], np.float64),
-            np.array([time.hour for _, time, _ in kept], np.int64),
-            np.array([time.weekday() for _, time, _ in kept], np.int64),
+            np.array([row for row, _, _ in events], np.int64),
+            np.array([to_hours(time) for _, time, _ in events], np.float64),
+            np.array([time.hour for _, time, _ in events], np.int64),
+            np.array([time.weekday() for _, time, _ in events], np.int64),
             np.array(places, np.int64),
         )
 
     def before(self, time: float) -> "UseColumns":
-        """Those before a moment: a request sees no later ones."""
+        """The events before a time, in hours: a request sees no later ones."""
         end = int(np.searchsorted(self.time, time, side="left"))
         return UseColumns(
             self.item[:end], self.time[:end], self.hour[:end], self.weekday[:end], self.place[:end]

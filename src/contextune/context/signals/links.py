@@ -1,63 +1,63 @@
-"""Links: the second hop. What ties an item to the candidates that are strong already.
+"""Feature family `links`: links between an item and the strongest candidates.
 
-Who is in the mail that the request is about, what else is on that day, which search was made
-over that broken part: an item may have nothing to do with the words of the request and yet
-be what it hangs on, by way of another. Strong is, in a first pass, what is like the
-request; in a second, what the first pass put on top.
+An item may have no words in common with the request and still be needed, by way of another: the person in the
+mail that the request is about, the other event of that day, the search for the broken part. The strongest
+candidates are those most similar to the request in the first pass, and those the first pass ranked highest in
+the second.
 """
 
 import numpy as np
 
-from contextune.context.signals.scene import Columns, Floats, Numbers, Scene
+from contextune.context.signals.scene import FeatureColumns, Floats, Numbers, Scene
 
 ANCHORS = 6
-_TELLING = 3
-"""A tie by words no longer than this is not worth telling."""
-_NEAR = 3.0
-"""Hours apart at which a tie in time is down to a third."""
-_TIES = {
-    "meaning": "likeness of meaning to",
-    "words": "rare words shared with",
-    "person": "a contact shared with",
-    "time": "nearness in time to",
-    "day": "the same day as",
-    "place": "the same place as",
-    "app": "the same application as",
-    "thread": "the same title, but for Re: and Fwd:, as",
+"""Number of strongest candidates that links are computed to."""
+_SHORT_WORD = 3
+_TIME_SCALE = 3.0
+"""Hours apart at which closeness in time has fallen to 1/e."""
+_LINKS = {
+    "meaning": "semantic similarity to",
+    "words": "weight of the rare words shared with",
+    "person": "1 if a contact is shared with",
+    "time": "closeness in time to",
+    "day": "1 if on the same day as",
+    "place": "1 if at the same place as",
+    "app": "1 if of the same application as",
+    "thread": "1 if the title, without Re: and Fwd:, is that of",
 }
 
 FEATURES = {
     **{
-        f"links.{tie}{suffix}": f"{about} {whom}"
-        for tie, about in _TIES.items()
-        for suffix, whom in (
+        f"links.{link}{suffix}": f"{description} {target}"
+        for link, description in _LINKS.items()
+        for suffix, target in (
             (" to top", "the strongest candidate"),
-            (" to second", "the second strongest"),
-            ("", "the strong candidates, by their strength"),
+            (" to second", "the second strongest candidate"),
+            ("", "the strongest candidates, averaged by their strength"),
         )
     },
-    "links.meaning rank": "how many candidates are more like the strongest one",
-    "links.words rank": "how many candidates share more rare words with the strongest one",
-    "links.strength": "how strong the candidate itself is, before links",
-    "links.strength rank": "how many candidates are stronger, before links",
-    "links.strength behind best": "distance to the strongest candidate, before links",
-    "links.lead": "distance between the strongest candidate and the second",
+    "links.meaning rank": "number of candidates more similar to the strongest one",
+    "links.words rank": "number of candidates that share more rare words with the strongest one",
+    "links.strength": "strength of the candidate itself: its similarity, or its score in the first pass",
+    "links.strength rank": "number of stronger candidates",
+    "links.strength behind best": "`links.strength` minus that of the strongest candidate",
+    "links.lead": "strength of the strongest candidate minus that of the second",
 }
 
 
-def measure(scene: Scene, strength: Floats) -> Columns:
-    """The features of this family, for candidates of a given strength."""
+def compute(scene: Scene, strength: Floats) -> FeatureColumns:
+    """The values of all features, one per candidate; `strength` determines the strongest candidates."""
     anchors = np.argsort(-strength, kind="stable")[:ANCHORS]
     share = np.exp(strength[anchors] - strength[anchors[0]])
     share = share / share.sum()
-    itself = anchors[None] == np.arange(len(scene.rows))[:, None]
-    others = np.where(itself, 0, _tied(scene, anchors))
-    second = others[:, :, 1] if len(anchors) > 1 else np.zeros(others.shape[:2])
+    is_anchor = anchors[None] == np.arange(len(scene.rows))[:, None]
+    to_others = np.where(is_anchor, 0, _links_to(scene, anchors))
+    to_second = to_others[:, :, 1] if len(anchors) > 1 else np.zeros(to_others.shape[:2])
     columns: dict[str, Floats] = {}
-    for number, (tie, all_of_them) in enumerate(zip(_TIES, others @ share, strict=True)):
-        columns[f"links.{tie} to top"] = others[number, :, 0]
-        columns[f"links.{tie} to second"] = second[number]
-        columns[f"links.{tie}"] = all_of_them
+    for number, (link, average) in enumerate(zip(_LINKS, to_others @ share, strict=True)):
+        columns[f"links.{link} to top"] = to_others[number, :, 0]
+        columns[f"links.{link} to second"] = to_second[number]
+        columns[f"links.{link}"] = average
     lead = strength[anchors[0]] - strength[anchors[1]] if len(anchors) > 1 else 0.0
     return {
         **columns,
@@ -70,42 +70,45 @@ def measure(scene: Scene, strength: Floats) -> Columns:
     }
 
 
-def why(scene: Scene, number: int, strength: Floats) -> str | None:
-    """What ties it to the strongest candidate, in words."""
+def explain(scene: Scene, number: int, strength: Floats) -> str | None:
+    """What links the candidate to the strongest one."""
     top = int(np.argmax(strength))
     if top == number:
         return None
-    facts, (one, other) = scene.facts, (int(scene.rows[number]), int(scene.rows[top]))
+    columns, row, top_row = scene.item_columns, int(scene.rows[number]), int(scene.rows[top])
     title = scene.items[top].title
-    if facts.thread[one] >= 0 and facts.thread[one] == facts.thread[other]:
-        return f"of one thread with “{title}”"
+    if columns.thread_id[row] >= 0 and columns.thread_id[row] == columns.thread_id[top_row]:
+        return f"same thread as “{title}”"
     shared = sorted(scene.rare_sets[number] & scene.rare_sets[top], key=lambda word: (-len(word), word))
-    if shared and len(shared[0]) > _TELLING:
-        words = [word for word in shared[:3] if len(word) > _TELLING]
-        return f"tied to “{title}” by the words: {', '.join(words)}"
-    if facts.people.shared(scene.rows[[number]], scene.rows[[top]]).any():
-        return f"has the same people as “{title}”"
-    return f"near in time to “{title}”" if abs(facts.time[one] - facts.time[other]) < _NEAR / 2 else None
+    if shared and len(shared[0]) > _SHORT_WORD:
+        words = [word for word in shared[:3] if len(word) > _SHORT_WORD]
+        return f"shares words with “{title}”: {', '.join(words)}"
+    if columns.people.share_contact(scene.rows[[number]], scene.rows[[top]]).any():
+        return f"involves the same person as “{title}”"
+    hours_apart = abs(columns.main_time[row] - columns.main_time[top_row])
+    return f"close in time to “{title}”" if hours_apart < _TIME_SCALE / 2 else None
 
 
-def _tied(scene: Scene, anchors: Numbers) -> Floats:
-    """By tie, how each candidate (rows) is tied to each anchor (columns)."""
-    facts, rows = scene.facts, scene.rows
-    time, place = facts.time[rows], facts.place[rows]
+def _links_to(scene: Scene, anchors: Numbers) -> Floats:
+    """Strength of each kind of link from each candidate (rows) to each anchor (columns)."""
+    columns, rows = scene.item_columns, scene.rows
+    time, place = columns.main_time[rows], columns.place[rows]
     day = np.floor(time / 24)
-    apart = np.abs(time[:, None] - time[anchors][None])
-    thread = facts.thread[rows]
-    held, weight = scene.shared_words
-    near = np.exp(-apart / _NEAR)
-    found = np.empty((len(_TIES), len(rows), len(anchors)))
-    # not by BLAS, whose threads would have to be waited for; and only words that any anchor has
-    found[0] = np.einsum("ij,kj->ik", scene.vectors, scene.vectors[anchors])
-    mine = np.flatnonzero(held[anchors].any(0))
-    found[1] = np.einsum("ij,kj->ik", held[:, mine] * weight[mine], held[anchors][:, mine])
-    found[2] = facts.people.shared(rows, rows[anchors])
-    found[3] = np.where(np.isnan(near), 0, near)
-    found[4] = day[:, None] == day[anchors][None]
-    found[5] = (place[:, None] == place[anchors][None]) & (place[:, None] >= 0)
-    found[6] = scene.same_app[:, anchors]
-    found[7] = (thread[:, None] == thread[anchors][None]) & (thread[:, None] >= 0)
-    return found
+    hours_apart = np.abs(time[:, None] - time[anchors][None])
+    thread = columns.thread_id[rows]
+    contains, weight = scene.shared_words
+    closeness = np.exp(-hours_apart / _TIME_SCALE)
+    links = np.empty((len(_LINKS), len(rows), len(anchors)))
+    # einsum instead of BLAS, whose threads take longer to start than these products
+    links[0] = np.einsum("ij,kj->ik", scene.vectors, scene.vectors[anchors])
+    in_anchors = np.flatnonzero(contains[anchors].any(0))
+    links[1] = np.einsum(
+        "ij,kj->ik", contains[:, in_anchors] * weight[in_anchors], contains[anchors][:, in_anchors]
+    )
+    links[2] = columns.people.share_contact(rows, rows[anchors])
+    links[3] = np.where(np.isnan(closeness), 0, closeness)
+    links[4] = day[:, None] == day[anchors][None]
+    links[5] = (place[:, None] == place[anchors][None]) & (place[:, None] >= 0)
+    links[6] = scene.same_app[:, anchors]
+    links[7] = (thread[:, None] == thread[anchors][None]) & (thread[:, None] >= 0)
+    return links

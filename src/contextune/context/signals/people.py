@@ -1,13 +1,13 @@
-"""People: whom the request speaks of, by name or by relation, and who has to do with an item."""
+"""Feature family `people`: contacts that the request names or refers to by relation."""
 
 from functools import lru_cache
 
 import numpy as np
 
 from contextune.context.signals.columns import Floats
-from contextune.context.signals.scene import Columns, Scene, flat
+from contextune.context.signals.scene import FeatureColumns, Scene, constant
 
-_SAME = (
+_SYNONYMS = (
     "mother mum mom mam mama mummy mommy ma",
     "father dad papa daddy pa",
     "husband hubby",
@@ -27,71 +27,78 @@ _SAME = (
     "landlord landlady",
     "child kid",
 )
-_IDLE = frozenset(["the", "and", "of", "at", "my", "s", "in", "law", "for", "a"])
+_STOP_WORDS = frozenset(["the", "and", "of", "at", "my", "s", "in", "law", "for", "a"])
 
 FEATURES = {
-    "people.named": "words of the request that name a person involved in the item",
-    "people.relation": "words of the request that say what a person involved is to the user (my sister)",
-    "people.mention named": "words of the request that name a person the item mentions",
-    "people.mention relation": "words of the request that say what a mentioned person is to the user",
+    "people.named": "number of words of the request that name a person involved in the item",
+    "people.relation": "number of words of the request that give the relation of a person involved",
+    "people.mention named": "number of words of the request that name a person the item mentions",
+    "people.mention relation": "number of words of the request that give the relation of a person mentioned",
     "people.anyone named": "1 if the request names any contact",
-    "people.anyone related": "1 if the request speaks of any contact by relation",
+    "people.anyone related": "1 if the request refers to any contact by relation",
     "people.count": "number of people in the item",
-    "people.known": "number of contacts involved",
-    "people.frequency": "in how many candidates the most frequent of them takes part",
+    "people.known": "number of contacts involved in the item",
+    "people.frequency": "number of candidates that involve the most frequent of these contacts",
 }
 
 
-def measure(scene: Scene) -> Columns:
-    """The features of this family."""
-    people, rows = scene.facts.people, scene.rows
-    named, related = _named(scene), _related(scene)
+def compute(scene: Scene) -> FeatureColumns:
+    """The values of all features, one per candidate."""
+    people, rows = scene.item_columns.people, scene.rows
+    named, related = _name_matches(scene), _relation_matches(scene)
     involved, mentioned = people.involved[rows], people.mentioned[rows]
-    # counted over the candidates, since items of the future must not count
+    # counted over the candidates only: items created later must not count
     frequency = np.bincount(involved[involved >= 0], minlength=len(people.contacts)).astype(np.float64)
     return {
-        "people.named": people.best(named, involved, 0),
-        "people.relation": people.best(related, involved, 0),
-        "people.mention named": people.best(named, mentioned, 0),
-        "people.mention relation": people.best(related, mentioned, 0),
-        "people.anyone named": flat(scene, bool(named.any())),
-        "people.anyone related": flat(scene, bool(related.any())),
+        "people.named": people.max_score(named, involved, 0),
+        "people.relation": people.max_score(related, involved, 0),
+        "people.mention named": people.max_score(named, mentioned, 0),
+        "people.mention relation": people.max_score(related, mentioned, 0),
+        "people.anyone named": constant(scene, bool(named.any())),
+        "people.anyone related": constant(scene, bool(related.any())),
         "people.count": people.count[rows],
         "people.known": (involved >= 0).sum(1).astype(np.float64),
-        "people.frequency": people.best(frequency, involved, 0),
+        "people.frequency": people.max_score(frequency, involved, 0),
     }
 
 
-def why(scene: Scene, number: int) -> str | None:
-    """Who it is that the request speaks of."""
-    people, row = scene.facts.people, scene.rows[number]
-    spoken = _named(scene) + _related(scene)
-    for contact in map(int, [*people.involved[row], *people.mentioned[row]]):
-        if contact >= 0 and spoken[contact]:
-            known = people.contacts[contact]
-            return (
-                f"{known.name} is your {known.relation}" if known.relation else f"has to do with {known.name}"
-            )
+def explain(scene: Scene, number: int) -> str | None:
+    """The contact of the item that the request refers to."""
+    people, row = scene.item_columns.people, scene.rows[number]
+    matches = _name_matches(scene) + _relation_matches(scene)
+    for verb, contacts in (("involves", people.involved[row]), ("mentions", people.mentioned[row])):
+        for index in map(int, contacts):
+            if index >= 0 and matches[index]:
+                contact = people.contacts[index]
+                return (
+                    f"{contact.name} is your {contact.relation}"
+                    if contact.relation
+                    else f"{verb} {contact.name}"
+                )
     return None
 
 
-def _named(scene: Scene) -> Floats:
-    return _hits(scene.facts.people.by_name, frozenset(scene.words), len(scene.facts.people.contacts))
+def _name_matches(scene: Scene) -> Floats:
+    """Per contact, the number of words of the request that are part of the name."""
+    people = scene.item_columns.people
+    return _count_matches(people.by_name, frozenset(scene.words), len(people.contacts))
 
 
-def _related(scene: Scene) -> Floats:
-    said = frozenset(word for spoken in scene.words for word in synonyms(spoken)) - _IDLE
-    return _hits(scene.facts.people.by_relation, said, len(scene.facts.people.contacts))
+def _relation_matches(scene: Scene) -> Floats:
+    """Per contact, the number of words of the request that are part of the relation, or synonyms of it."""
+    people = scene.item_columns.people
+    words = frozenset(synonym for word in scene.words for synonym in relation_synonyms(word)) - _STOP_WORDS
+    return _count_matches(people.by_relation, words, len(people.contacts))
 
 
-def _hits(where: dict[str, list[int]], said: frozenset[str], contacts: int) -> Floats:
-    found = np.zeros(contacts)
-    for word in said & where.keys():
-        found[where[word]] += 1
-    return found
+def _count_matches(contacts_by_word: dict[str, list[int]], words: frozenset[str], contacts: int) -> Floats:
+    counts = np.zeros(contacts)
+    for word in words & contacts_by_word.keys():
+        counts[contacts_by_word[word]] += 1
+    return counts
 
 
 @lru_cache(maxsize=1024)
-def synonyms(word: str) -> frozenset[str]:
-    """The word, and other words for the same relation."""
-    return frozenset({word}.union(*(group.split() for group in _SAME if word in group.split())))
+def relation_synonyms(word: str) -> frozenset[str]:
+    """The word and all words for the same relation."""
+    return frozenset({word}.union(*(group.split() for group in _SYNONYMS if word in group.split())))

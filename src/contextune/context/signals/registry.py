@@ -1,7 +1,8 @@
-"""All features in one table: families in order, every feature named and explained once."""
+"""All features by family, each with its name and description."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,67 +18,94 @@ from contextune.context.signals import (
     usage,
     utterance,
 )
-from contextune.context.signals.scene import Columns, Floats, Scene
+from contextune.context.signals.scene import FeatureColumns, Floats, Scene
 
 Matrix = NDArray[np.float32]
+_TEMPERATURE = 0.07
+"""Scales similarities before the softmax over the strongest candidates in `links`."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Features that look at one side of things."""
+    """A group of related features."""
 
-    about: str
+    description: str
     features: Mapping[str, str]
-    measure: Callable[[Scene, Floats], Columns]
-    why: Callable[[Scene, int, Floats], str | None]
+    """Feature name → description."""
+    compute: Callable[[Scene, Floats], FeatureColumns]
+    """Scene and strength of the candidates → values of all features."""
+    explain: Callable[[Scene, int, Floats], str | None]
+    """Why a candidate fits, in words; None if the family has nothing to say."""
 
 
-def _plain(
-    measure: Callable[[Scene], Columns],
-    why: Callable[[Scene, int], str | None],
-    about: str,
-    names: Mapping[str, str],
-) -> Family:
-    """A family that takes no notice of how strong candidates are."""
-    return Family(about, names, lambda scene, _: measure(scene), lambda scene, number, _: why(scene, number))
+class _FamilyModule(Protocol):
+    """What a module of this package provides to be a family."""
+
+    @property
+    def FEATURES(self) -> Mapping[str, str]: ...  # noqa: N802  # a module constant
+
+    def compute(self, scene: Scene, /) -> FeatureColumns: ...
+
+    def explain(self, scene: Scene, number: int, /) -> str | None: ...
 
 
-def _first_line(module: object) -> str:
-    return (module.__doc__ or "").splitlines()[0]
-
-
-FAMILIES: Mapping[str, Family] = {
-    module.__name__.rpartition(".")[2]: _plain(
-        module.measure, module.why, _first_line(module), module.FEATURES
+def _family(description: str, module: _FamilyModule) -> Family:
+    """A family whose features do not depend on the strength of the candidates."""
+    return Family(
+        description,
+        module.FEATURES,
+        lambda scene, _: module.compute(scene),
+        lambda scene, number, _: module.explain(scene, number),
     )
-    for module in (text, store, times, place, usage, people, state, utterance)
-} | {"links": Family(_first_line(links), links.FEATURES, links.measure, links.why)}
-NAMES: tuple[str, ...] = tuple(name for family in FAMILIES.values() for name in family.features)
-FAMILY_OF: Mapping[str, str] = {name: family for family, entry in FAMILIES.items() for name in entry.features}
+
+
+# the names are part of the API: keys of `Tuner.signals()` and of `/v1/inspect`
+FAMILIES: Mapping[str, Family] = {
+    "text": _family("Lexical and semantic similarity between the request and the item.", text),
+    "store": _family("Which application the request is about.", store),
+    "times": _family("Distance in time between the request and the item.", times),
+    "place": _family("Where the user is and which place the item belongs to.", place),
+    "usage": _family("How often, when and where the user has used the item before.", usage),
+    "people": _family("Contacts that the request names or refers to by relation (“my sister”).", people),
+    "state": _family("State of the item: missed or answered, open or done, sent or received.", state),
+    "utterance": _family(
+        "Properties of the request itself, the same for all candidates; decision trees combine them with the "
+        "other features.",
+        utterance,
+    ),
+    "links": Family(
+        "Links between an item and the strongest candidates: shared words, people, time, place or thread.",
+        links.FEATURES,
+        links.compute,
+        links.explain,
+    ),
+}
+FEATURE_NAMES: tuple[str, ...] = tuple(name for family in FAMILIES.values() for name in family.features)
+FAMILY_BY_FEATURE: Mapping[str, str] = {
+    feature: name for name, family in FAMILIES.items() for feature in family.features
+}
+_COLUMN = {name: number for number, name in enumerate(FEATURE_NAMES)}
 
 
 def initial_strength(scene: Scene) -> Floats:
-    """How strong candidates are before anything is learnt: by likeness, scaled so that near ties stay so."""
-    return (scene.likeness.situated + scene.likeness.bare) / (2 * _SHARPNESS)
+    """Strength of the candidates before the first ranking pass: their similarity to the request."""
+    return (scene.similarities.situated + scene.similarities.text) / (2 * _TEMPERATURE)
 
 
-def features(scene: Scene) -> Matrix:
-    """A row a candidate, a column a feature, in the order of `NAMES`."""
+def compute_features(scene: Scene) -> Matrix:
+    """Feature matrix: one row per candidate, one column per feature in the order of `FEATURE_NAMES`."""
     strength = initial_strength(scene)
-    rows = np.empty((len(NAMES), len(scene.rows)), np.float32)  # the other way round: one line a feature
+    # transposed, so that each feature is written to contiguous memory
+    transposed = np.empty((len(FEATURE_NAMES), len(scene.rows)), np.float32)
     for family in FAMILIES.values():
-        for name, column in family.measure(scene, strength).items():
-            rows[_POSITION[name]] = column
-    return np.ascontiguousarray(rows.T)
+        for name, values in family.compute(scene, strength).items():
+            transposed[_COLUMN[name]] = values
+    return np.ascontiguousarray(transposed.T)
 
 
-def recompute_links(scene: Scene, matrix: Matrix, strength: Floats) -> Matrix:
-    """The same table with the links worked out anew, by a better notion of what is strong."""
-    again = matrix.copy()
-    for name, column in links.measure(scene, strength).items():
-        again[:, _POSITION[name]] = column
-    return again
-
-
-_SHARPNESS = 0.07
-_POSITION = {name: number for number, name in enumerate(NAMES)}
+def recompute_links(scene: Scene, features: Matrix, strength: Floats) -> Matrix:
+    """The feature matrix with the `links` family recomputed for a new strength of the candidates."""
+    updated = features.copy()
+    for name, values in links.compute(scene, strength).items():
+        updated[:, _COLUMN[name]] = values
+    return updated

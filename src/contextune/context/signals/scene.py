@@ -1,4 +1,4 @@
-"""One request over one user's items: everything a signal may look at, as of the request's moment."""
+"""Scene: everything the features of one request may read, as of the request's time."""
 
 import math
 from collections import Counter
@@ -10,56 +10,56 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.signals.columns import NOWHERE, Floats, ItemColumns, Numbers, UseColumns, hours
+from contextune.context.signals.columns import NO_PLACE, Floats, ItemColumns, Numbers, UseColumns, to_hours
 from contextune.search import tokenize
 from contextune.types import Item
 
-_RARE = 5
-"""A word in more candidates than this ties nothing."""
-_SHORT = 2
-Columns = Mapping[str, Floats]
-"""Feature → one value for each candidate; NaN where there is nothing to say."""
+_MAX_RARE = 5
+"""A word in more candidates than this does not link them."""
+_SHORT_WORD = 2
+FeatureColumns = Mapping[str, Floats]
+"""Feature name → one value per candidate; NaN for a missing value."""
 
 
 @dataclass(frozen=True)
 class RequestClasses:
-    """What was read out of the words of a request: probabilities of kinds and of applications."""
+    """Output of the request classifier: probabilities per kind of request and per application."""
 
     kinds: Mapping[str, float]
     apps: Mapping[str, float]
     tools: Mapping[str, float]
-    """By application, the likeness of the request to the nearest of its tools."""
+    """Per application, the similarity of the request to its most similar tool."""
 
 
 @dataclass(frozen=True)
 class Similarities:
-    """How like the request each candidate is."""
+    """Similarity of each candidate to the request."""
 
     situated: Floats
-    """By meaning, the request taken with its time and place."""
-    bare: Floats
-    """By meaning, the words of the request alone."""
-    around: Floats
-    """By meaning, the time and place of the request alone."""
+    """Cosine to the request with its time and place."""
+    text: Floats
+    """Cosine to the text of the request alone."""
+    moment: Floats
+    """Cosine to the time and place of the request alone."""
     lexical: Floats
-    """By words, each application an own collection."""
+    """BM25T, each application as its own collection."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A request, its moment, and the candidates. `rows` are positions of items, all of them visible."""
+    """A request, its time and place, and its candidates; `rows` are the rows of the candidate items."""
 
     text: str
     now: datetime
     place: str | None
-    facts: ItemColumns
+    item_columns: ItemColumns
     uses: UseColumns
-    """Those before `now`, no other."""
+    """Usage events before `now`."""
     rows: Numbers
-    likeness: Similarities
+    similarities: Similarities
     vectors: NDArray[np.float32]
-    """Of the candidates."""
-    reading: RequestClasses
+    """One row per candidate."""
+    request_classes: RequestClasses
 
     @cached_property
     def words(self) -> list[str]:
@@ -69,92 +69,94 @@ class Scene:
     @cached_property
     def items(self) -> list[Item]:
         """The candidates."""
-        return [self.facts.items[row] for row in map(int, self.rows)]
+        return [self.item_columns.items[row] for row in map(int, self.rows)]
 
     @cached_property
     def word_sets(self) -> list[frozenset[str]]:
         """The words of each candidate."""
-        return [self.facts.words_of(row) for row in map(int, self.rows)]
+        return [self.item_columns.words(row) for row in map(int, self.rows)]
 
     @cached_property
     def rare_words(self) -> Mapping[str, float]:
-        """Words that a few of the candidates share, and how much that says."""
-        count = Counter(word for found in self.word_sets for word in found)
+        """Words that two to five candidates share, with their inverse document frequency."""
+        count = Counter(word for words in self.word_sets for word in words)
         return {
             word: math.log((len(self.rows) + 1) / n)
             for word, n in count.items()
-            if 1 < n <= _RARE and len(word) > _SHORT
+            if 1 < n <= _MAX_RARE and len(word) > _SHORT_WORD
         }
 
     @cached_property
     def rare_sets(self) -> list[frozenset[str]]:
         """The rare words of each candidate."""
-        return [found & self.rare_words.keys() for found in self.word_sets]
+        return [words & self.rare_words.keys() for words in self.word_sets]
 
     @cached_property
     def shared_words(self) -> tuple[Floats, Floats]:
-        """Which candidate (rows) holds which rare word (columns), and how much each word says."""
+        """0/1 matrix of candidates by rare words, and the weight of each word."""
         column = {word: number for number, word in enumerate(self.rare_words)}
-        held = np.zeros((len(self.rows), len(column)))
-        places = [(number, column[word]) for number, found in enumerate(self.rare_sets) for word in found]
-        if places:
-            held[tuple(zip(*places, strict=True))] = 1
-        return held, np.array(list(self.rare_words.values()), np.float64)
+        contains = np.zeros((len(self.rows), len(column)))
+        cells = [(number, column[word]) for number, words in enumerate(self.rare_sets) for word in words]
+        if cells:
+            contains[tuple(zip(*cells, strict=True))] = 1
+        return contains, np.array(list(self.rare_words.values()), np.float64)
 
     @cached_property
-    def hour(self) -> float:
-        """The moment, in hours."""
-        return hours(self.now)
+    def now_hours(self) -> float:
+        """`now` in hours since the epoch."""
+        return to_hours(self.now)
 
     @cached_property
     def app(self) -> Numbers:
-        """The application of each candidate, as a number."""
-        return self.facts.app[self.rows]
+        """The application of each candidate, as a code."""
+        return self.item_columns.app[self.rows]
 
     @cached_property
     def same_app(self) -> NDArray[np.bool_]:
-        """Which two candidates are of one application."""
+        """For each pair of candidates, whether they are of the same application."""
         return self.app[:, None] == self.app[None]
 
     @cached_property
     def here(self) -> int:
-        """The place of the request as a number; `NOWHERE` where it is not known."""
-        return self.facts.place_code.get(self.place, NOWHERE) if self.place else NOWHERE
+        """The place of the request as a code; `NO_PLACE` if it is unknown."""
+        return self.item_columns.place_codes.get(self.place, NO_PLACE) if self.place else NO_PLACE
 
     @cached_property
-    def time(self) -> Floats:
-        """Hours from now to the time a person would name each candidate by."""
-        return self.facts.time[self.rows] - self.hour
+    def hours_until_main_time(self) -> Floats:
+        """Hours from now to the main time of each candidate (start, due or creation)."""
+        return self.item_columns.main_time[self.rows] - self.now_hours
 
-    def until(self, role: str) -> Floats:
+    def hours_until(self, role: str) -> Floats:
         """Hours from now to a time of each candidate (made, start, end, due); negative if past."""
-        return self.facts.times[role][self.rows] - self.hour
+        return self.item_columns.times[role][self.rows] - self.now_hours
 
     @cached_property
-    def own(self) -> UseColumns:
-        """The uses of the candidates, each by its number among them: of a large store's uses a few."""
-        number = np.full(len(self.facts.items), -1, np.int64)
-        number[self.rows] = np.arange(len(self.rows))
-        of = number[self.uses.item]
-        mine = np.flatnonzero(of >= 0)
+    def candidate_uses(self) -> UseColumns:
+        """The usage events of the candidates; `item` is the number of the candidate, not its row."""
+        candidate = np.full(len(self.item_columns.items), -1, np.int64)
+        candidate[self.rows] = np.arange(len(self.rows))
+        number = candidate[self.uses.item]
+        chosen = np.flatnonzero(number >= 0)
         uses = self.uses
-        return UseColumns(of[mine], uses.time[mine], uses.hour[mine], uses.weekday[mine], uses.place[mine])
+        return UseColumns(
+            number[chosen], uses.time[chosen], uses.hour[chosen], uses.weekday[chosen], uses.place[chosen]
+        )
 
-    def count(self, weights: Floats | NDArray[np.bool_] | None = None) -> Floats:
-        """For each candidate the number of its uses, or the sum of the weights of its `own`."""
-        chosen = None if weights is None else weights.astype(np.float64)
-        return np.bincount(self.own.item, chosen, minlength=len(self.rows)).astype(np.float64)
+    def count_uses(self, weights: Floats | NDArray[np.bool_] | None = None) -> Floats:
+        """Number of usage events per candidate, or the sum of their `weights` (one per candidate use)."""
+        weights = None if weights is None else weights.astype(np.float64)
+        return np.bincount(self.candidate_uses.item, weights, minlength=len(self.rows)).astype(np.float64)
 
-    def rank(self, values: Floats, *, within: bool = False) -> Floats:
-        """How many candidates have a higher value; `within` their application only. NaN counts as lowest."""
+    def rank(self, values: Floats, *, within_app: bool = False) -> Floats:
+        """Number of candidates, or of those of the same application, with a higher value; NaN is lowest."""
         filled = np.where(np.isnan(values), -np.inf, values)
         higher = filled[None] > filled[:, None]
-        return (higher & self.same_app if within else higher).sum(1).astype(np.float64)
+        return (higher & self.same_app if within_app else higher).sum(1).astype(np.float64)
 
-    def spread(self, columns: Columns) -> Columns:
-        """Each value with its rank and its distance to the best, overall and within the application.
+    def with_ranks(self, columns: FeatureColumns) -> FeatureColumns:
+        """Each column with its ranks and its differences to the best, overall and per application.
 
-        All columns at once: of few candidates, a call costs more than what it works out.
+        Takes all columns at once: for few candidates, numpy calls cost more than the arithmetic.
         """
         values = np.stack(list(columns.values()))
         higher = values[:, None] > values[:, :, None]
@@ -172,22 +174,22 @@ class Scene:
         }
 
 
-def spread_features(name: str, explanation: str) -> dict[str, str]:
-    """The names and explanations of what `Scene.spread` makes."""
+def describe_with_ranks(name: str, description: str) -> dict[str, str]:
+    """Names and descriptions of the features that `Scene.with_ranks` computes."""
     return {
-        name: explanation,
-        f"{name} rank": f"how many candidates have more of it: {explanation}",
-        f"{name} rank in app": f"how many of the same application have more of it: {explanation}",
-        f"{name} behind best": f"distance to the best candidate: {explanation}",
-        f"{name} behind best in app": f"distance to the best of the same application: {explanation}",
+        name: description,
+        f"{name} rank": f"number of candidates with a higher `{name}`",
+        f"{name} rank in app": f"number of candidates in the same application with a higher `{name}`",
+        f"{name} behind best": f"`{name}` minus the highest value of all candidates",
+        f"{name} behind best in app": f"`{name}` minus the highest value in the same application",
     }
 
 
-def flat(scene: Scene, value: float) -> Floats:
-    """One value for all candidates."""
+def constant(scene: Scene, value: float) -> Floats:
+    """The same value for all candidates."""
     return np.full(len(scene.rows), value, np.float64)
 
 
 def signed_log1p(values: Floats) -> Floats:
-    """Signed logarithm: a minute and an hour differ as much as a day and two months."""
+    """sign(x) · log(1 + |x|): compresses long times, so that minutes still count."""
     return np.sign(values) * np.log1p(np.abs(values))

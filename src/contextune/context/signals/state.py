@@ -1,8 +1,8 @@
-"""State: missed or answered, open or done, sent or received."""
+"""Feature family `state`: missed or answered, open or done, sent or received."""
 
 import numpy as np
 
-from contextune.context.signals.scene import Columns, Scene
+from contextune.context.signals.scene import FeatureColumns, Scene
 
 _STATES = (
     ("direction", "missed"),
@@ -13,31 +13,31 @@ _STATES = (
     ("status", "tentative"),
     ("folder", "sent"),
 )
-_WORTH_SAYING = {"missed": "a missed call", "open": "still open", "tentative": "not confirmed yet"}
+_REASONS = {"missed": "a missed call", "open": "still open", "tentative": "not confirmed yet"}
 
 FEATURES = {
-    **{f"state.{value}": f"1 if the item's {name} is {value}" for name, value in _STATES},
-    "state.talk": "seconds a call lasted",
-    "state.unread": "1 if a mail came in and was never opened",
+    **{f"state.{value}": f"1 if the item's {field} is “{value}”" for field, value in _STATES},
+    "state.talk": "duration of the call in seconds",
+    "state.unread": "1 if the item is a received mail that was never opened",
 }
 
 
-def measure(scene: Scene) -> Columns:
-    """The features of this family."""
-    facts, rows = scene.facts, scene.rows
-    states = {name: values[rows] for name, values in facts.states.items()}
-    flags = {f"state.{value}": (states[name] == value).astype(np.float64) for name, value in _STATES}
-    mail = facts.apps.index("Mail") if "Mail" in facts.apps else -1
+def compute(scene: Scene) -> FeatureColumns:
+    """The values of all features, one per candidate."""
+    columns, rows = scene.item_columns, scene.rows
+    states = {field: values[rows] for field, values in columns.states.items()}
+    flags = {f"state.{value}": (states[field] == value).astype(np.float64) for field, value in _STATES}
+    mail = columns.apps.index("Mail") if "Mail" in columns.apps else -1
     received = (scene.app == mail) & (flags["state.sent"] == 0)
     return {
         **flags,
-        "state.talk": facts.lasted[rows],
-        "state.unread": (received & (scene.count() == 0)).astype(np.float64),
+        "state.talk": columns.duration_s[rows],
+        "state.unread": (received & (scene.count_uses() == 0)).astype(np.float64),
     }
 
 
-def why(scene: Scene, number: int) -> str | None:
-    """A state worth saying."""
+def explain(scene: Scene, number: int) -> str | None:
+    """The state, if it is a notable one."""
     fields = scene.items[number].fields
     values = {str(fields.get(name, "")).casefold() for name, _ in _STATES}
-    return next((words for value, words in _WORTH_SAYING.items() if value in values), None)
+    return next((reason for value, reason in _REASONS.items() if value in values), None)

@@ -1,62 +1,65 @@
-"""Store: which applications the request speaks of."""
+"""Feature family `store`: which application the request is about."""
 
 import numpy as np
 
-from contextune.context.signals.scene import Columns, Floats, Scene, flat
+from contextune.context.signals.scene import FeatureColumns, Floats, Scene, constant
+from contextune.types import Item
 from contextune.types.app_schema import APPS
 
-_SURE = 0.3
+_MIN_PROBABILITY = 0.3
 
 FEATURES = {
-    **{f"store.is {app}": f"1 for items of {app}" for app in APPS},
-    "store.likely": "probability that the request hangs on an item of this application, learnt from pairs",
-    "store.likely rank": "how many applications are more probable",
-    "store.likely behind best": "distance to the most probable application",
-    "store.tools": "likeness of the request to the nearest tool of this application",
-    "store.tools behind best": "distance to the application with the nearest tool",
+    **{f"store.is {app}": f"1 if the item is from {app}" for app in APPS},
+    "store.likely": "probability that the request needs an item of this application (request classifier)",
+    "store.likely rank": "number of applications with a higher probability",
+    "store.likely behind best": "`store.likely` minus the probability of the most likely application",
+    "store.tools": "similarity of the request to the most similar tool of this application",
+    "store.tools behind best": "`store.tools` minus the highest value of all applications",
     "store.size": "number of candidates of this application",
-    "store.best": "the application's best likeness, less the best of all applications",
+    "store.best": "highest `text.meaning` in this application minus the highest of all candidates",
 }
 
 
-def measure(scene: Scene) -> Columns:
-    """The features of this family."""
-    names = scene.facts.apps
-    likely = np.array([scene.reading.apps.get(name, np.nan) for name in names])
-    tools = np.array([scene.reading.tools.get(name, np.nan) for name in names])
-    every = np.array(list(scene.reading.apps.values()) or [np.nan])
-    like = np.full(len(names), -np.inf)
-    np.maximum.at(like, scene.app, scene.likeness.situated)
-    mine = likely[scene.app]
+def compute(scene: Scene) -> FeatureColumns:
+    """The values of all features, one per candidate."""
+    apps, classes = scene.item_columns.apps, scene.request_classes
+    app_likely = np.array([classes.apps.get(app, np.nan) for app in apps])
+    app_tools = np.array([classes.tools.get(app, np.nan) for app in apps])
+    probabilities = np.array(list(classes.apps.values()) or [np.nan])
+    app_similarity = np.full(len(apps), -np.inf)
+    np.maximum.at(app_similarity, scene.app, scene.similarities.situated)
+    likely, tools = app_likely[scene.app], app_tools[scene.app]
     return {
         **{
-            f"store.is {app}": (scene.app == names.index(app)).astype(np.float64)
-            if app in names
-            else flat(scene, 0)
+            f"store.is {app}": (scene.app == apps.index(app)).astype(np.float64)
+            if app in apps
+            else constant(scene, 0)
             for app in APPS
         },
-        "store.likely": mine,
-        "store.likely rank": (every[None] > mine[:, None]).sum(1).astype(np.float64),
-        "store.likely behind best": mine - _best(every),
-        "store.tools": tools[scene.app],
-        "store.tools behind best": tools[scene.app] - _best(np.array(list(scene.reading.tools.values()))),
+        "store.likely": likely,
+        "store.likely rank": (probabilities[None] > likely[:, None]).sum(1).astype(np.float64),
+        "store.likely behind best": likely - _max_or_nan(probabilities),
+        "store.tools": tools,
+        "store.tools behind best": tools - _max_or_nan(np.array(list(classes.tools.values()))),
         "store.size": scene.same_app.sum(1).astype(np.float64),
-        "store.best": (like - like.max())[scene.app],
+        "store.best": (app_similarity - app_similarity.max())[scene.app],
     }
 
 
-def why(scene: Scene, number: int) -> str | None:
-    """That the request sounds like this application, where it does."""
+def explain(scene: Scene, number: int) -> str | None:
+    """That the request is probably about an item of this application."""
     item = scene.items[number]
-    if scene.reading.apps.get(item.app, 0) < _SURE:
+    if scene.request_classes.apps.get(item.app, 0) < _MIN_PROBABILITY:
         return None
-    return f"the request sounds like {_article(item.schema.noun)}"
+    return f"the request is probably about {_with_article(item)}"
 
 
-def _best(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.max()) if len(known) else np.nan
+def _max_or_nan(values: Floats) -> float:
+    values = values[~np.isnan(values)]
+    return float(values.max()) if len(values) else np.nan
 
 
-def _article(noun: str) -> str:
+def _with_article(item: Item) -> str:
+    # the noun "song played" is part of the embedded text, so it cannot be changed in the schema
+    noun = item.schema.noun.removesuffix(" played")
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

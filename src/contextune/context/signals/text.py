@@ -1,55 +1,59 @@
-"""Text: what the words and the meaning of the request have in common with an item's."""
+"""Feature family `text`: lexical and semantic similarity between the request and the item."""
 
 import numpy as np
 
-from contextune.context.signals.scene import Columns, Floats, Scene, spread_features
+from contextune.context.signals.scene import FeatureColumns, Floats, Scene, describe_with_ranks
 
-_STRONG = 0.35
+_MIN_SIMILARITY = 0.35
+_STD = "`{}` in standard deviations from the mean of the candidates"
 
 FEATURES = {
-    **spread_features("text.meaning", "likeness of meaning, the request with its time and place"),
-    "text.meaning score": "the same in standard deviations above the mean of the candidates",
-    **spread_features("text.said", "likeness of meaning, the words of the request alone"),
-    "text.said score": "the same in standard deviations above the mean of the candidates",
-    **spread_features("text.situation", "likeness of meaning, the time and place of the request alone"),
-    **spread_features("text.words", "BM25T, each application as a collection of its own"),
-    "text.title words": "words of the request in the item's title",
-    "text.overlap": "share of the request's words that stand in the item",
+    **describe_with_ranks("text.meaning", "semantic similarity to the request with its time and place"),
+    "text.meaning score": _STD.format("text.meaning"),
+    **describe_with_ranks("text.said", "semantic similarity to the text of the request alone"),
+    "text.said score": _STD.format("text.said"),
+    **describe_with_ranks("text.situation", "semantic similarity to the time and place of the request alone"),
+    **describe_with_ranks("text.words", "BM25T score, each application as its own collection"),
+    "text.title words": "number of words of the request in the item's title",
+    "text.overlap": "share of the words of the request that occur in the item",
     "text.length": "number of words in the item",
 }
 
 
-def measure(scene: Scene) -> Columns:
-    """The features of this family."""
-    facts, said = scene.facts, frozenset(scene.words)
-    like = scene.likeness
+def compute(scene: Scene) -> FeatureColumns:
+    """The values of all features, one per candidate."""
+    columns, words = scene.item_columns, frozenset(scene.words)
+    similarities = scene.similarities
     return {
-        **scene.spread(
+        **scene.with_ranks(
             {
-                "text.meaning": like.situated,
-                "text.said": like.bare,
-                "text.situation": like.around,
-                "text.words": like.lexical,
+                "text.meaning": similarities.situated,
+                "text.said": similarities.text,
+                "text.situation": similarities.moment,
+                "text.words": similarities.lexical,
             }
         ),
-        "text.meaning score": _standard(like.situated),
-        "text.said score": _standard(like.bare),
+        "text.meaning score": _standardize(similarities.situated),
+        "text.said score": _standardize(similarities.text),
         "text.title words": np.array(
-            [len(said.intersection(facts.title_words[n])) for n in map(int, scene.rows)], np.float64
+            [len(words.intersection(columns.title_words[row])) for row in map(int, scene.rows)], np.float64
         ),
-        "text.overlap": np.array([len(found & said) for found in scene.word_sets]) / max(1, len(said)),
-        "text.length": facts.lengths[scene.rows],
+        "text.overlap": np.array([len(item_words & words) for item_words in scene.word_sets])
+        / max(1, len(words)),
+        "text.length": columns.word_count[scene.rows],
     }
 
 
-def why(scene: Scene, number: int) -> str | None:
-    """The words shared, else the likeness, if there is any to speak of."""
-    shared = [w for w in dict.fromkeys(scene.words) if w in scene.word_sets[number]]
-    if shared := [w for w in shared if len(w) > 3]:  # shorter ones are mostly "the" and "to"
+def explain(scene: Scene, number: int) -> str | None:
+    """The words shared with the request, else the similarity if it is high."""
+    shared = [word for word in dict.fromkeys(scene.words) if word in scene.word_sets[number]]
+    if shared := [word for word in shared if len(word) > 3]:  # shorter ones are mostly "the" and "to"
         return f"shares the words: {', '.join(shared)}"
-    likeness = float(scene.likeness.situated[number])
-    return f"close in meaning to what was said ({likeness:.2f})" if likeness >= _STRONG else None
+    similarity = float(scene.similarities.situated[number])
+    if similarity < _MIN_SIMILARITY:
+        return None
+    return f"similar in meaning to the request ({similarity:.2f})"
 
 
-def _standard(values: Floats) -> Floats:
+def _standardize(values: Floats) -> Floats:
     return (values - values.mean()) / (values.std() + 1e-6)

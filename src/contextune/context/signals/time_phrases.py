@@ -1,4 +1,4 @@
-"""Times people speak of, such as tonight or the day after tomorrow, against the moment of speaking."""
+"""Time expressions such as “tonight” or “last week” → intervals, relative to the time of the request."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -52,47 +52,49 @@ _CLOCK = re.compile(
 _CLOCK_WORD = re.compile(rf"\b(?:at|around|by|before|till|until|about) ({'|'.join(_NUMBERS)})\b")
 
 
-def mentions(text: str, now: datetime) -> list[tuple[Interval, int, int]]:
-    """The stretches of time that the text names, each with where it stands in the text."""
-    low = text.casefold()
+def find_time_mentions(text: str, now: datetime) -> list[tuple[Interval, int, int]]:
+    """Intervals that the text names, each with the start and end of its mention in the text."""
+    folded = text.casefold()
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    found = [
+    phrases = [
         (resolve(day), match.start(), match.end())
         for phrase, resolve in _COMPILED
-        if (match := phrase.search(low))
+        if (match := phrase.search(folded))
     ]
-    return [*found, *_weekdays(low, day)]
+    return [*phrases, *_find_weekdays(folded, day)]
 
 
-def intervals(text: str, now: datetime) -> list[Interval]:
-    """The stretches of time that the text names."""
-    return [interval for interval, _, _ in mentions(text, now)]
+def find_intervals(text: str, now: datetime) -> list[Interval]:
+    """Intervals that the text names."""
+    return [interval for interval, _, _ in find_time_mentions(text, now)]
 
 
-def clock_hours(text: str) -> list[float]:
-    """Hours of the clock that the text names; an hour without am or pm stands for both."""
-    low = text.casefold()
-    found: list[float] = []
-    for hour, minute, half in _CLOCK.findall(low):
-        if int(hour) < 24:  # hours of a day
-            found += _both(int(hour) + int(minute or 0) / 60, half)
-    for word in _CLOCK_WORD.findall(low):
-        found += _both(_NUMBERS[word], "")
-    return found
+def find_clock_hours(text: str) -> list[float]:
+    """Hours of the clock that the text names; an hour without am or pm gives both."""
+    folded = text.casefold()
+    hours: list[float] = []
+    for hour, minute, half in _CLOCK.findall(folded):
+        if int(hour) < 24:
+            hours += _possible_hours(int(hour) + int(minute or 0) / 60, half)
+    for word in _CLOCK_WORD.findall(folded):
+        hours += _possible_hours(_NUMBERS[word], "")
+    return hours
 
 
-def _both(hour: float, half: str) -> list[float]:
-    if half == "pm" and hour < 12:  # noon
+def _possible_hours(hour: float, half: str) -> list[float]:
+    if half == "pm" and hour < 12:
         return [hour + 12]
     return [hour] if half == "am" or hour > 12 else [hour, (hour + 12) % 24]
 
 
-def _weekdays(low: str, day: datetime) -> Iterator[tuple[Interval, int, int]]:
-    for match in _WEEKDAY.finditer(low):
+def _find_weekdays(folded: str, day: datetime) -> Iterator[tuple[Interval, int, int]]:
+    for match in _WEEKDAY.finditer(folded):
         word, name = match[1] or "", match[2]
         ahead = (_DAYS.index(name) - day.weekday()) % 7
         if word == "last ":
             ahead = ahead - 7
         yield (day + ahead * _DAY, day + (ahead + 1) * _DAY), match.start(), match.end()
-        if not word.strip() and ahead != 0:  # "the one from Tuesday" as well as "the one on Tuesday"
+        if (
+            not word.strip() and ahead != 0
+        ):  # a bare weekday may also be the previous one: "the one from Tuesday"
             yield (day + (ahead - 7) * _DAY, day + (ahead - 6) * _DAY), match.start(), match.end()

@@ -1,154 +1,170 @@
-"""Usage: how, when and where the user has turned to an item before now."""
+"""Feature family `usage`: how often, when and where the user has used the item before."""
 
 from collections import Counter
 from datetime import datetime
 
 import numpy as np
 
-from contextune.context.signals.columns import NOWHERE, Numbers, moment, part_of_day
-from contextune.context.signals.scene import Columns, Floats, Scene, signed_log1p, spread_features
+from contextune.context.signals.columns import NO_PLACE, Numbers, from_hours, part_of_day
+from contextune.context.signals.scene import FeatureColumns, Floats, Scene, describe_with_ranks, signed_log1p
+from contextune.types import ANYWHERE, COMMUTE
 
-_WEEKEND = 5
-_AN_HOUR_OR_TWO = 4.5
-_ELSEWHERE, _OTHER_DAYS = 0.3, 0.5
+_SATURDAY = 5
+_HOUR_VARIANCE = 4.5
+_OTHER_PLACE_WEIGHT, _OTHER_DAYS_WEIGHT = 0.3, 0.5
 _MOST = 0.6
-_OVERDUE = 24.0
-"""Gaps after which being due says no more."""
+"""Share of the uses from which a part of the day or a place is called usual."""
+_MAX_OVERDUE = 24.0
+"""`usage.due` is capped here."""
 _HALF_LIFE = 24.0 * 10
-"""Hours after which a use counts half, so that a new habit takes the place of an old one."""
+"""Hours after which a use counts half, so that a new habit replaces an old one."""
 
 FEATURES = {
-    **spread_features("usage.count", "number of uses"),
-    **spread_features("usage.lately", "uses, one of ten days ago counting half"),
-    **spread_features("usage.here", "the same, of uses where the user is"),
-    **spread_features("usage.part", "the same, of uses in this part of the day"),
-    **spread_features("usage.days", "the same, of uses on such days: weekdays, or the weekend"),
-    **spread_features("usage.weekday", "the same, of uses on this weekday"),
-    **spread_features("usage.here and part", "the same, of uses here in this part of the day"),
-    **spread_features("usage.habit", "the same, weighed by how near their hour, place and day are to now"),
-    "usage.share here": "share of its uses made where the user is",
-    "usage.share part": "share of its uses made in this part of the day",
-    "usage.share weekday": "share of its uses made on this weekday",
-    "usage.share of all": "share of all uses that are of this item",
-    "usage.last": "hours since the last use, squeezed, negative",
-    "usage.unopened": "1 if it was never used",
-    "usage.rhythm": "how even the gaps between its uses are: 0 like clockwork, 1 and more at random",
-    "usage.due": "hours since the last use over the usual gap",
-    "usage.with recent": "uses within an hour of a use of what was used last",
+    **describe_with_ranks("usage.count", "number of uses"),
+    **describe_with_ranks("usage.lately", "number of uses, decayed with a half-life of ten days"),
+    **describe_with_ranks("usage.here", "decayed number of uses at the place where the user is"),
+    **describe_with_ranks("usage.part", "decayed number of uses in the same part of the day"),
+    **describe_with_ranks("usage.days", "decayed number of uses on the same kind of day: weekday or weekend"),
+    **describe_with_ranks("usage.weekday", "decayed number of uses on the same weekday"),
+    **describe_with_ranks("usage.here and part", "decayed number of uses here in the same part of the day"),
+    **describe_with_ranks(
+        "usage.habit", "decayed uses, weighted by how close their hour, place and day are to now"
+    ),
+    "usage.share here": "share of the item's uses at the place where the user is",
+    "usage.share part": "share of the item's uses in the same part of the day",
+    "usage.share weekday": "share of the item's uses on the same weekday",
+    "usage.share of all": "the item's share of all uses of the candidates",
+    "usage.last": "hours since the last use, negative (signed log)",
+    "usage.unopened": "1 if the item was never used",
+    "usage.rhythm": "variation of the time between uses: 0 is perfectly regular, 1 or more is random",
+    "usage.due": "time since the last use, as a multiple of the average time between uses",
+    "usage.with recent": "number of uses within an hour of a use of the item used last",
 }
 
 
-def measure(scene: Scene) -> Columns:
-    """The features of this family."""
-    uses, now = scene.own, scene.now
-    fresh = 0.5 ** ((scene.hour - uses.time) / _HALF_LIFE)
-    here = (uses.place == scene.here) & (scene.here != NOWHERE)
-    part = _part(uses.hour) == _part(np.array([now.hour]))[0]
-    days = (uses.weekday >= _WEEKEND) == (now.weekday() >= _WEEKEND)
+def compute(scene: Scene) -> FeatureColumns:
+    """The values of all features, one per candidate."""
+    uses, now = scene.candidate_uses, scene.now
+    decay = 0.5 ** ((scene.now_hours - uses.time) / _HALF_LIFE)
+    here = (uses.place == scene.here) & (scene.here != NO_PLACE)
+    part = _part_code(uses.hour) == _part_code(np.array([now.hour]))[0]
+    days = (uses.weekday >= _SATURDAY) == (now.weekday() >= _SATURDAY)
     weekday = uses.weekday == now.weekday()
-    apart = np.abs(uses.hour - now.hour)
-    apart = np.minimum(apart, 24 - apart)
-    habit = np.exp(-(apart**2) / _AN_HOUR_OR_TWO)
-    habit = habit * np.where(here, 1, _ELSEWHERE) * np.where(days, 1, _OTHER_DAYS)
-    count, lately = scene.count(), scene.count(fresh)
-    some = np.maximum(lately, 1e-9)
-    at_here, at_part, at_weekday = (scene.count(fresh * which) for which in (here, part, weekday))
+    distance = np.abs(uses.hour - now.hour)
+    distance = np.minimum(distance, 24 - distance)
+    habit = np.exp(-(distance**2) / _HOUR_VARIANCE)
+    habit = habit * np.where(here, 1, _OTHER_PLACE_WEIGHT) * np.where(days, 1, _OTHER_DAYS_WEIGHT)
+    count, lately = scene.count_uses(), scene.count_uses(decay)
+    divisor = np.maximum(lately, 1e-9)
+    uses_here, uses_part, uses_weekday = (scene.count_uses(decay * mask) for mask in (here, part, weekday))
     return {
-        **scene.spread(
+        **scene.with_ranks(
             {
                 "usage.count": count,
-                "usage.here": at_here,
-                "usage.part": at_part,
-                "usage.days": scene.count(fresh * days),
-                "usage.weekday": at_weekday,
-                "usage.here and part": scene.count(fresh * (here & part)),
-                "usage.habit": scene.count(fresh * habit),
+                "usage.here": uses_here,
+                "usage.part": uses_part,
+                "usage.days": scene.count_uses(decay * days),
+                "usage.weekday": uses_weekday,
+                "usage.here and part": scene.count_uses(decay * (here & part)),
+                "usage.habit": scene.count_uses(decay * habit),
                 "usage.lately": lately,
             }
         ),
-        "usage.share here": at_here / some,
-        "usage.share part": at_part / some,
-        "usage.share weekday": at_weekday / some,
+        "usage.share here": uses_here / divisor,
+        "usage.share part": uses_part / divisor,
+        "usage.share weekday": uses_weekday / divisor,
         "usage.share of all": count / max(1.0, float(count.sum())),
         "usage.unopened": (count == 0).astype(np.float64),
-        **_rhythm(scene),
-        "usage.with recent": _with_recent(scene),
+        **_rhythm_features(scene),
+        "usage.with recent": _uses_with_recent(scene),
     }
 
 
-def why(scene: Scene, number: int) -> str | None:
-    """How often, and when and where mostly; and that this is such a time or place."""
-    mine = scene.own.item == number
-    if not mine.any():
+def explain(scene: Scene, number: int) -> str | None:
+    """How often the item was used, and mostly when and where."""
+    mask = scene.candidate_uses.item == number
+    if not mask.any():
         return None
-    item = scene.items[number]
-    verb = item.schema.verb
-    count = int(mine.sum())
-    words = [f"{verb} {count} times" if count > 1 else f"{verb} once"]
-    moments = [moment(float(t)) for t in scene.own.time[mine]]
-    days, parts = _usual_days(moments), _usual_part(moments)
+    verb, count = scene.items[number].schema.verb, int(mask.sum())
+    times = [from_hours(float(time)) for time in scene.candidate_uses.time[mask]]
+    place, place_count = Counter(map(int, scene.candidate_uses.place[mask])).most_common(1)[0]
+    details = [_usual_time(times)]
+    if place != NO_PLACE and place_count >= _MOST * count:
+        details.append(_place_phrase(scene.item_columns.places[place], current=place == scene.here))
+    if not any(details):
+        return f"{verb} {count} times" if count > 1 else f"{verb} once"
+    when_and_where = " ".join(filter(None, details))
+    return f"{verb} {count} times, mostly {when_and_where}" if count > 1 else f"{verb} once, {when_and_where}"
+
+
+def _usual_time(times: list[datetime]) -> str:
+    """Such as "on weekday mornings", "on Sundays" or "at night"; empty if there is no pattern."""
+    days, part = _usual_days(times), _usual_part(times)
     if days:
-        words.append(f"on {days} {parts}" if parts else f"on {days}s")
-    elif parts:
-        words.append("at night" if parts == "nights" else f"in the {parts}")
-    place, often = Counter(map(int, scene.own.place[mine])).most_common(1)[0]
-    if place != NOWHERE and often >= _MOST * count:
-        words.append(f"at {scene.facts.places[place].replace('_', ' ')}")
-        if place == scene.here:
-            return f"{' '.join(words)}; you are there now"
-    return " ".join(words)
+        return f"on {days} {part}s" if part else f"on {days}s"
+    if part == "night":
+        return "at night"
+    plural = "s" if len(times) > 1 else ""
+    return f"in the {part}{plural}" if part else ""
 
 
-def _usual_days(moments: list[datetime]) -> str:
-    """Such as "weekday", where all uses fall on such days and there are enough to say so."""
-    if len(moments) <= 1:
+def _usual_days(times: list[datetime]) -> str:
+    """Such as "weekday" or "Sunday" if all of several uses are on such days."""
+    if len(times) <= 1:
         return ""
-    weekend = {moment.weekday() >= _WEEKEND for moment in moments}
-    if len({moment.weekday() for moment in moments}) == 1:
-        return moments[0].strftime("%A")
+    weekend = {time.weekday() >= _SATURDAY for time in times}
+    if len({time.weekday() for time in times}) == 1:
+        return times[0].strftime("%A")
     return "" if len(weekend) > 1 else ("weekend" if weekend.pop() else "weekday")
 
 
-def _usual_part(moments: list[datetime]) -> str:
-    name, often = Counter(map(part_of_day, moments)).most_common(1)[0]
-    return f"{name}s" if often >= _MOST * len(moments) else ""
+def _usual_part(times: list[datetime]) -> str:
+    part, count = Counter(map(part_of_day, times)).most_common(1)[0]
+    return part if count >= _MOST * len(times) else ""
 
 
-def _part(hour: Numbers) -> Numbers:
+def _place_phrase(place: str, *, current: bool) -> str:
+    if place == ANYWHERE:
+        return ""
+    if place == COMMUTE:
+        return "while commuting, as you are now" if current else "while commuting"
+    return f"at {place.replace('_', ' ')}, where you are now" if current else f"at {place.replace('_', ' ')}"
+
+
+def _part_code(hour: Numbers) -> Numbers:
     return np.searchsorted([5, 12, 17, 22], hour, side="right") % 4
 
 
-def _rhythm(scene: Scene) -> Columns:
-    """From the first two moments of the gaps, so that no loop over items is needed."""
+def _rhythm_features(scene: Scene) -> FeatureColumns:
+    """Mean and deviation of the gaps between uses, without a loop over items."""
     last = np.full(len(scene.rows), np.nan)
-    of, time = scene.own.item, scene.own.time
-    order = np.lexsort((time, of))
-    of, time = of[order], time[order]
-    last[of] = time  # in order of time, so the latest stays
-    gap = np.diff(time)
-    inside = np.flatnonzero(np.diff(of) == 0)
-    gaps, owner = gap[inside], of[inside]
+    item, time = scene.candidate_uses.item, scene.candidate_uses.time
+    order = np.lexsort((time, item))
+    item, time = item[order], time[order]
+    last[item] = time  # ordered by time, so the last assignment wins
+    same_item = np.flatnonzero(np.diff(item) == 0)
+    gaps, owner = np.diff(time)[same_item], item[same_item]
     n = np.bincount(owner, minlength=len(scene.rows))
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.bincount(owner, gaps, len(scene.rows)) / n
-        spread = np.sqrt(np.maximum(np.bincount(owner, gaps**2, len(scene.rows)) / n - mean**2, 0))
-        rhythm = np.where(n >= 2, spread / np.maximum(mean, 1), np.nan)  # two gaps at least
-        overdue = np.where(n >= 1, (scene.hour - last) / np.maximum(mean, 1), np.nan)
+        deviation = np.sqrt(np.maximum(np.bincount(owner, gaps**2, len(scene.rows)) / n - mean**2, 0))
+        rhythm = np.where(n >= 2, deviation / np.maximum(mean, 1), np.nan)
+        overdue = np.where(n >= 1, (scene.now_hours - last) / np.maximum(mean, 1), np.nan)
     return {
-        "usage.last": signed_log1p(last - scene.hour),
+        "usage.last": signed_log1p(last - scene.now_hours),
         "usage.rhythm": rhythm,
-        "usage.due": np.minimum(overdue, _OVERDUE),
+        "usage.due": np.minimum(overdue, _MAX_OVERDUE),
     }
 
 
-def _with_recent(scene: Scene) -> Floats:
-    """What usually goes with what was used last, if that was within the hour."""
-    uses, own = scene.uses, scene.own
-    if not len(uses.time) or scene.hour - uses.time[-1] > 1:
+def _uses_with_recent(scene: Scene) -> Floats:
+    """Uses close to those of the item used last; 0 if that was more than an hour ago."""
+    uses, own = scene.uses, scene.candidate_uses
+    if not len(uses.time) or scene.now_hours - uses.time[-1] > 1:
         return np.zeros(len(scene.rows))
-    moments = uses.time[uses.item == uses.item[-1]]
-    place = np.searchsorted(moments, own.time)
-    before = np.abs(own.time - moments[np.maximum(place - 1, 0)])
-    after = np.abs(own.time - moments[np.minimum(place, len(moments) - 1)])
+    times = uses.time[uses.item == uses.item[-1]]
+    position = np.searchsorted(times, own.time)
+    before = np.abs(own.time - times[np.maximum(position - 1, 0)])
+    after = np.abs(own.time - times[np.minimum(position, len(times) - 1)])
     near = (np.minimum(before, after) <= 1) & (scene.rows[own.item] != uses.item[-1])
-    return scene.count(near)
+    return scene.count_uses(near)

@@ -1,4 +1,4 @@
-"""A calendar's text cut into its events and tasks: each is read by itself, so that none spoils another."""
+"""Split an .ics stream into entries that are parsed one by one, so that a broken one affects no other."""
 
 import re
 from collections.abc import Iterator
@@ -8,19 +8,19 @@ from hashlib import blake2b
 from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
-from contextune.importers.parsing.content_lines import MOST_LINE, unfolded
+from contextune.importers.parsing.content_lines import MAX_LINE, unfold_lines
 
 KINDS = ("VEVENT", "VTODO", "VJOURNAL")
 _ZONE = re.compile(r";TZID=\"?([^:;\"]+)", re.IGNORECASE)
 _PROPERTY = re.compile(r"[A-Za-z0-9-]+[;:]")
-_ATTACHED = re.compile(r"ATTACH[;:]", re.IGNORECASE)
-_WORDS = re.compile(r"(?:DESCRIPTION|SUMMARY|LOCATION)\b", re.IGNORECASE)
-_REPEATING = ("RRULE", "RDATE", "RECURRENCE-ID")
+_ATTACHMENT = re.compile(r"ATTACH[;:]", re.IGNORECASE)
+_TEXT_PROPERTY = re.compile(r"(?:DESCRIPTION|SUMMARY|LOCATION)\b", re.IGNORECASE)
+_RECURRENCE_PROPERTIES = ("RRULE", "RDATE", "RECURRENCE-ID")
 
 
 @dataclass(frozen=True, slots=True)
 class CalendarHeader:
-    """What stands around the events of one calendar."""
+    """Properties and time zones of a calendar."""
 
     properties: dict[str, str] = field(default_factory=dict[str, str])
     zones: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -28,19 +28,19 @@ class CalendarHeader:
 
 @dataclass(frozen=True, slots=True)
 class CalendarEntry:
-    """One event or task as it is written."""
+    """The content lines of an event, task or journal entry."""
 
     kind: str
     line: int
     lines: tuple[str, ...]
     calendar: CalendarHeader
-    ended: bool = True
-    """Whether the file goes on to its end."""
-    cut: bool = False
-    """Whether a line of it is longer than what is kept of one."""
+    complete: bool = True
+    """False if its END line is missing."""
+    truncated: bool = False
+    """Whether a line was longer than `MAX_LINE`."""
 
     def get(self, name: str) -> str:
-        """What stands behind a name, without what stands between the two; nothing where it is missing."""
+        """The value of the first property with this name, without its parameters; "" if there is none."""
         for line in self.lines:
             if line[: len(name)].upper() == name and line[len(name) : len(name) + 1] in (":", ";"):
                 return line.partition(":")[2].strip()
@@ -48,73 +48,73 @@ class CalendarEntry:
 
     @property
     def uid(self) -> str:
-        """What the calendar calls it, or what it says where it has no name."""
+        """The UID, or a digest of the lines if there is none."""
         return self.get("UID") or blake2b("\n".join(self.lines).encode(), digest_size=12).hexdigest()
 
     @property
     def repeats(self) -> bool:
-        """Whether it stands for several, or for one of several."""
-        return any(self.get(name) for name in _REPEATING)
+        """Whether it is recurring, or an occurrence of a recurring entry."""
+        return any(self.get(name) for name in _RECURRENCE_PROPERTIES)
 
     @property
     def version(self) -> tuple[int, str]:
-        """Grows with every change to the same event."""
+        """Sort key that grows with every revision."""
         sequence = self.get("SEQUENCE")
         return int(sequence) if sequence.isdecimal() else 0, self.get("LAST-MODIFIED")
 
     @property
     def text(self) -> str:
-        """As a calendar of its own, with the zones it speaks of that are not the world's."""
-        named = {zone for line in self.lines for zone in _ZONE.findall(line.partition(":")[0])}
-        own = [zone for zone in sorted(named) if not _known(zone)]
-        zones = [line for zone in own for line in self.calendar.zones.get(zone, ())]
+        """The entry as a calendar of its own, with the custom time zones it refers to."""
+        names = {zone for line in self.lines for zone in _ZONE.findall(line.partition(":")[0])}
+        custom = [zone for zone in sorted(names) if not _is_iana_zone(zone)]
+        zones = [line for zone in custom for line in self.calendar.zones.get(zone, ())]
         return "\r\n".join(["BEGIN:VCALENDAR", *zones, *self.lines, "END:VCALENDAR", ""])
 
 
 @lru_cache(maxsize=256)
-def _known(zone: str) -> bool:
+def _is_iana_zone(zone: str) -> bool:
     try:
         ZoneInfo(zone)
-    except (KeyError, ValueError, OSError):  # unknown, no name, the name of a folder
+    except (KeyError, ValueError, OSError):  # unknown, empty, or the name of a folder
         return False
     return True
 
 
-def blocks(stream: BinaryIO) -> Iterator[CalendarEntry]:
-    """The events, tasks and journal entries of a file, which may hold several calendars."""
+def split_calendar(stream: BinaryIO) -> Iterator[CalendarEntry]:
+    """The events, tasks and journal entries of a file, which may contain several calendars."""
     calendar = CalendarHeader()
-    kept: list[str] = []
-    inside, started, cut = "", 0, False
-    for number, line in unfolded(stream):
+    lines: list[str] = []
+    component, start, truncated = "", 0, False
+    for number, line in unfold_lines(stream):
         name, _, value = line.partition(":")
-        word, what = name.strip().upper(), value.strip().upper()
-        if not inside:
-            if word == "BEGIN" and what == "VCALENDAR":
+        name_upper, value_upper = name.strip().upper(), value.strip().upper()
+        if not component:
+            if name_upper == "BEGIN" and value_upper == "VCALENDAR":
                 calendar = CalendarHeader()
-            elif word == "BEGIN" and what in (*KINDS, "VTIMEZONE", "VFREEBUSY"):
-                inside, started, cut, kept = what, number, False, [line]
-            elif word not in ("BEGIN", "END"):
-                calendar.properties.setdefault(word.partition(";")[0], value.strip())
+            elif name_upper == "BEGIN" and value_upper in (*KINDS, "VTIMEZONE", "VFREEBUSY"):
+                component, start, truncated, lines = value_upper, number, False, [line]
+            elif name_upper not in ("BEGIN", "END"):
+                calendar.properties.setdefault(name_upper.partition(";")[0], value.strip())
             continue
-        if word == "BEGIN" and what in KINDS:  # the one before was never ended
-            yield CalendarEntry(inside, started, tuple(kept), calendar, ended=False)
-            inside, started, cut, kept = what, number, False, [line]
+        if name_upper == "BEGIN" and value_upper in KINDS:  # the previous entry has no END
+            yield CalendarEntry(component, start, tuple(lines), calendar, complete=False)
+            component, start, truncated, lines = value_upper, number, False, [line]
             continue
-        if _ATTACHED.match(line):
+        if _ATTACHMENT.match(line):
             continue
-        cut = cut or len(line) >= MOST_LINE
+        truncated = truncated or len(line) >= MAX_LINE
         if _PROPERTY.match(line):
-            kept.append(line)
+            lines.append(line)
         elif (
-            line.strip() and len(kept[-1]) < MOST_LINE and _WORDS.match(kept[-1])
-        ):  # a line that should have been folded
-            kept[-1] += f"\\n{line}"
-        if word == "END" and what == inside:
-            block = CalendarEntry(inside, started, tuple(kept), calendar, cut=cut)
-            if inside == "VTIMEZONE":
-                calendar.zones[block.get("TZID")] = kept
-            elif inside in KINDS:
+            line.strip() and len(lines[-1]) < MAX_LINE and _TEXT_PROPERTY.match(lines[-1])
+        ):  # a continuation line without its leading space
+            lines[-1] += f"\\n{line}"
+        if name_upper == "END" and value_upper == component:
+            block = CalendarEntry(component, start, tuple(lines), calendar, truncated=truncated)
+            if component == "VTIMEZONE":
+                calendar.zones[block.get("TZID")] = lines
+            elif component in KINDS:
                 yield block
-            inside = ""
-    if inside in KINDS:
-        yield CalendarEntry(inside, started, tuple(kept), calendar, ended=False)
+            component = ""
+    if component in KINDS:
+        yield CalendarEntry(component, start, tuple(lines), calendar, complete=False)

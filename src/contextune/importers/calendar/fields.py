@@ -1,117 +1,117 @@
-"""What one event or task says, in the words of the applications' table."""
+"""Convert a parsed event or task to item fields."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from contextune.importers.calendar.recurrence import listed
+from contextune.importers.calendar.recurrence import as_list
 from contextune.importers.parsing.html_text import html_text, tidy
-from contextune.importers.reader import iso, shortened
+from contextune.importers.reader import iso_time, shorten
 
-_MOST_NOTES = 4000
-_MOST_WORDS = 1000
+_MAX_NOTES = 4000
+_MAX_SHORT = 1000
 _STATUS = {"CONFIRMED": "Confirmed", "TENTATIVE": "Tentative"}
 
 
-def moment(component: Any, name: str) -> date | datetime | None:
-    """A day or a time of an event, or None where there is none that can be read."""
+def date_property(component: Any, name: str) -> date | datetime | None:
+    """A date or date-time property, or None if it is missing or invalid."""
     value = getattr(component.get(name), "dt", None)
     return value if isinstance(value, date) else None
 
 
-def start_of(component: Any) -> date | datetime | None:
-    """When it begins."""
-    return moment(component, "DTSTART")
+def start_date(component: Any) -> date | datetime | None:
+    """When it starts."""
+    return date_property(component, "DTSTART")
 
 
-def called_off(component: Any) -> bool:
-    """Whether it does not take place."""
-    return _word(component, "STATUS").upper() == "CANCELLED"
+def is_cancelled(component: Any) -> bool:
+    """Whether its status is CANCELLED."""
+    return _text(component, "STATUS").upper() == "CANCELLED"
 
 
-def declined(component: Any, addresses: frozenset[str]) -> bool:
-    """Whether the user, of these addresses, has said that they will not come."""
+def is_declined(component: Any, addresses: frozenset[str]) -> bool:
+    """Whether an attendee with one of these addresses has declined."""
     return any(
         _address(person).casefold() in addresses
         and str(person.params.get("PARTSTAT", "")).upper() == "DECLINED"
-        for person in _all(component, "ATTENDEE")
+        for person in _all_with_parameters(component, "ATTENDEE")
     )
 
 
 def event_fields(component: Any, calendar: Mapping[str, str]) -> dict[str, Any]:
-    """An event's; `calendar` is what stands around it."""
-    start = start_of(component)
-    end = _end(component, start)
-    people = [_person(person) for person in _all(component, "ATTENDEE")]
-    status = _word(component, "STATUS").upper()
+    """The fields of an event; `calendar` are the properties of its calendar."""
+    start = start_date(component)
+    end = _end_date(component, start)
+    people = [_person(person) for person in _all_with_parameters(component, "ATTENDEE")]
+    status = _text(component, "STATUS").upper()
     fields: dict[str, Any] = {
-        "event_name": _short(component, "SUMMARY"),
-        "category": next(_categories(component), "") or _named(calendar.get("X-WR-CALNAME", "")),
-        "organizer": next((_person(one) for one in _all(component, "ORGANIZER")), ""),
+        "event_name": _short_text(component, "SUMMARY"),
+        "category": next(_categories(component), "") or _calendar_name(calendar.get("X-WR-CALNAME", "")),
+        "organizer": next((_person(person) for person in _all_with_parameters(component, "ORGANIZER")), ""),
         "participants": list(dict.fromkeys(filter(None, people))),
-        "location": _short(component, "LOCATION"),
-        "start_time": _written(start),
-        "end_time": _written(end),
+        "location": _short_text(component, "LOCATION"),
+        "start_time": _iso(start),
+        "end_time": _iso(end),
         "status": _STATUS.get(status, ""),
         "notes": _notes(component),
-        "url": _word(component, "URL"),
+        "url": _text(component, "URL"),
     }
     always = ("event_name", "participants")
     return {name: value for name, value in fields.items() if value or name in always}
 
 
 def task_fields(component: Any, title: str) -> dict[str, Any]:
-    """A task's; `title` is that of the list it stands in."""
-    done = _word(component, "STATUS").upper() == "COMPLETED" or component.get("COMPLETED") is not None
-    due = moment(component, "DUE") or start_of(component)
+    """The fields of a task; `title` is the name of its list."""
+    done = _text(component, "STATUS").upper() == "COMPLETED" or component.get("COMPLETED") is not None
+    due = date_property(component, "DUE") or start_date(component)
     fields: dict[str, Any] = {
-        "title": _short(component, "SUMMARY"),
+        "title": _short_text(component, "SUMMARY"),
         "list": title,
-        "due": _written(due),
+        "due": _iso(due),
         "status": "done" if done else "open",
         # not DTSTAMP: many programs write the time of the export there
-        "created": _written(moment(component, "CREATED") or moment(component, "LAST-MODIFIED")),
+        "created": _iso(date_property(component, "CREATED") or date_property(component, "LAST-MODIFIED")),
         "notes": _notes(component),
     }
     return {name: value for name, value in fields.items() if value or name == "title"}
 
 
-def _end(component: Any, start: date | datetime | None) -> date | datetime | None:
-    end = moment(component, "DTEND")
+def _end_date(component: Any, start: date | datetime | None) -> date | datetime | None:
+    end = date_property(component, "DTEND")
     length = getattr(component.get("DURATION"), "dt", None)
     if end is None and start is not None and isinstance(length, timedelta):
         end = start + length
     if not isinstance(start, datetime) and start is not None:
-        # a calendar's last day is the day after; people mean the evening before
-        last = end - timedelta(days=1) if end is not None and not isinstance(end, datetime) else start
-        return datetime(last.year, last.month, last.day, 23, 59) if last >= start else None
+        # DTEND of an all-day event is the day after its last day
+        last_day = end - timedelta(days=1) if end is not None and not isinstance(end, datetime) else start
+        return datetime(last_day.year, last_day.month, last_day.day, 23, 59) if last_day >= start else None
     if isinstance(end, datetime) and isinstance(start, datetime):
-        zoned = (end.tzinfo is None) == (start.tzinfo is None)
-        return end if zoned and end >= start else None
+        comparable = (end.tzinfo is None) == (start.tzinfo is None)
+        return end if comparable and end >= start else None
     return None
 
 
-def _written(time: date | datetime | None) -> str:
+def _iso(time: date | datetime | None) -> str:
     if time is None:
         return ""
-    return iso(time) if isinstance(time, datetime) else time.isoformat()
+    return iso_time(time) if isinstance(time, datetime) else time.isoformat()
 
 
-def _word(component: Any, name: str) -> str:
-    return next((tidy(str(one)) for one in listed(component.get(name))), "")
+def _text(component: Any, name: str) -> str:
+    return next((tidy(str(value)) for value in as_list(component.get(name))), "")
 
 
-def _short(component: Any, name: str) -> str:
-    return shortened(_word(component, name), _MOST_WORDS)
+def _short_text(component: Any, name: str) -> str:
+    return shorten(_text(component, name), _MAX_SHORT)
 
 
-def _all(component: Any, name: str) -> list[Any]:
-    return [one for one in listed(component.get(name)) if hasattr(one, "params")]
+def _all_with_parameters(component: Any, name: str) -> list[Any]:
+    return [value for value in as_list(component.get(name)) if hasattr(value, "params")]
 
 
 def _categories(component: Any) -> Iterator[str]:
-    for one in listed(component.get("CATEGORIES")):
-        for name in getattr(one, "cats", ()):
+    for value in as_list(component.get("CATEGORIES")):
+        for name in getattr(value, "cats", ()):
             yield tidy(str(name))
 
 
@@ -124,12 +124,12 @@ def _person(person: Any) -> str:
     return _address(person) or tidy(str(person.params.get("CN", "")))
 
 
-def _named(calendar: str) -> str:
-    """A calendar's name, unless it is but the address it belongs to."""
+def _calendar_name(calendar: str) -> str:
+    """The name of a calendar, unless it is only a mail address."""
     return "" if "@" in calendar else tidy(calendar.replace("\\,", ",").replace("\\;", ";"))
 
 
 def _notes(component: Any) -> str:
-    text = _word(component, "DESCRIPTION")
-    looks = "</" in text or "<br" in text.lower()
-    return shortened(html_text(text) if looks else text, _MOST_NOTES)
+    text = _text(component, "DESCRIPTION")
+    is_html = "</" in text or "<br" in text.lower()
+    return shorten(html_text(text) if is_html else text, _MAX_NOTES)

@@ -1,34 +1,36 @@
-"""Events that repeat: their rules, exceptions and zones, unrolled by libraries made for it."""
+"""Parse events and expand their recurrence rules (icalendar, recurring-ical-events), in bounded time."""
 
 import warnings
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, cast
 
-from contextune.errors import MissingExtraError
+import icalendar
+import recurring_ical_events
+
 from contextune.importers.calendar.blocks import CalendarEntry
-from contextune.importers.reader import UNFORESEEN
+from contextune.importers.reader import PARSE_ERRORS
 
 _UNITS = {"HOURLY": timedelta(hours=1), "DAILY": timedelta(days=1), "WEEKLY": timedelta(weeks=1)}
-"""Of longer ones there are but thousands until the end of time."""
-_MOST_STEPS = 150_000
-"""Days of four centuries, or hours of seventeen years: seconds of work."""
-_LOOKED_AT = 10_500
-"""Days within which a day that comes at all has come: 28 years, after which weekdays fall as before."""
+"""Longer units have only thousands of steps until the year 9999."""
+_MAX_STEPS = 150_000
+"""Four centuries of days or 17 years of hours, which take seconds to expand."""
+_CHECKED_DAYS = 10_500
+"""28 years, after which the weekdays of all dates repeat: a day that matches at all is among them."""
 _RANGES = {"BYMONTH": 12, "BYMONTHDAY": 31, "BYYEARDAY": 366, "BYWEEKNO": 53}
 _WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
 
-def endless(rule: Any, start: date | None, until: date) -> bool:
-    """Whether it has more steps from its start to `until` than anybody would wait for."""
+def has_too_many_steps(rule: Any, start: date | None, until: date) -> bool:
+    """Whether the rule has more steps between its start and `until` than can be expanded in seconds."""
     unit = _unit(rule)
     if unit is None or start is None:
         return False
-    return (_day(until) - _day(start)) / (unit * _interval(rule)) > _MOST_STEPS
+    return (_day(until) - _day(start)) / (unit * _interval(rule)) > _MAX_STEPS
 
 
-def impossible(rule: Any, start: date | None) -> bool:
-    """Whether it never comes true, as on the 30th of February."""
+def never_occurs(rule: Any, start: date | None) -> bool:
+    """Whether no date matches the rule, such as the 30th of February."""
     if _interval(rule) < 1:
         return True
     for name, most in _RANGES.items():
@@ -38,10 +40,10 @@ def impossible(rule: Any, start: date | None) -> bool:
     if _unit(rule) is None:
         return False
     positions = _numbers(rule, "BYSETPOS")
-    if positions and min(map(abs, positions)) > _at_once(rule):
+    if positions and min(map(abs, positions)) > _times_per_step(rule):
         return True
     limited = any(rule.get(name) for name in (*_RANGES, "BYDAY"))
-    return limited and start is not None and not any(_fits(rule, day) for day in _days(rule, start))
+    return limited and start is not None and not any(_matches(rule, day) for day in _days(rule, start))
 
 
 def _unit(rule: Any) -> timedelta | None:
@@ -56,22 +58,22 @@ def _numbers(rule: Any, name: str) -> list[int]:
     return [int(value) for value in rule.get(name, ())]
 
 
-def _at_once(rule: Any) -> int:
-    """How many times one step can stand for."""
-    found = 7 if _unit(rule) == _UNITS["WEEKLY"] else 1
+def _times_per_step(rule: Any) -> int:
+    """The largest number of occurrences in one step of the rule."""
+    count = 7 if _unit(rule) == _UNITS["WEEKLY"] else 1
     for name in ("BYHOUR", "BYMINUTE", "BYSECOND"):
-        found *= len(rule.get(name, ())) or 1
-    return found
+        count *= len(rule.get(name, ())) or 1
+    return count
 
 
 def _days(rule: Any, start: date) -> Iterator[date]:
-    """The days that the rule goes through, as many as are looked at."""
+    """The days that the rule steps through, up to `_CHECKED_DAYS`."""
     unit = _unit(rule)
     step = timedelta(days=1)
-    if unit and unit != _UNITS["WEEKLY"]:  # whose steps each stand for all days of a week
+    if unit and unit != _UNITS["WEEKLY"]:  # a weekly step covers all days of the week
         step = max(step, unit * _interval(rule))
     time = datetime.combine(_day(start), datetime.min.time())
-    for _ in range(_LOOKED_AT):
+    for _ in range(_CHECKED_DAYS):
         yield time.date()
         try:
             time += step
@@ -79,100 +81,91 @@ def _days(rule: Any, start: date) -> Iterator[date]:
             return
 
 
-def _fits(rule: Any, day: date) -> bool:
-    length = (day.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
-    year = date(day.year, 12, 31).timetuple().tm_yday
-    of_year = day.timetuple().tm_yday
-    weekdays = {str(one)[-2:].upper() for one in rule.get("BYDAY", ())}
+def _matches(rule: Any, day: date) -> bool:
+    month_end = (day.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
+    year_length = date(day.year, 12, 31).timetuple().tm_yday
+    day_of_year = day.timetuple().tm_yday
+    weekdays = {str(day_rule)[-2:].upper() for day_rule in rule.get("BYDAY", ())}
     return (
-        _among(_numbers(rule, "BYMONTH"), day.month)
-        and _among(_numbers(rule, "BYMONTHDAY"), day.day, day.day - length.day - 1)
-        and _among(_numbers(rule, "BYYEARDAY"), of_year, of_year - year - 1)
+        _allows(_numbers(rule, "BYMONTH"), day.month)
+        and _allows(_numbers(rule, "BYMONTHDAY"), day.day, day.day - month_end.day - 1)
+        and _allows(_numbers(rule, "BYYEARDAY"), day_of_year, day_of_year - year_length - 1)
         and (not weekdays or _WEEKDAYS[day.weekday()] in weekdays)
     )
 
 
-def _among(given: list[int], *values: int) -> bool:
-    return not given or any(value in given for value in values)
+def _allows(allowed: list[int], *values: int) -> bool:
+    return not allowed or any(value in allowed for value in values)
 
 
 def _day(time: date) -> date:
     return time.date() if isinstance(time, datetime) else time
 
 
-MOST = 1000
-"""Occurrences of one event: more than a thousand in two years is no event."""
-_MOST_A_DAY = 24
+MAX_OCCURRENCES = 1000
+"""Occurrences of one event in two years; events with more are skipped."""
+_MAX_PER_DAY = 24
 
 
-class TooManyOccurrences(Exception):  # noqa: N818  # a finding, no failure
-    """An event that would be thousands."""
+class TooManyOccurrences(Exception):  # noqa: N818  # control flow, not a failure
+    """An event with more than `MAX_OCCURRENCES` occurrences."""
 
 
-def parsed(block: CalendarEntry) -> Any:
-    """The event or task as the library has it, or None where it can make nothing of it."""
-    try:
-        import icalendar
-    except ImportError:
-        raise MissingExtraError("reading calendars", "import") from None
+def parse_component(block: CalendarEntry) -> Any:
+    """The entry as an icalendar component, or None if it cannot be parsed."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about guesses at zones, which are right
+        warnings.simplefilter("ignore")  # about guessed time zones, which are right
         try:
             calendar = cast("Any", icalendar.Calendar.from_ical(block.text))
-            found = [_whole(one) for one in calendar.walk(block.kind)]
-        except UNFORESEEN:
+            components = [_drop_broken(component) for component in calendar.walk(block.kind)]
+        except PARSE_ERRORS:
             return None
-    return found[0] if found else None
+    return components[0] if components else None
 
 
-def _whole(component: Any) -> Any:
-    """Without the properties that could not be read: looking at one would raise an error."""
+def _drop_broken(component: Any) -> Any:
+    """Remove the properties that could not be parsed: reading one raises an error."""
     for name, _ in component.errors:
-        kept = [one for one in listed(component.get(name)) if type(one).__name__ != "vBroken"]
+        values = [value for value in as_list(component.get(name)) if type(value).__name__ != "vBroken"]
         component.pop(name, None)
-        if kept:
-            component[name] = kept
+        if values:
+            component[name] = values
     return component
 
 
-def occurrences(components: Sequence[Any], kind: str, since: datetime, until: datetime) -> list[Any]:
-    """An event, or a task, with its exceptions, once for each time it takes place."""
-    try:
-        import icalendar
-        import recurring_ical_events
-    except ImportError:
-        raise MissingExtraError("reading calendars", "import") from None
+def expand_occurrences(components: Sequence[Any], kind: str, since: datetime, until: datetime) -> list[Any]:
+    """All occurrences of an event or task, given with its exceptions, between two times."""
     calendar = cast("Any", icalendar.Calendar())
     for component in components:
         if component is not None:
             _check(component, until)
             calendar.add_component(component)
     query = cast("Any", recurring_ical_events).of(calendar, components=(kind,))
-    found: list[Any] = query.between(since, until)
-    if len(found) > MOST:
+    occurrences: list[Any] = query.between(since, until)
+    if len(occurrences) > MAX_OCCURRENCES:
         raise TooManyOccurrences
-    return found
+    return occurrences
 
 
 def _check(component: Any, until: datetime) -> None:
-    """Refuse rules that would take for ever to unroll."""
+    """Reject rules that cannot be expanded in bounded time."""
     if any(name == "RRULE" for name, _ in component.errors):
-        raise ValueError("a rule that cannot be read")
-    for rule in listed(component.get("RRULE")):
+        raise ValueError("invalid recurrence rule")
+    for rule in as_list(component.get("RRULE")):
         if {"SECONDLY", "MINUTELY"} & {str(freq).upper() for freq in rule.get("FREQ", ())}:
             raise TooManyOccurrences
-        a_day = 1
+        per_day = 1
         for name in ("BYHOUR", "BYMINUTE", "BYSECOND"):
-            a_day *= len(rule.get(name, ())) or 1
-        if a_day > _MOST_A_DAY:
+            per_day *= len(rule.get(name, ())) or 1
+        if per_day > _MAX_PER_DAY:
             raise TooManyOccurrences
         start = getattr(component.get("DTSTART"), "dt", None)
-        if impossible(rule, start):
-            raise ValueError("a rule that never comes true")
-        if endless(rule, start, until):
+        if never_occurs(rule, start):
+            raise ValueError("recurrence rule without occurrences")
+        if has_too_many_steps(rule, start, until):
             raise TooManyOccurrences
 
 
-def listed(value: Any) -> list[Any]:
-    """What stands under a name: nothing, one or several."""
+def as_list(value: Any) -> list[Any]:
+    """The values of a property, of which there may be none, one or several."""
     return cast("list[Any]", value) if isinstance(value, list) else [] if value is None else [value]

@@ -1,4 +1,4 @@
-"""Calls made and received: one item for everybody at the other end, and a use for every talk."""
+"""Call logs to items: one item per phone number, with a usage event per conversation."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,25 +8,24 @@ from functools import cached_property
 
 from contextune.importers.files import SkippedEntry
 from contextune.importers.parsing.html_text import tidy
-from contextune.importers.reader import Found, ImportContext, iso, item_id, shortened
-from contextune.importers.repeated import NO_TIME, RepeatedItems, possible
+from contextune.importers.reader import ImportContext, ImportRecord, iso_time, item_id, shorten
+from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
 from contextune.types import Item, User
 
 INCOMING, OUTGOING, MISSED = "incoming", "outgoing", "missed"
 VOICEMAIL, REJECTED, BLOCKED = "voicemail", "rejected", "blocked"
-_NOBODY = frozenset(
+_NO_CALLER = frozenset(
     ("unknown", "private", "private number", "withheld", "restricted", "anonymous", "payphone", "null")
 )
-_TWO_DIGITS = re.compile(
-    r"2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
-)  # countries whose code has two digits; 1 and 7 are the only ones with one, all others have three
-_MOST_NAME, _MOST_NUMBER = 300, 100
+_TWO_DIGIT_CODES = re.compile(r"2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]")
+"""Country codes with two digits; 1 and 7 are the only ones with one digit, all others have three."""
+_MAX_NAME, _MAX_NUMBER = 300, 100
 _NORTH_AMERICAN = re.compile(r"1\d{10}")
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedCall:
-    """One line of a call log."""
+    """An entry of a call log."""
 
     number: str
     name: str
@@ -37,86 +36,86 @@ class LoggedCall:
 
 
 class CallLog:
-    """The calls of one file, on their way to items."""
+    """Converts the calls of one file to items and usage events."""
 
-    def __init__(self, about: ImportContext) -> None:
-        self._about = about
-        self._callers = RepeatedItems(about)
+    def __init__(self, context: ImportContext) -> None:
+        self._context = context
+        self._callers = RepeatedItems(context)
 
-    def add(self, call: LoggedCall, where: str) -> Iterator[Found]:
-        """One more call."""
-        name = shortened(tidy(call.name), _MOST_NAME)
-        name = "" if name.strip("()").casefold() in _NOBODY else name
-        digits = same_number(call.number[:_MOST_NUMBER])
+    def add(self, call: LoggedCall, where: str) -> Iterator[ImportRecord]:
+        """Add a call."""
+        name = shorten(tidy(call.name), _MAX_NAME)
+        name = "" if name.strip("()").casefold() in _NO_CALLER else name
+        digits = normalize_number(call.number[:_MAX_NUMBER])
         if call.withheld or not digits:
-            yield SkippedEntry(where, "a call whose number was withheld")
-        elif call.time is None or not possible(call.time, self._about):
+            yield SkippedEntry(where, "call from a withheld number")
+        elif call.time is None or not is_plausible_time(call.time, self._context):
             yield SkippedEntry(where, NO_TIME)
         elif call.direction is None:
-            yield SkippedEntry(where, "a call of a kind that is not known")
+            yield SkippedEntry(where, "call of unknown kind")
         elif call.direction == BLOCKED:
-            yield SkippedEntry(where, "a call that the phone refused")
+            yield SkippedEntry(where, "blocked call")
         else:
-            number = tidy(call.number[:_MOST_NUMBER])
+            number = tidy(call.number[:_MAX_NUMBER])
             fields = {
-                "contact": self._people.get(digits) or name or number,
+                "contact": self._names.get(digits) or name or number,
                 "number": number,
                 "direction": call.direction,
-                "date": iso(call.time),
+                "date": iso_time(call.time),
                 "duration_s": call.seconds,
             }
-            # a call that was missed is something to know of, not something the user did
-            talked = call.direction in (INCOMING, OUTGOING)
+            # a missed call is not an action of the user
+            answered = call.direction in (INCOMING, OUTGOING)
             item = Item(item_id("call", digits), "PhoneCall", fields)
-            yield from self._callers.met(item, call.time, used=talked)
+            yield from self._callers.add(item, call.time, used=answered)
 
-    def latest(self) -> Iterator[Found]:
-        """Those who called or were called again, as they were last."""
+    def latest(self) -> Iterator[ImportRecord]:
+        """The items of numbers that occurred again, with their latest call."""
         return self._callers.latest()
 
     @cached_property
-    def _people(self) -> Mapping[str, str]:
-        return _names(self._about.user)
+    def _names(self) -> Mapping[str, str]:
+        return _names_by_number(self._context.user)
 
 
-def is_nameless(item: Item) -> bool:
-    """Whether it is of somebody whose number is all that is known."""
+def lacks_contact_name(item: Item) -> bool:
+    """Whether it is a call item whose contact is only a number."""
     return item.app == "PhoneCall" and item.fields.get("contact") == item.fields.get("number")
 
 
-def named(items: Iterable[Item], user: User) -> list[Item]:
-    """Those of nameless callers whom the user's address book knows, with their names."""
-    people = _names(user)
+def with_contact_names(items: Iterable[Item], user: User) -> list[Item]:
+    """The call items without a contact name whose number is among the user's contacts, with that name."""
+    names = _names_by_number(user)
     return [
         replace(item, fields={**item.fields, "contact": name})
         for item in items
-        if is_nameless(item) and (name := people.get(same_number(str(item.fields["number"]))))
+        if lacks_contact_name(item) and (name := names.get(normalize_number(str(item.fields["number"]))))
     ]
 
 
-def _names(user: User) -> Mapping[str, str]:
-    """Names by number, as the user's address book has them."""
-    found: dict[str, str] = {}
+def _names_by_number(user: User) -> Mapping[str, str]:
+    """Names of the user's contacts by normalised number."""
+    names: dict[str, str] = {}
     for contact in user.contacts:
         for number in (contact.phone, *contact.more.get("phones", ())):
-            if digits := same_number(number or ""):
-                found.setdefault(digits, contact.name)
-    return found
+            if digits := normalize_number(number or ""):
+                names.setdefault(digits, contact.name)
+    return names
 
 
-def same_number(number: str) -> str:
-    """What all ways to write a number have in common: with its country or without, spaced or not.
+def normalize_number(number: str) -> str:
+    """The digits of a number without country code and leading zeros, to compare numbers.
 
-    Nothing where there is no number: phones write -1, -2 or a word for one that was withheld.
+    Empty for a withheld number, for which phones write -1, -2 or a word.
     """
     text = number.strip()
-    if text.startswith("-") or text.casefold() in _NOBODY:
+    if text.startswith("-") or text.casefold() in _NO_CALLER:
         return ""
     digits = re.sub(r"\D", "", re.split(r"[,;pPwWxX]", text, maxsplit=1)[0])
-    abroad = text.startswith("+") or digits.startswith("00")
-    digits = digits.removeprefix("00") if abroad and not text.startswith("+") else digits
-    if abroad and len(digits) > 7:
-        code = 1 if digits[0] in "17" else 2 if _TWO_DIGITS.match(digits) else 3
+    international = text.startswith("+") or digits.startswith("00")
+    digits = digits.removeprefix("00") if international and not text.startswith("+") else digits
+    if international and len(digits) > 7:
+        code = 1 if digits[0] in "17" else 2 if _TWO_DIGIT_CODES.match(digits) else 3
         digits = digits[code:]
     digits = digits.lstrip("0")
     return digits[1:] if _NORTH_AMERICAN.fullmatch(digits) else digits

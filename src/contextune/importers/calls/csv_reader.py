@@ -1,4 +1,4 @@
-"""Call logs as tables, in the shapes that the many apps for it write."""
+"""Call logs as CSV, with the column names and date formats of many apps."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ from contextune.importers.calls.call_log import (
     LoggedCall,
 )
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.parsing.csv_rows import CsvRow, first_row, rows
-from contextune.importers.parsing.localized_times import written_time
-from contextune.importers.reader import Found, ImportContext, each
+from contextune.importers.parsing.csv_rows import CsvRow, first_row, read_rows
+from contextune.importers.parsing.localized_times import parse_localized_time
+from contextune.importers.reader import ImportContext, ImportRecord, read_each
 
 _COLUMNS = {
     "number": "number|phone|phone number|phonenumber|caller|nummer|telefonnummer|rufnummer|número|numero|"
@@ -33,7 +33,7 @@ _COLUMNS = {
     "length": "duration|call duration|duration (s)|duration (sec)|duration in seconds|length|dauer|"
     "duración|durée|duração|durata|duur",
 }
-_ROLES = {name: role for role, known in _COLUMNS.items() for name in known.split("|")}
+_ROLE_BY_NAME = {name: role for role, names in _COLUMNS.items() for name in names.split("|")}
 _KINDS = (
     (BLOCKED, r"block|spam|gesperrt|bloque"),
     (REJECTED, r"reject|declin|dismiss|abgelehnt|abgewiesen|rechaz|refus|rejeit|rifiut|^5$"),
@@ -42,61 +42,61 @@ _KINDS = (
     (OUTGOING, r"out|dial|ausgehend|salient|sortant|realizad|efetuad|effettuat|uitgaand|^2$"),
     (INCOMING, r"^in|receiv|answer|eingehend|entrant|recib|reçu|recebid|ricevut|^1$"),
 )
-"""How each kind is told, in this order: "answered" stands in "unanswered"."""
+"""Patterns of each kind, in the order they are tried: "unanswered" contains "answered"."""
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?$")
 _CLOCK = re.compile(r",? *(\d{1,2}):(\d\d)(?::(\d\d))?$", re.ASCII)
 _SLASHED = re.compile(r"^(\d{1,2})[/-](\d{1,2})[/-](\d{2}|\d{4})\b(.*)$")
 _UNITS = re.compile(r"(\d+) ?([hms])", re.IGNORECASE)
 _FIRST_YEAR = 1900
 _DAY_FIRST, _MONTH_FIRST = "day first", "month first"
-_AMBIGUOUS = "a date that can be read in two ways, such as 5/6/2024"
+_AMBIGUOUS = "ambiguous date, such as 5/6/2024"
 
 
 class CallsCsvReader:
-    """Calls in a CSV file."""
+    """Call logs in CSV files."""
 
     name = "calls-csv"
     apps = ("PhoneCall",)
 
-    def reads(self, file: SourceFile) -> bool:
-        """Whether there are columns for a number, a kind of call and a date."""
+    def can_read(self, file: SourceFile) -> bool:
+        """Whether there are columns for number, kind of call and date."""
         return {"number", "kind", "date"} <= set(_names(first_row(file)))
 
-    def read(self, file: SourceFile, about: ImportContext) -> Iterator[Found]:
-        """Every call in it."""
+    def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
+        """The calls in the file."""
         names = _names(first_row(file))
-        order = _order(file, names, about)
-        log = CallLog(about)
+        order = _order(file, names, context)
+        log = CallLog(context)
 
         def where(row: CsvRow) -> str:
             return f"{file.where}, line {row.line}"
 
-        def call(row: CsvRow) -> Iterator[Found]:
+        def call(row: CsvRow) -> Iterator[ImportRecord]:
             if row.values is None:
-                yield SkippedEntry(where(row), "a row that cannot be read")
+                yield SkippedEntry(where(row), "unreadable row")
                 return
             date = _date(row.values)
-            time = _time(date, order, about)
+            time = _time(date, order, context)
             if time is None and order is None and _SLASHED.match(date):
                 yield SkippedEntry(where(row), _AMBIGUOUS)
             else:
                 yield from log.add(_call(row.values, time), where(row))
 
         with file.open() as stream:
-            table = rows(file, stream, names)
+            table = read_rows(file, stream, names)
             next(table, None)
-            yield from each(table, call, where)
+            yield from read_each(table, call, where)
         yield from log.latest()
 
 
-class _SlashDates(NamedTuple):
+class _SlashDate(NamedTuple):
     first: int
     second: int
     year: int
     rest: str
 
-    def time(self, order: str | None, about: ImportContext) -> datetime | None:
-        """Read in this order, or in any where both say the same."""
+    def time(self, order: str | None, context: ImportContext) -> datetime | None:
+        """The time, if days and months come in this order; None if the order matters and is not known."""
         if order is None and self.first != self.second:
             return None
         month, day = (self.first, self.second) if order == _MONTH_FIRST else (self.second, self.first)
@@ -105,70 +105,70 @@ class _SlashDates(NamedTuple):
                 return datetime(self.year, month, day, int(clock[1]), int(clock[2]), int(clock[3] or 0))
             except ValueError:
                 return None
-        return written_time(f"{self.year}-{month:02}-{day:02} {self.rest}", about.user.zone)
+        return parse_localized_time(f"{self.year}-{month:02}-{day:02} {self.rest}", context.user.zone)
 
 
-def _slashed(date: str) -> _SlashDates | None:
-    found = _SLASHED.match(date)
-    if not found:
+def _slashed(date: str) -> _SlashDate | None:
+    match = _SLASHED.match(date)
+    if not match:
         return None
-    year = int(found[3]) + (2000 if len(found[3]) == 2 else 0)
-    return _SlashDates(int(found[1]), int(found[2]), year, found[4])
+    year = int(match[3]) + (2000 if len(match[3]) == 2 else 0)
+    return _SlashDate(int(match[1]), int(match[2]), year, match[4])
 
 
-def _order(file: SourceFile, names: Sequence[str], about: ImportContext) -> str | None:
-    """Whether days or months come first in the file: the way in which all its dates exist, in order."""
+def _order(file: SourceFile, names: Sequence[str], context: ImportContext) -> str | None:
+    """Whether days or months come first: the order that makes all dates of the file valid and sorted."""
     with file.open() as stream:
-        table = rows(file, stream, names)
+        table = read_rows(file, stream, names)
         next(table, None)
-        read = {order: _ParsedRow(about) for order in (_DAY_FIRST, _MONTH_FIRST)}
+        checks = {order: _DateOrderCheck(context) for order in (_DAY_FIRST, _MONTH_FIRST)}
         for row in table:
-            if row.values and (one := _slashed(_date(row.values))):
-                for order, times in read.items():
-                    times.add(one.time(order, about))
-    fewest = min(times.wrong for times in read.values())
-    best = [order for order, times in read.items() if times.wrong == fewest]
+            if row.values and (date := _slashed(_date(row.values))):
+                for order, times in checks.items():
+                    times.add(date.time(order, context))
+    fewest = min(times.invalid for times in checks.values())
+    best = [order for order, times in checks.items() if times.invalid == fewest]
     if len(best) > 1:
-        best = [order for order in best if read[order].sorted] or best
+        best = [order for order in best if checks[order].is_sorted] or best
     return best[0] if len(best) == 1 else None
 
 
-class _ParsedRow:
-    """What comes out where all dates of a file are read in one way."""
+class _DateOrderCheck:
+    """Statistics of the dates of a file under one order of day and month."""
 
-    def __init__(self, about: ImportContext) -> None:
-        self.wrong = 0
-        """How many there cannot be: of a thirteenth month, or still to come."""
-        self._about = about
-        self._today = about.clock(about.now).date()
+    def __init__(self, context: ImportContext) -> None:
+        self.invalid = 0
+        """Number of dates that do not exist or lie in the future."""
+        self._context = context
+        self._today = context.to_local(context.now).date()
         self._last: datetime | None = None
         self._rising = self._falling = True
 
     def add(self, time: datetime | None) -> None:
-        """The next date."""
+        """Add the next date."""
         if time is None:
-            self.wrong += 1
+            self.invalid += 1
             return
-        clock = self._about.clock(time)
-        self.wrong += clock.date() > self._today
+        local = self._context.to_local(time)
+        self.invalid += local.date() > self._today
         if self._last is not None:
-            self._rising = self._rising and clock >= self._last
-            self._falling = self._falling and clock <= self._last
-        self._last = clock
+            self._rising = self._rising and local >= self._last
+            self._falling = self._falling and local <= self._last
+        self._last = local
 
     @property
-    def sorted(self) -> bool:
-        """Whether they go forward, or back, all the way."""
+    def is_sorted(self) -> bool:
+        """Whether the dates are ascending or descending."""
         return self._rising or self._falling
 
 
 def _names(first: Sequence[str]) -> tuple[str, ...]:
-    """What each column is, or nothing where it is of no use here."""
-    found: list[str] = []
+    """The role of each column; "" for columns that are not used."""
+    roles: list[str] = []
     for name in first:
-        role = _ROLES.get(name.strip().lower().replace("_", " "), "")
-        found.append("" if role in found else role)
-    return tuple(found)
+        role = _ROLE_BY_NAME.get(name.strip().lower().replace("_", " "), "")
+        roles.append("" if role in roles else role)
+    return tuple(roles)
 
 
 def _date(row: Mapping[str, str]) -> str:
@@ -176,16 +176,16 @@ def _date(row: Mapping[str, str]) -> str:
     return date if not clock or ":" in date or _EPOCH.match(date) else f"{date} {clock}"
 
 
-def _time(date: str, order: str | None, about: ImportContext) -> datetime | None:
+def _time(date: str, order: str | None, context: ImportContext) -> datetime | None:
     if _EPOCH.match(date):
         number = int(date)
         return datetime.fromtimestamp(number // 1000 if number > 10**11 else number, UTC)
     if slashed := _slashed(date):
-        return slashed.time(order, about)
+        return slashed.time(order, context)
     try:
         return datetime.fromisoformat(date)
     except ValueError:
-        return written_time(date, about.user.zone)
+        return parse_localized_time(date, context.user.zone)
 
 
 def _call(row: Mapping[str, str], time: datetime | None) -> LoggedCall:
@@ -195,15 +195,15 @@ def _call(row: Mapping[str, str], time: datetime | None) -> LoggedCall:
     )
 
 
-@lru_cache(maxsize=64)  # a log has a handful
+@lru_cache(maxsize=64)  # a log has only a few kinds
 def _direction(kind: str) -> str | None:
-    return next((name for name, told in _KINDS if re.search(told, kind.lower())), None)
+    return next((name for name, pattern in _KINDS if re.search(pattern, kind.lower())), None)
 
 
 def _seconds(text: str) -> int:
-    """65, 1:05, 00:01:05 and 1m 5s are the same."""
-    if found := _UNITS.findall(text):
-        return sum(int(number) * {"h": 3600, "m": 60, "s": 1}[unit.lower()] for number, unit in found)
+    """The duration in seconds; 65, 1:05, 00:01:05 and 1m 5s are the same."""
+    if units := _UNITS.findall(text):
+        return sum(int(number) * {"h": 3600, "m": 60, "s": 1}[unit.lower()] for number, unit in units)
     parts = text.split(":")
     if not all(part.strip().isdecimal() for part in parts):
         return 0

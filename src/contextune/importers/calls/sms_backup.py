@@ -1,4 +1,4 @@
-"""Call logs as SMS Backup & Restore writes them (calls-….xml), read as they stream by."""
+"""Call logs of the Android app SMS Backup & Restore (calls-….xml), parsed as a stream."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from contextune.importers.calls.call_log import (
     LoggedCall,
 )
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.reader import Found, ImportContext, each
+from contextune.importers.reader import ImportContext, ImportRecord, read_each
 
 _KINDS = {
     "1": INCOMING,
@@ -27,40 +27,40 @@ _KINDS = {
     "4": VOICEMAIL,
     "5": REJECTED,
     "6": BLOCKED,
-    "7": INCOMING,  # on another device of the user's
+    "7": INCOMING,  # answered on another device
 }
 _WITHHELD = frozenset("234")
 _CHUNK = 2**16
 _REFERENCE = re.compile(rb"&#(\d{1,7}|x[0-9a-fA-F]{1,6});(?:&#(\d{1,7}|x[0-9a-fA-F]{1,6});)?")
-_LONGEST = 2**20
-"""Bytes that are held for an element to end."""
+_MAX_ELEMENT = 2**20
+"""Bytes of one XML element."""
 
 
 class SmsBackupReader:
-    """The calls of an Android phone."""
+    """Call logs of SMS Backup & Restore."""
 
     name = "calls"
     apps = ("PhoneCall",)
 
-    def reads(self, file: SourceFile) -> bool:
+    def can_read(self, file: SourceFile) -> bool:
         """Whether it is a backup of calls."""
         return bool(re.search(r"<calls[\s>]", file.start))
 
-    def read(self, file: SourceFile, about: ImportContext) -> Iterator[Found]:
-        """Every call in it."""
-        log = CallLog(about)
+    def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
+        """The calls in the file."""
+        log = CallLog(context)
 
-        def where(one: "_XmlRow") -> str:
-            return f"{file.where}, line {one.line}"
+        def where(row: "_XmlRow") -> str:
+            return f"{file.where}, line {row.line}"
 
-        def call(one: "_XmlRow") -> Iterator[Found]:
-            if one.values is None:
-                yield SkippedEntry(where(one), "XML that is broken from here on")
+        def call(row: "_XmlRow") -> Iterator[ImportRecord]:
+            if row.values is None:
+                yield SkippedEntry(where(row), "broken XML from here on")
             else:
-                yield from log.add(_call(one.values), where(one))
+                yield from log.add(_call(row.values), where(row))
 
         with file.open() as stream:
-            yield from each(_lines(stream), call, where)
+            yield from read_each(_rows(stream), call, where)
         yield from log.latest()
 
 
@@ -69,51 +69,51 @@ class _XmlRow(NamedTuple):
     values: Mapping[str, str] | None
 
 
-def _lines(stream: BinaryIO) -> Iterator[_XmlRow]:
+def _rows(stream: BinaryIO) -> Iterator[_XmlRow]:
     parser = expat.ParserCreate()
-    met: list[_XmlRow] = []
+    rows: list[_XmlRow] = []
 
     def element(name: str, attributes: dict[str, str]) -> None:
         if name == "call":
-            met.append(_XmlRow(parser.CurrentLineNumber, attributes))
+            rows.append(_XmlRow(parser.CurrentLineNumber, attributes))
 
     def document_type(*_: object) -> None:
-        # entities can be made to grow without end, or to name other files; no backup has any
-        raise InvalidDataError("XML with a document type of its own: not read")
+        # entities can expand without limit or refer to other files; backups have none
+        raise InvalidDataError("XML with a document type declaration: not read")
 
     parser.StartElementHandler = element
     parser.StartDoctypeDeclHandler = document_type
     try:
-        for chunk in _repaired(stream):
+        for chunk in _repair_surrogates(stream):
             parser.Parse(chunk, False)
-            yield from met
-            met.clear()
+            yield from rows
+            rows.clear()
         parser.Parse(b"", True)
     except expat.ExpatError as error:
-        yield from met
+        yield from rows
         yield _XmlRow(error.lineno, None)
 
 
-def _repaired(stream: BinaryIO) -> Iterator[bytes]:
-    """The file with what the app writes for 😀, two halves of a character, put together."""
-    held = b""
+def _repair_surrogates(stream: BinaryIO) -> Iterator[bytes]:
+    """The file with surrogate pairs merged: the app writes two character references for 😀."""
+    buffer = b""
     while chunk := stream.read(_CHUNK):
-        held += chunk
-        # within an element there is no "<", so that no character is cut in two
-        cut = max(held.rfind(b"<"), 0)
-        if len(held) - cut > _LONGEST:
-            raise InvalidDataError("XML with an element of more than a megabyte: not read any further")
-        yield _REFERENCE.sub(_character, held[:cut])
-        held = held[cut:]
-    yield _REFERENCE.sub(_character, held)
+        buffer += chunk
+        # there is no "<" within a tag, so that no character reference is split
+        end = max(buffer.rfind(b"<"), 0)
+        if len(buffer) - end > _MAX_ELEMENT:
+            raise InvalidDataError("XML element of more than 1 MB: reading stopped")
+        yield _REFERENCE.sub(_character, buffer[:end])
+        buffer = buffer[end:]
+    yield _REFERENCE.sub(_character, buffer)
 
 
-def _character(found: re.Match[bytes]) -> bytes:
-    first, second = (_code(part) for part in found.groups())
+def _character(match: re.Match[bytes]) -> bytes:
+    first, second = (_code(part) for part in match.groups())
     if first is not None and second is not None and 0xD800 <= first < 0xDC00 <= second < 0xE000:
         return f"&#{0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00)};".encode()
     codes = (code for code in (first, second) if code is not None)
-    return b"".join(f"&#{code};".encode() if _allowed(code) else b"&#65533;" for code in codes)
+    return b"".join(f"&#{code};".encode() if _is_xml_character(code) else b"&#65533;" for code in codes)
 
 
 def _code(part: bytes | None) -> int | None:
@@ -122,21 +122,21 @@ def _code(part: bytes | None) -> int | None:
     return int(part[1:], 16) if part[:1] == b"x" else int(part)
 
 
-def _allowed(code: int) -> bool:
-    """Whether XML may have this character."""
-    plain = code in (9, 10, 13) or 0x20 <= code < 0xD800
-    return plain or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
+def _is_xml_character(code: int) -> bool:
+    """Whether XML allows this character."""
+    is_plain = code in (9, 10, 13) or 0x20 <= code < 0xD800
+    return is_plain or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
 
 
-def _call(given: Mapping[str, str]) -> LoggedCall:
-    duration = given.get("duration", "")
+def _call(attributes: Mapping[str, str]) -> LoggedCall:
+    duration = attributes.get("duration", "")
     return LoggedCall(
-        given.get("number", ""),
-        given.get("contact_name", ""),
-        _KINDS.get(given.get("type", "")),
-        _time(given.get("date", "")),
+        attributes.get("number", ""),
+        attributes.get("contact_name", ""),
+        _KINDS.get(attributes.get("type", "")),
+        _time(attributes.get("date", "")),
         int(duration) if duration.isdecimal() else 0,
-        given.get("presentation") in _WITHHELD,
+        attributes.get("presentation") in _WITHHELD,
     )
 
 

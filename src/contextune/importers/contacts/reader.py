@@ -1,106 +1,110 @@
-"""Address books (.vcf): vCard 2.1, 3 and 4, with who is what to the user."""
+"""Contacts (.vcf), with each person's relation to the user."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from contextune.importers.contacts.vcard import VCard, VCardRelation, cards
+from contextune.importers.contacts.vcard import VCard, VCardRelation, read_cards
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.reader import Found, ImportContext
+from contextune.importers.reader import ImportContext, ImportRecord
 from contextune.types import Contact
 
-_KIN = frozenset(
+_RELATION_NICKNAMES = frozenset(
     (
         *("mum", "mom", "mother", "mummy", "mama", "dad", "father", "daddy", "papa", "sister", "brother"),
         *("wife", "husband", "partner", "son", "daughter", "grandma", "granny", "grandmother", "grandpa"),
         *("grandfather", "aunt", "uncle", "cousin", "niece", "nephew", "boss", "girlfriend", "boyfriend"),
     )
 )
-"""Nicknames that say what somebody is to the user."""
-_BACK = {
+"""Nicknames that state a relation to the user."""
+_INVERSE_RELATIONS = {
     **dict.fromkeys(("sister", "brother", "sibling"), "sibling"),
     **dict.fromkeys(("mother", "father", "parent"), "child"),
     **dict.fromkeys(("child", "son", "daughter"), "parent"),
     **dict.fromkeys(("spouse", "wife", "husband"), "spouse"),
     **{kind: kind for kind in ("partner", "friend", "relative", "kin", "neighbor", "colleague", "co-worker")},
 }
-"""What somebody is to the user whose card says what the user is to them."""
+"""The relation of a person to the user, by the relation of the user to that person."""
 
 
 class ContactsReader:
-    """An address book, as phones and mail programs export it."""
+    """vCard files, as phones and mail programs export them."""
 
     name = "contacts"
-    apps = ("ContactsReader",)
+    apps = ("Contacts",)
 
-    def reads(self, file: SourceFile) -> bool:
-        """Whether the file says that it holds cards."""
-        return file.says("BEGIN:VCARD")
+    def can_read(self, file: SourceFile) -> bool:
+        """Whether the file contains vCards."""
+        return file.contains("BEGIN:VCARD")
 
-    def read(self, file: SourceFile, about: ImportContext) -> Iterator[Found]:
-        """Everybody in it; whoever has no card but is said to be related to the user, too."""
+    def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
+        """The people in the file, and relations on the user's own card who have no card."""
         people: list[Contact] = []
-        own: list[VCard] = []
+        own_cards: list[VCard] = []
         with file.open() as stream:
-            for card in cards(stream):
+            for card in read_cards(stream):
                 where = f"{file.where}, line {card.line}"
-                if card.cut:
-                    yield SkippedEntry(where, "the end of a line that is too long")
-                if not card.ended:
-                    yield SkippedEntry(where, "a card that is cut off")
+                if card.truncated:
+                    yield SkippedEntry(where, "rest of a line that is too long")
+                if not card.complete:
+                    yield SkippedEntry(where, "truncated card")
                 elif card.is_group:
-                    yield SkippedEntry(where, "a group of contacts")
+                    yield SkippedEntry(where, "contact group")
                 elif not card.name:
-                    yield SkippedEntry(where, "a card without a name")
-                elif _is_own(card, about):
-                    own.append(card)
+                    yield SkippedEntry(where, "card without a name")
+                elif _is_own(card, context):
+                    own_cards.append(card)
                     yield SkippedEntry(where, "the user's own card: only its relations are read")
                 else:
-                    people.append(_contact(card, _said(card, about)))
-        yield from _contacts(people, [one for card in own for one in card.relations])
+                    people.append(_contact(card, _relation_to_user(card, context)))
+        yield from _contacts(people, [relation for card in own_cards for relation in card.relations])
 
 
 def _contacts(people: Sequence[Contact], relations: Sequence[VCardRelation]) -> Iterator[Contact]:
-    places = _named(people) if relations else {}
-    known: dict[int, str] = {}
+    positions = _positions(people) if relations else {}
+    relation_by_position: dict[int, str] = {}
     for relation in relations:
         key = f"uid {relation.uid}" if relation.uid else relation.name.casefold()
-        if key in places:
-            known.setdefault(places[key], relation.kind)
+        if key in positions:
+            relation_by_position.setdefault(positions[key], relation.kind)
         elif relation.name:
             yield Contact(relation.name, relation=relation.kind)
     for number, contact in enumerate(people):
-        yield replace(contact, relation=known[number]) if known.get(number) else contact
+        yield (
+            replace(contact, relation=relation_by_position[number])
+            if relation_by_position.get(number)
+            else contact
+        )
 
 
-def _named(people: Sequence[Contact]) -> dict[str, int]:
-    """Where those of names and ids stand."""
-    found: dict[str, int] = {}
+def _positions(people: Sequence[Contact]) -> dict[str, int]:
+    """Positions in the list, by name and by card id."""
+    positions: dict[str, int] = {}
     for number, contact in enumerate(people):
-        found.setdefault(contact.name.casefold(), number)
+        positions.setdefault(contact.name.casefold(), number)
         if uid := contact.more.get("uid"):
-            found.setdefault(f"uid {uid}", number)
-    return found
+            positions.setdefault(f"uid {uid}", number)
+    return positions
 
 
 def _contact(card: VCard, relation: str | None) -> Contact:
-    more = card.more()
-    if related := {one.kind: one.name for one in card.relations if one.name}:
+    more = card.extra_fields()
+    if related := {relation.kind: relation.name for relation in card.relations if relation.name}:
         more["related"] = related
     email, phone = next(iter(card.emails), None), next(iter(card.phones), None)
     return Contact(card.name, email, phone, relation, more)
 
 
-def _said(card: VCard, about: ImportContext) -> str | None:
-    """What somebody is to the user, as their own card has it."""
+def _relation_to_user(card: VCard, context: ImportContext) -> str | None:
+    """The relation of a person to the user, as their card states it."""
     nickname = card.text("NICKNAME").casefold()
-    if nickname in _KIN:
+    if nickname in _RELATION_NICKNAMES:
         return nickname
     for relation in card.relations:
-        if about.name and relation.name.casefold() == about.name.casefold():
-            return _BACK.get(relation.kind)
+        if context.name and relation.name.casefold() == context.name.casefold():
+            return _INVERSE_RELATIONS.get(relation.kind)
     return None
 
 
-def _is_own(card: VCard, about: ImportContext) -> bool:
-    mine = {email.casefold() for email in card.emails} & about.addresses
-    return bool(mine) or bool(about.name and card.name.casefold() == about.name.casefold())
+def _is_own(card: VCard, context: ImportContext) -> bool:
+    common = {email.casefold() for email in card.emails} & context.addresses
+    return bool(common) or bool(context.name and card.name.casefold() == context.name.casefold())

@@ -1,4 +1,4 @@
-"""One entry of an address book: a name, addresses, numbers, and who is related to it."""
+"""vCard 2.1, 3 and 4: split a file into cards, and read names, addresses, numbers and relations."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from contextune.importers.parsing.content_lines import (
-    MOST_LINE,
+    MAX_LINE,
     ContentLine,
     parse_line,
-    unescaped,
-    unfolded,
+    unescape,
+    unfold_lines,
 )
 from contextune.importers.parsing.html_text import tidy
 
 _LABEL = re.compile(r"_\$!<(.*)>!\$_")
-_ANDROID = {
+_ANDROID_RELATIONS = {
     "1": "assistant",
     "2": "brother",
     "3": "child",
@@ -30,15 +30,15 @@ _ANDROID = {
     "13": "sister",
     "14": "spouse",
 }
-"""The kinds of relations, by the numbers Android has for them."""
-_MOST_NOTE = 500
-_MOST_NAME = 500
-_HEAVY = ("PHOTO", "LOGO", "SOUND", "KEY")
+"""Android's relation types by number."""
+_MAX_NOTE = 500
+_MAX_NAME = 500
+_BINARY = ("PHOTO", "LOGO", "SOUND", "KEY")
 
 
 @dataclass(frozen=True, slots=True)
 class VCardRelation:
-    """Somebody, by name or by the id of their card, and what they are to whoever the card is about."""
+    """A person related to the person of a card, by name or by the id of their card."""
 
     kind: str
     name: str = ""
@@ -47,66 +47,66 @@ class VCardRelation:
 
 @dataclass(frozen=True, slots=True)
 class VCard:
-    """One entry as it is written."""
+    """The properties of a card."""
 
     line: int
     lines: Mapping[str, Sequence[ContentLine]]
-    """Its properties by name; those that say nothing are left out."""
-    ended: bool
-    cut: bool = False
-    """Whether a line of it is longer than what is kept of one."""
+    """Its properties by name, without empty ones."""
+    complete: bool
+    truncated: bool = False
+    """Whether a line was longer than `MAX_LINE`."""
 
     def all(self, name: str) -> Sequence[ContentLine]:
-        """The properties of this name, the preferred first."""
-        found = self.lines.get(name, ())
-        if len(found) < 2:
-            return found
-        return sorted(found, key=lambda line: "pref" not in line.types() and "PREF" not in line.parameters)
+        """The properties with this name, preferred ones first."""
+        values = self.lines.get(name, ())
+        if len(values) < 2:
+            return values
+        return sorted(values, key=lambda line: "pref" not in line.types() and "PREF" not in line.parameters)
 
     def text(self, name: str) -> str:
-        """The first value of this name, or nothing."""
+        """The first value with this name, or ""."""
         return next((tidy(line.text()) for line in self.all(name)), "")
 
     @property
     def uid(self) -> str:
-        """The address book's own name for it."""
+        """The id of the card."""
         return self.text("UID").removeprefix("urn:uuid:")
 
     @property
     def name(self) -> str:
-        """What the person is called; a firm, where there is no person."""
-        if full := self.text("FN"):
-            return full[:_MOST_NAME]
+        """The name of the person, or of the company if there is none."""
+        if full_name := self.text("FN"):
+            return full_name[:_MAX_NAME]
         for line in self.all("N"):
             family, given, middle, *_ = [*line.parts(), "", "", ""]
-            if whole := tidy(" ".join(filter(None, (given, middle, family)))):
-                return whole[:_MOST_NAME]
-        firm = next((line.parts()[0] for line in self.all("ORG")), "")
-        return (firm or self.text("NICKNAME") or next(iter(self.emails), ""))[:_MOST_NAME]
+            if name := tidy(" ".join(filter(None, (given, middle, family)))):
+                return name[:_MAX_NAME]
+        company = next((line.parts()[0] for line in self.all("ORG")), "")
+        return (company or self.text("NICKNAME") or next(iter(self.emails), ""))[:_MAX_NAME]
 
     @property
     def emails(self) -> list[str]:
         """Mail addresses."""
-        return _once(tidy(line.text()).removeprefix("mailto:") for line in self.all("EMAIL"))
+        return _unique(tidy(line.text()).removeprefix("mailto:") for line in self.all("EMAIL"))
 
     @property
     def phones(self) -> list[str]:
-        """Numbers, as they are written."""
-        return _once(tidy(line.text()).removeprefix("tel:") for line in self.all("TEL"))
+        """Phone numbers, as written."""
+        return _unique(tidy(line.text()).removeprefix("tel:") for line in self.all("TEL"))
 
     @property
     def is_group(self) -> bool:
-        """Whether it stands for several people."""
+        """Whether the card is a group of contacts."""
         return "group" in (self.text("KIND").lower(), self.text("X-ADDRESSBOOKSERVER-KIND").lower())
 
     @property
     def relations(self) -> list[VCardRelation]:
-        """Who is related to the person."""
-        return [*self._related(), *self._apple(), *self._android()]
+        """The people related to the person."""
+        return [*self._vcard4_relations(), *self._apple_relations(), *self._android_relations()]
 
-    def more(self) -> dict[str, Any]:
-        """Whatever else is worth keeping."""
-        found: dict[str, Any] = {
+    def extra_fields(self) -> dict[str, Any]:
+        """All other details that are kept."""
+        values: dict[str, Any] = {
             "uid": self.uid,
             "emails": self.emails[1:],
             "phones": self.phones[1:],
@@ -114,15 +114,17 @@ class VCard:
             "organization": next((", ".join(filter(None, line.parts())) for line in self.all("ORG")), ""),
             "title": self.text("TITLE"),
             "birthday": self.text("BDAY"),
-            "addresses": _once(", ".join(filter(None, line.parts())) for line in self.all("ADR")),
+            "addresses": _unique(", ".join(filter(None, line.parts())) for line in self.all("ADR")),
             "groups": [
-                tidy(unescaped(one)) for line in self.all("CATEGORIES") for one in line.raw().split(",")
+                tidy(unescape(category))
+                for line in self.all("CATEGORIES")
+                for category in line.raw().split(",")
             ],
-            "note": self.text("NOTE")[:_MOST_NOTE],
+            "note": self.text("NOTE")[:_MAX_NOTE],
         }
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in values.items() if value}
 
-    def _related(self) -> Iterator[VCardRelation]:
+    def _vcard4_relations(self) -> Iterator[VCardRelation]:
         for line in self.all("RELATED"):
             kind = next((kind for kind in line.types() if kind not in ("pref", "home", "work")), "relative")
             value = tidy(line.text())
@@ -131,44 +133,46 @@ class VCard:
             elif not value.lower().startswith(("http:", "https:", "data:", "mailto:", "tel:")):
                 yield VCardRelation(kind, name=value)
 
-    def _apple(self) -> Iterator[VCardRelation]:
+    def _apple_relations(self) -> Iterator[VCardRelation]:
         labels = {line.group: line.text() for line in self.all("X-ABLABEL") if line.group}
         for line in self.all("X-ABRELATEDNAMES"):
             label = labels.get(line.group, "")
-            known = _LABEL.match(label)
-            kind = tidy(known[1] if known else label).lower() or next(iter(line.types()), "relative")
+            standard = _LABEL.match(label)
+            kind = tidy(standard[1] if standard else label).lower() or next(iter(line.types()), "relative")
             yield VCardRelation(kind, name=tidy(line.text()))
 
-    def _android(self) -> Iterator[VCardRelation]:
+    def _android_relations(self) -> Iterator[VCardRelation]:
         for line in self.all("X-ANDROID-CUSTOM"):
-            what, name, number, label, *_ = [*line.parts(), "", "", "", ""]
-            if what.endswith("/relation") and name:
-                yield VCardRelation(_ANDROID.get(number) or label.lower() or "relative", name=tidy(name))
+            kind_url, name, number, label, *_ = [*line.parts(), "", "", "", ""]
+            if kind_url.endswith("/relation") and name:
+                yield VCardRelation(
+                    _ANDROID_RELATIONS.get(number) or label.lower() or "relative", name=tidy(name)
+                )
 
 
-def cards(stream: BinaryIO) -> Iterator[VCard]:
-    """The entries of a file, without their pictures."""
+def read_cards(stream: BinaryIO) -> Iterator[VCard]:
+    """The cards of a file, without pictures."""
     lines: dict[str, list[ContentLine]] = {}
-    started, cut = 0, False
-    for number, raw in unfolded(stream):
+    start, truncated = 0, False
+    for number, raw in unfold_lines(stream):
         line = parse_line(raw)
         if line is None:
             continue
-        mark = (line.name, line.value.strip().upper())
-        if mark == ("BEGIN", "VCARD"):
-            if started:
-                yield VCard(started, lines, ended=False)
-            lines, started, cut = {}, number, False
-        elif mark == ("END", "VCARD"):
-            if started:
-                yield VCard(started, lines, ended=True, cut=cut)
-            started = 0
-        elif started and line.value and line.name not in _HEAVY:
+        key = (line.name, line.value.strip().upper())
+        if key == ("BEGIN", "VCARD"):
+            if start:
+                yield VCard(start, lines, complete=False)
+            lines, start, truncated = {}, number, False
+        elif key == ("END", "VCARD"):
+            if start:
+                yield VCard(start, lines, complete=True, truncated=truncated)
+            start = 0
+        elif start and line.value and line.name not in _BINARY:
             lines.setdefault(line.name, []).append(line)
-            cut = cut or len(raw) >= MOST_LINE
-    if started:
-        yield VCard(started, lines, ended=False)
+            truncated = truncated or len(raw) >= MAX_LINE
+    if start:
+        yield VCard(start, lines, complete=False)
 
 
-def _once(values: Iterator[str]) -> list[str]:
+def _unique(values: Iterator[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, values)))

@@ -1,7 +1,7 @@
-"""One mail's bytes → its headers, its text, the names of what is attached.
+"""Fast MIME parser: a mail's bytes -> headers, text and attachment names.
 
-The standard library's parser goes line by line through attachments of megabytes. Here only headers
-and boundaries are looked for, and only text that is kept is decoded.
+The standard library parses attachments of megabytes line by line. This parser only searches for headers and
+boundaries, and decodes only the text that is kept.
 """
 
 import binascii
@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from contextune.importers.parsing.charsets import decode
 from contextune.importers.parsing.html_text import html_text, tidy
-from contextune.importers.reader import MOST_TEXT
+from contextune.importers.reader import MAX_TEXT
 
 Headers = Mapping[str, bytes]
 
@@ -26,62 +26,64 @@ _FIELD = re.compile(
     rb":[ \t]*([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)",
     re.IGNORECASE,
 )
-"""The headers that are read: of twenty others each mail has, most are long.
+"""The headers that are read; a mail has some twenty others, mostly long.
 
-Led by the end of the line before, which is found quicker than the beginning of a line; by their first
-letters most others are passed over at once.
+The pattern starts with the previous line break, which is faster than `^`, and rejects most other headers by
+their first letter.
 """
 _BOUNDARY = re.compile(rb"boundary\s*=\s*(?:\"([^\"]+)\"|([^\s;\"]+))", re.IGNORECASE)
 _CHARSET = re.compile(rb"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _QUOTED = re.compile(r"^>.*(?:\n|$)", re.MULTILINE)
 _SIGNATURE = re.compile(r"^-- ?\n.*\Z", re.MULTILINE | re.DOTALL)
-_DEEPEST = 12
-_MOST_HEADERS = 262_144
-_MOST_HEADER = 16_384
-_MOST_PARTS = 500
-_MOST_PLAIN = 12 * MOST_TEXT
-_MOST_HTML = 40 * MOST_TEXT
-_MOST_FIRST = 3 * MOST_TEXT
+_MAX_DEPTH = 12
+_MAX_HEADERS = 262_144
+_MAX_HEADER = 16_384
+_MAX_PARTS = 500
+_MAX_PLAIN = 12 * MAX_TEXT
+_MAX_HTML = 40 * MAX_TEXT
+_MAX_FIRST_PASS = 3 * MAX_TEXT
 
 
 @dataclass(frozen=True, slots=True)
 class MimeParts:
-    """What is read of a mail."""
+    """The parts of a mail that are imported."""
 
     headers: Headers
-    """By name in small letters; of several of one name the first, as they were written."""
+    """By lower-case name, still encoded; the first of several with the same name."""
     text: str
     attachments: tuple[str, ...]
 
 
-def read_parts(content: bytes) -> MimeParts:
-    """A mail taken apart."""
+def parse_mail(content: bytes) -> MimeParts:
+    """Parse a mail."""
     walk = _MimeWalk(content)
     headers, body = walk.headers(0, len(content))
     text = walk.text(headers, body, len(content), 0)
     return MimeParts(headers, text, tuple(walk.attachments))
 
 
-def header_text(value: bytes) -> str:
-    """A header in words: with or without the encodings the standards ask for."""
-    text = decode(value[:_MOST_HEADER])
+def header_to_text(value: bytes) -> str:
+    """Decode a header (RFC 2047), tolerating malformed ones."""
+    text = decode(value[:_MAX_HEADER])
     if "=?" not in text:
         return " ".join(text.split())
     try:
         parts = decode_header(text)
     except (MessageError, ValueError):
         return " ".join(text.split())
-    words = "".join(part if isinstance(part, str) else decode(part, charset or "") for part, charset in parts)
-    return " ".join(words.split())
+    decoded = "".join(
+        part if isinstance(part, str) else decode(part, charset or "") for part, charset in parts
+    )
+    return " ".join(decoded.split())
 
 
-@lru_cache(maxsize=128)  # each is written in two or three ways
-def _called(name: bytes) -> str:
+@lru_cache(maxsize=128)  # each occurs in two or three spellings
+def _header_name(name: bytes) -> str:
     return name.decode("ascii").lower()
 
 
 class _MimeWalk:
-    """A walk through the parts of one mail, by positions: nothing is copied that is not kept."""
+    """Walks the parts of a mail by position, and copies only what is kept."""
 
     def __init__(self, content: bytes) -> None:
         self.attachments: list[str] = []
@@ -89,88 +91,92 @@ class _MimeWalk:
         self._parts = 0
 
     def headers(self, start: int, end: int) -> tuple[Headers, int]:
-        """The headers that begin at `start`, and where what they speak of begins."""
-        if self._content[start : start + 1] in (b"\n", b"\r"):  # none at all
+        """The headers that start at `start`, and the position of the body."""
+        if self._content[start : start + 1] in (b"\n", b"\r"):  # no headers
             return {}, start + (2 if self._content[start : start + 2] == b"\r\n" else 1)
         blank, length = self._content.find(b"\n\n", start, end), 2
-        before = self._content.find(b"\n\r\n", start, blank if blank >= 0 else end)
-        if before >= 0:
-            blank, length = before, 3
-        block = self._content[start : min(blank if blank >= 0 else end, start + _MOST_HEADERS)]
-        found: dict[str, bytes] = {}
+        crlf_blank = self._content.find(b"\n\r\n", start, blank if blank >= 0 else end)
+        if crlf_blank >= 0:
+            blank, length = crlf_blank, 3
+        block = self._content[start : min(blank if blank >= 0 else end, start + _MAX_HEADERS)]
+        fields: dict[str, bytes] = {}
         for name, value in _FIELD.findall(b"\n" + block):
-            found.setdefault(_called(name), value)
-        for name, value in found.items():
+            fields.setdefault(_header_name(name), value)
+        for name, value in fields.items():
             if b"\n" in value:
-                found[name] = _FOLD.sub(b" ", value)
-        return found, blank + length if blank >= 0 else end
+                fields[name] = _FOLD.sub(b" ", value)
+        return fields, blank + length if blank >= 0 else end
 
     def text(self, headers: Headers, start: int, end: int, depth: int) -> str:
-        """The text of a part and of those within it; on the way, what is attached is noted."""
+        """The text of a part and its subparts; collects the names of attachments."""
         self._parts += 1
         kind = headers.get("content-type", b"text/plain").split(b";")[0].strip().lower()
-        if depth > _DEEPEST or self._parts > _MOST_PARTS:
+        if depth > _MAX_DEPTH or self._parts > _MAX_PARTS:
             return ""
         if kind.startswith(b"multipart/"):
-            return self._within(kind, headers, start, end, depth)
+            return self._multipart_text(kind, headers, start, end, depth)
         if kind == b"message/rfc822":
             inner, body = self.headers(start, end)
             return self.text(inner, body, end, depth + 1)
-        attached = headers.get("content-disposition", b"").strip().lower().startswith(b"attachment")
-        if kind in (b"text/plain", b"text/html", b"text", b"") and not attached:
-            return self._words(headers, start, end, html=kind == b"text/html")
+        is_attachment = headers.get("content-disposition", b"").strip().lower().startswith(b"attachment")
+        if kind in (b"text/plain", b"text/html", b"text", b"") and not is_attachment:
+            return self._part_text(headers, start, end, html=kind == b"text/html")
         if name := _file_name(headers):
             self.attachments.append(name)
         return ""
 
-    def _within(self, kind: bytes, headers: Headers, start: int, end: int, depth: int) -> str:
+    def _multipart_text(self, kind: bytes, headers: Headers, start: int, end: int, depth: int) -> str:
         texts: list[str] = []
         for part_start, part_end in self._split(headers, start, end):
             inner, body = self.headers(part_start, part_end)
             if kind == b"multipart/alternative" and any(texts) and _is_text(inner):
-                continue  # the same again, as HTML
+                continue  # another version of the same text
             texts.append(self.text(inner, body, part_end, depth + 1))
         return "\n\n".join(filter(None, texts))
 
     def _split(self, headers: Headers, start: int, end: int) -> Iterator[tuple[int, int]]:
-        given = _BOUNDARY.search(headers.get("content-type", b""))
-        if not given:
+        match = _BOUNDARY.search(headers.get("content-type", b""))
+        if not match:
             yield start, end
             return
-        mark = b"--" + (given[1] or given[2])
-        at = start if self._content.startswith(mark, start) else self._find(b"\n" + mark, start, end)
-        while at is not None:
-            line = self._content.find(b"\n", at + len(mark), end)
-            if self._content.startswith(b"--", at + len(mark)) or line < 0:
+        delimiter = b"--" + (match[1] or match[2])
+        position = (
+            start if self._content.startswith(delimiter, start) else self._find(b"\n" + delimiter, start, end)
+        )
+        while position is not None:
+            line = self._content.find(b"\n", position + len(delimiter), end)
+            if self._content.startswith(b"--", position + len(delimiter)) or line < 0:
                 return
-            at = self._find(b"\n" + mark, line, end)  # the line's own end may begin the next mark
-            yield line + 1, max(line + 1, at - 1) if at is not None else end
+            position = self._find(
+                b"\n" + delimiter, line, end
+            )  # the line break may belong to the next delimiter
+            yield line + 1, max(line + 1, position - 1) if position is not None else end
 
-    def _find(self, mark: bytes, start: int, end: int) -> int | None:
-        found = self._content.find(mark, start, end)
-        return found + 1 if found >= 0 else None
+    def _find(self, delimiter: bytes, start: int, end: int) -> int | None:
+        position = self._content.find(delimiter, start, end)
+        return position + 1 if position >= 0 else None
 
-    def _words(self, headers: Headers, start: int, end: int, *, html: bool) -> str:
-        most = _MOST_HTML if html else _MOST_PLAIN
-        content = self._content[start : min(end, start + 2 * most)]
+    def _part_text(self, headers: Headers, start: int, end: int, *, html: bool) -> str:
+        limit = _MAX_HTML if html else _MAX_PLAIN
+        content = self._content[start : min(end, start + 2 * limit)]
         encoding = headers.get("content-transfer-encoding", b"").strip().lower()
         charset = _CHARSET.search(headers.get("content-type", b""))
         name = charset[1].decode("ascii", "replace") if charset else ""
-        text = decode(_unpacked(content, encoding), name)[:most]
-        return _first_words(text) if html else tidy(text)
+        text = decode(_decode_transfer(content, encoding), name)[:limit]
+        return _html_to_text(text) if html else tidy(text)
 
 
-def _first_words(html: str) -> str:
-    """The text of HTML, or of as much of it as fills what is kept."""
-    if len(html) > _MOST_FIRST:
-        text = html_text(html[:_MOST_FIRST].rpartition("<")[0])
-        if len(text) > MOST_TEXT:
+def _html_to_text(html: str) -> str:
+    """The text of HTML; of long HTML only the beginning, if that is enough."""
+    if len(html) > _MAX_FIRST_PASS:
+        text = html_text(html[:_MAX_FIRST_PASS].rpartition("<")[0])
+        if len(text) > MAX_TEXT:
             return text
     return html_text(html)
 
 
-def own_words(text: str) -> str:
-    """A mail's text without what it quotes and without its signature, if anything else is left."""
+def strip_quotes(text: str) -> str:
+    """The text without quoted lines and signature, unless nothing else is left."""
     if ">" in text:
         text = _QUOTED.sub("", text).strip() or text
     if "\n--" in text:
@@ -178,15 +184,15 @@ def own_words(text: str) -> str:
     return text
 
 
-def _unpacked(content: bytes, encoding: bytes) -> bytes:
+def _decode_transfer(content: bytes, encoding: bytes) -> bytes:
     if encoding == b"quoted-printable":
         return binascii.a2b_qp(content)
     if encoding == b"base64":
         try:
             return binascii.a2b_base64(content)
-        except binascii.Error:  # cut short: as far as it goes
-            signs = re.sub(rb"[^A-Za-z0-9+/]", b"", content)
-            return binascii.a2b_base64(signs[: len(signs) // 4 * 4])
+        except binascii.Error:  # truncated: decode what is there
+            digits = re.sub(rb"[^A-Za-z0-9+/]", b"", content)
+            return binascii.a2b_base64(digits[: len(digits) // 4 * 4])
     return content
 
 
@@ -206,4 +212,4 @@ def _file_name(headers: Headers) -> str:
         name = message_from_bytes(block, policy=policy.compat32).get_filename()
     except (MessageError, ValueError, LookupError, TypeError):
         return ""
-    return header_text(str(name).encode("utf-8", "surrogateescape")) if name else ""
+    return header_to_text(str(name).encode("utf-8", "surrogateescape")) if name else ""

@@ -1,4 +1,4 @@
-"""Mail: mailboxes in one file (mbox), folders of files (Maildir, MH), single messages (.eml, .emlx)."""
+"""Mail: mbox files, Maildir and MH folders, single messages (.eml, .emlx)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,147 +8,146 @@ from typing import Any
 
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.mail import headers as fields
-from contextune.importers.mail.mbox import MOST, MboxMessage, looks_like_mbox, messages
-from contextune.importers.mail.mime import header_text as words
-from contextune.importers.mail.mime import own_words, read_parts
-from contextune.importers.reader import Found, ImportContext, each, iso, item_id, shortened
+from contextune.importers.mail.mbox import MAX_MESSAGE, MboxMessage, looks_like_mbox, split_mbox
+from contextune.importers.mail.mime import header_to_text, parse_mail, strip_quotes
+from contextune.importers.reader import ImportContext, ImportRecord, iso_time, item_id, read_each, shorten
 from contextune.types import Item, UsageEvent
 
 _HEADER = re.compile(rb"^(?:from|date|subject|received|return-path|message-id|delivered-to|to):", re.I | re.M)
-_SURE = re.compile(rb"^(?:received|return-path|message-id|delivered-to|mime-version):", re.I | re.M)
+_CERTAIN_HEADER = re.compile(rb"^(?:received|return-path|message-id|delivered-to|mime-version):", re.I | re.M)
 _FROM_LINE = re.compile(r"^>(>*From )", re.MULTILINE)
-_LENGTH = re.compile(rb"\s*\d+\s*\n")
+_EMLX_LENGTH = re.compile(rb"\s*\d+\s*\n")
 _TRASHED = re.compile(r":2,[A-Z]*T")
 _MAILDIR = ("cur", "new")
-_MARKS = frozenset(("from", "to", "date", "subject", "message-id", "received"))
-_UNFOLDED = "İŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"
-"""Signs beside ß that are folded to letters of ASCII, and are none."""
+_REQUIRED_HEADERS = frozenset(("from", "to", "date", "subject", "message-id", "received"))
+_FOLDS_TO_ASCII = "İŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"
+"""Characters other than ß that `str.casefold` maps to ASCII letters."""
 
 
 class MboxReader:
-    """A whole mailbox in one file, as Gmail's Takeout, Thunderbird and Apple Mail write it."""
+    """Mailboxes in one file, as Gmail Takeout, Thunderbird and Apple Mail write them."""
 
     name = "mbox"
-    apps = ("MailReader",)
+    apps = ("Mail",)
 
-    def reads(self, file: SourceFile) -> bool:
-        """Whether the file begins with a message of a mailbox."""
+    def can_read(self, file: SourceFile) -> bool:
+        """Whether the file starts with an mbox message."""
         return looks_like_mbox(file.head)
 
-    def read(self, file: SourceFile, about: ImportContext) -> Iterator[Found]:
-        """Every message in it."""
+    def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
+        """The messages in the file."""
         folder = _mbox_folder(file)
-        if folder.casefold() in fields.THROWN_AWAY:
-            yield SkippedEntry(file.where, "a folder of mail thrown away")
+        if folder.casefold() in fields.TRASH_FOLDERS:
+            yield SkippedEntry(file.where, "mail folder for trash or spam")
             return
 
         def where(message: MboxMessage) -> str:
             return f"{file.where}, byte {message.offset}"
 
-        def read(message: MboxMessage) -> Iterator[Found]:
-            if message.cut:
-                yield SkippedEntry(where(message), f"the end of a mail, beyond {MOST // 2**20} MB")
-            yield from _mail(message.content, folder, about, where(message), message.envelope)
+        def read(message: MboxMessage) -> Iterator[ImportRecord]:
+            if message.truncated:
+                yield SkippedEntry(where(message), f"rest of a mail beyond {MAX_MESSAGE // 2**20} MB")
+            yield from _mail(message.content, folder, context, where(message), message.envelope)
 
         with file.open() as stream:
-            yield from each(messages(stream), read, where)
+            yield from read_each(split_mbox(stream), read, where)
 
 
 class MailReader:
-    """One message in a file of its own."""
+    """Single messages."""
 
     name = "mail"
-    apps = ("MailReader",)
+    apps = ("Mail",)
 
-    def reads(self, file: SourceFile) -> bool:
-        """Whether its name or its folder says so and it begins with headers, or these leave no doubt."""
-        head = _LENGTH.sub(b"", file.head, 1) if file.suffix == ".emlx" else file.head.lstrip()
+    def can_read(self, file: SourceFile) -> bool:
+        """Whether it starts with headers, and its name, its folder or the headers indicate a mail."""
+        head = _EMLX_LENGTH.sub(b"", file.head, 1) if file.suffix == ".emlx" else file.head.lstrip()
         block = re.split(rb"\r?\n\r?\n", head, maxsplit=1)[0]
         if file.suffix in (".eml", ".emlx") or file.path.parent.name in _MAILDIR:
             return bool(_HEADER.search(block)) or not head
-        # files of MH have numbers for names, those of other programs none that says anything
-        return not file.suffix and bool(_SURE.search(block)) and len(_HEADER.findall(block)) > 1
+        # MH files have numbers for names; other programs use names without a suffix
+        return not file.suffix and bool(_CERTAIN_HEADER.search(block)) and len(_HEADER.findall(block)) > 1
 
-    def read(self, file: SourceFile, about: ImportContext) -> Iterator[Found]:
+    def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
         """The message."""
         folder = _folder(file)
-        if folder.casefold() in fields.THROWN_AWAY or _TRASHED.search(file.name):
-            yield SkippedEntry(file.where, "mail thrown away")
+        if folder.casefold() in fields.TRASH_FOLDERS or _TRASHED.search(file.name):
+            yield SkippedEntry(file.where, "mail in trash or spam")
             return
         with file.open() as stream:
             if file.suffix == ".emlx":
-                stream.readline()  # how long the message is; what follows it is Apple's own
-            content = stream.read(MOST)
-        yield from _mail(content, folder, about, file.where)
+                stream.readline()  # the length of the message
+            content = stream.read(MAX_MESSAGE)
+        yield from _mail(content, folder, context, file.where)
 
 
 def _mail(
-    content: bytes, folder: str, about: ImportContext, where: str, envelope: str = ""
-) -> Iterator[Found]:
-    parts = read_parts(content)
+    content: bytes, folder: str, context: ImportContext, where: str, envelope: str = ""
+) -> Iterator[ImportRecord]:
+    parts = parse_mail(content)
     headers = parts.headers
-    if _MARKS.isdisjoint(headers):
-        yield SkippedEntry(where, "no mail: it has no headers")
+    if _REQUIRED_HEADERS.isdisjoint(headers):
+        yield SkippedEntry(where, "not a mail: no headers")
         return
-    labels = fields.labels(headers) if "x-gmail-labels" in headers else None
+    labels = fields.gmail_labels(headers) if "x-gmail-labels" in headers else None
     if labels is not None:
-        if any(label.casefold() in fields.THROWN_AWAY for label in labels):
-            yield SkippedEntry(where, "mail thrown away")
+        if any(label.casefold() in fields.TRASH_FOLDERS for label in labels):
+            yield SkippedEntry(where, "mail in trash or spam")
             return
-        folder = fields.folder_of_labels(labels)
+        folder = fields.folder_from_labels(labels)
     (name, author), *_ = fields.addresses(headers, "from", "sender") or [("", "")]
-    if author.casefold() in about.addresses:
+    if author.casefold() in context.addresses:
         folder = "Sent"
     time = fields.sent_time(headers, envelope)
     text = _FROM_LINE.sub(r"\1", parts.text) if envelope and ">" in parts.text else parts.text
-    names = fields.message_ids(headers.get("message-id", b""))
-    own = fields.mail_id(names[0]) if names else _unnamed(content)
-    found: dict[str, Any] = {
-        "author": author or words(headers.get("from", b"")),
+    message_ids = fields.message_ids(headers.get("message-id", b""))
+    own_id = fields.mail_id(message_ids[0]) if message_ids else _digest_id(content)
+    values: dict[str, Any] = {
+        "author": author or header_to_text(headers.get("from", b"")),
         "recipients": [address for _, address in fields.addresses(headers, "to", "cc", "bcc")],
-        "subject": words(headers.get("subject", b"")),
-        "content": _content(own_words(text), name, parts.attachments),
-        "date": iso(time) if time else "",
+        "subject": header_to_text(headers.get("subject", b"")),
+        "content": _content(strip_quotes(text), name, parts.attachments),
+        "date": iso_time(time) if time else "",
         "folder": folder,
         "labels": labels if labels and labels != [folder] else [],
         "attachments": list(parts.attachments),
-        "thread": fields.thread_of(headers),
+        "thread": fields.thread_id(headers),
     }
     always = ("author", "recipients", "subject", "content", "folder")
-    yield Item(own, "MailReader", {key: value for key, value in found.items() if value or key in always})
-    answered = fields.message_ids(headers.get("in-reply-to", b""))
-    if folder == "Sent" and answered and time:
-        yield UsageEvent(fields.mail_id(answered[0]), time)  # whoever answers a mail has opened it
+    yield Item(own_id, "Mail", {key: value for key, value in values.items() if value or key in always})
+    replied_to = fields.message_ids(headers.get("in-reply-to", b""))
+    if folder == "Sent" and replied_to and time:
+        yield UsageEvent(fields.mail_id(replied_to[0]), time)  # a mail that was answered was opened
 
 
 def _content(text: str, name: str, attachments: Sequence[str]) -> str:
-    """The text, with what is attached and who wrote it: people ask for mails by both."""
-    lines = [shortened(text)]
+    """The text with attachment names and sender, because people ask for mails by both."""
+    lines = [shorten(text)]
     if attachments:
         lines.append(f"Attached: {', '.join(attachments)}")
-    if name and not _says(text, name):
+    if name and not _mentions(text, name):
         lines.append(f"From: {name}")
     return "\n".join(filter(None, lines))
 
 
-def _says(text: str, name: str) -> bool:
-    """Whether a text holds a name, in large letters or small."""
-    if name.isascii() and not text.isascii() and not any(sign in text for sign in _UNFOLDED):
-        # the letters of other scripts make no difference then, and folding them takes most of the time
+def _mentions(text: str, name: str) -> bool:
+    """Whether a text contains a name, ignoring case."""
+    if name.isascii() and not text.isascii() and not any(character in text for character in _FOLDS_TO_ASCII):
+        # then only ASCII letters matter, and case folding the others would take most of the time
         plain = text.replace("ß", "ss").encode("utf-8", "surrogatepass")
         return name.lower().encode() in plain.lower()
     return name.casefold() in text.casefold()
 
 
-def _unnamed(content: bytes) -> str:
-    """A name for a mail that has none: what it says, without the headers that change under way."""
+def _digest_id(content: bytes) -> str:
+    """An id for a mail without a message id: a digest without the headers that change in transit."""
     body = re.split(rb"\r?\n\r?\n", content, maxsplit=1)[-1]
-    kept = b"".join(re.findall(rb"^(?:from|to|date|subject):[^\r\n]*", content[:65536], re.I | re.M))
-    return item_id("mail", "unnamed", blake2b(kept + body.replace(b"\r", b"")).hexdigest())
+    header_lines = b"".join(re.findall(rb"^(?:from|to|date|subject):[^\r\n]*", content[:65536], re.I | re.M))
+    return item_id("mail", "unnamed", blake2b(header_lines + body.replace(b"\r", b"")).hexdigest())
 
 
 def _mbox_folder(file: SourceFile) -> str:
-    """Apple Mail calls the file mbox, and the folder around it INBOX.mbox."""
+    """The folder of a mailbox; Apple Mail calls the file mbox and the folder around it INBOX.mbox."""
     name = file.folder if file.name.casefold() == "mbox" else file.name
     return fields.folder_name(PurePosixPath(name).stem if name.lower().endswith(".mbox") else name)
 

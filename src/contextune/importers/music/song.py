@@ -1,23 +1,23 @@
-"""Music listened to: one item a song, whichever service it was heard on, and a use for every play."""
+"""The item of a song, the same for every streaming service."""
 
 from datetime import datetime
 
 from contextune.importers.parsing.html_text import tidy
-from contextune.importers.reader import iso, item_id
+from contextune.importers.reader import iso_time, item_id
 from contextune.types import Item
 
-SHORTEST = 30.0
-"""Seconds after which a song counts as played, as the services themselves count."""
+MIN_SECONDS = 30.0
+"""Seconds after which a song counts as played, as the services count it."""
 
 
-def song(name: str, artist: str, played: datetime, album: str = "") -> Item | None:
-    """A song as it was last played; None where it has no name.
+def song_item(name: str, artist: str, played: datetime, album: str = "") -> Item | None:
+    """The item of a song that was played at this time; None if it has no name.
 
-    Letters large or small, the album and the service make no difference: one song has one history.
+    Its id depends on name and artist alone, ignoring case, so that a song has one history.
     """
     name, artist, album = tidy(name), tidy(artist), tidy(album)
     if not name:
         return None
-    fields = {"song_name": name, "artist": artist, "album_title": album, "played_time": iso(played)}
-    kept = {key: value for key, value in fields.items() if value}
-    return Item(item_id("song", name.casefold(), artist.casefold()), "Music", kept)
+    fields = {"song_name": name, "artist": artist, "album_title": album, "played_time": iso_time(played)}
+    present = {key: value for key, value in fields.items() if value}
+    return Item(item_id("song", name.casefold(), artist.casefold()), "Music", present)

@@ -1,4 +1,4 @@
-"""Google Keep, as Takeout has it: a JSON file for each note, and the same once more as HTML."""
+"""Google Keep (Takeout): a JSON file per note, and an HTML copy that is skipped."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,12 +7,12 @@ from typing import Any, cast
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.parsing.charsets import decode_text
 from contextune.importers.parsing.html_text import html_text, tidy
-from contextune.importers.reader import Found, ImportContext, instant, item_id, shortened
+from contextune.importers.reader import ImportContext, ImportRecord, iso_timestamp, item_id, shorten
 from contextune.types import Item
 
-_SIGNS = ('"isTrashed"', '"isArchived"', '"userEditedTimestampUsec"')
-_MOST = 16 * 2**20
-_MOST_TITLE = 80
+_KEYS = ('"isTrashed"', '"isArchived"', '"userEditedTimestampUsec"')
+_MAX_SIZE = 16 * 2**20
+_MAX_TITLE = 80
 _USEC = 1_000_000
 
 
@@ -22,54 +22,52 @@ class GoogleKeepReader:
     name = "keep"
     apps = ("Notes",)
 
-    def reads(self, file: SourceFile) -> bool:
-        """Whether it is a note's JSON, or what Takeout puts beside it."""
+    def can_read(self, file: SourceFile) -> bool:
+        """Whether it is the JSON of a note, or a file that Takeout adds."""
         if file.suffix == ".json":
-            return sum(sign in file.start for sign in _SIGNS) > 1
-        return file.folder == "GoogleKeepReader" and (file.suffix == ".html" or file.name == "Labels.txt")
+            return sum(key in file.start for key in _KEYS) > 1
+        return file.folder == "Keep" and (file.suffix == ".html" or file.name == "Labels.txt")
 
-    def read(self, file: SourceFile, _about: ImportContext) -> Iterator[Found]:
-        """The note; one that was archived or thrown away is not read."""
+    def read(self, file: SourceFile, _context: ImportContext) -> Iterator[ImportRecord]:
+        """The note, unless it was archived or deleted."""
         if file.suffix != ".json":
-            yield SkippedEntry(file.where, "a copy of notes that are read as JSON")
+            yield SkippedEntry(file.where, "copy of notes that are read as JSON")
             return
         try:
-            note: object = json.loads(decode_text(file.whole(_MOST)))
+            note: object = json.loads(decode_text(file.read_all(_MAX_SIZE)))
         except (ValueError, RecursionError):
-            yield SkippedEntry(file.where, "no readable JSON")
+            yield SkippedEntry(file.where, "invalid JSON")
             return
         if not isinstance(note, dict):
-            yield SkippedEntry(file.where, "no note of Keep")
+            yield SkippedEntry(file.where, "not a Keep note")
             return
-        given = cast("dict[str, Any]", note)
-        if given.get("isTrashed") or given.get("isArchived"):
-            yield SkippedEntry(
-                file.where, "a note thrown away" if given.get("isTrashed") else "an archived note"
-            )
+        data = cast("dict[str, Any]", note)
+        if data.get("isTrashed") or data.get("isArchived"):
+            yield SkippedEntry(file.where, "deleted note" if data.get("isTrashed") else "archived note")
             return
-        content = _content(given)
-        title = tidy(_text(given.get("title")))
+        content = _content(data)
+        title = tidy(_text(data.get("title")))
         if not content and not title:
-            yield SkippedEntry(file.where, "an empty note")
+            yield SkippedEntry(file.where, "empty note")
             return
-        yield _item(file, given, title, content)
+        yield _item(file, data, title, content)
 
 
 def _item(file: SourceFile, note: Mapping[str, Any], title: str, content: str) -> Item:
     labels = [name for label in _dicts(note.get("labels")) if (name := tidy(_text(label.get("name"))))]
     edited, created = _time(note.get("userEditedTimestampUsec")), _time(note.get("createdTimestampUsec"))
-    when = edited or created
+    modified = edited or created
     fields: dict[str, Any] = {
-        # without a title, a note is known by how it begins
-        "title": title or shortened(content.partition("\n")[0], _MOST_TITLE),
-        "content": shortened(content),
-        "folder": labels[0] if labels else "GoogleKeepReader",
-        "modified": instant(when // _USEC) if when else "",
+        # a note without a title is called by its first line
+        "title": title or shorten(content.partition("\n")[0], _MAX_TITLE),
+        "content": shorten(content),
+        "folder": labels[0] if labels else "Keep",
+        "modified": iso_timestamp(modified // _USEC) if modified else "",
         "tags": labels if len(labels) > 1 else [],
     }
     identity = ("keep", created) if created else ("file", file.identity)
-    kept = {name: value for name, value in fields.items() if value or name == "content"}
-    return Item(item_id("note", *identity), "Notes", kept)
+    present = {name: value for name, value in fields.items() if value or name == "content"}
+    return Item(item_id("note", *identity), "Notes", present)
 
 
 def _content(note: Mapping[str, Any]) -> str:
@@ -84,7 +82,7 @@ def _content(note: Mapping[str, Any]) -> str:
 
 
 def _time(value: object) -> int:
-    """A time of our days, or zero, which Keep too writes where it knows none."""
+    """A plausible time in microseconds, or 0, as Keep writes for an unknown time."""
     return value if isinstance(value, int) and 10**15 < value < 10**16 else 0
 
 
@@ -94,6 +92,6 @@ def _text(value: object) -> str:
 
 def _dicts(value: object) -> Iterator[Mapping[str, Any]]:
     if isinstance(value, list):
-        for one in cast("list[object]", value):
-            if isinstance(one, dict):
-                yield cast("dict[str, Any]", one)
+        for entry in cast("list[object]", value):
+            if isinstance(entry, dict):
+                yield cast("dict[str, Any]", entry)

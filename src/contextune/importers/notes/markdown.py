@@ -1,4 +1,4 @@
-"""Notes in files of their own: Markdown and Obsidian folders, and what Apple Notes exports."""
+"""Notes in single files: Markdown, Obsidian vaults, plain text, and the HTML of Apple Notes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,19 +10,21 @@ import yaml
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.parsing.charsets import decode_text
 from contextune.importers.parsing.html_text import html_text, tidy
-from contextune.importers.reader import Found, ImportContext, iso, item_id, shortened
+from contextune.importers.reader import ImportContext, ImportRecord, iso_time, item_id, shorten
 from contextune.types import Item
 
 _SUFFIXES = (".md", ".markdown", ".txt", ".text", ".html", ".htm")
-_MOST = 4 * 2**20
-"""Bytes: what is longer is no note."""
-_FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE | re.DOTALL)
-_MOST_FRONT = 65_536
+_MAX_SIZE = 4 * 2**20
+"""Bytes; larger files are not notes."""
+_FRONT_MATTER = re.compile(
+    r"\A---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE | re.DOTALL
+)
+_MAX_FRONT_MATTER = 65_536
 _LINK = re.compile(r"!?\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
 _WEB_LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
 _COMMENT = re.compile(r"%%.*?%%", re.DOTALL)
 _TITLE = re.compile(r"<(?:title|h1)\b[^<>]*>([^<>]*)</", re.IGNORECASE)
-_STAMP = re.compile(r"[-_ ]\d{4}-\d\d-\d\d[T_ ]\d\d[:._-]?\d\d[:._-]?\d\dZ?$")
+_TIMESTAMP_SUFFIX = re.compile(r"[-_ ]\d{4}-\d\d-\d\d[T_ ]\d\d[:._-]?\d\d[:._-]?\d\dZ?$")
 _MODIFIED = (
     "modified",
     "updated",
@@ -35,97 +37,95 @@ _MODIFIED = (
 
 
 class NotesReader:
-    """One note in a file, of Markdown, plain text or simple HTML."""
+    """One note per file: Markdown, plain text or simple HTML."""
 
     name = "notes"
-    apps = ("NotesReader",)
+    apps = ("Notes",)
 
-    def reads(self, file: SourceFile) -> bool:
-        """Whether its name says text; a page of the web is none."""
+    def can_read(self, file: SourceFile) -> bool:
+        """Whether it is a text file, but not a saved web page."""
         if file.suffix not in _SUFFIXES or "\0" in file.start:
             return False
-        return not file.suffix.startswith(".htm") or not (file.says("<script") or file.says("<link"))
+        return not file.suffix.startswith(".htm") or not (file.contains("<script") or file.contains("<link"))
 
-    def read(self, file: SourceFile, _about: ImportContext) -> Iterator[Found]:
+    def read(self, file: SourceFile, _context: ImportContext) -> Iterator[ImportRecord]:
         """The note."""
-        if file.size > _MOST:
-            yield SkippedEntry(file.where, "too long for a note")
+        if file.size > _MAX_SIZE:
+            yield SkippedEntry(file.where, "too large for a note")
             return
-        text = decode_text(file.whole(_MOST))
+        text = decode_text(file.read_all(_MAX_SIZE))
         front: Mapping[str, Any] = {}
         html = file.suffix.startswith(".htm")
-        if not html and (found := _FRONT.match(text)):
-            read = _front_matter(found[1])
-            if read is None:
-                yield SkippedEntry(file.where, "front matter that cannot be read; the note is kept with it")
+        if not html and (match := _FRONT_MATTER.match(text)):
+            parsed = _front_matter(match[1])
+            if parsed is None:
+                yield SkippedEntry(file.where, "invalid front matter; the note is kept with it")
             else:
-                front, text = read, text[found.end() :]
+                front, text = parsed, text[match.end() :]
         if "excalidraw-plugin" in front:
-            yield SkippedEntry(file.where, "a drawing")
+            yield SkippedEntry(file.where, "drawing")
             return
-        content = html_text(text) if html else _plain(text)
+        content = html_text(text) if html else _markdown_text(text)
         if not content:
-            yield SkippedEntry(file.where, "an empty note")
+            yield SkippedEntry(file.where, "empty note")
             return
         yield _note(file, _title(file, front, text, html=html), content, front)
 
 
 def _note(file: SourceFile, title: str, content: str, front: Mapping[str, Any]) -> Item:
-    own = front.get("id") or front.get("uid")
-    tags = _listed(front.get("tags") or front.get("tag") or front.get("keywords"))
-    marks = [f"#{tag}" for tag in tags if f"#{tag}" not in content]
+    note_id = front.get("id") or front.get("uid")
+    tags = _string_list(front.get("tags") or front.get("tag") or front.get("keywords"))
+    hashtags = [f"#{tag}" for tag in tags if f"#{tag}" not in content]
     fields: dict[str, Any] = {
         "title": title,
-        "content": shortened(content) + (f"\n{' '.join(marks)}" if marks else ""),
+        "content": shorten(content) + (f"\n{' '.join(hashtags)}" if hashtags else ""),
         "folder": _folder(file),
-        "modified": _modified(front) or iso(file.modified),
+        "modified": _modified(front) or iso_time(file.modified),
         "tags": tags,
-        "aliases": _listed(front.get("aliases") or front.get("alias")),
+        "aliases": _string_list(front.get("aliases") or front.get("alias")),
     }
-    identity = ("id", own) if isinstance(own, str | int) and own else ("file", file.identity)
-    return Item(
-        item_id("note", *identity), "NotesReader", {key: value for key, value in fields.items() if value}
-    )
+    identity = ("id", note_id) if isinstance(note_id, str | int) and note_id else ("file", file.identity)
+    return Item(item_id("note", *identity), "Notes", {key: value for key, value in fields.items() if value})
 
 
 def _front_matter(text: str) -> Mapping[str, Any] | None:
-    """What stands above a note, by names in small letters; None where that cannot be told."""
-    if len(text) > _MOST_FRONT:
+    """The YAML front matter by lower-case key; None if it is invalid."""
+    if len(text) > _MAX_FRONT_MATTER:
         return None
     try:
-        # not the loader in C: thousands of brackets in a row end the whole program there
-        found: object = yaml.safe_load(text)
+        # not the C loader, which crashes on thousands of nested brackets
+        data: object = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
-    if found is None:
+    if data is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(data, dict):
         return None
-    return {str(name).lower(): value for name, value in cast("dict[object, Any]", found).items()}
+    return {str(name).lower(): value for name, value in cast("dict[object, Any]", data).items()}
 
 
-def _plain(text: str) -> str:
-    """Markdown as it is read: links by their names."""
+def _markdown_text(text: str) -> str:
+    """Markdown as text: links become their titles."""
     if "%%" in text:
         text = _COMMENT.sub("", text)
     if "[[" in text:
-        text = _LINK.sub(lambda found: found[2] or found[1], text)
+        text = _LINK.sub(lambda link: link[2] or link[1], text)
     if "](" in text:
-        text = _WEB_LINK.sub(lambda found: found[1], text)
+        text = _WEB_LINK.sub(lambda link: link[1], text)
     return tidy(text)
 
 
 def _title(file: SourceFile, front: Mapping[str, Any], text: str, *, html: bool) -> str:
-    named = front.get("title")
-    if isinstance(named, str | int) and str(named).strip():
-        return tidy(str(named))
-    if html and (found := _TITLE.search(text)) and (title := html_text(found[1])):
-        return title
-    return tidy(_STAMP.sub("", file.path.stem)) or file.path.stem
+    title = front.get("title")
+    if isinstance(title, str | int) and str(title).strip():
+        return tidy(str(title))
+    if html and (match := _TITLE.search(text)) and (heading := html_text(match[1])):
+        return heading
+    return tidy(_TIMESTAMP_SUFFIX.sub("", file.path.stem)) or file.path.stem
 
 
 def _folder(file: SourceFile) -> str:
-    """Apple's own export has a folder for each note, within the one the note is in."""
+    """The folder of a note. Apple's export puts each note into a folder of its own."""
     parts = file.path.parts
     if len(parts) > 2 and parts[-2] == file.path.stem:
         return parts[-3]
@@ -141,20 +141,20 @@ def _modified(front: Mapping[str, Any]) -> str:
             except ValueError:
                 continue
         if isinstance(value, datetime):
-            return iso(value)
+            return iso_time(value)
         if isinstance(value, date):
             return value.isoformat()
     return ""
 
 
-def _listed(value: object) -> list[str]:
+def _string_list(value: object) -> list[str]:
     if isinstance(value, str):
         value = re.split(r"[,\s]+", value) if "," in value or "#" in value else [value]
     if not isinstance(value, list):
         return []
-    kept = [
-        str(one).strip().removeprefix("#")
-        for one in cast("list[object]", value)
-        if isinstance(one, str | int)
+    strings = [
+        str(entry).strip().removeprefix("#")
+        for entry in cast("list[object]", value)
+        if isinstance(entry, str | int)
     ]
-    return list(dict.fromkeys(filter(None, kept)))
+    return list(dict.fromkeys(filter(None, strings)))

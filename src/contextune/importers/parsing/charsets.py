@@ -1,15 +1,15 @@
-"""Bytes to text, by the name of a character set that may be missing, unknown or wrong."""
+"""Decode bytes whose declared charset may be missing, unknown or wrong."""
 
 import codecs
 import re
 
-WESTERN = "contextune-western"
-"""How UTF-8 is to be decoded that may be none: bytes that cannot be are read as Western European."""
-_TRUSTED = re.compile(
+CP1252_FALLBACK = "contextune-western"
+"""Error handler for UTF-8: invalid bytes are decoded as Windows-1252."""
+_CHARSET_NAME = re.compile(
     r"(?i)(?:utf|iso|windows|cp\d|us-ascii|ascii|koi8|big5|gb|euc|shift|ks_c|tis|mac|latin|hz)[\w-]*$"
 )
-"""Python knows codecs that are no character sets, and slow."""
-_WIDER = {
+"""Charset names; Python also has codecs that are slow or not charsets."""
+_SUPERSETS = {
     "us-ascii": "utf-8",
     "ascii": "utf-8",
     "iso-8859-1": "cp1252",
@@ -21,24 +21,24 @@ _WIDER = {
     "euc-kr": "cp949",
     "shift_jis": "cp932",
 }
-"""What is meant, for names that stand for less than people write under them."""
+"""The superset that is meant by the name of a smaller charset."""
 
 
-def _western(error: UnicodeError) -> tuple[str, int]:
+def _decode_cp1252(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
 
 
-codecs.register_error(WESTERN, _western)
+codecs.register_error(CP1252_FALLBACK, _decode_cp1252)
 
 
 def decode(content: bytes, charset: str = "") -> str:
-    """The text, read as well as can be: as it says, else as UTF-8, else as Western European."""
+    """Decode with the declared charset, else as UTF-8, else as Windows-1252."""
     if content.isascii() and not charset:
         return content.decode("ascii")
     name = charset.strip("\"' ").lower()
-    names = [_WIDER.get(name, name)] if _TRUSTED.match(name) else []
+    names = [_SUPERSETS.get(name, name)] if _CHARSET_NAME.match(name) else []
     for encoding in (*names, "utf-8"):
         try:
             return content.decode(encoding).removeprefix("\ufeff")
@@ -48,7 +48,7 @@ def decode(content: bytes, charset: str = "") -> str:
 
 
 def decode_text(content: bytes) -> str:
-    """The text of a file, by its byte order mark or else as UTF-8 or Western European."""
+    """Decode a file by its byte order mark, else as UTF-8 or Windows-1252."""
     for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
         if content.startswith(mark):
             return content[2:].decode(encoding, "replace")

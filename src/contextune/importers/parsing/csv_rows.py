@@ -1,4 +1,4 @@
-"""The rows of a table in a text file, by names that do not hang on how its columns are called."""
+"""Read CSV rows as mappings with normalised column names."""
 
 import csv
 import io
@@ -6,21 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from contextune.importers.files import SourceFile
-from contextune.importers.parsing.charsets import WESTERN
+from contextune.importers.parsing.charsets import CP1252_FALLBACK
 
 _DELIMITERS = ",;\t|"
 _SUFFIXES = (".csv", ".tsv")
 
 
 class CsvRow(NamedTuple):
-    """One row, and the line it ends on; nothing where it cannot be read."""
+    """A row and the line it ends on; `values` is None if it cannot be read."""
 
     line: int
     values: Mapping[str, str] | None
 
 
 def first_row(file: SourceFile) -> list[str]:
-    """The names of the columns, or what stands in the first row of a table that has none."""
+    """The first row: the column names, or data if the table has no header."""
     if file.suffix not in _SUFFIXES:
         return []
     line = next((line for line in file.start.splitlines() if line.strip()), "")
@@ -30,14 +30,11 @@ def first_row(file: SourceFile) -> list[str]:
         return []
 
 
-def rows(file: SourceFile, stream: BinaryIO, names: Sequence[str]) -> Iterator[CsvRow]:
-    """The rows below the names of the columns, by these names; columns called "" are left out.
-
-    A table without names has its first row read, too: compare `first_row`.
-    """
+def read_rows(file: SourceFile, stream: BinaryIO, names: Sequence[str]) -> Iterator[CsvRow]:
+    """All rows, including the header, as mappings with these names; columns named "" are dropped."""
     line = next((line for line in file.start.splitlines() if line.strip()), "")
     wide = file.head[:2] in (b"\xff\xfe", b"\xfe\xff")
-    encoding, errors = ("utf-16", "replace") if wide else ("utf-8-sig", WESTERN)
+    encoding, errors = ("utf-16", "replace") if wide else ("utf-8-sig", CP1252_FALLBACK)
     text = io.TextIOWrapper(cast("Any", stream), encoding, errors=errors, newline="")
     reader = csv.reader(text, delimiter=_delimiter(line))
     while True:
@@ -46,7 +43,7 @@ def rows(file: SourceFile, stream: BinaryIO, names: Sequence[str]) -> Iterator[C
         except StopIteration:
             return
         except csv.Error:
-            yield CsvRow(reader.line_num, None)  # a cell of more than a hundred kilobytes: the rest is read
+            yield CsvRow(reader.line_num, None)  # a cell of more than 128 KB; the other rows are read
             continue
         if any(value.strip() for value in values):
             row = dict(zip(names, (value.strip() for value in values), strict=False))

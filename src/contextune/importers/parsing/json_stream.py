@@ -1,4 +1,8 @@
-"""The entries of a long list in a JSON file, one by one: histories grow larger than memory."""
+"""Stream the objects of a large JSON array, tolerating broken entries.
+
+Histories are larger than memory, and exports may be truncated or damaged in the middle. A JSON parser stops
+at the first error; here only the broken entry is lost.
+"""
 
 import codecs
 import json
@@ -7,97 +11,136 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple, cast
 
 _CHUNK = 2**18
-_MOST = 2**20
-"""Characters of one entry; what is longer is taken for broken."""
-_NEAR = 16
-"""Characters before the end within which something missing may be still to come."""
-_BETWEEN = re.compile(r"[\s,]*")
-_NEXT = re.compile(r"\}\s*,\s*(?=\{)")
+_MAX_ENTRY = 2**20
+"""Characters of one entry; longer entries count as broken."""
+_LOOKAHEAD = 16
+"""An error this close to the end of the buffer may only mean that more text is needed."""
+_SEPARATOR = re.compile(r"[\s,]*")
+_NEXT_ENTRY = re.compile(r"\}\s*,\s*(?=\{)")
+_TOKEN = re.compile(r'[\[\]{}]|"((?:[^"\\\r\n]++|\\.)*+)("\s*+(:?)|[\r\n]|)')
+"""A bracket or a string. A line break ends a string that was never closed, since JSON escapes line breaks."""
+_LIST = re.compile(r"\s*(\[?)")
 
 
 class JsonEntry(NamedTuple):
-    """What stands at a place of the list, counted from one; nothing where that cannot be read."""
+    """An entry of the array, counted from one; `values` is None if it is not a readable object."""
 
     number: int
     values: dict[str, Any] | None
 
 
-def entries(stream: BinaryIO, key: str = "") -> Iterator[JsonEntry]:
-    """The objects of the list that the file is, or of the one under `key`."""
+def json_entries(stream: BinaryIO, key: str = "") -> Iterator[JsonEntry]:
+    """The objects of the first array in the file, or of the array under `key` in the top-level object."""
     text = _TextBuffer(stream)
-    if not text.begin(f'"{key}"' if key else ""):
+    if not (text.enter_key(key) if key else text.enter_list()):
         return
     decoder = json.JSONDecoder()
     number = 0
-    while text.go_on() not in ("", "]"):
+    while text.next_entry() not in ("", "]"):
         number += 1
         try:
-            value, text.at = _decoded(decoder, text)
+            value, text.position = _decode(decoder, text)
         except (ValueError, RecursionError):
             yield JsonEntry(number, None)
-            if not text.resume():
+            if not text.skip_entry():
                 return
             continue
-        entry = cast("dict[str, Any]", value) if isinstance(value, dict) else None
-        yield JsonEntry(number, entry)
-    if text.ended:
-        yield JsonEntry(number + 1, None)  # the list was never closed
+        yield JsonEntry(number, cast("dict[str, Any]", value) if isinstance(value, dict) else None)
+    if text.at_end:
+        yield JsonEntry(number + 1, None)  # the array was never closed
 
 
-def _decoded(decoder: json.JSONDecoder, text: "_TextBuffer") -> tuple[object, int]:
+def _decode(decoder: json.JSONDecoder, text: "_TextBuffer") -> tuple[object, int]:
     while True:
         try:
-            return decoder.raw_decode(text.held, text.at)
+            return decoder.raw_decode(text.buffer, text.position)
         except json.JSONDecodeError as error:
-            open_end = error.pos >= len(text.held) - _NEAR or error.msg.startswith("Unterminated")
-            if not open_end or len(text.held) - text.at > _MOST or not text.more():
+            incomplete = error.pos >= len(text.buffer) - _LOOKAHEAD or error.msg.startswith("Unterminated")
+            if not incomplete or len(text.buffer) - text.position > _MAX_ENTRY or not text.read_more():
                 raise
 
 
 class _TextBuffer:
-    """As much of a file's text as is needed at a time."""
+    """A sliding window over the text of a file."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self.held = ""
-        self.at = 0
-        self.ended = False
+        self.buffer = ""
+        self.position = 0
+        self.at_end = False
         self._stream = stream
         self._decoder: codecs.IncrementalDecoder | None = None
 
-    def more(self) -> bool:
-        """Hold more of the file; whether there was more."""
+    def read_more(self) -> bool:
+        """Drop what was read and append the next chunk; False at the end of the file."""
         chunk = self._stream.read(_CHUNK)
         if self._decoder is None:
             wide = chunk[:2] in (b"\xff\xfe", b"\xfe\xff")
             self._decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")("replace")
-        self.held = self.held[self.at :] + self._decoder.decode(chunk, final=not chunk)
-        self.at = 0
+        self.buffer = self.buffer[self.position :] + self._decoder.decode(chunk, final=not chunk)
+        self.position = 0
         return bool(chunk)
 
-    def begin(self, mark: str) -> bool:
-        """Go to the first entry of the list behind `mark`; whether there is one."""
-        while (found := self.held.find(mark)) < 0 or (opened := self.held.find("[", found + len(mark))) < 0:
-            self.at = found if found >= 0 else max(0, len(self.held) - len(mark))
-            if not self.more():
+    def enter_list(self) -> bool:
+        """Go to the first entry of the first array; False if there is none."""
+        while (bracket := self.buffer.find("[")) < 0:
+            self.position = len(self.buffer)
+            if not self.read_more():
                 return False
-        self.at = opened + 1
+        self.position = bracket + 1
         return True
 
-    def go_on(self) -> str:
-        """Go to where the next entry begins: the character there, or nothing at the end of the file."""
+    def enter_key(self, key: str) -> bool:
+        """Go to the first entry of the array under `key` in the top-level object; False if there is none."""
+        depth = 0
+        while token := self._next_token():
+            if token[0] in ("{", "["):
+                depth += 1
+            elif token[0] in ("}", "]"):
+                depth -= 1
+            elif depth == 1 and token[3] and token[1] == key and self._at_list():
+                return True
+        return False
+
+    def next_entry(self) -> str:
+        """Go to the start of the next entry: the character there, or "" at the end of the file."""
         while True:
-            self.at = cast("re.Match[str]", _BETWEEN.match(self.held, self.at)).end()
-            if self.at < len(self.held):
-                return self.held[self.at]
-            if not self.more():
-                self.ended = True
+            self.position = cast("re.Match[str]", _SEPARATOR.match(self.buffer, self.position)).end()
+            if self.position < len(self.buffer):
+                return self.buffer[self.position]
+            if not self.read_more():
+                self.at_end = True
                 return ""
 
-    def resume(self) -> bool:
-        """Go past an entry that cannot be read; whether there is another behind it."""
-        while not (found := _NEXT.search(self.held, self.at)):
-            self.at = max(self.at, len(self.held) - _NEAR)
-            if not self.more():
+    def skip_entry(self) -> bool:
+        """Go to the entry after a broken one; False if there is none."""
+        while not (boundary := _NEXT_ENTRY.search(self.buffer, self.position)):
+            self.position = max(self.position, len(self.buffer) - _LOOKAHEAD)
+            if not self.read_more():
                 return False
-        self.at = found.end()
+        self.position = boundary.end()
         return True
+
+    def _next_token(self) -> re.Match[str] | None:
+        while True:
+            token = _TOKEN.search(self.buffer, self.position)
+            if token and (token.end() < len(self.buffer) or token.end() - token.start() > _MAX_ENTRY):
+                self.position = token.end()
+                return token
+            # nothing, or a token that the next chunk may continue
+            self.position = token.start() if token else len(self.buffer)
+            if not self.read_more():
+                last = _TOKEN.search(self.buffer, self.position)
+                self.position = last.end() if last else len(self.buffer)
+                return last
+
+    def _at_list(self) -> bool:
+        """Whether an array starts here; if so, go to its first entry."""
+        while True:
+            start = cast("re.Match[str]", _LIST.match(self.buffer, self.position))
+            if start.end() < len(self.buffer) or start[1]:
+                break
+            if not self.read_more():
+                return False
+        if start[1]:
+            self.position = start.end()
+        return bool(start[1])

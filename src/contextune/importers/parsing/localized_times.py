@@ -1,4 +1,4 @@
-"""Times as people read them, in the languages that Takeout writes: "16. mai 2024, 17:40:12 CEST"."""
+"""Parse localised times such as "16. mai 2024, 17:40:12 CEST", in the languages of Takeout."""
 
 import re
 from collections.abc import Mapping
@@ -30,35 +30,37 @@ _OFFSETS = {
     **dict.fromkeys(("JST", "KST"), 9), "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13,
     "BRT": -3, "ART": -3, "EDT": -4, "EST": -5, "CDT": -5, "MDT": -6, "MST": -7, "PDT": -7, "PST": -8,
 }  # fmt: skip
-"""Hours ahead of universal time, for abbreviations that mean one thing only; CST and IST do not."""
-_MOST = 100
+"""UTC offsets in hours of unambiguous abbreviations; CST and IST are ambiguous."""
+_MAX_LENGTH = 100
 _CLOCK = re.compile(r"(\d{1,2})[:.](\d\d)(?:[:.](\d\d))?(?![\d.])")
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]+")
 _AFTERNOON = re.compile(r"\bp\.? ?m\b|오후|下午|午後|μ\.μ|\bös\b", re.IGNORECASE)
 _MORNING = re.compile(r"\ba\.? ?m\b|오전|上午|午前|π\.μ|\böö\b", re.IGNORECASE)
-_FIXED = re.compile(r"\b(?:GMT|UTC) ?([+\-−])(\d{1,2}):?(\d\d)?\b")
+_UTC_OFFSET = re.compile(r"\b(?:GMT|UTC) ?([+\-−])(\d{1,2}):?(\d\d)?\b")
 _ZONE = re.compile(r"\b([A-Z]{1,5})\s*$")
 
 
-def written_time(text: str, zone: ZoneInfo | None = None) -> datetime | None:
-    """The time a text says; None where it says none, or where it can be read in two ways.
+def parse_localized_time(text: str, zone: ZoneInfo | None = None) -> datetime | None:
+    """The time in a text; None if there is none, or if the date is ambiguous.
 
-    With an abbreviation that means one offset only, or the one in force in the user's `zone`, it is
-    an instant; with none, or one that may mean several, it is the user's wall clock.
+    It has an offset if the zone's abbreviation is unambiguous or is in use in the user's `zone`; otherwise
+    it is a local time without a zone.
     """
-    text = " ".join(text[:_MOST].replace("\u202f", " ").replace("\xa0", " ").replace("\u200e", "").split())
+    text = " ".join(
+        text[:_MAX_LENGTH].replace("\u202f", " ").replace("\xa0", " ").replace("\u200e", "").split()
+    )
     clocks = list(_CLOCK.finditer(text))
     if not clocks:
         return None
-    clock = next((one for one in clocks if ":" in one[0]), clocks[-1])
+    clock = next((match for match in clocks if ":" in match[0]), clocks[-1])
     day = _date(text[: clock.start()])
     hour = _hour(int(clock[1]), text)
     if day is None or hour is None:
         return None
     try:
         time = datetime(*day, hour, int(clock[2]), int(clock[3] or 0))
-        return _zoned(time, text[clock.end() :], zone)
+        return _with_zone(time, text[clock.end() :], zone)
     except (ValueError, OverflowError):
         return None
 
@@ -83,9 +85,9 @@ def _date(text: str) -> tuple[int, int, int] | None:
 
 @lru_cache(maxsize=256)
 def _month(word: str) -> int | None:
-    """By how its name begins, in whatever language: the longest beginning counts."""
-    found = [stem for stem in _STEMS if word.startswith(stem)]
-    return _STEMS[max(found, key=len)] if found else None
+    """The month by the longest matching stem of its name, in any language."""
+    stems = [stem for stem in _STEMS if word.startswith(stem)]
+    return _STEMS[max(stems, key=len)] if stems else None
 
 
 def _hour(hour: int, text: str) -> int | None:
@@ -95,13 +97,13 @@ def _hour(hour: int, text: str) -> int | None:
     return hour % 12 + 12 * afternoon if 1 <= hour <= 12 else None
 
 
-def _zoned(time: datetime, rest: str, zone: ZoneInfo | None) -> datetime:
-    if fixed := _FIXED.search(rest):
-        ahead = timedelta(hours=int(fixed[2]), minutes=int(fixed[3] or 0))
-        return time.replace(tzinfo=timezone(ahead if fixed[1] == "+" else -ahead))
-    named = _ZONE.search(rest)
-    name = named[1] if named and named[1] not in ("AM", "PM") else ""
-    for fold in (0, 1) if zone and name else ():  # the hour that comes twice in autumn has two names
+def _with_zone(time: datetime, after: str, zone: ZoneInfo | None) -> datetime:
+    if fixed := _UTC_OFFSET.search(after):
+        offset = timedelta(hours=int(fixed[2]), minutes=int(fixed[3] or 0))
+        return time.replace(tzinfo=timezone(offset if fixed[1] == "+" else -offset))
+    abbreviation = _ZONE.search(after)
+    name = abbreviation[1] if abbreviation and abbreviation[1] not in ("AM", "PM") else ""
+    for fold in (0, 1) if zone and name else ():  # the repeated hour in autumn has two abbreviations
         local = time.replace(tzinfo=zone, fold=fold)
         if local.tzname() == name:
             return time.replace(tzinfo=timezone(local.utcoffset() or timedelta()))

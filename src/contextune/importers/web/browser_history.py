@@ -1,6 +1,6 @@
-"""What a browser remembers: the searches and videos among the pages visited, of Chrome and Firefox.
+"""Browser history of Chrome and Firefox: searches and videos among the visited pages.
 
-Pages themselves are not kept. One that was opened out of a search is a use of that search.
+Other pages are not kept. A page that was opened from search results is a usage event of that search.
 """
 
 import sqlite3
@@ -12,15 +12,15 @@ from pathlib import Path
 from shutil import copyfile
 
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.parsing.json_stream import JsonEntry, entries
-from contextune.importers.reader import Found, ImportContext, each
-from contextune.importers.repeated import NO_TIME, RepeatedItems, possible
-from contextune.importers.web.urls import search_in, video, video_in
+from contextune.importers.parsing.json_stream import JsonEntry, json_entries
+from contextune.importers.reader import ImportContext, ImportRecord, read_each
+from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
+from contextune.importers.web.urls import parse_search, parse_video_id, video_item
 from contextune.types import UsageEvent
 
 _MAGIC = b"SQLite format 3\0"
-_SIDES = ("-wal", "-journal")
-"""What a database has beside it while it is in use: the newest changes, or how to undo half-made ones."""
+_SIDE_FILES = ("-wal", "-journal")
+"""Suffixes of the files beside a database in use: its latest changes, or its rollback journal."""
 _TAKEOUT = "Browser History"
 _CHROME = """
     SELECT visits.id, visit_time, from_visit, transition, urls.url, title, hidden
@@ -31,32 +31,32 @@ _FIREFOX = """
 _CHROME_START = datetime(1601, 1, 1, tzinfo=UTC)
 _FIREFOX_START = datetime(1970, 1, 1, tzinfo=UTC)
 _CHROME_KIND, _CHAIN_END = 0xFF, 0x20000000
-_CHROME_ITSELF = frozenset({3, 4, 8})  # frames within a page, and loading it again
-_FIREFOX_ITSELF = frozenset({4, 7, 8, 9})  # the same, and downloads
-_TITLE_ENDS = (" - YouTube Music", " - YouTube")
+_CHROME_AUTOMATIC = frozenset({3, 4, 8})  # frames and reloads
+_FIREFOX_AUTOMATIC = frozenset({4, 7, 8, 9})  # frames, reloads and downloads
+_TITLE_SUFFIXES = (" - YouTube Music", " - YouTube")
 
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
     number: int
     time: datetime | None
-    came_from: int
-    passing: bool
-    """Whether it led on to another address at once."""
-    itself: bool
-    """Whether the browser loaded it without being asked to."""
+    referrer: int
+    is_redirect: bool
+    """Whether it redirected to another URL."""
+    automatic: bool
+    """Whether the browser loaded it without an action of the user."""
     url: str
     title: str
 
 
 class BrowserHistoryReader:
-    """The history of Chrome, its kin, and Firefox: the database in the profile, or Takeout's of Chrome."""
+    """History databases of Chromium browsers and Firefox, and Takeout's JSON of Chrome."""
 
     name = "browser"
     apps = ("Google", "YouTube")
 
-    def reads(self, file: SourceFile) -> bool:
-        """Whether it is a database that is called or built like a history, or Takeout's list."""
+    def can_read(self, file: SourceFile) -> bool:
+        """Whether it is a history database, by its name or its tables, or Takeout's JSON."""
         if file.suffix == ".json":
             return f'"{_TAKEOUT}"' in file.start
         if not file.head.startswith(_MAGIC):
@@ -64,95 +64,97 @@ class BrowserHistoryReader:
         named = file.name.lower().startswith(("history", "places"))
         return named or b"moz_historyvisits" in file.head or b"CREATE TABLE visits(" in file.head
 
-    def read(self, file: SourceFile, about: ImportContext) -> Iterator[Found]:
-        """The searches and videos in it."""
-        known = RepeatedItems(about)
-        led = _Redirects()
+    def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
+        """The searches and videos in the history."""
+        repeated = RepeatedItems(context)
+        search_visits = _SearchVisits()
 
         def where(visit: _Visit) -> str:
             return f"{file.where}, visit {visit.number}"
 
-        def found(visits: Iterable[_Visit]) -> Iterator[Found]:
-            return each(visits, lambda visit: _found(visit, where(visit), about, known, led), where)
+        def records(visits: Iterable[_Visit]) -> Iterator[ImportRecord]:
+            return read_each(
+                visits, lambda visit: _records(visit, where(visit), context, repeated, search_visits), where
+            )
 
         if file.suffix == ".json":
             with file.open() as stream:
-                yield from found(map(_from_takeout, entries(stream, _TAKEOUT)))
+                yield from records(map(_from_takeout, json_entries(stream, _TAKEOUT)))
         else:
             try:
                 with _copy(file) as database:
                     visits = _visits(database)
                     if visits is None:
-                        yield SkippedEntry(file.where, "a database that is no history of a browser")
+                        yield SkippedEntry(file.where, "not a browser history database")
                     else:
-                        yield from found(visits)
+                        yield from records(visits)
             except sqlite3.Error:
-                yield SkippedEntry(file.where, "a database that cannot be read to its end")
-        yield from known.latest()
+                yield SkippedEntry(file.where, "damaged database")
+        yield from repeated.latest()
 
 
-class _Redirects:
-    """Which visits are to pages of search results, or came by way of them."""
+class _SearchVisits:
+    """Visits of search results, and redirects from them, with the search they belong to."""
 
     def __init__(self) -> None:
         self._searches: dict[int, str] = {}
 
-    def note(self, visit: _Visit, search: str) -> None:
-        """The visit showed, or led on from, the results of this search."""
+    def set(self, visit: _Visit, search: str) -> None:
+        """Record that the visit shows, or redirects from, the results of a search."""
         self._searches[visit.number] = search
 
     def search(self, visit: _Visit) -> str | None:
-        """The search whose results the visit came from."""
-        return self._searches.get(visit.came_from)
+        """The search from whose results the visit came."""
+        return self._searches.get(visit.referrer)
 
 
-def _found(
-    visit: _Visit, where: str, about: ImportContext, known: RepeatedItems, led: _Redirects
-) -> Iterator[Found]:
-    search, name = search_in(visit.url), video_in(visit.url)
+def _records(
+    visit: _Visit, where: str, context: ImportContext, repeated: RepeatedItems, search_visits: _SearchVisits
+) -> Iterator[ImportRecord]:
+    search, video_id = parse_search(visit.url), parse_video_id(visit.url)
     if not visit.url:
-        yield SkippedEntry(where, "an entry that is broken or cut off")
-    elif visit.passing:
-        if before := led.search(visit):
-            led.note(visit, before)
-        yield SkippedEntry(where, "an address that led on to another")
-    elif visit.itself:
-        yield SkippedEntry(where, "loaded by the browser itself, or loaded again")
-    elif visit.time is None or not possible(visit.time, about):
+        yield SkippedEntry(where, "broken or truncated entry")
+    elif visit.is_redirect:
+        if search_id := search_visits.search(visit):
+            search_visits.set(visit, search_id)
+        yield SkippedEntry(where, "redirect")
+    elif visit.automatic:
+        yield SkippedEntry(where, "loaded or reloaded by the browser")
+    elif visit.time is None or not is_plausible_time(visit.time, context):
         yield SkippedEntry(where, NO_TIME)
     elif search:
         item = search.item(visit.time)
-        led.note(visit, item.id)
-        yield from known.met(item, visit.time)
-    elif name and (title := _title(visit.title)):
-        yield from known.met(video(name, title, visit.time), visit.time)
-    elif before := led.search(visit):
-        yield UsageEvent(before, visit.time.replace(microsecond=0))
+        search_visits.set(visit, item.id)
+        yield from repeated.add(item, visit.time)
+    elif video_id and (title := _title(visit.title)):
+        yield from repeated.add(video_item(video_id, title, visit.time), visit.time)
+    elif search_id := search_visits.search(visit):
+        yield UsageEvent(search_id, visit.time.replace(microsecond=0))
     else:
-        yield SkippedEntry(where, "a page that is neither a search nor a video, nor opened from a search")
+        yield SkippedEntry(where, "page that is not a search, a video or opened from a search")
 
 
 def _title(title: str) -> str:
-    """A video's title without the site's name; pages of music do not say who plays."""
-    music, plain = _TITLE_ENDS
+    """The title of a video without the name of the site; empty for music, which lacks the artist."""
+    music, plain = _TITLE_SUFFIXES
     return "" if title.endswith(music) or title == "YouTube" else title.removesuffix(plain)
 
 
 @contextmanager
 def _copy(file: SourceFile) -> Generator[sqlite3.Connection]:
-    """The database as it is now. A copy is read: a browser that is running keeps its own locked."""
+    """Open a copy of the database, because a running browser keeps its own locked."""
     with file.on_disk() as copy:
-        for side in _SIDES:
-            beside = file.beside and file.beside.with_name(file.beside.name + side)
-            if beside and beside.is_file():
-                copyfile(beside, copy.with_name(copy.name + side))
-        with closing(_opened(copy)) as database:
+        for suffix in _SIDE_FILES:
+            side_file = file.disk_path and file.disk_path.with_name(file.disk_path.name + suffix)
+            if side_file and side_file.is_file():
+                copyfile(side_file, copy.with_name(copy.name + suffix))
+        with closing(_connect(copy)) as database:
             yield database
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path)
-    # what claims to be a history may be made by anybody: nothing in it is run
+    # the file is untrusted: nothing in its schema may run
     database.execute("PRAGMA trusted_schema = OFF")
     database.text_factory = _text
     return database
@@ -175,40 +177,40 @@ _Row = tuple[int, int | None, int | None, int | None, str | None, str | None, in
 
 
 def _chrome(row: _Row) -> _Visit:
-    number, time, came_from, kind, url, title, hidden = row
+    number, time, referrer, kind, url, title, hidden = row
     kind = kind or 0
     return _Visit(
         number,
         _time(_CHROME_START, time),
-        came_from or 0,
+        referrer or 0,
         not kind & _CHAIN_END,
-        bool(hidden) or (kind & _CHROME_KIND) in _CHROME_ITSELF,
+        bool(hidden) or (kind & _CHROME_KIND) in _CHROME_AUTOMATIC,
         url or "",
         title or "",
     )
 
 
 def _firefox(row: _Row) -> _Visit:
-    number, time, came_from, kind, url, title, hidden = row
-    itself = kind in _FIREFOX_ITSELF
-    # Firefox hides what led on to another address, and what it loaded itself
-    passing = bool(hidden) and not itself
+    number, time, referrer, kind, url, title, hidden = row
+    automatic = kind in _FIREFOX_AUTOMATIC
+    # Firefox hides redirects and what it loaded by itself
+    is_redirect = bool(hidden) and not automatic
     return _Visit(
-        number, _time(_FIREFOX_START, time), came_from or 0, passing, itself, url or "", title or ""
+        number, _time(_FIREFOX_START, time), referrer or 0, is_redirect, automatic, url or "", title or ""
     )
 
 
 def _from_takeout(entry: JsonEntry) -> _Visit:
-    given = entry.values or {}
-    kind = str(given.get("page_transition", ""))
+    data = entry.values or {}
+    kind = str(data.get("page_transition", ""))
     return _Visit(
         entry.number,
-        _time(_FIREFOX_START, given.get("time_usec")),
+        _time(_FIREFOX_START, data.get("time_usec")),
         0,
         False,
         kind in ("AUTO_SUBFRAME", "MANUAL_SUBFRAME", "RELOAD"),
-        str(given.get("url") or ""),
-        str(given.get("title") or ""),
+        str(data.get("url") or ""),
+        str(data.get("title") or ""),
     )
 
 

@@ -1,4 +1,4 @@
-"""What was searched for, watched and heard at Google, as Takeout has it: My Activity, YouTube's history."""
+"""Google Takeout: My Activity and the YouTube history, as JSON or HTML."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,160 +7,164 @@ from datetime import datetime
 from typing import Any, cast
 
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.music.song import song
+from contextune.importers.music.song import song_item
 from contextune.importers.parsing.html_text import tidy
-from contextune.importers.parsing.json_stream import JsonEntry, entries
-from contextune.importers.parsing.localized_times import written_time
-from contextune.importers.reader import Found, ImportContext, each
-from contextune.importers.repeated import NO_TIME, RepeatedItems, possible
-from contextune.importers.web.google_activity_html import MARK, HtmlEntry, told
-from contextune.importers.web.google_activity_titles import ENOUGH, TitleFrame, frame_of
-from contextune.importers.web.urls import is_url, search_in, video, video_in
+from contextune.importers.parsing.json_stream import JsonEntry, json_entries
+from contextune.importers.parsing.localized_times import parse_localized_time
+from contextune.importers.reader import ImportContext, ImportRecord, read_each
+from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
+from contextune.importers.web.google_activity_html import ENTRY_MARK, HtmlEntry, read_entries
+from contextune.importers.web.google_activity_titles import SAMPLE_SIZE, TitleFrame, detect_frame
+from contextune.importers.web.urls import is_url, parse_search, parse_video_id, video_item
 
-_SIGNS = ('"header"', '"time"', '"title"')
+_KEYS = ('"header"', '"time"', '"title"')
 _PAGE_START = 2**19
-"""Bytes within which a page of activity has its first entry: before it stands a long sheet of styles."""
-_ADVERTISED = re.compile(r"Google.{0,3}(?:Ads|Anzeigen|Annonces|Advertenties|Anuncios|広告)", re.IGNORECASE)
+"""Bytes that contain the first entry of an activity page, which starts with a long style sheet."""
+_AD_CAPTION = re.compile(r"Google.{0,3}(?:Ads|Anzeigen|Annonces|Advertenties|Anuncios|広告)", re.IGNORECASE)
 _TOPIC = " - Topic"
 _MUSIC = "YouTube Music"
 
 
 @dataclass(frozen=True, slots=True)
 class _ActivityEntry:
-    """One entry: what was done, in a sentence or only what it was done to, where, and when."""
+    """An activity: a title, which may be part of a sentence, its address and its time."""
 
     where: str
     product: str
-    said: str
+    text: str
     url: str
     channel: str
     time: datetime | None
-    advertised: bool
+    is_ad: bool
 
 
 class GoogleActivityReader:
-    """My Activity, the watch and the search history of Google's Takeout, as JSON or HTML, in any language."""
+    """My Activity, watch and search history of Google Takeout, in any language."""
 
     name = "activity"
     apps = ("Google", "YouTube", "Music")
 
-    def reads(self, file: SourceFile) -> bool:
-        """Whether it is a list of things done, or a page that shows one."""
+    def can_read(self, file: SourceFile) -> bool:
+        """Whether it is a JSON list of activities or an HTML activity page."""
         if file.suffix == ".json":
             start = file.start
-            return start.lstrip().startswith("[") and all(sign in start for sign in _SIGNS)
+            return start.lstrip().startswith("[") and all(key in start for key in _KEYS)
         if file.suffix not in (".html", ".htm") or b"<style" not in file.head:
             return False
         with file.open() as stream:
-            return MARK in stream.read(_PAGE_START)
+            return ENTRY_MARK in stream.read(_PAGE_START)
 
-    def read(self, file: SourceFile, about: ImportContext) -> Iterator[Found]:
-        """Searches, videos and songs. An entry of another kind is counted, and not kept."""
-        known = RepeatedItems(about)
+    def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
+        """Searches, videos and songs; other activities are skipped."""
+        repeated = RepeatedItems(context)
         with file.open() as stream:
             if file.suffix == ".json":
-                acts = _from_json(entries(stream), file.where)
-                yield from _framed(acts, about, known)
+                entries = _from_json(json_entries(stream), file.where)
+                yield from _with_detected_frame(entries, context, repeated)
             else:
-                acts = (_from_page(one, file.where, about) for one in told(stream))
-                yield from each(
-                    acts, lambda act: _found(act, TitleFrame(), about, known), lambda act: act.where
+                entries = (_from_page(page_entry, file.where, context) for page_entry in read_entries(stream))
+                yield from read_each(
+                    entries,
+                    lambda entry: _records(entry, TitleFrame(), context, repeated),
+                    lambda entry: entry.where,
                 )
-        yield from known.latest()
+        yield from repeated.latest()
 
 
-def _framed(
-    acts: Iterable[_ActivityEntry | SkippedEntry], about: ImportContext, known: RepeatedItems
-) -> Iterator[Found]:
-    """What was done, after the first titles have shown in what sentence they stand."""
+def _with_detected_frame(
+    entries: Iterable[_ActivityEntry | SkippedEntry], context: ImportContext, repeated: RepeatedItems
+) -> Iterator[ImportRecord]:
+    """The records, after detecting the sentence around the titles from the first ones."""
     frame: TitleFrame | None = None
-    waiting: list[_ActivityEntry] = []
+    sample: list[_ActivityEntry] = []
 
-    def found(acts: Iterable[_ActivityEntry], frame: TitleFrame) -> Iterator[Found]:
-        return each(acts, lambda act: _found(act, frame, about, known), lambda act: act.where)
+    def records(entries: Iterable[_ActivityEntry], frame: TitleFrame) -> Iterator[ImportRecord]:
+        return read_each(
+            entries, lambda entry: _records(entry, frame, context, repeated), lambda entry: entry.where
+        )
 
-    for act in acts:
-        if isinstance(act, SkippedEntry):
-            yield act
-        elif frame is None and video_in(act.url):
-            waiting.append(act)
-            if len(waiting) == ENOUGH:
-                frame = _frame(waiting)
-                yield from found(waiting, frame)
+    for entry in entries:
+        if isinstance(entry, SkippedEntry):
+            yield entry
+        elif frame is None and parse_video_id(entry.url):
+            sample.append(entry)
+            if len(sample) == SAMPLE_SIZE:
+                frame = _frame(sample)
+                yield from records(sample, frame)
         else:
-            yield from found([act], frame or TitleFrame())
+            yield from records([entry], frame or TitleFrame())
     if frame is None:
-        yield from found(waiting, _frame(waiting))
+        yield from records(sample, _frame(sample))
 
 
-def _frame(acts: Iterable[_ActivityEntry]) -> TitleFrame:
-    return frame_of([act.said for act in acts])
+def _frame(entries: Iterable[_ActivityEntry]) -> TitleFrame:
+    return detect_frame([entry.text for entry in entries])
 
 
-def _found(
-    act: _ActivityEntry, frame: TitleFrame, about: ImportContext, known: RepeatedItems
-) -> Iterator[Found]:
-    search, name = search_in(act.url), video_in(act.url)
-    if not search and not name:
-        yield SkippedEntry(act.where, _other(act))
-    elif act.time is None or not possible(act.time, about):
-        yield SkippedEntry(act.where, NO_TIME)
+def _records(
+    entry: _ActivityEntry, frame: TitleFrame, context: ImportContext, repeated: RepeatedItems
+) -> Iterator[ImportRecord]:
+    search, video_id = parse_search(entry.url), parse_video_id(entry.url)
+    if not search and not video_id:
+        yield SkippedEntry(entry.where, _skip_reason(entry))
+    elif entry.time is None or not is_plausible_time(entry.time, context):
+        yield SkippedEntry(entry.where, NO_TIME)
     elif search:
-        yield from known.met(search.item(act.time), act.time)
-    elif act.advertised:
-        yield SkippedEntry(act.where, "an advertisement")
-    elif not frame.holds(act.said):
-        yield SkippedEntry(act.where, "something done with a video, but not watching it")
-    elif name and not is_url(title := frame.title(act.said)):
-        heard = act.product == _MUSIC or "//music." in act.url or act.channel.endswith(_TOPIC)
+        yield from repeated.add(search.item(entry.time), entry.time)
+    elif entry.is_ad:
+        yield SkippedEntry(entry.where, "advertisement")
+    elif not frame.matches(entry.text):
+        yield SkippedEntry(entry.where, "video activity other than watching")
+    elif video_id and not is_url(title := frame.title(entry.text)):
+        is_music = entry.product == _MUSIC or "//music." in entry.url or entry.channel.endswith(_TOPIC)
         item = (
-            song(title, act.channel.removesuffix(_TOPIC), act.time)
-            if heard
-            else video(name, title, act.time, act.channel)
+            song_item(title, entry.channel.removesuffix(_TOPIC), entry.time)
+            if is_music
+            else video_item(video_id, title, entry.time, entry.channel)
         )
         if item:
-            yield from known.met(item, act.time)
+            yield from repeated.add(item, entry.time)
     else:
-        yield SkippedEntry(act.where, "a video that is gone")
+        yield SkippedEntry(entry.where, "removed video")
 
 
-def _other(act: _ActivityEntry) -> str:
-    if act.url:
+def _skip_reason(entry: _ActivityEntry) -> str:
+    if entry.url:
         return "neither a search nor a video"
-    return "a video that is gone" if act.product.startswith("YouTube") else "neither a search nor a video"
+    return "removed video" if entry.product.startswith("YouTube") else "neither a search nor a video"
 
 
-def _from_json(listed: Iterable[JsonEntry], file: str) -> Iterator[_ActivityEntry | SkippedEntry]:
-    for entry in listed:
+def _from_json(json_list: Iterable[JsonEntry], file: str) -> Iterator[_ActivityEntry | SkippedEntry]:
+    for entry in json_list:
         where = f"{file}, entry {entry.number}"
         if entry.values is None:
-            yield SkippedEntry(where, "an entry that is broken or cut off")
+            yield SkippedEntry(where, "broken or truncated entry")
             continue
-        given = entry.values
-        channel = next((one for one in _dicts(given.get("subtitles")) if one.get("url")), None)
-        details = " ".join(_text(one.get("name")) for one in _dicts(given.get("details")))
+        data = entry.values
+        channel = next((part for part in _dicts(data.get("subtitles")) if part.get("url")), None)
+        details = " ".join(_text(part.get("name")) for part in _dicts(data.get("details")))
         yield _ActivityEntry(
             where,
-            _text(given.get("header")),
-            tidy(_text(given.get("title"))),
-            _text(given.get("titleUrl")),
+            _text(data.get("header")),
+            tidy(_text(data.get("title"))),
+            _text(data.get("titleUrl")),
             tidy(_text(channel.get("name"))) if channel else "",
-            _time(_text(given.get("time"))),
-            bool(_ADVERTISED.search(details)),
+            _time(_text(data.get("time"))),
+            bool(_AD_CAPTION.search(details)),
         )
 
 
-def _from_page(one: HtmlEntry, file: str, about: ImportContext) -> _ActivityEntry:
-    links = (*one.links, ("", ""), ("", ""))
-    (url, said), (_, channel) = links[0], links[1]
+def _from_page(page_entry: HtmlEntry, file: str, context: ImportContext) -> _ActivityEntry:
+    links = (*page_entry.links, ("", ""), ("", ""))
+    (url, text), (_, channel) = links[0], links[1]
     return _ActivityEntry(
-        f"{file}, entry {one.number}",
-        one.product,
-        said,
+        f"{file}, entry {page_entry.number}",
+        page_entry.product,
+        text,
         url,
-        channel if video_in(url) else "",
-        written_time(one.time, about.user.zone),
-        bool(_ADVERTISED.search(one.small)),
+        channel if parse_video_id(url) else "",
+        parse_localized_time(page_entry.time, context.user.zone),
+        bool(_AD_CAPTION.search(page_entry.caption)),
     )
 
 
@@ -176,6 +180,6 @@ def _text(value: object) -> str:
 
 
 def _dicts(value: object) -> Iterator[Mapping[str, Any]]:
-    for one in cast("list[object]", value) if isinstance(value, list) else ():
-        if isinstance(one, dict):
-            yield cast("dict[str, Any]", one)
+    for part in cast("list[object]", value) if isinstance(value, list) else ():
+        if isinstance(part, dict):
+            yield cast("dict[str, Any]", part)

@@ -1,4 +1,4 @@
-"""The entries of Takeout's activity pages, as they stream by: a page can be hundreds of megabytes long."""
+"""Streaming parser for the HTML activity pages of Takeout, which can have hundreds of megabytes."""
 
 import re
 from collections.abc import Iterator
@@ -8,44 +8,46 @@ from typing import BinaryIO, NamedTuple
 
 from contextune.importers.parsing.html_text import html_text
 
-MARK = b'<div class="outer-cell'
+ENTRY_MARK = b'<div class="outer-cell'
 _CHUNK = 2**18
-_MOST = 2**16
-"""Bytes of one entry; of what is longer the rest is left out."""
+_MAX_ENTRY = 2**16
+"""Bytes of one entry; the rest of a longer one is dropped."""
 _HEADER, _CONTENT, _END = '<div class="header-cell', '<div class="content-cell', "</div>"
 _LINK = re.compile(r'<a [^<>]*?href="([^"<>]*)"[^<>]*>')
 _BREAK = re.compile(r"<br ?/?>")
 
 
 class HtmlEntry(NamedTuple):
-    """One entry as it is shown: the product, its links with their words, the time in words, and the rest."""
+    """An entry of the page: product, links with their texts, localised time, and the caption."""
 
     number: int
     product: str
     links: tuple[tuple[str, str], ...]
     time: str
-    small: str
-    """What is told about the entry below it, such as that it was an advertisement, as HTML."""
+    caption: str
+    """HTML below the entry, which marks advertisements."""
 
 
-def told(stream: BinaryIO) -> Iterator[HtmlEntry]:
+def read_entries(stream: BinaryIO) -> Iterator[HtmlEntry]:
     """The entries of a page."""
     for number, block in enumerate(_blocks(stream)):
-        if number:  # before the first stands only style
-            yield _told(number, block[:_MOST].decode("utf-8", "replace"))
+        if number:  # before the first entry there are only styles
+            yield _parse_entry(number, block[:_MAX_ENTRY].decode("utf-8", "replace"))
 
 
 def _blocks(stream: BinaryIO) -> Iterator[bytes]:
-    held = b""
+    buffer = b""
     while chunk := stream.read(_CHUNK):
-        *whole, held = (held + chunk).split(MARK)
-        yield from whole
-        if len(held) > _MOST:
-            held = held[:_MOST] + held[-len(MARK) :]  # its end may be the beginning of a mark
-    yield held
+        *complete, buffer = (buffer + chunk).split(ENTRY_MARK)
+        yield from complete
+        if len(buffer) > _MAX_ENTRY:
+            buffer = (
+                buffer[:_MAX_ENTRY] + buffer[-len(ENTRY_MARK) :]
+            )  # the end may be the start of the next mark
+    yield buffer
 
 
-def _told(number: int, text: str) -> HtmlEntry:
+def _parse_entry(number: int, text: str) -> HtmlEntry:
     cells = list(_cells(text, _CONTENT))
     content = cells[0] if cells else ""
     lines = (html_text(part) for part in reversed(_BREAK.split(content)))
@@ -58,13 +60,13 @@ def _told(number: int, text: str) -> HtmlEntry:
     )
 
 
-@lru_cache(maxsize=64)  # there are few
+@lru_cache(maxsize=64)  # there are few products
 def _product(header: str) -> str:
     return html_text(header)
 
 
 def _cells(text: str, mark: str) -> Iterator[str]:
-    """What stands in the cells of this kind. Looked for and not matched: time grows with length alone."""
+    """The contents of these cells, by plain search in linear time."""
     at = 0
     while (begin := text.find(mark, at)) >= 0:
         inside = text.find(">", begin) + 1
@@ -75,8 +77,8 @@ def _cells(text: str, mark: str) -> Iterator[str]:
 
 
 def _links(text: str) -> Iterator[tuple[str, str]]:
-    for found in _LINK.finditer(text):
-        end = text.find("</a>", found.end())
+    for link in _LINK.finditer(text):
+        end = text.find("</a>", link.end())
         if end < 0:
             return
-        yield unescape(found[1]), html_text(text[found.end() : end])
+        yield unescape(link[1]), html_text(text[link.end() : end])

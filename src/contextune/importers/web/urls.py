@@ -1,4 +1,4 @@
-"""What was searched for and watched on the web, as addresses tell: they are the same in every language."""
+"""Recognise search and video URLs, which are the same in every language."""
 
 import re
 from dataclasses import dataclass
@@ -8,23 +8,23 @@ from typing import NamedTuple
 from urllib.parse import parse_qs, unquote_plus, urlsplit
 
 from contextune.importers.parsing.html_text import tidy
-from contextune.importers.reader import iso, item_id, shortened
+from contextune.importers.reader import iso_time, item_id, shorten
 from contextune.types import Item
 
-_MOST_QUERY = 300
-_MOST_TITLE = 300
-_MOST_URL = 8000
+_MAX_QUERY = 300
+_MAX_TITLE = 300
+_MAX_URL = 8000
 
 
 @dataclass(frozen=True, slots=True)
 class _SearchEngine:
     host: re.Pattern[str]
     path: re.Pattern[str]
-    """Of the page with what was found; the words themselves, if they stand in it, are its group."""
+    """Path of the results page; its group is the query, if the path contains it."""
     query: str = ""
-    """What the words are called in the address."""
+    """URL parameter of the query."""
     site: str = ""
-    """Where it was searched, unless all over the web."""
+    """The site that is searched; "" for the web."""
 
 
 def _engine(host: str, path: str, query: str = "", site: str = "") -> _SearchEngine:
@@ -57,80 +57,80 @@ _VIDEO_PATH = re.compile(r"/(?:shorts|live|embed|v)/([\w-]{11})(?:/|$)")
 
 @dataclass(frozen=True, slots=True)
 class WebSearch:
-    """Words that were searched for, and where, unless all over the web."""
+    """A search query, and the site that was searched ("" for the web)."""
 
     words: str
     site: str = ""
 
     def item(self, time: datetime) -> Item:
-        """The search as it was last made; letters large or small make no difference."""
-        fields = {"query": self.words, "date": iso(time), "site": self.site}
-        own = item_id("search", self.site, self.words.casefold())
-        return Item(own, "Google", {key: value for key, value in fields.items() if value})
+        """The item of a search made at this time; case does not matter for its id."""
+        fields = {"query": self.words, "date": iso_time(time), "site": self.site}
+        search_id = item_id("search", self.site, self.words.casefold())
+        return Item(search_id, "Google", {key: value for key, value in fields.items() if value})
 
 
-def search_in(url: str) -> WebSearch | None:
-    """The search that a page of results answers; None for any other page."""
+def parse_search(url: str) -> WebSearch | None:
+    """The search of a results page; None for any other URL."""
     page = _page(url)
     if page is None:
         return None
     for engine in _engines(page.host):
-        if found := engine.path.match(page.path):
-            text = unquote_plus(found[1]) if engine.path.groups else page.query(engine.query)
-            words = shortened(tidy(text).replace("\n", " "), _MOST_QUERY)
+        if match := engine.path.match(page.path):
+            text = unquote_plus(match[1]) if engine.path.groups else page.query(engine.query)
+            words = shorten(tidy(text).replace("\n", " "), _MAX_QUERY)
             return WebSearch(words, engine.site) if words else None
     return None
 
 
-def video_in(url: str) -> str | None:
-    """What YouTube calls the video that a page shows; None for any other page."""
+def parse_video_id(url: str) -> str | None:
+    """The YouTube id of a video page; None for any other URL."""
     page = _page(url)
     if page is None:
         return None
     if page.host == "youtu.be":
-        found = _VIDEO.match(page.path[1:])
-        return found[0] if found else None
+        match = _VIDEO.match(page.path[1:])
+        return match[0] if match else None
     if not _YOUTUBE.fullmatch(page.host):
         return None
     if page.path == "/watch":
-        name = page.query("v")
-        return name if _VIDEO.fullmatch(name) else None
-    found = _VIDEO_PATH.match(page.path)
-    return found[1] if found else None
+        video_id = page.query("v")
+        return video_id if _VIDEO.fullmatch(video_id) else None
+    match = _VIDEO_PATH.match(page.path)
+    return match[1] if match else None
 
 
-def video(name: str, title: str, time: datetime, channel: str = "") -> Item:
-    """A video as it was last watched."""
-    fields = {"title": shortened(tidy(title), _MOST_TITLE), "channel": tidy(channel), "date": iso(time)}
-    return Item(item_id("video", name), "YouTube", {key: value for key, value in fields.items() if value})
+def video_item(video_id: str, title: str, time: datetime, channel: str = "") -> Item:
+    """The item of a video watched at this time."""
+    fields = {"title": shorten(tidy(title), _MAX_TITLE), "channel": tidy(channel), "date": iso_time(time)}
+    return Item(item_id("video", video_id), "YouTube", {key: value for key, value in fields.items() if value})
 
 
 def is_url(text: str) -> bool:
-    """Whether it is an address: that is what stands in place of the title of a video that is gone."""
+    """Whether a title is a URL, as for a removed video."""
     return text.startswith(("https://", "http://", "www."))
 
 
 class _PageUrl(NamedTuple):
-    """An address in its parts."""
+    """The parts of a URL."""
 
     host: str
     path: str
-    rest: str
+    query_string: str
 
     def query(self, name: str) -> str:
-        """What the address says under this name, or nothing."""
-        if f"{name}=" not in self.rest:
+        """The value of a URL parameter, or ""."""
+        if f"{name}=" not in self.query_string:
             return ""
         try:
-            found = parse_qs(self.rest, max_num_fields=200)
+            parameters = parse_qs(self.query_string, max_num_fields=200)
         except ValueError:
             return ""
-        return found.get(name, [""])[0]
+        return parameters.get(name, [""])[0]
 
 
-@lru_cache(maxsize=16)  # the same address is asked about several times in a row
+@lru_cache(maxsize=16)  # each URL is checked several times in a row
 def _page(url: str) -> _PageUrl | None:
-    if not url.startswith(("https://", "http://")) or len(url) > _MOST_URL:
+    if not url.startswith(("https://", "http://")) or len(url) > _MAX_URL:
         return None
     try:
         parts = urlsplit(url)

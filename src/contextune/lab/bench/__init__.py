@@ -1,1 +1,1 @@
-"""Metrics, statistics and the experiments that make the papers' tables."""
+"""Benchmarks that make the tables of both papers and of docs/benchmarks.md."""

@@ -1,4 +1,4 @@
-"""Figures for the docs, drawn with matplotlib."""
+"""Plots for the docs (matplotlib)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,38 +13,38 @@ if TYPE_CHECKING:
 _SIZE = (6.4, 4.0)
 
 
-def recall_curves(table: ResultTable, ks: Sequence[int], file: Path, *, title: str) -> None:
-    """Recall at each k, a line a row."""
-    lines = {row: [100 * table.cell(row, f"recall@{k}").interval.mean for k in ks] for row in table.rows}
-    curves(lines, ks, file, title=title, across="k", up="Recall@k, %")
+def plot_recall(table: ResultTable, ks: Sequence[int], file: Path, *, title: str) -> None:
+    """Plot recall@k over k, one line per row of the table."""
+    series = {row: [100 * table.cell(row, f"recall@{k}").interval.mean for k in ks] for row in table.rows}
+    plot_curves(series, ks, file, title=title, x_label="k", y_label="Recall@k, %")
 
 
-def curves(
-    lines: Mapping[str, Sequence[float]],
-    places: Sequence[float],
+def plot_curves(
+    series: Mapping[str, Sequence[float]],
+    xs: Sequence[float],
     file: Path,
     *,
     title: str,
-    across: str,
-    up: str,
+    x_label: str,
+    y_label: str,
 ) -> None:
-    """A line for each name."""
-    figure, axes = _figure(title, across, up)
-    for name, values in lines.items():
-        axes.plot(places, values, marker="o", markersize=3, label=name)
+    """Plot one line per name over the same x values."""
+    figure, axes = _figure(title, x_label, y_label)
+    for name, values in series.items():
+        axes.plot(xs, values, marker="o", markersize=3, label=name)
     axes.legend(fontsize=7)
     _save(figure, file)
 
 
-def reliability(bins: "Sequence[ReliabilityBin]", file: Path) -> None:
-    """What is said against what is true; on the diagonal, what is said can be believed."""
-    figure, axes = _figure("Does any tool fit?", "probability said", "share that had a tool")
+def plot_reliability(bins: "Sequence[ReliabilityBin]", file: Path) -> None:
+    """Plot predicted probability against the observed share; a calibrated model lies on the diagonal."""
+    figure, axes = _figure("Does any tool fit?", "predicted probability", "share with a tool")
     axes.plot([0, 1], [0, 1], linestyle=":", color="grey")
-    axes.plot([part.said for part in bins], [part.true for part in bins], marker="o")
+    axes.plot([bucket.predicted for bucket in bins], [bucket.observed for bucket in bins], marker="o")
     _save(figure, file)
 
 
-def _figure(title: str, across: str, up: str) -> tuple[Any, Any]:
+def _figure(title: str, x_label: str, y_label: str) -> tuple[Any, Any]:
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -52,14 +52,14 @@ def _figure(title: str, across: str, up: str) -> tuple[Any, Any]:
     figure = cast("Any", Figure(figsize=_SIZE, layout="tight"))
     axes = figure.add_subplot()
     axes.set_title(title, fontsize=10)
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
     axes.grid(alpha=0.3)
     return figure, axes
 
 
 def _save(figure: Any, file: Path) -> None:
-    """Without the date, and with names of parts that are not drawn: the same figures are the same bytes."""
+    """Write the same bytes for the same plot: no date, and a fixed salt for element ids."""
     import matplotlib as mpl
 
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,33 +1,31 @@
-"""Prints the table of features as the page of the docs.
+"""Generates docs/signals.md from the feature registry.
 
 python -m contextune.lab.docs.signals_page > docs/signals.md
 """
 
-from contextune.context.signals.registry import FAMILIES, NAMES
+from contextune.context.signals.registry import FAMILIES, FEATURE_NAMES
 
 _HEAD = """\
 # Signals
-What the ranker looks at, for every request and candidate: {count} features in {families} families. All of
-them are as of the request's moment: nothing made or used later changes any (`tests/signals/test_table.py`).
-A feature that has nothing to say is empty, and the trees learn what that means. This page is printed by
-`python -m contextune.lab.docs.signals_page`.
+The ranker computes {count} features in {families} families for every pair of request and candidate item.
+`Tuner.signals(request)` returns how much each family contributed to the score of each hit.
+
+All features are as of the time of the request: items created and usage events recorded later have no effect
+(`tests/context/signals/test_registry.py`). Missing values are NaN, which the decision trees handle. Features
+marked “signed log” are `sign(x) · log(1 + |x|)`.
+
+This page is generated: `python -m contextune.lab.docs.signals_page > docs/signals.md`.
 """
 
 
-def page() -> str:
-    """The whole page."""
-    lines = [_HEAD.format(count=len(NAMES), families=len(FAMILIES))]
-    for family in FAMILIES.values():
-        title, _, about = family.about.partition(": ")
-        lines += [
-            f"\n## {title}",
-            f"{about[:1].upper()}{about[1:]}\n",
-            "| feature | what it says |",
-            "|---|---|",
-        ]
-        lines += [f"| `{name}` | {explanation} |" for name, explanation in family.features.items()]
+def signals_page() -> str:
+    """The page as Markdown."""
+    lines = [_HEAD.format(count=len(FEATURE_NAMES), families=len(FAMILIES))]
+    for name, family in FAMILIES.items():
+        lines += [f"\n## {name}", f"{family.description}\n", "| feature | value |", "|---|---|"]
+        lines += [f"| `{feature}` | {description} |" for feature, description in family.features.items()]
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    print(page())  # noqa: T201  # this is what it is for
+    print(signals_page())  # noqa: T201  # writes to stdout

@@ -1,4 +1,4 @@
-"""Personas, toolboxes, implicit queries and chains of thought by a language model: the paper's appendix."""
+"""Synthetic personas, toolboxes and implicit queries by a language model (appendix of paper A)."""
 
 from contextune.lab.generate.ask_until_valid import NoValidAnswerError, ValidJsonWriter
 from contextune.lab.generate.check import CheckReport, FaultAt, check_files, persona_faults

@@ -1,4 +1,4 @@
-"""Asks a model for JSON until it is right: by its schema, and by what no schema can say."""
+"""Ask a chat model for JSON until it passes a schema and further checks."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -13,40 +13,40 @@ from contextune.llm import CachedChat, Chat, Message, Sampling
 from contextune.llm.cache import AnswerCache
 from contextune.llm.structured import Schema, SchemaMismatchError
 
-_SHOWN = 12
-_LONGEST = 16_000
-"""Tokens that an answer is allowed in the end, where earlier ones were cut off."""
+_MAX_FAULTS = 12
+_MAX_TOKENS = 16_000
+"""Token limit to which truncated answers are retried."""
 
 
 class NoValidAnswerError(LanguageModelError):
-    """No answer was of use, however often it was asked for; the rest of a run can go on."""
+    """No valid answer within the allowed tries; the rest of a run can continue."""
 
-    def __init__(self, filed: str, message: str) -> None:
-        super().__init__(f"{filed}: {message}")
-        self.filed = filed
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(f"{key}: {message}")
+        self.key = key
 
 
 class ValidJsonWriter:
-    """Has a model write JSON. Safe to share between threads if the model is.
+    """Has a model write valid JSON. Thread-safe if the model is.
 
-    Answers are remembered on disk, so that what was broken off goes on and nothing is asked twice: each as it
-    came, and the one that was right once more, which is then found without those before it.
+    Answers are cached on disk, so that an interrupted run continues without repeating requests. The valid
+    answer is cached once more, so that it is found without replaying the invalid ones.
     """
 
     def __init__(
         self, chat: Chat, folder: Path, *, tries: int = 4, temperature: float = 0.9, seed: int = 0
     ) -> None:
-        """`folder` is where answers are remembered; `tries` is how often each is asked for at most."""
+        """`folder` holds the answer cache; `tries` is the maximum number of attempts per answer."""
         self._chat = CachedChat(chat, folder=folder)
-        self._right = AnswerCache(folder=folder)
+        self._valid_answers = AnswerCache(folder=folder)
         self.stop = Event()
-        """Once set, nothing more is asked: other threads of a run that failed come to their end."""
+        """When set, no further requests are sent; the other threads of a failed run finish."""
         self._tries = tries
         self._sampling = Sampling(temperature=temperature, seed=seed)
 
     def write(
         self,
-        filed: str,
+        key: str,
         messages: Sequence[Message],
         schema: Schema,
         *,
@@ -54,30 +54,30 @@ class ValidJsonWriter:
         most: int = 4_000,
         exact: bool = False,
     ) -> Any:
-        """JSON that fits the schema, and that `check` finds no faults in.
+        """JSON that fits the schema and for which `check` yields no faults.
 
-        `filed` is the name under which answers are remembered. `exact` takes the likeliest words.
+        `key` is the cache key. `exact` samples at temperature 0.
         """
-        asked = [
+        conversation = [
             self._chat.name,
-            [one.content for one in messages],
+            [message.content for message in messages],
             schema,
             most,
             exact,
             asdict(self._sampling),
         ]
-        digest = sha256(json.dumps(asked).encode())
-        kept = self._right.get(filed, digest.hexdigest())
-        if kept is not None and not list(check(json.loads(kept))):
-            return json.loads(kept)
-        answer, text, first = self._asked(filed, messages, schema, check, most=most, exact=exact)
-        if not first:
-            self._right.put(filed, digest.hexdigest(), text)
+        digest = sha256(json.dumps(conversation).encode())
+        cached = self._valid_answers.get(key, digest.hexdigest())
+        if cached is not None and not list(check(json.loads(cached))):
+            return json.loads(cached)
+        answer, text, is_first = self._ask_until_valid(key, messages, schema, check, most=most, exact=exact)
+        if not is_first:
+            self._valid_answers.put(key, digest.hexdigest(), text)
         return answer
 
-    def _asked(
+    def _ask_until_valid(
         self,
-        filed: str,
+        key: str,
         messages: Sequence[Message],
         schema: Schema,
         check: Callable[[Any], Iterable[object]],
@@ -85,43 +85,43 @@ class ValidJsonWriter:
         most: int,
         exact: bool,
     ) -> tuple[Any, str, bool]:
-        """The right answer, as it is and as it was written, and whether it was the first."""
-        chat = self._chat.of(filed)
+        """The valid answer, parsed and as text, and whether it was the first attempt."""
+        chat = self._chat.for_user(key)
         sampling = replace(
-            self._sampling, most=most, temperature=0.0 if exact else self._sampling.temperature
+            self._sampling, max_tokens=most, temperature=0.0 if exact else self._sampling.temperature
         )
-        asked, why = list(messages), ""
-        for place in range(self._tries):
+        conversation, reason = list(messages), ""
+        for attempt in range(self._tries):
             if self.stop.is_set():
-                raise LanguageModelError("the run was stopped: run the same command again to go on")
+                raise LanguageModelError("the run was stopped; run the same command again to continue")
             try:
-                text = chat.ask(asked, sampling, schema=schema).text
+                text = chat.ask(conversation, sampling, schema=schema).text
             except SchemaMismatchError as error:
-                why = str(error)
-                # it may have been cut off, and a model that repeats itself needs another draw
-                longer = max(most, min(sampling.most * 2, _LONGEST))
-                sampling = replace(sampling, seed=sampling.seed + 1, most=longer)
+                reason = str(error)
+                # the answer may have been truncated; a repeating model needs another seed
+                max_tokens = max(most, min(sampling.max_tokens * 2, _MAX_TOKENS))
+                sampling = replace(sampling, seed=sampling.seed + 1, max_tokens=max_tokens)
                 continue
             answer = json.loads(text)
             faults = [str(fault) for fault in check(answer)]
             if not faults:
-                return answer, text, not place
-            why = faults[0]
-            asked = [*messages, Message("assistant", text), Message("user", _mend(faults))]
+                return answer, text, not attempt
+            reason = faults[0]
+            conversation = [*messages, Message("assistant", text), Message("user", _correction(faults))]
             sampling = replace(sampling, seed=sampling.seed + 1)
         raise NoValidAnswerError(
-            filed,
-            f"{self._tries} answers of {chat.name} were of no use, the last since {why}; try another model",
+            key,
+            f"no valid answer from {chat.name} in {self._tries} tries: {reason}; try another model",
         )
 
-    def forget(self, filed: str) -> None:
-        """Forget what was answered under a name, so that the next run asks anew."""
-        self._chat.forget(filed)
-        self._right.forget(filed)
+    def forget(self, key: str) -> None:
+        """Remove the cached answers of a key, so that the next run asks again."""
+        self._chat.forget(key)
+        self._valid_answers.forget(key)
 
 
-def _mend(faults: Sequence[str]) -> str:
-    lines = "\n".join(f"- {fault}" for fault in faults[:_SHOWN])
+def _correction(faults: Sequence[str]) -> str:
+    lines = "\n".join(f"- {fault}" for fault in faults[:_MAX_FAULTS])
     return (
         f"This will not do yet:\n{lines}\nWrite the whole answer again, with this mended and the rest kept."
     )

@@ -1,4 +1,4 @@
-"""Holds persona files against every rule of their format, and says where in the file one is broken."""
+"""Check persona files against all rules of the format, with file and line of every fault."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,13 +16,13 @@ from contextune.search import tokenize
 from contextune.types import Progress, Tool
 
 _PARTS = "id|profile|places|contacts|items|queries"
-_SEVERAL = re.compile(rf"; (?=(?:{_PARTS})[^:\s]*: |and \d+ more$)")
-_PLACED = re.compile(rf"((?:{_PARTS})[^:\s]*): (.+)", re.DOTALL)
+_FAULT_SEPARATOR = re.compile(rf"; (?=(?:{_PARTS})[^:\s]*: |and \d+ more$)")
+_FAULT_WITH_PATH = re.compile(rf"((?:{_PARTS})[^:\s]*): (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class FaultAt:
-    """A fault, and where in which file it is."""
+    """A fault with its file and line."""
 
     file: Path
     line: int
@@ -34,7 +34,7 @@ class FaultAt:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What came of checking: the personas that can be read, and all faults."""
+    """The readable personas and all faults."""
 
     personas: tuple[Persona, ...]
     faults: tuple[FaultAt, ...]
@@ -42,20 +42,20 @@ class CheckReport:
 
 
 def persona_faults(persona: Persona, tools: Mapping[str, Tool]) -> list[RuleFault]:
-    """Everything that is wrong with a persona; `tools` are the toolbox, by name."""
+    """All faults of a persona; `tools` is the toolbox by name."""
     return [*user_faults(persona.user), *item_faults(persona), *query_faults(persona, tools)]
 
 
 def check_files(
     paths: Sequence[Path], toolbox: Sequence[Tool] | None = None, *, progress: Progress | None = None
 ) -> CheckReport:
-    """Check persona files, and folders of them, against the bundled toolbox or another."""
+    """Check persona files, and folders of them, against the bundled or another toolbox."""
     tools = {tool.name: tool for tool in (bundled_tools() if toolbox is None else toolbox)}
     files = list(dict.fromkeys(chain.from_iterable(persona_files(p) if p.is_dir() else [p] for p in paths)))
     personas: list[Persona] = []
     faults: list[FaultAt] = []
-    known: dict[str, Path] = {}
-    asked: dict[str, str] = {}
+    files_by_id: dict[str, Path] = {}
+    queries_by_text: dict[str, str] = {}
     for number, file in enumerate(files, 1):
         try:
             persona = read_persona(file)
@@ -63,34 +63,37 @@ def check_files(
             faults += _located(file, _refusals(str(error), file))
         else:
             personas.append(persona)
-            own = [*persona_faults(persona, tools), *_repeated(persona, file, known, asked)]
-            faults += _located(file, own)
+            own_faults = [
+                *persona_faults(persona, tools),
+                *_repeated(persona, file, files_by_id, queries_by_text),
+            ]
+            faults += _located(file, own_faults)
         if progress:
             progress(number, len(files))
     return CheckReport(tuple(personas), tuple(faults), len(files))
 
 
 def _refusals(message: str, file: Path) -> list[RuleFault]:
-    """What the reader found, one by one; it tells of the first few."""
-    message = message.removeprefix(f"{file}: ").removeprefix("is no valid persona: ")
-    found = [(_PLACED.fullmatch(part), part) for part in _SEVERAL.split(message)]
-    return [RuleFault(placed[1], placed[2]) if placed else RuleFault("", part) for placed, part in found]
+    """Split the reader's error message into faults."""
+    message = message.removeprefix(f"{file}: ").removeprefix("not a valid persona: ")
+    parts = [(_FAULT_WITH_PATH.fullmatch(part), part) for part in _FAULT_SEPARATOR.split(message)]
+    return [RuleFault(match[1], match[2]) if match else RuleFault("", part) for match, part in parts]
 
 
 def _repeated(
-    persona: Persona, file: Path, known: dict[str, Path], asked: dict[str, str]
+    persona: Persona, file: Path, files_by_id: dict[str, Path], queries_by_text: dict[str, str]
 ) -> Iterator[RuleFault]:
-    """What stands in an earlier file already; `known` and `asked` are added to."""
+    """Faults across files: duplicate ids and queries; `files_by_id` and `queries_by_text` are updated."""
     if persona.id != file.stem:
-        yield RuleFault("id", f"{persona.id!r} is in a file of another name: call it {persona.id}.json")
-    if (other := known.setdefault(persona.id, file)) != file:
-        yield RuleFault("id", f"{persona.id!r} is also the id in {other}")
+        yield RuleFault(
+            "id", f"{persona.id!r} does not match the file name: rename the file to {persona.id}.json"
+        )
+    if (other := files_by_id.setdefault(persona.id, file)) != file:
+        yield RuleFault("id", f"duplicate persona id {persona.id!r}, also in {other}")
     for number, query in enumerate(persona.queries):
         text, name = " ".join(tokenize(query.text)), persona.name(query)
-        if (first := asked.setdefault(text, name)).rpartition("/")[0] != persona.id:
-            yield RuleFault(
-                f"queries[{number}].query", f"is asked in {first} in the same words: leave one out"
-            )
+        if (first := queries_by_text.setdefault(text, name)).rpartition("/")[0] != persona.id:
+            yield RuleFault(f"queries[{number}].query", f"duplicate of {first}: remove one")
 
 
 def _located(file: Path, faults: Sequence[RuleFault]) -> list[FaultAt]:
@@ -100,4 +103,4 @@ def _located(file: Path, faults: Sequence[RuleFault]) -> list[FaultAt]:
         lines = JsonLines(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         return [FaultAt(file, 1, fault) for fault in faults]
-    return [FaultAt(file, lines.of(fault.where), fault) for fault in faults]
+    return [FaultAt(file, lines.line_of(fault.where), fault) for fault in faults]

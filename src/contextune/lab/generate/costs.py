@@ -1,4 +1,4 @@
-"""What a run takes: questions, tokens, and money where a price is known."""
+"""Token and cost metering of language-model calls."""
 
 import json
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ _FILE = "spent.json"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Of a million tokens read, and of a million written, in any currency."""
+    """Price per million tokens read and written, in any currency."""
 
     read: float
     written: float
 
     def __post_init__(self) -> None:
         if self.read < 0 or self.written < 0:
-            raise InvalidDataError(f"{self} is no price: both parts are 0 or more")
+            raise InvalidDataError(f"invalid price {self}: both parts must be 0 or more")
 
 
 @dataclass(frozen=True, slots=True)
 class TokensSpent:
-    """Answers that were had, and their tokens."""
+    """Number of answers and tokens."""
 
     answers: int = 0
     read: int = 0
@@ -41,61 +41,62 @@ class TokensSpent:
         return TokensSpent(self.answers + other.answers, self.read + other.read, self.written + other.written)
 
     def money(self, price: Price) -> float:
-        """What that costs."""
+        """The cost at a price."""
         return (self.read * price.read + self.written * price.written) / _MILLION
 
-    def told(self, price: Price | None = None) -> str:
-        """In words."""
+    def summary(self, price: Price | None = None) -> str:
+        """A one-line summary."""
         read = pluralize(self.read, "token")
         tokens = f"{pluralize(self.answers, 'answer')}, {read} read and {self.written:,} written"
         return f"{tokens}: {self.money(price):,.2f}" if price else tokens
 
 
 class CostMeter:
-    """Adds up. Safe to share between threads.
+    """Counts tokens. Thread-safe.
 
-    With a folder, what all runs took is written down there with every answer: a run may be killed.
+    With a folder, the totals of all runs are written there after every answer, so that a killed run loses
+    none.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self.before = _read(folder) if folder else TokensSpent()
-        """What earlier runs took."""
+        """Totals of earlier runs."""
         self._folder, self._spent, self._lock = folder, TokensSpent(), Lock()
 
     @property
     def spent(self) -> TokensSpent:
-        """In this run, so far."""
+        """Totals of this run so far."""
         return self._spent
 
     def add(self, reply: ChatReply) -> None:
-        """One more answer."""
+        """Count one answer."""
         with self._lock:
-            self._spent += TokensSpent(1, reply.read, reply.written)
+            self._spent += TokensSpent(1, reply.prompt_tokens, reply.completion_tokens)
             if self._folder:
                 _write(self._folder, self.before + self._spent)
 
 
 def _read(folder: Path) -> TokensSpent:
-    with suppress(OSError, ValueError, TypeError):  # then nothing is known of earlier runs
+    with suppress(OSError, ValueError, TypeError):  # no record of earlier runs
         return TokensSpent(**json.loads((folder / _FILE).read_text(encoding="utf-8")))
     return TokensSpent()
 
 
 def _write(folder: Path, spent: TokensSpent) -> None:
-    with suppress(OSError):  # a full disk is told of by what matters more
+    with suppress(OSError):  # a full disk will fail elsewhere, with a better message
         folder.mkdir(parents=True, exist_ok=True)
         (folder / _FILE).write_text(json.dumps(asdict(spent)), encoding="utf-8")
 
 
 class MeteredChat:
-    """A model whose answers are counted. Put it behind a cache, since what is remembered costs nothing."""
+    """A chat that counts tokens. Put it behind the cache, since cached answers cost nothing."""
 
     def __init__(self, chat: Chat, meter: CostMeter) -> None:
         self._chat, self._meter = chat, meter
 
     @property
     def name(self) -> str:
-        """That of the model."""
+        """Name of the model."""
         return self._chat.name
 
     def ask(
@@ -105,15 +106,15 @@ class MeteredChat:
         *,
         schema: Schema | None = None,
     ) -> ChatReply:
-        """Ask the model, and count; answers that fit no schema are not known here."""
+        """Ask and count; answers rejected by a schema are not visible here."""
         reply = self._chat.ask(messages, sampling, schema=schema)
         self._meter.add(reply)
         return reply
 
 
 class MeteredEndpoint(EndpointChat):
-    """A server whose answers are counted as they come in, also those thrown away: they are paid for."""
+    """An endpoint that counts all answers, including rejected ones: they are paid for."""
 
     def __init__(self, model: str, meter: CostMeter, **about: Any) -> None:
-        """`about` is what `EndpointChat` takes."""
-        super().__init__(model, heard=meter.add, **about)
+        """`about` are the arguments of `EndpointChat`."""
+        super().__init__(model, on_reply=meter.add, **about)

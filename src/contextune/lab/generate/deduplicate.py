@@ -1,43 +1,45 @@
-"""What was written before, so that nothing is written twice."""
+"""Reject near-duplicate texts."""
 
 from collections.abc import Iterable
 from threading import Lock
 
 from contextune.search import tokenize
 
-ALIKE = 0.75
-"""Texts that share this much of their words say the same."""
+MIN_SIMILARITY = 0.75
+"""Jaccard similarity from which two texts count as duplicates."""
 
 
 class NearDuplicates:
-    """Texts by their words. Safe to share between threads."""
+    """A set of texts, searched by word overlap. Thread-safe."""
 
-    def __init__(self, texts: Iterable[str] = (), *, alike: float = ALIKE) -> None:
-        self._alike = alike
+    def __init__(self, texts: Iterable[str] = (), *, min_similarity: float = MIN_SIMILARITY) -> None:
+        self._min_similarity = min_similarity
         self._texts: list[tuple[frozenset[str], str]] = []
         self._lock = Lock()
         for text in texts:
             self.add(text)
 
-    def like(self, text: str) -> str | None:
-        """A text from before that says the same."""
+    def find(self, text: str) -> str | None:
+        """An earlier near-duplicate of the text."""
         with self._lock:
-            return self._like(frozenset(tokenize(text)))
+            return self._find(frozenset(tokenize(text)))
 
     def add(self, text: str) -> str | None:
-        """Keep the text, unless one says the same: then that one, and nothing is kept."""
-        said = frozenset(tokenize(text))
+        """Add the text unless it is a near-duplicate; return the earlier text in that case."""
+        words = frozenset(tokenize(text))
         with self._lock:
-            if (other := self._like(said)) is not None:
-                return other
-            self._texts.append((said, text))
+            if (second := self._find(words)) is not None:
+                return second
+            self._texts.append((words, text))
             return None
 
-    def _like(self, said: frozenset[str]) -> str | None:
-        return next((text for other, text in self._texts if likeness(said, other) >= self._alike), None)
+    def _find(self, words: frozenset[str]) -> str | None:
+        return next(
+            (text for second, text in self._texts if jaccard(words, second) >= self._min_similarity), None
+        )
 
 
-def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much of all their words both have."""
-    either = len(one | other)
-    return len(one & other) / either if either else 1.0
+def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
+    """Jaccard similarity of two word sets."""
+    either = len(first | second)
+    return len(first & second) / either if either else 1.0

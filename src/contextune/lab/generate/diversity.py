@@ -1,13 +1,14 @@
-"""How varied a set of personas is, and how close it comes to the paper's."""
+"""Diversity statistics of a set of personas, and their distance from the paper's."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import log
 from statistics import fmean
 
 from contextune.datasets import Persona, Query
-from contextune.lab.generate.deduplicate import ALIKE, likeness
+from contextune.lab.generate.deduplicate import MIN_SIMILARITY, jaccard
 from contextune.lab.generate.leaks import common_words, leaks
 from contextune.lab.generate.query_rules import KINDS
 from contextune.lab.generate.quotas import ITEMS
@@ -17,46 +18,46 @@ from contextune.types import Tool
 
 @dataclass(frozen=True)
 class Diversity:
-    """Figures of a set of personas. Shares are from 0 to 1."""
+    """Statistics of a set of personas; shares are from 0 to 1."""
 
     personas: int
     queries: int
     items: dict[str, float]
-    """Items a persona has on average, by application (the paper's Table 4)."""
+    """Average items per persona by application (the paper's Table 4)."""
     overlap: float
-    """Words of a query that stand in an item it needs, of all its words."""
+    """Share of query words that occur in a needed item."""
     telling: float
-    """The same of words that are not common: what a search by words could find it by."""
+    """The same for rare words only: what keyword search could find."""
     leaking: float
-    """Queries that give an item away."""
+    """Share of queries that give an item away."""
     alike: float
-    """Queries that say nearly the same as another."""
+    """Share of queries that nearly duplicate another."""
     people: float
-    """Different names and professions, of all."""
+    """Share of distinct names and professions, the smaller of both."""
     kinds: dict[str, int]
     kinds_even: float
-    """How evenly the queries are spread over the kinds: 1 if all are as frequent, 0 if there is one."""
+    """Normalised entropy over the kinds: 1 is uniform, 0 is a single kind."""
     apis: dict[str, int]
     apis_even: float
     apis_unused: tuple[str, ...]
 
 
 def diversity(personas: Sequence[Persona], tools: Sequence[Tool]) -> Diversity:
-    """Measure personas; `tools` are the toolbox that their queries are for."""
-    asked = [(persona, query) for persona in personas for query in persona.queries]
-    kinds = Counter(query.gold.kind for _, query in asked if query.gold.kind)
-    apis = Counter(query.gold.api for _, query in asked if query.gold.api)
-    held = Counter(item.app for persona in personas for item in persona.items)
+    """Compute the statistics; `tools` is the toolbox the queries are for."""
+    pairs = [(persona, query) for persona in personas for query in persona.queries]
+    kinds = Counter(query.gold.kind for _, query in pairs if query.gold.kind)
+    apis = Counter(query.gold.api for _, query in pairs if query.gold.api)
+    items_by_app = Counter(item.app for persona in personas for item in persona.items)
     profiles = [(p.user.profile.get("name"), p.user.profile.get("profession")) for p in personas]
     names = [tool.name for tool in tools]
     return Diversity(
         personas=len(personas),
-        queries=len(asked),
-        items={app: held[app] / max(len(personas), 1) for app in ITEMS},
-        overlap=_mean(_overlap(persona, query) for persona, query in asked),
-        telling=_mean(_overlap(persona, query, telling=True) for persona, query in asked),
-        leaking=_mean(bool(leaks(persona, query)) for persona, query in asked),
-        alike=_alike([query.text for _, query in asked]),
+        queries=len(pairs),
+        items={app: items_by_app[app] / max(len(personas), 1) for app in ITEMS},
+        overlap=_mean(_overlap(persona, query) for persona, query in pairs),
+        telling=_mean(_overlap(persona, query, telling=True) for persona, query in pairs),
+        leaking=_mean(bool(leaks(persona, query)) for persona, query in pairs),
+        alike=_alike([query.text for _, query in pairs]),
         people=min(
             (len({profile[part] for profile in profiles}) / len(profiles) for part in (0, 1)), default=0.0
         )
@@ -71,41 +72,41 @@ def diversity(personas: Sequence[Persona], tools: Sequence[Tool]) -> Diversity:
 
 
 def evenness(counts: Iterable[int]) -> float:
-    """The entropy of some counts, of the most it could be."""
-    each = list(counts)
-    total = sum(each)
-    if len(each) < 2 or not total:
+    """Entropy of the counts, normalised to 1."""
+    values = list(counts)
+    total = sum(values)
+    if len(values) < 2 or not total:
         return 0.0
-    return -sum(one / total * log(one / total) for one in each if one) / log(len(each))
+    return -sum(count / total * log(count / total) for count in values if count) / log(len(values))
 
 
 def _overlap(persona: Persona, query: Query, *, telling: bool = False) -> float:
     common = common_words().counts
-    said = {word for word in tokenize(query.text) if not telling or word not in common}
+    words = {word for word in tokenize(query.text) if not telling or word not in common}
     needed = [item for item in persona.items if (query.gold.relevant or {}).get(item.id) == 2]
-    there = {word for item in needed for word in tokenize(item.text)}
-    return len(said & there) / len(set(tokenize(query.text)) or {""})
+    item_words = {word for item in needed for word in tokenize(item.text)}
+    return len(words & item_words) / len(set(tokenize(query.text)) or {""})
 
 
 def _alike(texts: Sequence[str]) -> float:
-    said = [frozenset(tokenize(text)) for text in texts]
-    # two texts that are alike share most words, so one of the rarest few of either is among them
-    counts = Counter(word for one in said for word in one)
+    words = [frozenset(tokenize(text)) for text in texts]
+    # near-duplicates share most words, so also one of the rarest few of either
+    counts = Counter(word for words_of_text in words for word in words_of_text)
     by_word: dict[str, list[int]] = {}
-    for number, one in enumerate(said):
-        for word in sorted(one, key=lambda word: (counts[word], word))[
-            : len(one) - int(len(one) * ALIKE) + 1
-        ]:
+    for number, words_of_text in enumerate(words):
+        rarest = sorted(words_of_text, key=lambda word: (counts[word], word))
+        for word in rarest[: len(rarest) - int(len(rarest) * MIN_SIMILARITY) + 1]:
             by_word.setdefault(word, []).append(number)
     alike: set[int] = set()
     for numbers in by_word.values():
-        for place, one in enumerate(numbers):
-            for other in numbers[place + 1 :]:
-                if not {one, other} <= alike and likeness(said[one], said[other]) >= ALIKE:
-                    alike |= {one, other}
+        for first, second in combinations(numbers, 2):
+            if {first, second} <= alike:
+                continue
+            if jaccard(words[first], words[second]) >= MIN_SIMILARITY:
+                alike |= {first, second}
     return len(alike) / max(len(texts), 1)
 
 
 def _mean(values: Iterable[float]) -> float:
-    found = [float(value) for value in values]
-    return fmean(found) if found else 0.0
+    numbers = [float(value) for value in values]
+    return fmean(numbers) if numbers else 0.0

@@ -1,4 +1,4 @@
-"""What is wrong with a persona, and the line of its file where it stands."""
+"""Faults of a persona file, located by line."""
 
 import json
 import re
@@ -6,16 +6,16 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
 
-_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _STEP = re.compile(r"\[\d+\]$|\.?[^.\[\]]+$")
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFault:
-    """One thing that breaks a rule."""
+    """One violated rule."""
 
     where: str
-    """The place as a path, such as `queries[2].args.title`; empty for the whole."""
+    """JSON path such as `queries[2].args.title`; empty for the whole file."""
     what: str
 
     def __str__(self) -> str:
@@ -23,53 +23,53 @@ class RuleFault:
 
 
 class JsonLines:
-    """Where in a JSON text things begin, so that a fault can be gone to."""
+    """Line numbers of the values of a JSON text, by path."""
 
     def __init__(self, text: str) -> None:
         breaks = [match.start() for match in re.finditer("\n", text)]
-        self._at = {path: bisect_right(breaks, start) + 1 for path, start in _starts(text)}
+        self._at = {path: bisect_right(breaks, start) + 1 for path, start in _value_positions(text)}
 
-    def of(self, path: str) -> int:
-        """The line of a path; of what is not there, that of the nearest thing around it."""
+    def line_of(self, path: str) -> int:
+        """The line of a path, or of its nearest existing parent."""
         while path and path not in self._at:
             path = _STEP.sub("", path)
         return self._at.get(path, 1)
 
 
-def _starts(text: str) -> list[tuple[str, int]]:
-    """The path and the beginning of every value."""
-    found: list[tuple[str, int]] = []
-    around: list[tuple[str, int]] = []
-    """What is open: its path, and the number of the entry that comes next, or -1 in an object."""
+def _value_positions(text: str) -> list[tuple[str, int]]:
+    """Path and start position of every value."""
+    positions: list[tuple[str, int]] = []
+    open_values: list[tuple[str, int]] = []
+    """Open containers: path, and the index of the next entry, or -1 for an object."""
     name = ""
-    for match, after in pairwise([*_MARK.finditer(text), None]):
+    for match, after in pairwise([*_TOKEN.finditer(text), None]):
         if match is None:
             break
-        mark = match.group()
-        if mark in "}]":
-            if around:
-                around.pop()
+        lexeme = match.group()
+        if lexeme in "}]":
+            if open_values:
+                open_values.pop()
             continue
-        if mark in ",:":
+        if lexeme in ",:":
             continue
-        path, number = around[-1] if around else ("", -1)
+        path, number = open_values[-1] if open_values else ("", -1)
         if number < 0 and after is not None and after.group() == ":":
-            name = _name(mark)
+            name = _name(lexeme)
             continue
         if number >= 0:
-            around[-1] = (path, number + 1)
+            open_values[-1] = (path, number + 1)
             path = f"{path}[{number}]"
-        elif around:
+        elif open_values:
             path = f"{path}.{name}" if path else name
-        found.append((path, match.start()))
-        if mark in "{[":
-            around.append((path, 0 if mark == "[" else -1))
-    return found
+        positions.append((path, match.start()))
+        if lexeme in "{[":
+            open_values.append((path, 0 if lexeme == "[" else -1))
+    return positions
 
 
-def _name(mark: str) -> str:
-    """A name as it is meant, whichever way its letters are written. In a broken text it may be broken."""
+def _name(lexeme: str) -> str:
+    """Decode a JSON key; a malformed one is returned as it is."""
     try:
-        return str(json.loads(mark, strict=False))
+        return str(json.loads(lexeme, strict=False))
     except ValueError:
-        return mark
+        return lexeme

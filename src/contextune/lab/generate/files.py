@@ -1,4 +1,4 @@
-"""What is made, as files: written whole or not at all, so that a run that is broken off leaves no halves."""
+"""Persona files: atomic writes, and reading what exists."""
 
 import json
 from functools import cache
@@ -11,53 +11,57 @@ from contextune.tools.toolbox import bundled_toolbox
 from contextune.types import Tool
 
 ANSWERS = ".answers"
-"""The folder, within that of what is made, in which answers are remembered."""
+"""Subfolder of the output folder that caches answers."""
 
 
-def write_whole(file: Path, text: str) -> None:
-    """The file with this text; until that is written, it stays as it was."""
-    new = file.with_name(f".{file.name}.new")
+def write_atomic(file: Path, text: str) -> None:
+    """Write a file atomically."""
+    temporary = file.with_name(f".{file.name}.new")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(text, encoding="utf-8")
-        new.replace(file)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(file)
     except OSError as error:
-        raise InvalidDataError(f"{file}: cannot be written: {error.strerror}; name another folder") from None
+        raise InvalidDataError(
+            f"{file}: cannot be written: {error.strerror}; choose another folder"
+        ) from None
 
 
 def write_persona(folder: Path, persona: Persona) -> Path:
-    """The file of a persona in a folder; what could not be read again is not written."""
+    """Write a persona to a folder, after checking that it can be read back."""
     data = persona_json(persona)
     file = folder / f"{persona.id}.json"
     parse_persona(data, source=str(file))
-    write_whole(file, persona_text(data))
+    write_atomic(file, persona_text(data))
     return file
 
 
 def persona_text(data: dict[str, Any]) -> str:
-    """A persona as JSON with a line for each contact, item and query, as people read it."""
+    """A persona as readable JSON: one line per contact, item and query."""
     parts = [f"{_line(name)}: {_lines(value)}" for name, value in data.items()]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def read_made(folder: Path) -> list[Persona]:
-    """The personas that are in a folder already; none, if there is no such folder yet."""
+def read_existing(folder: Path) -> list[Persona]:
+    """The personas in a folder; empty if it does not exist."""
     return [read_persona(file) for file in sorted(folder.glob("*.json"))] if folder.is_dir() else []
 
 
 @cache
 def bundled_tools() -> tuple[Tool, ...]:
-    """The toolbox in the package, read once."""
+    """The bundled toolbox, read once."""
     return tuple(bundled_toolbox())
 
 
 def _lines(value: object) -> str:
     if isinstance(value, list) and value:
-        rows = [_line(one) for one in cast("list[object]", value)]
+        rows = [_line(entry) for entry in cast("list[object]", value)]
         return "[\n " + ",\n ".join(rows) + "\n]"
-    many = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    if many and all(isinstance(one, dict) for one in many.values()):
-        return "{\n " + ",\n ".join(f"{_line(name)}: {_line(one)}" for name, one in many.items()) + "\n}"
+    mapping = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    if mapping and all(isinstance(entry, dict) for entry in mapping.values()):
+        return (
+            "{\n " + ",\n ".join(f"{_line(name)}: {_line(entry)}" for name, entry in mapping.items()) + "\n}"
+        )
     return _line(cast("object", value))
 
 

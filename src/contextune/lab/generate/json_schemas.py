@@ -1,7 +1,7 @@
-"""The shapes of answers, as JSON Schemas. Closed, and in few words, as strict servers want them.
+"""JSON Schemas of model answers: closed and simple, as strict servers require.
 
-They are the same for every persona, so that a server prepares each once; what differs from one to the
-next, such as the names of places, is checked afterwards, and told in words.
+They are the same for every persona, so that a server compiles each once. What differs, such as place
+names, is checked afterwards.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,21 +9,21 @@ from typing import Any
 
 from contextune.datasets.persona_format import WHEN
 from contextune.lab.generate.query_rules import KINDS
-from contextune.plan.schema import parameters
+from contextune.plan.schema import tool_parameters
 from contextune.types import Tool
 
-Shape = Mapping[str, Any]
+JsonSchema = Mapping[str, Any]
 
-TEXT: Shape = {"type": "string"}
-NUMBER: Shape = {"type": "number"}
-TIME: Shape = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$"}
-MAYBE: Shape = {"type": ["string", "null"]}
-NONE = "default"
-"""What is answered in place of an API where none serves."""
+TEXT: JsonSchema = {"type": "string"}
+NUMBER: JsonSchema = {"type": "number"}
+TIME: JsonSchema = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$"}
+OPTIONAL_TEXT: JsonSchema = {"type": ["string", "null"]}
+NO_API = "default"
+"""The answer if no API serves the request."""
 
 
-def shape(**properties: Shape) -> dict[str, Any]:
-    """An object that has these properties, all of them and no others."""
+def object_schema(**properties: JsonSchema) -> dict[str, Any]:
+    """An object with exactly these properties."""
     return {
         "type": "object",
         "properties": properties,
@@ -32,17 +32,17 @@ def shape(**properties: Shape) -> dict[str, Any]:
     }
 
 
-def several(of: Shape, least: int = 0, most: int | None = None) -> dict[str, Any]:
-    """A list."""
+def array_schema(of: JsonSchema, least: int = 0, most: int | None = None) -> dict[str, Any]:
+    """An array."""
     return {"type": "array", "items": of, "minItems": least, **({"maxItems": most} if most else {})}
 
 
-def one_of(names: Sequence[str]) -> dict[str, Any]:
-    """One of some words."""
+def enum_schema(names: Sequence[str]) -> dict[str, Any]:
+    """An enum of strings."""
     return {"type": "string", "enum": list(names)}
 
 
-PERSON = shape(
+PERSON = object_schema(
     name=TEXT,
     profession=TEXT,
     city=TEXT,
@@ -50,29 +50,33 @@ PERSON = shape(
     favorite_movie_genre=TEXT,
     favorite_cuisine=TEXT,
     favorite_sport=TEXT,
-    hobbies=several(TEXT, 2, 3),
-    places=several(shape(name=TEXT, latitude=NUMBER, longitude=NUMBER), 4, 6),
-    contacts=several(shape(name=TEXT, relation=TEXT, email=MAYBE, phone=MAYBE), 4, 8),
-    threads=several(TEXT, 4, 6),
+    hobbies=array_schema(TEXT, 2, 3),
+    places=array_schema(object_schema(name=TEXT, latitude=NUMBER, longitude=NUMBER), 4, 6),
+    contacts=array_schema(
+        object_schema(name=TEXT, relation=TEXT, email=OPTIONAL_TEXT, phone=OPTIONAL_TEXT), 4, 8
+    ),
+    threads=array_schema(TEXT, 4, 6),
 )
 
-_USE = several(shape(when=one_of(WHEN), where=TEXT, times={"type": "integer", "minimum": 1}), 0, 3)
-_FIELDS: Mapping[str, Mapping[str, Shape]] = {
+_USE = array_schema(
+    object_schema(when=enum_schema(WHEN), where=TEXT, times={"type": "integer", "minimum": 1}), 0, 3
+)
+_FIELDS: Mapping[str, Mapping[str, JsonSchema]] = {
     "Calendar": {
         "event_name": TEXT,
         "category": TEXT,
         "organizer": TEXT,
-        "participants": several(TEXT),
+        "participants": array_schema(TEXT),
         "location": TEXT,
         "start_time": TIME,
         "end_time": TIME,
-        "status": one_of(["Confirmed", "Tentative", "Cancelled"]),
-        "notes": MAYBE,
-        "place": MAYBE,
+        "status": enum_schema(["Confirmed", "Tentative", "Cancelled"]),
+        "notes": OPTIONAL_TEXT,
+        "place": OPTIONAL_TEXT,
     },
     "Mail": {
         "author": TEXT,
-        "recipients": several(TEXT, 1),
+        "recipients": array_schema(TEXT, 1),
         "subject": TEXT,
         "content": TEXT,
         "date": TIME,
@@ -82,52 +86,58 @@ _FIELDS: Mapping[str, Mapping[str, Shape]] = {
         "title": TEXT,
         "list": TEXT,
         "due": {**TIME, "type": ["string", "null"]},
-        "status": one_of(["open", "done"]),
+        "status": enum_schema(["open", "done"]),
         "created": TIME,
-        "place": MAYBE,
+        "place": OPTIONAL_TEXT,
     },
-    "Notes": {"title": TEXT, "content": TEXT, "folder": TEXT, "modified": TIME, "place": MAYBE},
-    "Google": {"query": TEXT, "date": TIME, "place": MAYBE},
-    "Music": {"song_name": TEXT, "artist": TEXT, "album_title": TEXT, "playlist": MAYBE, "played_time": TIME},
+    "Notes": {"title": TEXT, "content": TEXT, "folder": TEXT, "modified": TIME, "place": OPTIONAL_TEXT},
+    "Google": {"query": TEXT, "date": TIME, "place": OPTIONAL_TEXT},
+    "Music": {
+        "song_name": TEXT,
+        "artist": TEXT,
+        "album_title": TEXT,
+        "playlist": OPTIONAL_TEXT,
+        "played_time": TIME,
+    },
     "PhoneCall": {
         "contact": TEXT,
-        "direction": one_of(["missed", "incoming", "outgoing"]),
+        "direction": enum_schema(["missed", "incoming", "outgoing"]),
         "date": TIME,
         "duration_s": {"type": "integer", "minimum": 0},
     },
 }
 
 
-def items(app: str) -> dict[str, Any]:
+def items_schema(app: str) -> dict[str, Any]:
     """Items of an application."""
-    return shape(items=several(shape(**_FIELDS[app], use=_USE), 1))
+    return object_schema(items=array_schema(object_schema(**_FIELDS[app], use=_USE), 1))
 
 
-REQUESTS = shape(
-    requests=several(
-        shape(
+REQUESTS = object_schema(
+    requests=array_schema(
+        object_schema(
             slot={"type": "integer", "minimum": 1},
-            kind=one_of(list(KINDS)),
+            kind=enum_schema(list(KINDS)),
             query=TEXT,
             time=TIME,
             place=TEXT,
-            relevant=several(shape(id=TEXT, grade={"type": "integer", "enum": [1, 2]}), 1, 4),
+            relevant=array_schema(object_schema(id=TEXT, grade={"type": "integer", "enum": [1, 2]}), 1, 4),
         ),
         1,
     )
 )
 
-THOUGHT = shape(thought=TEXT)
+THOUGHT = object_schema(thought=TEXT)
 
-APIS = shape(
-    apis=several(
-        shape(
+APIS = object_schema(
+    apis=array_schema(
+        object_schema(
             api={"type": "string", "pattern": "^[a-z][a-z0-9_]*$"},
             description=TEXT,
-            arguments=several(
-                shape(
+            arguments=array_schema(
+                object_schema(
                     name={"type": "string", "pattern": "^[a-z][a-z0-9_]*$"},
-                    type=one_of(["string", "integer", "datetime", "date", "list"]),
+                    type=enum_schema(["string", "integer", "datetime", "date", "list"]),
                     required={"type": "boolean"},
                     free_text={"type": "boolean"},
                     description=TEXT,
@@ -139,20 +149,20 @@ APIS = shape(
 )
 
 
-def choice(tools: Sequence[Tool]) -> dict[str, Any]:
-    """One API of a toolbox, or none, and two others."""
+def choice_schema(tools: Sequence[Tool]) -> dict[str, Any]:
+    """One API of a toolbox or none, and two alternatives."""
     names = [tool.name for tool in tools]
-    return shape(api=one_of([*names, NONE]), others=several(one_of(names), 2, 2))
+    return object_schema(api=enum_schema([*names, NO_API]), others=array_schema(enum_schema(names), 2, 2))
 
 
-def arguments(tool: Tool) -> dict[str, Any]:
-    """What a call of the tool takes; what may be left out may be null."""
-    found: dict[str, Shape] = {}
-    for parameter in parameters(tool):
-        kept = {key: parameter.schema[key] for key in ("type", "items", "enum") if key in parameter.schema}
+def arguments_schema(tool: Tool) -> dict[str, Any]:
+    """Arguments of a call; optional ones may be null."""
+    schemas: dict[str, JsonSchema] = {}
+    for parameter in tool_parameters(tool):
+        schema = {key: parameter.schema[key] for key in ("type", "items", "enum") if key in parameter.schema}
         if not parameter.required:
-            kept["type"] = [kept.get("type", "string"), "null"]
-            if "enum" in kept:
-                kept["enum"] = [*kept["enum"], None]
-        found[parameter.name] = {**kept, "description": parameter.description}
-    return shape(**found)
+            schema["type"] = [schema.get("type", "string"), "null"]
+            if "enum" in schema:
+                schema["enum"] = [*schema["enum"], None]
+        schemas[parameter.name] = {**schema, "description": parameter.description}
+    return object_schema(**schemas)

@@ -1,4 +1,4 @@
-"""Words that give a request away: rare ones that it shares with the item it is to be found without."""
+"""Detect queries that give an item away by sharing rare words with it."""
 
 from collections import Counter
 from functools import cache, lru_cache
@@ -7,37 +7,37 @@ from contextune.datasets import Persona, Query, bundled_pairs, training_pairs
 from contextune.plan.pointer.priors import CommonWords
 from contextune.search import tokenize
 
-_RARE = 2
-"""Items of a persona that a rare word stands in at most: one that stands in more tells none of them."""
-_FEW = 2
-"""So many rare words from the body of an item are too many; from its title, one is."""
+_MAX_ITEMS = 2
+"""Maximum number of items that contain a rare word."""
+_MIN_SHARED = 2
+"""Shared rare words that give an item away; one suffices if it is in the title."""
 
 
 @cache
 def common_words() -> CommonWords:
-    """Words that anybody uses, counted over the pairs in the package."""
+    """Common words, counted over the bundled pairs."""
     pairs = [*bundled_pairs(), *training_pairs()]
-    return CommonWords.of(
+    return CommonWords.from_texts(
         tokenize(text) for pair in pairs for text in (pair.query, *(i.text for i in pair.items))
     )
 
 
 def leaks(persona: Persona, query: Query) -> dict[str, list[str]]:
-    """The words by which a search by words would find what the request needs, by item."""
+    """The words by which keyword search would find a needed item, by item id."""
     common = common_words().counts
-    stands_in = Counter(word for item in persona.items for word in _words(item.text))
-    said = {word for word in tokenize(query.text) if word not in common and not word.isdigit()}
-    said = {word for word in said if stands_in[word] <= _RARE}
-    found: dict[str, list[str]] = {}
+    item_counts = Counter(word for item in persona.items for word in _words(item.text))
+    words = {word for word in tokenize(query.text) if word not in common and not word.isdigit()}
+    words = {word for word in words if item_counts[word] <= _MAX_ITEMS}
+    leaked: dict[str, list[str]] = {}
     for item in persona.items:
         if (query.gold.relevant or {}).get(item.id, 0) < 2:
-            continue  # what only helps may well be named
-        shared = said & _words(item.text)
-        if said & _words(item.title) or len(shared) >= _FEW:
-            found[item.id] = sorted(shared)
-    return found
+            continue  # items that only help may be named
+        shared = words & _words(item.text)
+        if words & _words(item.title) or len(shared) >= _MIN_SHARED:
+            leaked[item.id] = sorted(shared)
+    return leaked
 
 
-@lru_cache(maxsize=256)  # the items of a persona are looked at once for each query
+@lru_cache(maxsize=256)  # every item is tokenized once per query
 def _words(text: str) -> frozenset[str]:
     return frozenset(tokenize(text))

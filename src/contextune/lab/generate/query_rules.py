@@ -1,4 +1,4 @@
-"""What the persona format asks of a query and of what it is judged by."""
+"""Rules of the persona format for queries and their gold labels."""
 
 import re
 from collections import Counter
@@ -9,8 +9,8 @@ from typing import Any, cast
 from contextune.datasets import Persona, Query
 from contextune.lab.generate.faults import RuleFault
 from contextune.lab.generate.leaks import leaks
-from contextune.plan.judge import ANY
-from contextune.plan.schema import Parameter, fits, parameters
+from contextune.plan.judge import ANY_TEXT
+from contextune.plan.schema import Parameter, is_valid, tool_parameters
 from contextune.search import tokenize
 from contextune.types import Item, Tool
 
@@ -23,14 +23,14 @@ KINDS: Mapping[str, str] = {
     "person": "says what somebody is to them in place of a name",
     "cross": "needs things of two applications put together",
 }
-"""What a query leaves out, by kind."""
+"""What each kind of query leaves out."""
 GOLD = ("kind", "relevant", "cot", "api", "args", "tools")
 TOOLS = 3
 _NEEDED, _HELPS = 2, 1
 _YEAR = timedelta(days=366)
 _SENTENCES = 2
 _SENTENCE = re.compile(r"[.!?…]+(?=\s|$)")
-_NAMED = {
+_APP_WORDS = {
     "Mail": r"mail|inbox|message|letter|wrote",
     "Calendar": r"calendar|event|appointment|\bbook|schedule",
     "Google": r"google|search|web|look(?:s|ed|ing)? up",
@@ -39,21 +39,21 @@ _NAMED = {
     "Reminders": r"remind",
     "PhoneCall": r"phone|call|\brings?\b|rang|dial",
 }
-"""How a thought names the application it looks in."""
+"""Patterns by which a chain of thought names an application."""
 
 
 def query_faults(persona: Persona, tools: Mapping[str, Tool]) -> Iterator[RuleFault]:
-    """What is wrong with the queries; `tools` are the toolbox, by name."""
-    asked = Counter(" ".join(tokenize(query.text)) for query in persona.queries)
+    """Faults of the queries; `tools` is the toolbox by name."""
+    text_counts = Counter(" ".join(tokenize(query.text)) for query in persona.queries)
     for number, query in enumerate(persona.queries):
         at = f"queries[{number}]"
-        if asked[" ".join(tokenize(query.text))] > 1:
-            yield RuleFault(f"{at}.query", "stands more than once: leave one out")
+        if text_counts[" ".join(tokenize(query.text))] > 1:
+            yield RuleFault(f"{at}.query", "duplicate query: remove one")
         lacking = [name for name in GOLD if getattr(query.gold, name) is None]
         for name in lacking:
-            yield RuleFault(at, f"{name!r} is missing: every query says what it is judged by")
+            yield RuleFault(at, f"{name!r} missing: every query needs gold labels")
         if query.time.tzinfo is not None:
-            yield RuleFault(f"{at}.time", "has a zone: times are local, and have none")
+            yield RuleFault(f"{at}.time", "has a time zone: times are local")
         if lacking or query.time.tzinfo is not None:
             continue
         for fault in (
@@ -65,47 +65,51 @@ def query_faults(persona: Persona, tools: Mapping[str, Tool]) -> Iterator[RuleFa
 
 
 def request_faults(persona: Persona, query: Query) -> Iterator[RuleFault]:
-    """What is wrong with the words, the kind and the relevant items of a query."""
+    """Faults of the text, the kind and the relevant items of a query."""
     kind, relevant = query.gold.kind, dict(query.gold.relevant or {})
     if kind not in KINDS:
-        yield RuleFault("kind", f"{kind!r} is none of {', '.join(KINDS)}")
-    known = {item.id: item for item in persona.items}
-    gone = [name for name in relevant if name not in known]
+        yield RuleFault("kind", f"{kind!r} not one of {', '.join(KINDS)}")
+    items_by_id = {item.id: item for item in persona.items}
+    gone = [name for name in relevant if name not in items_by_id]
     for name in gone:
-        yield RuleFault(f"relevant.{name}", "there is no item of this id")
+        yield RuleFault(f"relevant.{name}", "no item has this id")
     for name, grade in relevant.items():
         if grade not in (_HELPS, _NEEDED):
-            yield RuleFault(f"relevant.{name}", f"the grade is 2, needed, or 1, helps, not {grade!r}")
-        elif name in known and (made := known[name].made) and made.replace(tzinfo=None) > query.time:
-            yield RuleFault(f"relevant.{name}", "was made after the query: it cannot be seen")
+            yield RuleFault(f"relevant.{name}", f"grade must be 2 (needed) or 1 (helps), not {grade!r}")
+        elif (
+            name in items_by_id
+            and (made := items_by_id[name].made)
+            and made.replace(tzinfo=None) > query.time
+        ):
+            yield RuleFault(f"relevant.{name}", "made after the query")
     if _NEEDED not in relevant.values():
         yield RuleFault("relevant", "needs at least one item of grade 2")
     if gone:
         return
-    gold = [known[name] for name in relevant]
+    gold = [items_by_id[name] for name in relevant]
     yield from _kind_faults(persona, query, gold)
     for name, rare in leaks(persona, query).items():
-        told = ", ".join(map(repr, rare))
-        yield RuleFault("query", f"gives item {name!r} away by {told}: say it in other words")
+        words = ", ".join(map(repr, rare))
+        yield RuleFault("query", f"gives item {name!r} away by {words}: rephrase it")
 
 
 def _kind_faults(persona: Persona, query: Query, gold: Sequence[Item]) -> Iterator[RuleFault]:
-    """Whether what a kind of query leaves out can be found by what is there."""
+    """Faults of the relevant items for the query's kind."""
     match query.gold.kind:
         case "cross" if len(gold) < 2:
-            yield RuleFault("relevant", "a cross query needs two items or more put together")
+            yield RuleFault("relevant", "a cross query needs at least two items")
         case "habit" if not any(persona.habits[item.id] for item in gold):
-            yield RuleFault("relevant", "a habit query needs an item that is used: its `use` is empty")
+            yield RuleFault("relevant", "a habit query needs an item with `use`")
         case "place" if not any(_is_at(persona, item, query.place) for item in gold):
             yield RuleFault(
                 "relevant", f"a place query needs an item that is at, or used at, {query.place!r}"
             )
         case "person":
-            said = set(tokenize(query.text))
+            query_words = set(tokenize(query.text))
             for contact in persona.user.contacts:
-                if set(tokenize(contact.name)) <= said:
+                if set(tokenize(contact.name)) <= query_words:
                     yield RuleFault(
-                        "query", f"a person query says what {contact.name!r} is to the user, not the name"
+                        "query", f"a person query must not name {contact.name!r}: use the relation"
                     )
         case _:
             pass
@@ -116,28 +120,26 @@ def _is_at(persona: Persona, item: Item, place: str) -> bool:
 
 
 def thought_faults(persona: Persona, query: Query) -> Iterator[RuleFault]:
-    """What is wrong with the chain of thought."""
+    """Faults of the chain of thought."""
     cot = query.gold.cot or ""
     if not cot.strip():
-        yield RuleFault("cot", "is empty: say in a sentence or two where to look, and what for")
+        yield RuleFault("cot", "empty: one or two sentences on where to look, and for what")
         return
     if len(_SENTENCE.findall(cot)) > _SENTENCES:
         yield RuleFault("cot", "is longer than two sentences")
     apps = {item.app for item in persona.items if item.id in (query.gold.relevant or {})}
-    if apps and not any(re.search(_NAMED.get(app, re.escape(app)), cot, re.IGNORECASE) for app in apps):
-        yield RuleFault(
-            "cot", f"names none of the applications that it is found in: {', '.join(sorted(apps))}"
-        )
+    if apps and not any(re.search(_APP_WORDS.get(app, re.escape(app)), cot, re.IGNORECASE) for app in apps):
+        yield RuleFault("cot", f"names none of the right applications: {', '.join(sorted(apps))}")
 
 
 def call_faults(persona: Persona, query: Query, tools: Mapping[str, Tool]) -> Iterator[RuleFault]:
-    """What is wrong with the API, its arguments and the other tools."""
+    """Faults of the API, its arguments and the alternative tools."""
     api, listed = query.gold.api or "", query.gold.tools or ()
     for number, name in enumerate(listed):
         if name not in tools:
             yield RuleFault(f"tools[{number}]", f"{name!r} is not in the toolbox")
     if len(listed) != TOOLS or len(set(listed)) != TOOLS:
-        yield RuleFault("tools", "is to hold the right API and two others")
+        yield RuleFault("tools", "must hold the right API and two others")
     elif listed[0] != api:
         yield RuleFault("tools[0]", f"{listed[0]!r} is not the right API, {api!r}")
     if api not in tools:
@@ -147,41 +149,41 @@ def call_faults(persona: Persona, query: Query, tools: Mapping[str, Tool]) -> It
 
 
 def argument_faults(persona: Persona, query: Query, tool: Tool) -> Iterator[RuleFault]:
-    """What is wrong with the arguments of a call of the tool."""
+    """Faults of the arguments of a call."""
     args = dict(query.gold.args or {})
-    known = {parameter.name: parameter for parameter in parameters(tool)}
-    for name, parameter in known.items():
+    parameters_by_name = {parameter.name: parameter for parameter in tool_parameters(tool)}
+    for name, parameter in parameters_by_name.items():
         if parameter.required and name not in args:
             yield RuleFault("args", f"{tool.name} needs {name!r}")
     for name, value in args.items():
-        if name not in known:
-            yield RuleFault(f"args.{name}", f"is no argument of {tool.name}")
-        elif why := _unfit(persona, query, known[name], value):
+        if name not in parameters_by_name:
+            yield RuleFault(f"args.{name}", f"not an argument of {tool.name}")
+        elif why := _argument_fault(persona, query, parameters_by_name[name], value):
             yield RuleFault(f"args.{name}", why)
 
 
-def _unfit(persona: Persona, query: Query, parameter: Parameter, value: Any) -> str:
+def _argument_fault(persona: Persona, query: Query, parameter: Parameter, value: Any) -> str:
     if parameter.kind == "free":
-        return "" if value == ANY else f"is free text: write {ANY!r}, since the assistant words it"
-    if value == ANY:
-        return f"is no free text: {ANY!r} cannot stand for it"
-    if not fits(value, parameter):
-        return f"{value!r} is not of its type, {parameter.kind}"
+        return "" if value == ANY_TEXT else f"free text: write {ANY_TEXT!r}, as the assistant words it"
+    if value == ANY_TEXT:
+        return f"not free text: {ANY_TEXT!r} is not allowed"
+    if not is_valid(value, parameter):
+        return f"{value!r} not of type {parameter.kind}"
     parts: list[object] = [*cast("list[object]", value)] if isinstance(value, list) else [value]
     if not parts:
-        return "is empty: leave it out"
+        return "empty: leave it out"
     if parameter.kind in ("moment", "day"):
         moment = _moment(str(parts[0]))
         if moment is None:
-            return f"{parts[0]!r} is no time: write 2024-05-17T18:00, or 2024-05-17 for a day"
+            return f"{parts[0]!r} not a time: write 2024-05-17T18:00, or 2024-05-17 for a day"
         return f"{parts[0]!r} is more than a year from the query" if abs(moment - query.time) > _YEAR else ""
     spoken = [part for part in parts if isinstance(part, str)]
     strange = [part for part in spoken if not part.strip() or not _has_source(persona, query, part)]
-    return f"{strange[0]!r} stands in no relevant item, contact or word of the query" if strange else ""
+    return f"{strange[0]!r} not found in a relevant item, a contact or the query" if strange else ""
 
 
 def _has_source(persona: Persona, query: Query, value: str) -> bool:
-    """Whether a value is copied from somewhere that a call may take it from."""
+    """Whether a value is copied from a source that a call may use."""
     if value.casefold() in query.text.casefold():
         return True
     user = persona.user

@@ -1,11 +1,11 @@
-"""What a persona starts from, drawn so that many differ: where, how old, which work, with whom, when."""
+"""Seed traits of a persona: country, age, work, household and time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from contextune.lab.generate.quotas import drawn
+from contextune.lab.generate.quotas import seeded_random
 
 Value = TypeVar("Value")
 
@@ -42,28 +42,29 @@ _DAYS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What is given of a persona; a model makes up the rest."""
+    """Given traits of a persona; a model invents the rest."""
 
     country: str
     age: int
     field: str
     household: str
     now: datetime
-    """Their phone is seen at this moment: the queries follow it, and what was made lies before."""
+    """The time of the snapshot: items lie before it, queries after."""
 
 
-def traits(number: int, seed: int = 0) -> Traits:
-    """Those of the persona of this number: each list is gone through before it begins again."""
-    age = _turn(seed, "age", number, range(_YOUNGEST, _OLDEST + 1))
+def draw_traits(number: int, seed: int = 0) -> Traits:
+    """The traits of a persona number; every list is used up before it repeats."""
+    age = _draw(seed, "age", number, range(_YOUNGEST, _OLDEST + 1))
     fields = [field for field in _FIELDS if _suits(field, age)]
     return Traits(
-        country=_turn(seed, "country", number, _COUNTRIES),
+        country=_draw(seed, "country", number, _COUNTRIES),
         age=age,
-        field=_turn(seed, "field", number, fields),
-        household=_turn(seed, "household", number, _HOUSEHOLDS),
+        field=_draw(seed, "field", number, fields),
+        household=_draw(seed, "household", number, _HOUSEHOLDS),
         now=_FIRST_DAY
         + timedelta(
-            days=_turn(seed, "day", number, range(_DAYS)), hours=drawn(seed, "hour", number).randint(8, 20)
+            days=_draw(seed, "day", number, range(_DAYS)),
+            hours=seeded_random(seed, "hour", number).randint(8, 20),
         ),
     )
 
@@ -76,6 +77,6 @@ def _suits(field: str, age: int) -> bool:
     return 19 <= age <= 72
 
 
-def _turn(seed: int, what: str, number: int, values: Sequence[Value]) -> Value:
-    turn, place = divmod(number, len(values))
-    return values[drawn(seed, what, turn).sample(range(len(values)), len(values))[place]]
+def _draw(seed: int, name: str, number: int, values: Sequence[Value]) -> Value:
+    round_, position = divmod(number, len(values))
+    return values[seeded_random(seed, name, round_).sample(range(len(values)), len(values))[position]]

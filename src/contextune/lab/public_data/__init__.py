@@ -1,6 +1,6 @@
-"""Public benchmarks of tool retrieval, read as their authors publish them.
+"""Readers of public tool-retrieval benchmarks in their published formats.
 
-None of this data is in the package. Every reader gives a toolset, and names the requests it left out.
+The data is not part of the package. Every reader returns a toolset and the requests it skipped.
 """
 
 from contextune.lab.public_data.collect import PublicBenchmark, SkippedRequest

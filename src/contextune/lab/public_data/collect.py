@@ -1,22 +1,22 @@
-"""What a benchmark's files give: a toolset, and the requests that were left out of it."""
+"""Collect a toolset and the skipped requests while reading a benchmark."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 
 from contextune.errors import InvalidDataError
-from contextune.lab.public_data.toolset import LabelledRequest, Toolset, distinct
+from contextune.lab.public_data.toolset import LabelledRequest, Toolset, distinct_names
 from contextune.types import Tool
 
-UNKNOWN = "a tool it needs is unknown"
-UNNAMED = "no tool is named for it"
-TEXTLESS = "it has no text"
-TESTED = "the test part asks it too"
+UNKNOWN_TOOL = "unknown tool"
+NO_TOOL = "no tool"
+NO_TEXT = "no text"
+ALSO_IN_TEST = "also in the test split"
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedRequest:
-    """A request that was left out, and why; `detail` names what was in the way."""
+    """A skipped request and the reason; `detail` names the cause, such as an unknown tool."""
 
     id: str
     reason: str
@@ -25,19 +25,19 @@ class SkippedRequest:
 
 @dataclass(frozen=True, eq=False)
 class PublicBenchmark:
-    """A benchmark as read: its toolset, and the requests that are not in it."""
+    """A benchmark: its toolset and the requests that were skipped."""
 
     toolset: Toolset
     skipped: tuple[SkippedRequest, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many requests were left out for each reason."""
-        return dict(Counter(one.reason for one in self.skipped))
+        """Number of skipped requests by reason."""
+        return dict(Counter(request.reason for request in self.skipped))
 
 
 class ToolsetBuilder:
-    """Tools and requests as they are read; each tool is taken once under its key."""
+    """Collects tools and requests; each tool is added once under its key."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -46,36 +46,36 @@ class ToolsetBuilder:
         self._queries: dict[str, LabelledRequest] = {}
         self._skipped: list[SkippedRequest] = []
 
-    def put(self, key: Hashable, tool: Callable[[], Tool]) -> int:
-        """The place of the tool with this key; it is only made when the key is new."""
+    def add_tool(self, key: Hashable, tool: Callable[[], Tool]) -> int:
+        """The place of the tool with this key; `tool` is called only for a new key."""
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = len(self._tools)
             self._tools.append(tool())
         return place
 
-    def place(self, key: Hashable) -> int | None:
-        """Where the tool with this key is, if there is one."""
+    def place_of(self, key: Hashable) -> int | None:
+        """The place of the tool with this key, if there is one."""
         return self._places.get(key)
 
-    def ask(self, name: str, text: str, tools: Iterable[int], split: str, where: str) -> None:
-        """Take a request in; one without words is left out."""
+    def add_request(self, name: str, text: str, tools: Iterable[int], split: str, where: str) -> None:
+        """Add a request; one without text is skipped."""
         if name in self._queries:
-            raise InvalidDataError(f"{where}: another request has the id {name!r} too: give each its own")
+            raise InvalidDataError(f"{where}: duplicate request id {name!r}")
         if text.strip():
             self._queries[name] = LabelledRequest(name, text, frozenset(tools), split)
         else:
-            self.skip(name, TEXTLESS)
+            self.skip(name, NO_TEXT)
 
-    def asked(self, name: str) -> bool:
-        """Whether a request of this id was taken in."""
+    def has_request(self, name: str) -> bool:
+        """Whether a request with this id was added."""
         return name in self._queries
 
     def skip(self, name: str, reason: str, detail: str = "") -> None:
-        """Leave a request out."""
+        """Skip a request."""
         self._skipped.append(SkippedRequest(name, reason, detail))
 
-    def published(self) -> PublicBenchmark:
-        """All there is."""
-        toolset = Toolset(self._name, tuple(distinct(self._tools)), tuple(self._queries.values()))
+    def build(self) -> PublicBenchmark:
+        """The benchmark collected so far."""
+        toolset = Toolset(self._name, tuple(distinct_names(self._tools)), tuple(self._queries.values()))
         return PublicBenchmark(toolset, tuple(self._skipped))

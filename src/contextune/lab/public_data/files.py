@@ -1,4 +1,4 @@
-"""Published files, an entry at a time: some are larger than memory. What is not as it should be is named."""
+"""Streaming readers of published JSON, JSONL and TSV files, with the location of malformed entries."""
 
 import csv
 import json
@@ -12,7 +12,7 @@ from typing import TextIO, cast
 from contextune.errors import InvalidDataError
 
 Entry = dict[str, object]
-_PIECE = 1 << 20
+_CHUNK_SIZE = 1 << 20
 _BLANK = re.compile(r"\s*")
 _LONGEST_FIELD = (1 << 31) - 1
 _DECODER = json.JSONDecoder()
@@ -20,31 +20,31 @@ _short = Repr()
 _short.maxstring = _short.maxother = 60
 
 
-def entries(file: Path) -> Iterator[tuple[str, Entry]]:
-    """The objects of a JSON list, each with the words for where it stands, read piece by piece."""
-    with _opened(file) as stream:
-        pieces = _ChunkReader(stream)
-        if pieces.sign() != "[":
-            raise InvalidDataError(f"{file}: is no JSON list: give the file as it is published")
+def read_json_array(file: Path) -> Iterator[tuple[str, Entry]]:
+    """Stream the objects of a JSON array, each with a description of its location."""
+    with _open(file) as stream:
+        chunks = _ChunkReader(stream)
+        if chunks.peek() != "[":
+            raise InvalidDataError(f"{file}: not a JSON array: use the published file")
         number = 0
-        pieces.step()
-        while (sign := pieces.sign()) != "]":
-            if number and sign != ",":
-                raise InvalidDataError(f"{file}: the list does not go on after entry {number}, nor end there")
+        chunks.skip()
+        while (peek := chunks.peek()) != "]":
+            if number and peek != ",":
+                raise InvalidDataError(f"{file}: expected ',' or ']' after entry {number}")
             if number:
-                pieces.step()
+                chunks.skip()
             number += 1
             where = f"{file}: entry {number}"
             try:
-                value = pieces.value()
+                value = chunks.value()
             except json.JSONDecodeError as error:
-                raise InvalidDataError(f"{where} is no JSON: {error}") from None
-            yield where, checked_entry(value, where)
+                raise InvalidDataError(f"{where} is not valid JSON: {error}") from None
+            yield where, require_object(value, where)
 
 
-def lines(file: Path) -> Iterator[tuple[str, Entry]]:
-    """The objects of a file of JSON Lines."""
-    with _opened(file) as stream:
+def read_jsonl(file: Path) -> Iterator[tuple[str, Entry]]:
+    """Stream the objects of a JSON Lines file."""
+    with _open(file) as stream:
         for number, line in enumerate(stream, 1):
             if not line.strip():
                 continue
@@ -52,25 +52,25 @@ def lines(file: Path) -> Iterator[tuple[str, Entry]]:
             try:
                 value = json.loads(line)
             except json.JSONDecodeError as error:
-                raise InvalidDataError(f"{where} is no JSON: {error}") from None
-            yield where, checked_entry(value, where)
+                raise InvalidDataError(f"{where} is not valid JSON: {error}") from None
+            yield where, require_object(value, where)
 
 
-def whole(file: Path) -> Entry:
-    """The one object a file holds."""
-    with _opened(file) as stream:
+def read_object(file: Path) -> Entry:
+    """Read a file that holds one JSON object."""
+    with _open(file) as stream:
         try:
             value = json.load(stream)
         except json.JSONDecodeError as error:
-            raise InvalidDataError(f"{file}: is no JSON: {error}") from None
-    return checked_entry(value, str(file))
+            raise InvalidDataError(f"{file}: not valid JSON: {error}") from None
+    return require_object(value, str(file))
 
 
-def rows(file: Path, width: int, delimiter: str = "\t") -> Iterator[tuple[str, list[str]]]:
-    """The rows of a table, as pandas writes one."""
-    limit = csv.field_size_limit(_LONGEST_FIELD)  # a document may hold a whole example answer
+def read_rows(file: Path, width: int, delimiter: str = "\t") -> Iterator[tuple[str, list[str]]]:
+    """Stream the rows of a CSV or TSV file."""
+    limit = csv.field_size_limit(_LONGEST_FIELD)  # a document may contain a whole example response
     try:
-        with _opened(file) as stream:
+        with _open(file) as stream:
             reader = csv.reader(stream, delimiter=delimiter, strict=True)
             for row in reader:
                 where = f"{file}: line {reader.line_num}"
@@ -79,31 +79,31 @@ def rows(file: Path, width: int, delimiter: str = "\t") -> Iterator[tuple[str, l
                 if row:
                     yield where, row
     except csv.Error as error:
-        raise InvalidDataError(f"{file}: is no table: {error}") from None
+        raise InvalidDataError(f"{file}: not a table: {error}") from None
     finally:
         csv.field_size_limit(limit)
 
 
-def table(file: Path, *columns: str, delimiter: str = "\t") -> Iterator[tuple[str, list[str]]]:
-    """The rows of a table after its header, which has to name these columns."""
-    given = rows(file, len(columns), delimiter)
-    if (first := next(given, None)) is None:
-        raise InvalidDataError(f"{file}: is empty, without even the header {', '.join(columns)}")
+def read_table(file: Path, *columns: str, delimiter: str = "\t") -> Iterator[tuple[str, list[str]]]:
+    """Stream the rows after the header, which must name these columns."""
+    rows = read_rows(file, len(columns), delimiter)
+    if (first := next(rows, None)) is None:
+        raise InvalidDataError(f"{file}: empty, expected the header {', '.join(columns)}")
     if first[1] != [*columns]:
         raise InvalidDataError(f"{first[0]} is {_short.repr(first[1])}, not the header {', '.join(columns)}")
-    yield from given
+    yield from rows
 
 
-def checked_entry(value: object, where: str) -> Entry:
-    """An object, or an error."""
+def require_object(value: object, where: str) -> Entry:
+    """The value as an object, or an error."""
     if not isinstance(value, dict):
         raise InvalidDataError(f"{where} is {_short.repr(value)}, not an object")
     return cast("Entry", value)
 
 
-def checked_list(entry: Entry, name: str, where: str) -> list[object]:
-    """A list under this name; none and nothing stand for an empty one where the name is there."""
-    value = _given(entry, name, where)
+def require_list(entry: Entry, name: str, where: str) -> list[object]:
+    """The list under `name`; null and "" count as empty."""
+    value = _get(entry, name, where)
     if value is None or value == "":
         return []
     if not isinstance(value, list):
@@ -111,81 +111,81 @@ def checked_list(entry: Entry, name: str, where: str) -> list[object]:
     return cast("list[object]", value)
 
 
-def checked_text(entry: Entry, name: str, where: str) -> str:
-    """A text under this name."""
-    return a_text(_given(entry, name, where), f"{where}: {name!r}")
+def get_text(entry: Entry, name: str, where: str) -> str:
+    """The text under `name`."""
+    return require_text(_get(entry, name, where), f"{where}: {name!r}")
 
 
-def a_text(value: object, where: str) -> str:
-    """A text, or an error."""
+def require_text(value: object, where: str) -> str:
+    """The value as a text, or an error."""
     if not isinstance(value, str):
         raise InvalidDataError(f"{where} is {_short.repr(value)}, not a text")
     return value
 
 
-def an_id(entry: Entry, name: str, where: str) -> str:
-    """An id under this name: some are numbers, some texts."""
-    value = _given(entry, name, where)
+def get_id(entry: Entry, name: str, where: str) -> str:
+    """The id under `name`, a number or a text."""
+    value = _get(entry, name, where)
     if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
         raise InvalidDataError(f"{where}: {name!r} is {_short.repr(value)}, not an id")
     return str(value)
 
 
-def _given(entry: Entry, name: str, where: str) -> object:
+def _get(entry: Entry, name: str, where: str) -> object:
     if name not in entry:
         raise InvalidDataError(f"{where} has no {name!r}, only {_short.repr(list(entry))}")
     return entry[name]
 
 
 class _ChunkReader:
-    """JSON values out of a stream, with no more of it in memory than a value needs."""
+    """Decodes JSON values from a stream, buffering no more than one value."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._text = ""
-        self._at = 0
+        self._position = 0
 
-    def sign(self) -> str:
-        """The next character that is not blank; nothing at the end."""
+    def peek(self) -> str:
+        """The next character that is not blank; "" at the end."""
         while True:
-            found = _BLANK.match(self._text, self._at)
-            self._at = found.end() if found else self._at
-            if self._at < len(self._text):
-                return self._text[self._at]
-            if not self._more():
+            match = _BLANK.match(self._text, self._position)
+            self._position = match.end() if match else self._position
+            if self._position < len(self._text):
+                return self._text[self._position]
+            if not self._read_more():
                 return ""
 
-    def step(self) -> None:
-        """Go past that character."""
-        self._at += 1
+    def skip(self) -> None:
+        """Skip that character."""
+        self._position += 1
 
     def value(self) -> object:
-        """The next value."""
-        self.sign()
+        """Decode the next value."""
+        self.peek()
         while True:
             try:
-                value, self._at = _DECODER.raw_decode(self._text, self._at)
+                value, self._position = _DECODER.raw_decode(self._text, self._position)
             except json.JSONDecodeError:
-                if not self._more():
+                if not self._read_more():
                     raise
             else:
                 return value
 
-    def _more(self) -> bool:
-        rest = self._text[self._at :]
-        piece = self._stream.read(
-            max(_PIECE, len(rest))
-        )  # twice as much each time: a long value is tried only so often
-        self._text, self._at = rest + piece, 0
-        return bool(piece)
+    def _read_more(self) -> bool:
+        rest = self._text[self._position :]
+        chunk = self._stream.read(
+            max(_CHUNK_SIZE, len(rest))
+        )  # double the size, so that a long value is decoded only a few times
+        self._text, self._position = rest + chunk, 0
+        return bool(chunk)
 
 
 @contextmanager
-def _opened(file: Path) -> Generator[TextIO]:
+def _open(file: Path) -> Generator[TextIO]:
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
             yield stream
     except UnicodeDecodeError as error:
-        raise InvalidDataError(f"{file}: is not UTF-8: {error}") from None
+        raise InvalidDataError(f"{file}: not UTF-8: {error}") from None
     except OSError as error:
         raise InvalidDataError(f"{file}: cannot be read: {error.strerror or error}") from None

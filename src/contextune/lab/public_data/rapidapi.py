@@ -1,4 +1,4 @@
-"""APIs of RapidAPI as ToolBench and those who built on it describe them."""
+"""RapidAPI endpoints as described in ToolBench and datasets built on it."""
 
 import json
 import re
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from contextune.errors import InvalidDataError
 from contextune.lab.public_data.files import (
     Entry,
-    a_text,
-    checked_entry,
-    checked_list,
-    checked_text,
+    get_text,
+    require_list,
+    require_object,
+    require_text,
 )
-from contextune.lab.public_data.toolset import uniform_tool
+from contextune.lab.public_data.toolset import tool_from_row
 from contextune.types import Tool
 
 _KINDS = {
@@ -25,7 +25,7 @@ _KINDS = {
     }.items()
     for name in names
 }
-"""What JSON Schema calls RapidAPI's types; all others travel as texts."""
+"""RapidAPI types to JSON Schema types; all others become strings."""
 _LABELLED = re.compile(
     r"\s*category_name:(?P<category>.*?), tool_name:(?P<server>.*?), api_name:(?P<name>.*?), "
     r"api_description:(?P<description>.*?), required_params: ",
@@ -36,7 +36,7 @@ _OPTIONAL = re.compile(r",\s*optional_params: ")
 
 @dataclass(frozen=True, slots=True)
 class ApiName:
-    """What tells an API from others: labels name server and API, ToolBench's lists the category besides."""
+    """Identity of an API: labels give server and API, ToolBench lists also the category."""
 
     category: str
     server: str
@@ -44,33 +44,35 @@ class ApiName:
 
 
 def api_name(entry: Entry, where: str) -> ApiName:
-    """The name of an API in one of ToolBench's lists."""
+    """The name of an entry of ToolBench's `api_list`."""
     return ApiName(
-        checked_text(entry, "category_name", where),
-        checked_text(entry, "tool_name", where),
-        checked_text(entry, "api_name", where),
+        get_text(entry, "category_name", where),
+        get_text(entry, "tool_name", where),
+        get_text(entry, "api_name", where),
     )
 
 
-def described_api(entry: Entry, about: str, where: str) -> Tool:
-    """The tool that an API in one of ToolBench's lists is; `about` is what its server says of itself."""
+def listed_api(entry: Entry, about: str, where: str) -> Tool:
+    """The tool of an entry of ToolBench's `api_list`; `about` is the description of its server."""
     return api_tool(api_name(entry, where), entry, "api_description", about, where)
 
 
 def api_tool(name: ApiName, entry: Entry, description: str, about: str, where: str) -> Tool:
-    """The tool that an API is, with its description under this field."""
+    """The tool of an API; `description` names the field with its description."""
     if not (name.name.strip() or name.server.strip()):
-        raise InvalidDataError(f"{where}: neither the API nor its server has a name")
-    given = entry.get(description)
+        raise InvalidDataError(f"{where}: API and server without a name")
+    value = entry.get(description)
     parameters = [
         *_parameters(entry, "required_parameters", where, required=True),
         *_parameters(entry, "optional_parameters", where, required=False),
     ]
-    return uniform_tool(
+    return tool_from_row(
         {
             "name": name.name,
             "tool": name.server,
-            "description": a_text(given, f"{where}: {description!r}").strip() if given is not None else "",
+            "description": require_text(value, f"{where}: {description!r}").strip()
+            if value is not None
+            else "",
             "parameters": parameters,
             "tool_description": about.strip(),
         }
@@ -78,19 +80,19 @@ def api_tool(name: ApiName, entry: Entry, description: str, about: str, where: s
 
 
 def document_api(text: str, where: str) -> Tool:
-    """The tool that a document of a corpus is: ToolBench's are JSON, COLT's a text of labelled parts."""
+    """The tool of a corpus document: JSON in ToolBench, labelled text in COLT."""
     if text.lstrip().startswith("{"):
         try:
-            return described_api(checked_entry(json.loads(text), where), "", where)
+            return listed_api(require_object(json.loads(text), where), "", where)
         except json.JSONDecodeError as error:
-            raise InvalidDataError(f"{where}: the document is no JSON: {error}") from None
-    found = _LABELLED.match(text)
-    if not found:
-        raise InvalidDataError(f"{where}: the document has no category_name, tool_name, api_name and so on")
-    required, end = _listed(text, found.end(), where)
-    after = _OPTIONAL.match(text, end)
-    optional: object = _listed(text, after.end(), where)[0] if after else None
-    parts = found.groupdict()
+            raise InvalidDataError(f"{where}: the document is not valid JSON: {error}") from None
+    match = _LABELLED.match(text)
+    if not match:
+        raise InvalidDataError(f"{where}: the document lacks category_name, tool_name or api_name")
+    required, end = _decode_list(text, match.end(), where)
+    optional_match = _OPTIONAL.match(text, end)
+    optional: object = _decode_list(text, optional_match.end(), where)[0] if optional_match else None
+    parts = match.groupdict()
     entry: Entry = {
         "description": parts["description"],
         "required_parameters": required,
@@ -100,26 +102,26 @@ def document_api(text: str, where: str) -> Tool:
     return api_tool(name, entry, "description", "", where)
 
 
-def _listed(text: str, start: int, where: str) -> tuple[object, int]:
+def _decode_list(text: str, start: int, where: str) -> tuple[object, int]:
     try:
         return json.JSONDecoder().raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise InvalidDataError(f"{where}: the parameters are no JSON: {error}") from None
+        raise InvalidDataError(f"{where}: the parameters are not valid JSON: {error}") from None
 
 
 def _parameters(entry: Entry, field: str, where: str, *, required: bool) -> list[dict[str, object]]:
     if field not in entry:
         return []
-    found: list[dict[str, object]] = []
-    for given in checked_list(entry, field, where):
-        one = checked_entry(given, f"{where}: one of {field!r}")
-        kind, said = one.get("type"), one.get("description")
-        found.append(
+    parameters: list[dict[str, object]] = []
+    for value in require_list(entry, field, where):
+        parameter = require_object(value, f"{where}: one of {field!r}")
+        kind, description = parameter.get("type"), parameter.get("description")
+        parameters.append(
             {
-                "name": checked_text(one, "name", f"{where}: one of {field!r}"),
+                "name": get_text(parameter, "name", f"{where}: one of {field!r}"),
                 "type": _KINDS.get(str(kind).casefold(), "string"),
-                "description": said if isinstance(said, str) else "",
+                "description": description if isinstance(description, str) else "",
                 "required": required,
             }
         )
-    return found
+    return parameters

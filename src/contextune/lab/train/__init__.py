@@ -1,1 +1,1 @@
-"""Recipes: which data makes which model. Needs the extra `train`."""
+"""Training of the embedder, the rankers and the language-model adapters. Needs the extra `train`."""

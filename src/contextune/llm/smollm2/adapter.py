@@ -1,4 +1,4 @@
-"""A low-rank adapter (LoRA): what tuning changed in a model, in a small file of its own."""
+"""Load a LoRA adapter from a safetensors file."""
 
 import re
 from pathlib import Path
@@ -12,12 +12,12 @@ from contextune.errors import LanguageModelError, MissingExtraError
 Matrix = NDArray[np.float32]
 
 SCALE = ".scale"
-"""How the names end of what packed matrices are multiplied by."""
+"""Suffix of the scales of int8 matrices."""
 _NAME = re.compile(r"layers\.(\d+)\.(?:self_attn|mlp)\.([a-z]+)_proj\.(down|up)$")
 
 
 class LoraWeights:
-    """Reads what `contextune.lab.train.llm.lora` writes: two narrow matrices for each that was tuned."""
+    """The adapter that `contextune.lab.train.llm.lora` writes: a pair of matrices per tuned matrix."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -33,28 +33,28 @@ class LoraWeights:
                     layer, matrix, side = cast("re.Match[str]", _NAME.search(name)).groups()
                     pair = pairs.setdefault((int(layer), matrix), {})
                     pair[side] = file.get_tensor(name).astype(np.float32)
-                    if name + SCALE in names:  # a byte a weight, and one scale for each of the narrow side
+                    if name + SCALE in names:  # int8, with one scale per rank
                         scale = file.get_tensor(name + SCALE).astype(np.float32)
                         pair[side] *= scale[:, None] if side == "down" else scale
             self._changes = {
                 place: (pair["down"], pair["up"] * np.float32(alpha / len(pair["down"])))
                 for place, pair in pairs.items()
             }
-        except Exception as error:  # the library raises kinds of its own; the rest is a file that is none
+        except Exception as error:  # safetensors raises its own kinds; other errors mean an invalid file
             raise LanguageModelError(
-                f"{str(path)!r} is no adapter: {type(error).__name__}; "
-                "`python -m contextune.lab.train.llm.querygen` makes one"
+                f"{str(path)!r} is not a LoRA adapter: {type(error).__name__}; "
+                "create one with 'python -m contextune.lab.train.llm.querygen'"
             ) from error
 
-    def changed(self, weights: Matrix, layer: int, matrix: str) -> Matrix:
-        """A matrix of a layer with its change added."""
+    def apply(self, weights: Matrix, layer: int, matrix: str) -> Matrix:
+        """The matrix of a layer with the adapter merged in."""
         if (layer, matrix) not in self._changes:
             return weights
         down, up = self._changes[layer, matrix]
         change = (up @ down).astype(np.float32)
         if change.shape != weights.shape:
             raise LanguageModelError(
-                f"the adapter is for another model: {matrix} of layer {layer} is "
-                f"{change.shape} there, and {weights.shape} here"
+                f"the adapter is for another model: {matrix} of layer {layer} has shape "
+                f"{change.shape}, but the model has {weights.shape}"
             )
         return weights + change

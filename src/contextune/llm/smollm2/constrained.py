@@ -1,4 +1,4 @@
-"""Holds a model to a JSON Schema while it writes: what cannot become an answer by it is not drawn."""
+"""Constrained decoding: only tokens that keep the answer valid by a JSON Schema are sampled."""
 
 from typing import Any, cast
 
@@ -10,50 +10,50 @@ from contextune.llm.smollm2.tokenizer import ChatTokenizer
 from contextune.llm.structured import Schema
 
 _STYLE = {
-    "whitespace_flexible": False,  # a small model would go on with blanks for ever
+    "whitespace_flexible": False,  # a small model would emit whitespace forever
     "item_separator": ", ",
     "key_separator": ": ",
-    "lenient": True,  # what cannot be held to while writing is checked afterwards
+    "lenient": True,  # unsupported keywords are checked afterwards
 }
 
 
 class Grammars:
-    """Makes guides for the tokens of one model."""
+    """Compiles JSON Schemas to grammars over the tokens of one model."""
 
-    def __init__(self, tokens: ChatTokenizer) -> None:
+    def __init__(self, tokenizer: ChatTokenizer) -> None:
         try:
             import llguidance
         except ModuleNotFoundError:
             raise MissingExtraError("JSON by the local language model", "llm") from None
         self._library = cast("Any", llguidance)
-        self._tokenizer = self._library.LLTokenizer(tokens.as_json(), eos_token=tokens.end)
+        self._tokenizer = self._library.LLTokenizer(tokenizer.to_json(), eos_token=tokenizer.end)
 
-    def guide(self, schema: Schema) -> "Grammar":
-        """A guide from the beginning of an answer."""
+    def compile(self, schema: Schema) -> "Grammar":
+        """The grammar of answers by a schema, at its start."""
         grammar = self._library.LLMatcher.grammar_from_json_schema(dict(schema), overrides=_STYLE)
         matcher = self._library.LLMatcher(self._tokenizer, grammar, log_level=0)
         if matcher.is_error():
             reason = matcher.get_error().splitlines()[0]
-            raise LanguageModelError(f"the local model cannot be held to this JSON Schema: {reason}")
+            raise LanguageModelError(f"the local model cannot decode by this JSON Schema: {reason}")
         return Grammar(matcher)
 
 
 class Grammar:
-    """One draft's way through a schema."""
+    """The state of one draft in the grammar."""
 
     def __init__(self, matcher: Any) -> None:
         self._matcher = matcher
 
     def copy(self) -> "Grammar":
-        """Another draft's, from the same place on."""
+        """An independent copy of the state."""
         return Grammar(self._matcher.deep_copy())
 
-    def allow(self, scores: NDArray[np.float32]) -> None:
-        """Leave only the scores of what may come next."""
+    def mask(self, scores: NDArray[np.float32]) -> None:
+        """Set the scores of invalid next tokens to -inf, in place."""
         allowed = np.frombuffer(self._matcher.compute_logit_bias(), np.uint8)[: len(scores)]
         scores[allowed == 0] = -np.inf
 
-    def take(self, token: int) -> bool:
-        """Go on with a token; whether anything may come after it."""
+    def advance(self, token: int) -> bool:
+        """Consume a token; return whether more may follow."""
         self._matcher.consume_token(token)
         return not self._matcher.is_stopped()

@@ -1,6 +1,6 @@
-"""Reads a GGUF file: what it says of a model, and the model's weights as float32.
+"""Minimal GGUF reader: metadata, and tensors as float32.
 
-Of the many ways to pack weights, it knows those of the one file it is there for.
+Supports only the quantisations in the SmolLM2 file: F32, Q4_1, Q8_0.
 """
 
 import struct
@@ -16,28 +16,28 @@ Matrix = NDArray[np.float32]
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _TEXT, _LIST = 8, 9
 _BLOCK = 32
-"""Weights that share a scale."""
+"""Weights per quantisation block."""
 
 
 class Gguf:
-    """A file's content: `about`, by name, and `weights`."""
+    """A parsed GGUF file."""
 
     def __init__(self, content: bytes) -> None:
         reader = _GgufReader(content)
-        _, tensors, facts = reader.numbers("IQQ", skip=4)
-        self.about: Mapping[str, Any] = {
-            reader.text(): reader.value(*reader.numbers("I")) for _ in range(facts)
+        _, tensors, entries = reader.numbers("IQQ", skip=4)
+        self.metadata: Mapping[str, Any] = {
+            reader.text(): reader.value(*reader.numbers("I")) for _ in range(entries)
         }
         self._packed: dict[str, _QuantizedBlocks] = {}
         for _ in range(tensors):
             name = reader.text()
             shape = reader.numbers("Q" * reader.numbers("I")[0])[::-1]
             self._packed[name] = _QuantizedBlocks(shape, *reader.numbers("IQ"))
-        alignment = int(self.about.get("general.alignment", 32))
-        self._data = memoryview(content)[-(-reader.place // alignment) * alignment :]
+        alignment = int(self.metadata.get("general.alignment", 32))
+        self._data = memoryview(content)[-(-reader.offset // alignment) * alignment :]
 
     def weights(self, name: str) -> Matrix:
-        """A tensor, unpacked."""
+        """A dequantised tensor."""
         shape, kind, offset = self._packed[name]
         data = self._data[offset:]
         match kind:
@@ -53,7 +53,7 @@ class Gguf:
                 blocks = np.frombuffer(data, fields, prod(shape) // _BLOCK)
                 flat = blocks["numbers"] * _column(blocks["scale"])
             case _:
-                raise ValueError(f"{name} is packed in a way that is not known: {kind}")
+                raise ValueError(f"{name} has an unsupported quantisation type: {kind}")
         return flat.reshape(shape)
 
 
@@ -64,22 +64,22 @@ class _QuantizedBlocks(NamedTuple):
 
 
 class _GgufReader:
-    """Goes through a file from its beginning."""
+    """Sequential reader of GGUF primitives."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
-        self.place = 0
+        self.offset = 0
 
     def numbers(self, kinds: str, *, skip: int = 0) -> tuple[int, ...]:
-        self.place += skip
-        found = struct.unpack_from(f"<{kinds}", self._content, self.place)
-        self.place += struct.calcsize(f"<{kinds}")
-        return found
+        self.offset += skip
+        values = struct.unpack_from(f"<{kinds}", self._content, self.offset)
+        self.offset += struct.calcsize(f"<{kinds}")
+        return values
 
     def text(self) -> str:
         (length,) = self.numbers("Q")
-        self.place += length
-        return self._content[self.place - length : self.place].decode()
+        self.offset += length
+        return self._content[self.offset - length : self.offset].decode()
 
     def value(self, kind: int) -> Any:
         if kind == _TEXT:

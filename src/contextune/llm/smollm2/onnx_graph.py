@@ -1,7 +1,7 @@
-"""The model as a graph of onnxruntime's, built straight from its weights.
+"""Build the ONNX graph of the decoder from its weights.
 
-Weights are kept as 8-bit integers with a scale for every 32: next to nothing is lost of what they say in the
-4 bits they come in, nor of an adapter. What a layer reads is rounded in the same way while it runs.
+Weights are stored as int8 with one scale per 32, which loses almost nothing of the 4-bit originals or of the
+adapter. Activations are quantised in the same way at run time.
 """
 
 from collections.abc import Mapping
@@ -21,28 +21,28 @@ Array = NDArray[Any]
 _WEIGHTS = "weights.bin"
 _GROUP = 32
 _SMALL = 1024
-"""Bytes of a constant that stays in the graph; the loader maps larger ones from their file."""
+"""Maximum bytes of a constant inside the graph; larger ones are memory-mapped from a file."""
 _MICROSOFT = "com.microsoft"  # onnxruntime's own operators
 
 
 @dataclass(frozen=True)
 class DecoderShape:
-    """The sizes of a model."""
+    """The dimensions of the model."""
 
     width: int
     heads: int
-    shared: int
-    """Heads for keys and values, through each of which several others look."""
+    kv_heads: int
+    """Key-value heads (grouped-query attention)."""
     head: int
     vocabulary: int
     context: int
     base: float
-    """Of the rotation by which places are told apart."""
+    """Base of the rotary position embedding."""
     epsilon: float
 
 
 class _PackedMatrix(NamedTuple):
-    """A matrix in the graph: its numbers, their scales, and its size."""
+    """An int8 matrix in the graph: names of its values and scales, and its shape."""
 
     numbers: str
     scales: str
@@ -51,7 +51,7 @@ class _PackedMatrix(NamedTuple):
 
 
 class DecoderGraph:
-    """A graph under construction: made from the table of tokens, then every layer in turn, then `write`."""
+    """Graph builder: pass the token embeddings, call `layer` for every layer, then `write`."""
 
     def __init__(self, shape: DecoderShape, tokens: Array, folder: Path) -> None:
         self._shape = shape
@@ -61,26 +61,26 @@ class DecoderGraph:
         self._constants: list[onnx.TensorProto] = []
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
-        self._given("tokens", TensorProto.INT64, "rows", "new")
-        self._given("last", TensorProto.INT32, "rows")
-        self._given("total", TensorProto.INT32)
+        self._input("tokens", TensorProto.INT64, "rows", "new")
+        self._input("last", TensorProto.INT32, "rows")
+        self._input("total", TensorProto.INT32)
         angles = np.arange(shape.context)[:, None] / shape.base ** (np.arange(0, shape.head, 2) / shape.head)
         self._turns = [self._constant(turn(angles).astype(np.float32)) for turn in (np.cos, np.sin)]
-        self._table = self._packed(tokens)
+        self._table = self._quantize(tokens)
         self._state = self._lookup()
 
     def layer(self, weights: Mapping[str, Array]) -> None:
-        """Attention, then what is held for each token by itself, with a gate."""
-        packed = self._packed(np.concatenate([weights["q"], weights["k"], weights["v"]]))
-        looked = self._attention(self._linear(self._norm(weights["before"]), packed))
-        self._add(self._linear(looked, self._packed(weights["o"])))
-        packed = self._packed(np.concatenate([weights["gate"], weights["up"]]))
+        """Append a layer: attention, then a gated feed-forward network."""
+        packed = self._quantize(np.concatenate([weights["q"], weights["k"], weights["v"]]))
+        attended = self._attention(self._linear(self._norm(weights["before"]), packed))
+        self._add(self._linear(attended, self._quantize(weights["o"])))
+        packed = self._quantize(np.concatenate([weights["gate"], weights["up"]]))
         gate, up = self._ops("Split", 2, self._linear(self._norm(weights["between"]), packed), axis=-1)
-        opened = self._op("Mul", self._op("Mul", gate, self._op("Sigmoid", gate)), up)
-        self._add(self._linear(opened, self._packed(weights["down"])))
+        gated = self._op("Mul", self._op("Mul", gate, self._op("Sigmoid", gate)), up)
+        self._add(self._linear(gated, self._quantize(weights["down"])))
 
     def write(self, norm: Array) -> None:
-        """Score what may come after the last token, and write the graph beside its weights."""
+        """Append the output layer, and write the graph next to its weights."""
         self._state = self._op("Gather", self._state, self._constant(np.array(-1)), axis=1)
         scores = self._linear(self._norm(norm), self._table)
         self._nodes.append(helper.make_node("Identity", [scores], ["scores"]))
@@ -93,7 +93,7 @@ class DecoderGraph:
         (self._folder / MODEL).write_bytes(model.SerializeToString())
 
     def _lookup(self) -> str:
-        """The vectors of tokens, out of the same table that scores them in the end."""
+        """Look up token embeddings in the table that the output layer shares."""
         numbers = self._op("Cast", self._op("Gather", self._table.numbers, "tokens"), to=TensorProto.FLOAT)
         scales = self._op("Gather", self._table.scales, "tokens")
         scales = self._op("Unsqueeze", scales, self._constant(np.array([3])))
@@ -104,10 +104,10 @@ class DecoderGraph:
         shape, place = self._shape, len(self._outputs) // 2
         past, now = ([f"{when}_{kind}{place}" for kind in ("key", "value")] for when in ("past", "now"))
         for before, after in zip(past, now, strict=True):
-            sizes = ("rows", shape.shared, "room", shape.head)
-            self._given(before, TensorProto.FLOAT, *sizes)
+            sizes = ("rows", shape.kv_heads, "room", shape.head)
+            self._input(before, TensorProto.FLOAT, *sizes)
             self._outputs.append(_value(after, TensorProto.FLOAT, *sizes))
-        heads: dict[str, Any] = {"num_heads": shape.heads, "kv_num_heads": shape.shared, "do_rotary": 1}
+        heads: dict[str, Any] = {"num_heads": shape.heads, "kv_num_heads": shape.kv_heads, "do_rotary": 1}
         read = [packed, "", "", *past, "last", "total", *self._turns]
         looked = f"looked{place}"
         self._nodes.append(
@@ -128,12 +128,12 @@ class DecoderGraph:
         )
 
     def _linear(self, x: str, packed: _PackedMatrix) -> str:
-        how = {"bits": 8, "block_size": _GROUP, "accuracy_level": 4, "domain": _MICROSOFT}
+        options = {"bits": 8, "block_size": _GROUP, "accuracy_level": 4, "domain": _MICROSOFT}
         return self._op(
-            "MatMulNBits", x, packed.numbers, packed.scales, K=packed.columns, N=packed.rows, **how
+            "MatMulNBits", x, packed.numbers, packed.scales, K=packed.columns, N=packed.rows, **options
         )
 
-    def _packed(self, weights: Array) -> _PackedMatrix:
+    def _quantize(self, weights: Array) -> _PackedMatrix:
         rows, columns = weights.shape
         groups = weights.reshape(rows, columns // _GROUP, _GROUP)
         scales = np.abs(groups).max(axis=2, keepdims=True) / 127
@@ -141,7 +141,7 @@ class DecoderGraph:
         numbers = (np.rint(groups / scales) + 128).astype(np.uint8)
         return _PackedMatrix(self._constant(numbers), self._constant(scales[..., 0]), rows, columns)
 
-    def _given(self, name: str, kind: int, *sizes: str | int) -> None:
+    def _input(self, name: str, kind: int, *sizes: str | int) -> None:
         self._inputs.append(_value(name, kind, *sizes))
 
     def _op(self, op: str, *inputs: str, **attributes: Any) -> str:

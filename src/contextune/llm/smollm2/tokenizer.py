@@ -1,4 +1,4 @@
-"""Text into the numbers of tokens, and back; a conversation as the model was taught to read it."""
+"""The tokenizer of SmolLM2, with its chat template (ChatML)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,16 +8,16 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from contextune.llm.chat import Message
 
-FILE = "tokenizer.json"
-_CONTROL = 3
-_NOBODY = Message("system", "You are a helpful AI assistant named SmolLM, trained by Hugging Face")
-"""What the model was taught to read first where nobody says who it is."""
+TOKENIZER_FILE = "tokenizer.json"
+_CONTROL_TYPE = 3
+_DEFAULT_SYSTEM = Message("system", "You are a helpful AI assistant named SmolLM, trained by Hugging Face")
+"""The default system message of the model's chat template."""
 
 
-def write_tokenizer(about: Mapping[str, Any], folder: Path) -> None:
-    """The tokenizer that a GGUF file describes, as a file of `tokenizers`."""
-    pieces: list[str] = about["tokenizer.ggml.tokens"]
-    pairs = [tuple(pair.split(" ", 1)) for pair in about["tokenizer.ggml.merges"]]
+def write_tokenizer(metadata: Mapping[str, Any], folder: Path) -> None:
+    """Write the tokenizer in a GGUF file's metadata as a file of the `tokenizers` library."""
+    pieces: list[str] = metadata["tokenizer.ggml.tokens"]
+    pairs = [tuple(pair.split(" ", 1)) for pair in metadata["tokenizer.ggml.merges"]]
     model = cast("Any", models.BPE)(
         vocab={piece: number for number, piece in enumerate(pieces)}, merges=pairs
     )
@@ -27,43 +27,45 @@ def write_tokenizer(about: Mapping[str, Any], folder: Path) -> None:
         [digits, pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
     tokenizer.decoder = decoders.ByteLevel()
-    kinds = zip(pieces, about["tokenizer.ggml.token_type"], strict=True)
-    control = [AddedToken(piece, special=True, normalized=False) for piece, kind in kinds if kind == _CONTROL]
+    kinds = zip(pieces, metadata["tokenizer.ggml.token_type"], strict=True)
+    control = [
+        AddedToken(piece, special=True, normalized=False) for piece, kind in kinds if kind == _CONTROL_TYPE
+    ]
     tokenizer.add_special_tokens(control)
-    tokenizer.save(str(folder / FILE), pretty=False)
+    tokenizer.save(str(folder / TOKENIZER_FILE), pretty=False)
 
 
 class ChatTokenizer:
-    """A tokenizer of a model that reads ChatML."""
+    """A tokenizer for models with the ChatML template."""
 
     def __init__(self, folder: Path) -> None:
-        self._tokenizer = cast("Any", Tokenizer.from_file(str(folder / FILE)))
+        self._tokenizer = cast("Any", Tokenizer.from_file(str(folder / TOKENIZER_FILE)))
         self._start, self.end = map(self._tokenizer.token_to_id, ("<|im_start|>", "<|im_end|>"))
         added = self._tokenizer.get_added_tokens_decoder()
         self.control = frozenset(cast("Mapping[int, object]", added))
-        """What stands for no text; an answer ends at any of them."""
-        # what somebody writes can then hold no token that ends a turn and begins another
+        """Ids of control tokens; any of them ends an answer."""
+        # control tokens in a message are encoded as plain text, so that nobody can fake a turn
         self._tokenizer.encode_special_tokens = True
 
-    def conversation(self, messages: Sequence[Message]) -> tuple[tuple[int, ...], list[int]]:
-        """The instructions, which many conversations share, and the talk up to where an answer begins."""
+    def encode_chat(self, messages: Sequence[Message]) -> tuple[tuple[int, ...], list[int]]:
+        """Token ids of the system message, which many prompts share, and of the rest up to the answer."""
         if messages[0].role != "system":
-            messages = [_NOBODY, *messages]
-        first, *talk = messages
-        turns = [token for message in talk for token in self._turn(message)]
-        return tuple(self._turn(first)), [*turns, self._start, *self._numbers("assistant\n")]
+            messages = [_DEFAULT_SYSTEM, *messages]
+        system, *rest = messages
+        turns = [token for message in rest for token in self._turn(message)]
+        return tuple(self._turn(system)), [*turns, self._start, *self._encode("assistant\n")]
 
-    def text(self, numbers: Sequence[int]) -> str:
-        """What tokens say."""
-        return self._tokenizer.decode(numbers)
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of token ids."""
+        return self._tokenizer.decode(ids)
 
-    def as_json(self) -> str:
-        """The tokenizer as its file holds it."""
+    def to_json(self) -> str:
+        """The tokenizer in the format of its file."""
         return self._tokenizer.to_str()
 
     def _turn(self, message: Message) -> list[int]:
-        said = self._numbers(f"{message.role}\n{message.content}")
-        return [self._start, *said, self.end, *self._numbers("\n")]
+        content = self._encode(f"{message.role}\n{message.content}")
+        return [self._start, *content, self.end, *self._encode("\n")]
 
-    def _numbers(self, text: str) -> list[int]:
+    def _encode(self, text: str) -> list[int]:
         return self._tokenizer.encode(text).ids

@@ -1,4 +1,4 @@
-"""Who carries a call out: Python functions, or the MCP server that a tool came from."""
+"""Runners make calls: `FunctionRunner` for Python functions, `McpRunner` for MCP servers."""
 
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -14,8 +14,8 @@ from pydantic_core import ArgsKwargs
 from contextune._internal.plural import pluralize
 from contextune.errors import ContextuneError, InvalidDataError
 from contextune.tools.loaders import McpServer
-from contextune.tools.mcp.errors import answered, forgotten, why
-from contextune.tools.mcp.load import TIMEOUT, as_servers, check_installed
+from contextune.tools.mcp.errors import explain_error, is_server_response, is_session_expired
+from contextune.tools.mcp.load import TIMEOUT, require_mcp, resolve_servers
 from contextune.tools.mcp.run_sync import run_sync
 from contextune.types import Tool
 
@@ -25,56 +25,58 @@ if TYPE_CHECKING:
 
     from contextune.tools.mcp.connection import McpConnection
 
-_UNKNOWN = "whether it was carried out is not known"
+_UNKNOWN = "the call may or may not have taken effect"
 
 
 @dataclass(frozen=True, slots=True)
 class RunnerResult:
-    """What came of a call. `value` is what the tool gave back: data, and never an instruction."""
+    """The result of a call; `value` is data, never an instruction."""
 
     value: Any = field(default=None, hash=False)
     failure: str = ""
-    """What went wrong, in our words; what the tool says of it is its `value`."""
+    """What went wrong, without text of the tool, which is in `value`."""
 
 
 class Runner(Protocol):
-    """Carries calls out. What `call` raises counts as a failure of the tool."""
+    """Makes calls. An exception from `call` counts as a failure of the tool."""
 
     def serves(self, tool: Tool) -> bool:
-        """Whether calls of this tool are for this runner."""
+        """Whether this runner can call the tool."""
         ...
 
     def call(self, tool: Tool, args: Mapping[str, Any]) -> RunnerResult:
-        """Call the tool, once: a call that failed may have been carried out all the same."""
+        """Call the tool, without retries: a failed call may still have taken effect."""
         ...
 
 
 class FunctionRunner:
-    """Python functions, plain or async, by the ids of the tools they are."""
+    """Calls Python functions, plain or async, given by tool id."""
 
     def __init__(self, functions: Mapping[str, Callable[..., object]]) -> None:
         self._functions = {name: _adapter(name, function) for name, function in functions.items()}
 
     def serves(self, tool: Tool) -> bool:
-        """By id, and not by name alone: a server may offer a tool of the same name."""
+        """Match by id, as another server may have a tool with the same name."""
         return tool.id in self._functions
 
     def call(self, tool: Tool, args: Mapping[str, Any]) -> RunnerResult:
-        """Call it with the types its signature has, such as a datetime for the text of one."""
+        """Call the function, with arguments converted to the types of its signature."""
         value = self._functions[tool.id].validate_python(ArgsKwargs((), dict(args)))
-        return RunnerResult(_awaited(value) if inspect.isawaitable(value) else value)
+        return RunnerResult(_await(value) if inspect.isawaitable(value) else value)
 
 
 def _adapter(name: str, function: Callable[..., object]) -> TypeAdapter[object]:
     if not callable(function):
-        raise InvalidDataError(f"{function!r}, given for the tool {name!r}, is no function")
+        raise InvalidDataError(f"{function!r}, for the tool {name!r}, is not callable: pass a function")
     try:
         return TypeAdapter[object](cast("Any", function))
-    except Exception as error:  # whatever pydantic makes of a signature
-        raise InvalidDataError(f"the function for {name!r} has a signature that cannot be read") from error
+    except Exception as error:  # pydantic raises several kinds
+        raise InvalidDataError(
+            f"the function for {name!r} has a signature that pydantic cannot read"
+        ) from error
 
 
-def _awaited(value: Awaitable[object]) -> object:
+def _await(value: Awaitable[object]) -> object:
     async def wait() -> object:
         return await value
 
@@ -82,9 +84,9 @@ def _awaited(value: Awaitable[object]) -> object:
 
 
 class McpRunner:
-    """MCP servers: those of an `mcp.json` or what stands in one, a `McpServer`, or a URL.
+    """Calls tools on MCP servers, given by an `mcp.json` (path or content), an `McpServer`, or a URL.
 
-    In a `with` block a server stays connected from its first call on; otherwise it is started for each.
+    In a `with` block servers stay connected from their first call on; otherwise each call connects anew.
     """
 
     def __init__(
@@ -94,24 +96,26 @@ class McpRunner:
         app: str | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
-        """`app` is what the tools of a server are called by that has no name, as in `load_mcp`."""
-        check_installed()
-        servers, _ = as_servers(source, None if isinstance(source, McpServer) else app)
+        """`app` is the app of the tools of an unnamed server, as in `load_mcp`."""
+        require_mcp()
+        servers, _ = resolve_servers(source, None if isinstance(source, McpServer) else app)
         named = [server if server.name else replace(server, name=app or "") for server in servers]
         if not all(server.name for server in named):
-            raise InvalidDataError("the server has no name: pass the app of its tools as app=…")
+            raise InvalidDataError("the server has no name: pass the app of its tools with app=…")
         self._servers = {server.name: server for server in named}
         self._timeout = timeout
         self._stack: ExitStack | None = None
         self._portal: BlockingPortal | None = None
-        self._lines: dict[str, tuple[AbstractContextManager[McpConnection, bool | None], McpConnection]] = {}
+        self._connections: dict[
+            str, tuple[AbstractContextManager[McpConnection, bool | None], McpConnection]
+        ] = {}
 
     def __enter__(self) -> Self:
-        """Keep servers connected from here on."""
+        """Keep servers connected until the block ends."""
         from anyio.from_thread import start_blocking_portal
 
         if self._stack:
-            raise ContextuneError("the servers are connected already: enter the block once")
+            raise ContextuneError("this McpRunner is already entered: use one `with` block")
         self._stack = ExitStack()
         self._portal = self._stack.enter_context(start_blocking_portal())
         return self
@@ -119,52 +123,52 @@ class McpRunner:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Hang up."""
-        for app in list(self._lines):
-            self._hang_up(app)
+        """Disconnect all servers."""
+        for app in list(self._connections):
+            self._disconnect(app)
         stack, self._stack, self._portal = self._stack, None, None
         if stack:
             stack.close()
 
     def serves(self, tool: Tool) -> bool:
-        """Whether it is of one of these servers."""
+        """Whether the tool belongs to one of the servers."""
         return tool.app in self._servers
 
     def call(self, tool: Tool, args: Mapping[str, Any]) -> RunnerResult:
-        """Call it on its server; one that cannot be reached is an error."""
+        """Call the tool on its server; raise if the server cannot be reached."""
         if self._portal is None:
             with self:
                 return self.call(tool, args)
 
         server = self._servers[tool.app]
-        connection = self._connected(server, self._portal)
+        connection = self._connect(server, self._portal)
         try:
             answer = self._portal.call(_call, connection, tool.name, args, self._timeout)
         except Exception as error:
-            if not answered(error):
-                self._hang_up(tool.app)  # the next call gets a new line
+            if not is_server_response(error):
+                self._disconnect(tool.app)  # the next call reconnects
             return _failed(error, server, self._timeout)
         return _result(answer)
 
-    def _connected(self, server: McpServer, portal: "BlockingPortal") -> "McpConnection":
+    def _connect(self, server: McpServer, portal: "BlockingPortal") -> "McpConnection":
 
-        if server.name not in self._lines:
+        if server.name not in self._connections:
             try:
-                line = portal.wrap_async_context_manager(_line(server, self._timeout))
-                self._lines[server.name] = (line, line.__enter__())
+                context = portal.wrap_async_context_manager(_open(server, self._timeout))
+                self._connections[server.name] = (context, context.__enter__())
             except Exception as error:
-                reason = why(error, server, self._timeout)
-                raise ContextuneError(f"the server {server.called!r} {reason}") from None
-        return self._lines[server.name][1]
+                reason = explain_error(error, server, self._timeout)
+                raise ContextuneError(f"the server {server.label!r} {reason}") from None
+        return self._connections[server.name][1]
 
-    def _hang_up(self, app: str) -> None:
-        line, _ = self._lines.pop(app)
-        with suppress(Exception):  # it is over in any case
-            line.__exit__(None, None, None)
+    def _disconnect(self, app: str) -> None:
+        context, _ = self._connections.pop(app)
+        with suppress(Exception):  # it is closed in any case
+            context.__exit__(None, None, None)
 
 
 @asynccontextmanager
-async def _line(server: McpServer, timeout: float) -> "AsyncGenerator[McpConnection]":
+async def _open(server: McpServer, timeout: float) -> "AsyncGenerator[McpConnection]":
     import anyio
 
     from contextune.tools.mcp.connection import connect
@@ -187,24 +191,24 @@ async def _call(
 def _failed(error: Exception, server: McpServer, timeout: float) -> RunnerResult:
     from mcp import MCPError
 
-    called = f"the server {server.called!r}"
+    label = f"the server {server.label!r}"
     match error:
-        case MCPError() if answered(error):
-            return RunnerResult(error.message, f"{called} answers with error {error.code}")
-        case MCPError() if forgotten(error):
-            return RunnerResult(failure=f"{called} was started anew, and did nothing: call it again")
+        case MCPError() if is_server_response(error):
+            return RunnerResult(error.message, f"{label} returned error {error.code}")
+        case MCPError() if is_session_expired(error):
+            return RunnerResult(failure=f"{label} restarted and did not run the call: try again")
         case TimeoutError():
             return RunnerResult(
-                failure=f"{called} did not answer within {pluralize(timeout, 'second')}: {_UNKNOWN}"
+                failure=f"{label} did not answer within {pluralize(timeout, 'second')}: {_UNKNOWN}"
             )
         case ValidationError():
-            return RunnerResult(failure=f"{called} answers with something that is not MCP: {_UNKNOWN}")
+            return RunnerResult(failure=f"{label} sent an invalid MCP response: {_UNKNOWN}")
         case _:
-            return RunnerResult(failure=f"{called} broke off before it had answered: {_UNKNOWN}")
+            return RunnerResult(failure=f"{label} disconnected before it answered: {_UNKNOWN}")
 
 
 def _result(answer: "CallToolResult") -> RunnerResult:
-    failure = "the tool reports a failure" if answer.is_error else ""
+    failure = "the tool reported an error" if answer.is_error else ""
     if answer.structured_content is not None:
         return RunnerResult(answer.structured_content, failure)
     texts = [block.text for block in answer.content if block.type == "text"]

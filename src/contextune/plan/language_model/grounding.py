@@ -1,8 +1,7 @@
-"""Holds what a language model wrote against what there is: a value that stands nowhere is no value.
+"""Ground a model's arguments: accept only values found in the request, the contacts or the items' fields.
 
-Whatever a model was talked into by a mail or a page, a call is made of what the request says, what the
-address book knows, and what the fields of items hold. An address or a number that stands only in somebody's
-running text is nobody's.
+This defends against prompt injection. Whatever a mail talks a model into, an email address, URL or phone
+number that occurs only in the running text of an item is refused.
 """
 
 import re
@@ -11,94 +10,107 @@ from dataclasses import dataclass
 from typing import Any
 
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import Candidate, candidates
-from contextune.plan.schema import Parameter, fits
-from contextune.plan.values import normal, text_form
+from contextune.plan.pointer.candidates import Candidate, find_candidates
+from contextune.plan.schema import Parameter, is_valid
+from contextune.plan.values import normalize_text, normalize_value
 from contextune.search.tokenize import alnum_key
 from contextune.types import Argument, Source
 
-_REACHES = re.compile(r"[\w.+-]+@[\w-]+\.\w[\w.]*|https?://\S+|www\.\S+|\+?\d[\d\s().-]{5,}\d")
-"""What something can be sent to."""
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w[\w.]*|https?://\S+|www\.\S+|\+?\d[\d\s().-]{5,}\d")
+"""Email addresses, URLs and phone numbers."""
 
 
 class UngroundedError(Exception):
-    """A value that stands nowhere. The message goes back to the model, and holds its own words alone."""
+    """A value was not found. The message is sent to the model, and contains nothing but its own output."""
 
 
 @dataclass(frozen=True)
 class Grounder:
-    """What there is for a call."""
+    """Finds the sources of a model's values."""
 
-    situation: PlanningInput
+    inputs: PlanningInput
 
-    def argument(self, value: Any, parameter: Parameter) -> Argument:
-        """The value with where it stands; `UngroundedError` where it does not."""
-        if not fits(value, parameter):
+    def ground(self, value: Any, parameter: Parameter) -> Argument:
+        """Return the value with its source; raise `UngroundedError` if it has none."""
+        if not is_valid(value, parameter):
             raise UngroundedError(f"{parameter.name} cannot be {_short(value)}")
         if parameter.kind in ("free", "other"):
-            self._reaches_nobody_new(value, parameter)
-            return Argument(value, (self._held(value) or Source("frame", words=self.situation.request.text),))
-        if (found := self._found(value, parameter)) is not None:
-            return Argument(found.value, found.sources)
-        if (text := self._quoted(value, parameter)) is not None:
-            return Argument(value, (text,))
-        if parameter.kind in ("moment", "day") and _speaks_of_time(self.situation):
-            return Argument(value, (Source("time", words=self.situation.request.text),))
+            self._check_addresses(value, parameter)
+            return Argument(
+                value, (self._equal_field(value) or Source("frame", words=self.inputs.request.text),)
+            )
+        if (candidate := self._candidate(value, parameter)) is not None:
+            return Argument(candidate.value, candidate.sources)
+        if (quote := self._quote(value, parameter)) is not None:
+            return Argument(value, (quote,))
+        if parameter.kind in ("moment", "day") and _mentions_time(self.inputs):
+            return Argument(value, (Source("time", words=self.inputs.request.text),))
         raise UngroundedError(f"{parameter.name} {_short(value)} stands nowhere")
 
-    def _found(self, value: Any, parameter: Parameter) -> Candidate | None:
-        people = self.situation.people
-        wanted = normal(value, parameter, people)
+    def _candidate(self, value: Any, parameter: Parameter) -> Candidate | None:
+        people = self.inputs.people
+        wanted = normalize_value(value, parameter, people)
         if wanted is None:
             return None
-        fitting = [
-            one
-            for one in candidates(self.situation, parameter)
-            if not one.left_out and normal(one.value, parameter, people) == wanted and not _in_passing(one)
+        equal = [
+            candidate
+            for candidate in find_candidates(self.inputs, parameter)
+            if not candidate.is_omitted
+            and normalize_value(candidate.value, parameter, people) == wanted
+            and not _is_address_in_text(candidate)
         ]
-        # one person goes by several names: the one that was written, if it stands anywhere
-        return next((one for one in fitting if one.value == value), fitting[0] if fitting else None)
+        # a person has several names: prefer the one that the model wrote
+        return next(
+            (candidate for candidate in equal if candidate.value == value), equal[0] if equal else None
+        )
 
-    def _held(self, value: Any) -> Source | None:
-        """The field that is the text, word by word."""
-        wanted = text_form(value) if isinstance(value, str) else ""
-        for item in self.situation.items if wanted else ():
-            for name, held in item.fields.items():
-                if isinstance(held, str) and text_form(held) == wanted:
+    def _equal_field(self, value: Any) -> Source | None:
+        """The field of an item that has exactly this text."""
+        wanted = normalize_text(value) if isinstance(value, str) else ""
+        for item in self.inputs.items if wanted else ():
+            for name, text in item.fields.items():
+                if isinstance(text, str) and normalize_text(text) == wanted:
                     return Source("item", item.id, name)
         return None
 
-    def _quoted(self, value: Any, parameter: Parameter) -> Source | None:
-        """Words of the request that no candidate is cut from."""
+    def _quote(self, value: Any, parameter: Parameter) -> Source | None:
+        """Words of the request that are no candidate by themselves."""
         if parameter.kind != "text" or not isinstance(value, str):
             return None
-        said, text = text_form(self.situation.request.text), text_form(value)
-        return Source("said", words=value) if text and text in said else None
+        request, text = normalize_text(self.inputs.request.text), normalize_text(value)
+        return Source("said", words=value) if text and text in request else None
 
-    def _reaches_nobody_new(self, value: Any, parameter: Parameter) -> None:
-        known: list[str] | None = None
-        for found in _REACHES.findall(_texts(value)):
-            known = known or [alnum_key(text) for text in (self.situation.request.text, *self._known())]
-            if not any(alnum_key(found) in text for text in known):
-                raise UngroundedError(f"{parameter.name} names {_short(found)}, which stands nowhere")
+    def _check_addresses(self, value: Any, parameter: Parameter) -> None:
+        """Refuse free text with an address that is neither in the request nor of a known person."""
+        allowed: list[str] | None = None
+        for address in _ADDRESS.findall(_texts(value)):
+            allowed = allowed or [
+                alnum_key(text) for text in (self.inputs.request.text, *self._known_addresses())
+            ]
+            if not any(alnum_key(address) in text for text in allowed):
+                raise UngroundedError(f"{parameter.name} names {_short(address)}, which stands nowhere")
 
-    def _known(self) -> list[str]:
-        """Addresses and numbers of contacts, and the short fields of items."""
-        contacts = self.situation.user.contacts
-        found = [text for one in contacts for text in (one.email, one.phone) if text]
-        for item in self.situation.items:
-            found += [person for person in item.people if person]
-        return found
-
-
-def _in_passing(one: Candidate) -> bool:
-    """Whether it is an address or a number that is only mentioned somewhere in an item's text."""
-    return one.span is not None and one.item is not None and bool(_REACHES.search(str(one.value)))
+    def _known_addresses(self) -> list[str]:
+        """Addresses and numbers of contacts, and the people fields of items."""
+        contacts = self.inputs.user.contacts
+        addresses = [text for contact in contacts for text in (contact.email, contact.phone) if text]
+        for item in self.inputs.items:
+            addresses += [person for person in item.people if person]
+        return addresses
 
 
-def _speaks_of_time(situation: PlanningInput) -> bool:
-    times = situation.times
-    return bool(times.days or times.clocks or times.shifts or times.steps)
+def _is_address_in_text(candidate: Candidate) -> bool:
+    """Whether it is an address or a number from the running text of an item."""
+    return (
+        candidate.span is not None
+        and candidate.item is not None
+        and bool(_ADDRESS.search(str(candidate.value)))
+    )
+
+
+def _mentions_time(inputs: PlanningInput) -> bool:
+    times = inputs.times
+    return bool(times.days or times.clocks or times.shifts or times.day_offsets)
 
 
 def _texts(value: Any) -> str:

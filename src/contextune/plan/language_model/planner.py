@@ -1,8 +1,8 @@
-"""The planner that asks a language model. It can call only what was found, with what stands somewhere.
+"""`LanguagePlanner`: a language model writes the call, which is then grounded and checked.
 
-The answer is held to a schema made of the tools found; each value is then looked up where it should stand,
-and the call checked. What fails goes back to the model once, with the reason; what fails again is planned
-without it.
+The output is constrained to a schema of the retrieved tools. Each value must be found in the request, the
+contacts or the items. An invalid call is sent back to the model once, with the reason; if the second attempt
+fails too, the fallback planner's plan is used.
 """
 
 import json
@@ -15,119 +15,127 @@ from contextune.errors import LanguageModelError
 from contextune.llm.cache import CachedChat
 from contextune.llm.chat import Chat, Message, Sampling
 from contextune.plan.language_model.grounding import Grounder, UngroundedError
-from contextune.plan.language_model.prompt import AGAIN, BUDGET, call_schema, plan_messages
+from contextune.plan.language_model.prompt import RETRY, TOKEN_BUDGET, call_schema, plan_messages
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.free_text import compose, question
+from contextune.plan.pointer.free_text import clarifying_question, compose_text
 from contextune.plan.pointer.planner import PointerPlanner
-from contextune.plan.schema import faults, parameters
+from contextune.plan.schema import plan_errors, tool_parameters
 from contextune.types import Argument, Missing, Plan, Tool, ToolHit
 
-TOOLS = 4
-"""So many tools are offered."""
-ANY = "*"
-"""Stands for a text that is put together by a pattern: so the small model was taught, which words badly."""
-UNSURE = 0.5
-"""The confidence in a value that the light planner would not have given."""
+MAX_TOOLS = 4
+"""Tools that are offered to the model, best first."""
+FREE_TEXT_MARK = "*"
+"""A model writes this to have a free text composed from a template; the small local model is trained to."""
+DISAGREEMENT_CONFIDENCE = 0.5
+"""Confidence in a value on which the two planners disagree."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class LanguagePlanner:
-    """Plans by any `Chat`; where that fails, `light` does. Safe to share between threads if the model is.
+    """Plans with any `Chat`, else with `fallback`. Thread-safe if the model is.
 
-    What a `CachedChat` answers is filed under the user who asked, and goes with them.
+    A `CachedChat` stores its answers under the user of the request, so `forget(user)` erases them.
     """
 
     chat: Chat
-    light: PointerPlanner = field(default_factory=PointerPlanner)
-    tools: int = TOOLS
-    budget: int = BUDGET
+    fallback: PointerPlanner = field(default_factory=PointerPlanner)
+    tools: int = MAX_TOOLS
+    budget: int = TOKEN_BUDGET
     """Tokens of items that the model reads."""
-    sampling: Sampling = Sampling(most=200)  # noqa: RUF009  # frozen
+    sampling: Sampling = Sampling(max_tokens=200)  # noqa: RUF009  # frozen
 
-    def plan(
-        self, situation: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None
-    ) -> Plan | None:
-        """The call the model writes, if it can be made; else the light planner's."""
-        plain = self.light.plan(situation, tools, fits)
+    def plan(self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None) -> Plan | None:
+        """The model's call if it is valid, else that of the fallback planner."""
+        fallback = self.fallback.plan(inputs, tools, fits)
         offered = {hit.tool.name: hit.tool for hit in reversed(tools[: self.tools])}
         if not offered:
-            return plain
-        written = self._written(situation, list(reversed(offered.values())))
-        return plain if written is None else _sure(written, plain)
+            return fallback
+        plan = self._ask(inputs, list(reversed(offered.values())))
+        return fallback if plan is None else _with_confidence(plan, fallback)
 
-    def _written(self, situation: PlanningInput, tools: Sequence[Tool]) -> Plan | None:
-        user = situation.user.id
-        chat = self.chat.of(user) if isinstance(self.chat, CachedChat) else self.chat
-        messages = plan_messages(situation, tools, budget=self.budget)
+    def _ask(self, inputs: PlanningInput, tools: Sequence[Tool]) -> Plan | None:
+        user = inputs.user.id
+        chat = self.chat.for_user(user) if isinstance(self.chat, CachedChat) else self.chat
+        messages = plan_messages(inputs, tools, budget=self.budget)
         schema = call_schema(tools)
         for _ in range(2):
             try:
                 answer = chat.ask(messages, self.sampling, schema=schema).text
             except LanguageModelError as error:
-                _log.warning("a request is planned without the language model: %s", error)
+                _log.warning("the language model failed, using the fallback planner: %s", error)
                 return None
             try:
-                return read_plan(answer, situation, tools)
+                return parse_plan(answer, inputs, tools)
             except UngroundedError as error:
-                again = AGAIN.format(faults=error)
-                messages = [*messages, Message("assistant", answer), Message("user", again)]
-        _log.info("a request is planned without the language model: its calls could not be made")
+                retry = RETRY.format(faults=error)
+                messages = [*messages, Message("assistant", answer), Message("user", retry)]
+        _log.info("the language model wrote no valid call, using the fallback planner")
         return None
 
 
-def read_plan(answer: str, situation: PlanningInput, tools: Sequence[Tool]) -> Plan:
-    """The call in an answer, each value with where it stands; `UngroundedError` says why there is none."""
-    api, given = read_call(answer)
-    tool = next((tool for tool in tools if tool.name == api), None)
+def parse_plan(answer: str, inputs: PlanningInput, tools: Sequence[Tool]) -> Plan:
+    """Parse and ground the call in an answer; raise `UngroundedError` if it is invalid.
+
+    The error messages are sent to the model: rewording them is a change of the prompt.
+    """
+    name, values = parse_call(answer)
+    tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
         raise UngroundedError("api is none of the tools")
-    known = {one.name: one for one in parameters(tool)}
-    if unknown := sorted(given.keys() - known.keys()):
+    declared = {parameter.name: parameter for parameter in tool_parameters(tool)}
+    if unknown := sorted(values.keys() - declared.keys()):
         raise UngroundedError(f"{unknown[0]} is no argument of {tool.name}")
-    ground = Grounder(situation)
-    filled: dict[str, Argument] = {}
-    for name, parameter in known.items():
-        if given.get(name) == ANY and parameter.kind == "free":
-            about = situation.items[0] if situation.items else None
-            filled[name] = compose(situation, tool, parameter, about) or ground.argument(ANY, parameter)
-        elif name in given:
-            filled[name] = ground.argument(given[name], parameter)
+    grounder = Grounder(inputs)
+    arguments: dict[str, Argument] = {}
+    for name, parameter in declared.items():
+        if values.get(name) == FREE_TEXT_MARK and parameter.kind == "free":
+            item = inputs.items[0] if inputs.items else None
+            text = compose_text(inputs, tool, parameter, item)
+            arguments[name] = text or grounder.ground(FREE_TEXT_MARK, parameter)
+        elif name in values:
+            arguments[name] = grounder.ground(values[name], parameter)
     missing = tuple(
-        Missing(one.name, question(one)) for one in known.values() if one.required and one.name not in given
+        Missing(parameter.name, clarifying_question(parameter))
+        for parameter in declared.values()
+        if parameter.required and parameter.name not in values
     )
-    plan = Plan(tool.id, filled, 1.0, missing, tool.name)
-    if wrong := faults(plan, tool):
-        raise UngroundedError(wrong[0][:200])
+    plan = Plan(tool.id, arguments, 1.0, missing, tool.name)
+    if errors := plan_errors(plan, tool):
+        raise UngroundedError(errors[0][:200])
     return plan
 
 
-def read_call(answer: str) -> tuple[str, Mapping[str, Any]]:
-    """The name and the arguments of an answer, as they were written."""
+def parse_call(answer: str) -> tuple[str, Mapping[str, Any]]:
+    """The tool name and the arguments in a model's answer, unchecked; null arguments are dropped."""
     try:
         call = json.loads(answer)
-        api, given = str(call["api"]), dict(call["arguments"])
+        name, values = str(call["api"]), dict(call["arguments"])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise UngroundedError("it is no call: write api and arguments") from None
-    return api, {str(name): value for name, value in given.items() if value is not None}
+    return name, {str(key): value for key, value in values.items() if value is not None}
 
 
-def call_text(api: str, arguments: Mapping[str, Any]) -> str:
-    """A call as a model writes it."""
-    return json.dumps({"api": api, "arguments": dict(arguments)}, ensure_ascii=False)
+def call_json(name: str, arguments: Mapping[str, Any]) -> str:
+    """A call in the JSON form that models write."""
+    return json.dumps({"api": name, "arguments": dict(arguments)}, ensure_ascii=False)
 
 
-def _sure(written: Plan, plain: Plan | None) -> Plan:
-    """How sure it is: as the light planner, where both agree; no more than a coin where they do not."""
-    same = plain is not None and plain.tool == written.tool
-    light: Mapping[str, Argument] = plain.arguments if plain is not None and same else {}
+def _with_confidence(plan: Plan, fallback: Plan | None) -> Plan:
+    """Take the confidence from the fallback planner where both agree; lower it where they disagree."""
+    same_tool = fallback is not None and fallback.tool == plan.tool
+    others: Mapping[str, Argument] = fallback.arguments if fallback is not None and same_tool else {}
     agreed = {
-        name for name, one in written.arguments.items() if name in light and light[name].value == one.value
+        name
+        for name, argument in plan.arguments.items()
+        if name in others and others[name].value == argument.value
     }
     arguments = {
-        name: replace(one, confidence=light[name].confidence if name in agreed else UNSURE)
-        for name, one in written.arguments.items()
+        name: replace(
+            argument, confidence=others[name].confidence if name in agreed else DISAGREEMENT_CONFIDENCE
+        )
+        for name, argument in plan.arguments.items()
     }
-    confidence = plain.confidence if plain is not None and same else UNSURE
-    confidence *= UNSURE ** (len(arguments) - len(agreed))
-    return replace(written, arguments=arguments, confidence=confidence)
+    confidence = fallback.confidence if fallback is not None and same_tool else DISAGREEMENT_CONFIDENCE
+    confidence *= DISAGREEMENT_CONFIDENCE ** (len(arguments) - len(agreed))
+    return replace(plan, arguments=arguments, confidence=confidence)

@@ -1,9 +1,9 @@
-"""What a part of a request leaves to the part before it: "it", "her", "there", "then"."""
+"""Find anaphora: words that refer back to the previous step, such as "it", "her", "there", "then"."""
 
 import re
 from dataclasses import dataclass
 
-from contextune.plan.multi_step.languages import TONGUES, fold
+from contextune.plan.multi_step.languages import LANGUAGES, fold
 from contextune.search import tokenize
 
 _THINGS = frozenset(
@@ -16,7 +16,7 @@ _PEOPLE = frozenset(tokenize("him her them ihn ihm ihr ihnen sie lui leur le les
 _PLACES = frozenset(tokenize("there dort dorthin da alli ahi la y ci daar li"))
 _ENGLISH_THING = re.compile(
     r"\b(?:it|them|these|those"
-    r"|the (?:one|first)(?=\s+(?:to|with)\b|\W*$)"  # "the one from the bank" is told apart by what follows
+    r"|the (?:one|first)(?=\s+(?:to|with)\b|\W*$)"  # "the one from the bank" does not refer back
     r"|(?:that|this|the (?:results?|answer|text|translation|forecast|route))"
     r"(?=\s+(?:to|with|on|in|for|at|from|as|over|into|by|and|about)\b|\W*$))(?!\w)",
     re.IGNORECASE,
@@ -30,12 +30,12 @@ _ENGLISH_TIME = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_SMALL = frozenset(tokenize("and the to with a my for at on in of"))
+_ENGLISH_WORDS = frozenset(tokenize("and the to with a my for at on in of"))
 
 
 @dataclass(frozen=True, slots=True)
 class Anaphora:
-    """Which kinds of things a text points back at, and the words it does so with."""
+    """The words with which a text refers back, by what they refer to; empty if there is none."""
 
     thing: str = ""
     person: str = ""
@@ -44,15 +44,15 @@ class Anaphora:
 
     @property
     def any(self) -> bool:
-        """Whether it points back at all."""
+        """Whether the text refers back at all."""
         return bool(self.thing or self.person or self.place or self.time)
 
 
-NOTHING = Anaphora()
+NO_ANAPHORA = Anaphora()
 
 
-def anaphora(text: str) -> Anaphora:
-    """What the text leaves to what was said before it."""
+def find_anaphora(text: str) -> Anaphora:
+    """Find the anaphora in a part of a request."""
     english = Anaphora(
         _first(_ENGLISH_THING, text),
         _first(_ENGLISH_PERSON, text),
@@ -61,7 +61,7 @@ def anaphora(text: str) -> Anaphora:
     )
     if english.any or _is_english(text):
         return english
-    return _elsewhere(text)
+    return _other_languages(text)
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:
@@ -70,26 +70,26 @@ def _first(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _is_english(text: str) -> bool:
-    return any(fold(word) in _SMALL - {"a", "in", "on", "my", "of"} for word in _WORD.findall(text))
+    return any(fold(word) in _ENGLISH_WORDS - {"a", "in", "on", "my", "of"} for word in _WORD.findall(text))
 
 
-def _elsewhere(text: str) -> Anaphora:
-    """In other languages: pronouns that hang on the verb or follow it at once."""
-    said = _WORD.findall(text)
-    if not said:
-        return NOTHING
-    first = fold(said[0])
-    tongue = next((one for one in TONGUES[1:] if one.verb(said[0])), None)
-    if tongue is None:
-        return NOTHING
-    hung = first.split("-")[1:]
-    if not hung and (verb := tongue.verb(said[0])) != first:
-        hung = [first.removeprefix(verb)]
-    if not hung and tongue.follows and len(said) > 1:
-        hung = [fold(said[1])]
-    word = next((one for one in hung if one not in ("moi", "me", "mich", "mir", "mij", "mi", "m")), "")
+def _other_languages(text: str) -> Anaphora:
+    """In languages other than English: pronouns attached to the verb or right after it."""
+    words = _WORD.findall(text)
+    if not words:
+        return NO_ANAPHORA
+    first = fold(words[0])
+    language = next((language for language in LANGUAGES[1:] if language.verb(words[0])), None)
+    if language is None:
+        return NO_ANAPHORA
+    pronouns = first.split("-")[1:]
+    if not pronouns and (verb := language.verb(words[0])) != first:
+        pronouns = [first.removeprefix(verb)]
+    if not pronouns and language.separate_pronouns and len(words) > 1:
+        pronouns = [fold(words[1])]
+    word = next((word for word in pronouns if word not in ("moi", "me", "mich", "mir", "mij", "mi", "m")), "")
     if not word:
-        return NOTHING
+        return NO_ANAPHORA
     return Anaphora(
         thing=word if word in _THINGS or word.endswith(("la", "lo", "las", "los")) else "",
         person=word if word in _PEOPLE or word in ("le", "les") else "",

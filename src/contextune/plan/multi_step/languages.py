@@ -1,7 +1,7 @@
-"""Words by which a request tells where its next part begins, in the languages whose grammar is known here.
+"""Verbs and conjunctions per language, for splitting requests.
 
-An order begins with its verb in all of them, and "and" before a verb in that form joins two orders, where
-before a noun it joins two things. So a table of verbs says more than a parser would cost.
+In all these languages an imperative begins with its verb: "and" before an imperative joins two requests,
+"and" before a noun joins two things. So a table of verbs does the work of a parser.
 """
 
 import re
@@ -12,55 +12,55 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Language:
-    """One language: how orders are joined, what may stand before the verb, and the verbs themselves."""
+    """One language: conjunctions, polite openings and imperatives."""
 
-    joins: str
-    """Words for "and" and "then", longest first, as a pattern."""
+    conjunctions: str
+    """Pattern of the words for "and" and "then", longest first."""
     polite: str
-    """What may be said before the verb, as a pattern."""
+    """Pattern of what may precede the verb."""
     verbs: frozenset[str]
-    """In the form of an order, without accents."""
+    """Imperatives, without accents."""
     nouns: frozenset[str] = frozenset()
-    """Those of the verbs that are as often a thing: "the call and text from Rui"."""
-    endings: str = ""
-    """Pronouns that are written as one word with the verb, as a pattern."""
-    follows: bool = False
-    """Whether pronouns are words of their own right behind the verb: "schick sie", "stuur hem"."""
+    """Verbs that are as often nouns: "the call and text from Rui"."""
+    enclitics: str = ""
+    """Pattern of the pronouns that are attached to the verb."""
+    separate_pronouns: bool = False
+    """Whether pronouns are separate words right after the verb: "schick sie", "stuur hem"."""
     unless: str = r"(?!)"
-    """A request that begins so holds under a condition, or forbids something, as a pattern."""
+    """Pattern of openings that make a request conditional or negative."""
 
     @cached_property
     def lead(self) -> re.Pattern[str]:
-        """What stands before the verb."""
+        """Matches what precedes the verb."""
         return re.compile(rf"(?:(?:{self.polite})\b[\s,]*)*", re.IGNORECASE)
 
     @cached_property
-    def joint(self) -> re.Pattern[str]:
-        """Where one order may end and another begin by a word."""
-        return re.compile(rf"[,;.!…]?\s+(?:{self.joins})\b[,:]?\s+", re.IGNORECASE)
+    def conjunction(self) -> re.Pattern[str]:
+        """Matches a conjunction between two imperatives."""
+        return re.compile(rf"[,;.!…]?\s+(?:{self.conjunctions})\b[,:]?\s+", re.IGNORECASE)
 
     @cached_property
-    def forbidden(self) -> re.Pattern[str]:
-        """A condition or a negation at the beginning."""
+    def conditional(self) -> re.Pattern[str]:
+        """Matches a condition or a negation at the beginning."""
         return re.compile(rf"(?:{self.unless})\b", re.IGNORECASE)
 
     def verb(self, word: str) -> str:
-        """The verb that a word is, or nothing; "envíala" is "envia", "montre-moi" is "montre"."""
+        """The imperative in a word, or "": "envíala" is "envia", "montre-moi" is "montre"."""
         plain = fold(word).split("-")[0]
         if plain in self.verbs:
             return plain
-        for length in range(len(plain) - 1, 1, -1) if self.endings else ():
-            if plain[:length] in self.verbs and self._hung.fullmatch(plain, length):
+        for length in range(len(plain) - 1, 1, -1) if self.enclitics else ():
+            if plain[:length] in self.verbs and self._attached.fullmatch(plain, length):
                 return plain[:length]
         return ""
 
     @cached_property
-    def _hung(self) -> re.Pattern[str]:
-        return re.compile(rf"(?:{self.endings})+")
+    def _attached(self) -> re.Pattern[str]:
+        return re.compile(rf"(?:{self.enclitics})+")
 
 
 def fold(text: str) -> str:
-    """Without case, accents and typographic marks, so that "Écris" and "ecris" are one word."""
+    """Remove case and accents: "Écris" becomes "ecris"."""
     apart = unicodedata.normalize("NFKD", text.casefold().replace("’", "'"))
     return "".join(mark for mark in apart if not unicodedata.combining(mark))
 
@@ -75,7 +75,8 @@ phone plan play preview print record report ring route run search set share show
 text track transfer view wake watch
 """
 ENGLISH = Language(
-    joins=r"(?:and|&)(?: (?:then|also|after that|afterwards|next|finally|please|then also|also please))?"
+    conjunctions=r"(?:and|&)"
+    r"(?: (?:then|also|after that|afterwards|next|finally|please|then also|also please))?"
     r"|then|after that|afterwards|plus",
     polite=r"please|kindly|just|hey|ok|okay|now|also|then|first|next|finally|afterwards|after that|right"
     r"|(?:can|could|would|will) you(?: please)?|i(?: want| need|['’]d like| would like) you to|go ahead and",
@@ -97,7 +98,7 @@ ENGLISH = Language(
     unless=r"if|unless|when|whenever|once|until|in case|as soon as|do ?n['’]t|do not|never",
 )
 GERMAN = Language(
-    joins=r"und(?: (?:dann|danach|anschließend|auch|bitte))?|dann|danach|anschließend",
+    conjunctions=r"und(?: (?:dann|danach|anschließend|auch|bitte))?|dann|danach|anschließend",
     polite=r"bitte|hey|ok|okay|dann|danach|jetzt|zuerst|anschließend",
     verbs=_set(
         """
@@ -112,11 +113,11 @@ GERMAN = Language(
         überweise
         """
     ),
-    follows=True,
+    separate_pronouns=True,
     unless=r"wenn|falls|sobald|sofern|außer",
 )
 FRENCH = Language(
-    joins=r"et(?: (?:puis|ensuite|après|aussi))?|puis|ensuite|après ça",
+    conjunctions=r"et(?: (?:puis|ensuite|après|aussi))?|puis|ensuite|après ça",
     polite=r"s['’]il (?:te|vous) pla[iî]t|stp|svp|hé|ok|puis|ensuite|maintenant|d['’]abord",
     verbs=_set(
         """
@@ -132,7 +133,7 @@ FRENCH = Language(
     unless=r"si|quand|lorsque|dès que|ne|n['’]",
 )
 SPANISH = Language(
-    joins=r"[ye](?: (?:luego|después|también|entonces))?|luego|después",
+    conjunctions=r"[ye](?: (?:luego|después|también|entonces))?|luego|después",
     polite=r"por favor|oye|ok|luego|después|ahora|primero",
     verbs=_set(
         """
@@ -143,11 +144,11 @@ SPANISH = Language(
         resume salta silencia sube toca traduce
         """
     ),
-    endings="melo|mela|selo|sela|selos|selas|me|te|se|nos|le|les|lo|la|los|las",
+    enclitics="melo|mela|selo|sela|selos|selas|me|te|se|nos|le|les|lo|la|los|las",
     unless=r"si|cuando|en cuanto|no",
 )
 PORTUGUESE = Language(
-    joins=r"e(?: (?:depois|também|então|em seguida))?|depois|em seguida",
+    conjunctions=r"e(?: (?:depois|também|então|em seguida))?|depois|em seguida",
     polite=r"por favor|ok|depois|agora|primeiro",
     verbs=_set(
         """
@@ -160,11 +161,11 @@ PORTUGUESE = Language(
         silencia telefona toca toque traduz traduza verifica
         """
     ),
-    endings="",
+    enclitics="",
     unless=r"se|quando|assim que|não",
 )
 ITALIAN = Language(
-    joins=r"e(?:d)?(?: (?:poi|dopo|anche|quindi))?|poi|dopo",
+    conjunctions=r"e(?:d)?(?: (?:poi|dopo|anche|quindi))?|poi|dopo",
     polite=r"per favore|per piacere|ok|poi|dopo|adesso|prima",
     verbs=_set(
         """
@@ -175,11 +176,11 @@ ITALIAN = Language(
         traduci trova verifica
         """
     ),
-    endings="glielo|gliela|melo|mela|mi|ti|ci|gli|le|li|lo|la|ne",
+    enclitics="glielo|gliela|melo|mela|mi|ti|ci|gli|le|li|lo|la|ne",
     unless=r"se|quando|appena|non",
 )
 DUTCH = Language(
-    joins=r"en(?: (?:dan|daarna|ook|vervolgens))?|dan|daarna|vervolgens",
+    conjunctions=r"en(?: (?:dan|daarna|ook|vervolgens))?|dan|daarna|vervolgens",
     polite=r"alsjeblieft|graag|ok|dan|daarna|nu|eerst",
     verbs=_set(
         """
@@ -189,7 +190,7 @@ DUTCH = Language(
         verwijder verzet vind voeg vraag wis zeg zend zet zoek
         """
     ),
-    follows=True,
+    separate_pronouns=True,
     unless=r"als|wanneer|zodra|tenzij|niet",
 )
-TONGUES = (ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, DUTCH)
+LANGUAGES = (ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, DUTCH)

@@ -1,7 +1,7 @@
-"""A step tied to the steps before it: what "it" and "there" stand for, and what is known only later.
+"""Link a step to earlier steps: resolve "it", "her" and "there" to their arguments, items or results.
 
-Where the earlier step was itself given the thing, or hangs on an item of the user's, the later one takes the
-same. Where only the earlier step's result can say, the argument becomes a `Pointer` at it.
+If an earlier step already has the value, as an argument or through an item, the later step takes the same
+value. If only the result of the earlier step has it, the argument becomes a `Pointer`.
 """
 
 import re
@@ -11,12 +11,12 @@ from typing import Literal
 
 from contextune.plan.multi_step.anaphora import Anaphora
 from contextune.plan.multi_step.languages import ENGLISH
-from contextune.plan.multi_step.split import opening
+from contextune.plan.multi_step.split import leading_verb
 from contextune.plan.multi_step.steps import Path, Pointer
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import spelled
-from contextune.plan.pointer.free_text import question
-from contextune.plan.schema import Parameter, fits, parameters
+from contextune.plan.pointer.candidates import contact_value
+from contextune.plan.pointer.free_text import clarifying_question
+from contextune.plan.schema import Parameter, is_valid, tool_parameters
 from contextune.plan.values import ContactLookup
 from contextune.search import tokenize
 from contextune.search.tokenize import identifier_words
@@ -37,20 +37,20 @@ _TEXTS = frozenset(["body", "text", "content", "message", "note", "comment", "de
 _THINGS = frozenset(
     ["id", "key", "uri", "url", "path", "file", "title", "name", "subject", "number", "link", "uid"]
 )
-_GIVES = frozenset(
+_RETURNING_VERBS = frozenset(
     tokenize("""
     get find search list read look lookup show check fetch query translate summarize summarise convert
     compute calculate describe extract transcribe recommend suggest compare scan view download retrieve
     browse
     """)
 )
-"""What tools do that give back something to go on with."""
-_LOOKS = frozenset(tokenize("search find list lookup look query browse recommend suggest"))
-"""Those of them that give back several things."""
-_MAKES = frozenset(tokenize("create make new start set book schedule compose"))
+"""Verbs of tools whose result a later step can use."""
+_LISTING_VERBS = frozenset(tokenize("search find list lookup look query browse recommend suggest"))
+"""Verbs of tools that return a list."""
+_CREATING_VERBS = frozenset(tokenize("create make new start set book schedule compose"))
 _VERBS = (
-    _GIVES
-    | _MAKES
+    _RETURNING_VERBS
+    | _CREATING_VERBS
     | frozenset(
         tokenize("""
     add send write update delete remove cancel move put open play stop share forward reply call invite
@@ -58,19 +58,19 @@ _VERBS = (
     """)
     )
 )
-_AMONG = 4
-"""So many of the best tools are looked at for one that suits better than the first."""
-_SHORTEST = 3
+_MAX_TOOLS = 4
+"""Tools that are considered in place of the first one."""
+_MIN_VERB_LENGTH = 3
 _OWNER = re.compile(r"(\w+)['’]s\b")
-_ANYTHING = _GIVES | _MAKES | {"add", "put", "open", "move", "change", "update"}
-"""What is said of all kinds of things, and tells no tool from another: "find" is not for `find_free_time`."""
-_SURE = 0.5
-"""An argument that was read off an item with at least this probability is not left to a later result."""
+_GENERAL_VERBS = _RETURNING_VERBS | _CREATING_VERBS | {"add", "put", "open", "move", "change", "update"}
+"""Verbs too general to select a tool by its name: "find" does not mean `find_free_time`."""
+_MIN_CONFIDENCE = 0.5
+"""An argument taken from an item with at least this confidence is not replaced by a pointer."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedStep:
-    """A step that is planned, with its tool and the items it hangs on."""
+    """A planned step, with its tool and its context items."""
 
     plan: Plan
     tool: Tool
@@ -78,135 +78,161 @@ class PlannedStep:
 
     @property
     def cited(self) -> list[Item]:
-        """The items that its arguments were read from, in the order of the arguments."""
-        named = [source.item for one in self.plan.arguments.values() for source in one.sources if source.item]
+        """The items that its arguments were taken from, in the order of the arguments."""
+        sources = [source for argument in self.plan.arguments.values() for source in argument.sources]
         by_id = {item.id: item for item in self.items}
-        return [by_id[name] for name in dict.fromkeys(named) if name in by_id]
+        ids = dict.fromkeys(source.item for source in sources if source.item)
+        return [by_id[item_id] for item_id in ids if item_id in by_id]
 
 
-def carry_items(hits: Sequence[ItemHit], earlier: Sequence[PlannedStep], said: Anaphora) -> list[ItemHit]:
-    """The items of a step with those of the step before far in front, where it points back at that."""
-    if not said.any or not earlier:
+def carry_items(hits: Sequence[ItemHit], earlier: Sequence[PlannedStep], anaphora: Anaphora) -> list[ItemHit]:
+    """Put the items that the previous step used in front, if this step refers back to it."""
+    if not anaphora.any or not earlier:
         return list(hits)
     scores = [hit.score for hit in hits] or [0.0]
     ahead = 2 * max(scores) - min(scores)
-    before = [ItemHit(item, ahead, ("the step before hangs on it",)) for item in earlier[-1].cited]
-    known = {hit.item.id for hit in before}
-    return [*before, *(hit for hit in hits if hit.item.id not in known)]
+    before = [ItemHit(item, ahead, ("used by the previous step",)) for item in earlier[-1].cited]
+    ids = {hit.item.id for hit in before}
+    return [*before, *(hit for hit in hits if hit.item.id not in ids)]
 
 
 def prefer_capable_tool(
-    hits: Sequence[ToolHit], part: str, earlier: Sequence[PlannedStep], said: Anaphora
+    hits: Sequence[ToolHit], part: str, earlier: Sequence[PlannedStep], anaphora: Anaphora
 ) -> list[ToolHit]:
-    """The tools, in front of them the one among the best few that the order names or that can take "it"."""
-    if not hits or (earlier and _takes(hits[0].tool, said, earlier[-1], roles=("thing",))):
+    """Put in front the tool, among the best few, that the request names or that can take what "it" means."""
+    if not hits or (earlier and _accepts_reference(hits[0].tool, anaphora, earlier[-1], roles=("thing",))):
         return list(hits)
-    places = range(len(hits[:_AMONG]))
-    named = [place for place in places if _is_called(hits[place].tool, part)]
-    able = [place for place in places if earlier and _takes(hits[place].tool, said, earlier[-1])]
-    both = [place for place in named if place in able or not said.any]
-    if not both and earlier:  # rather a tool that can take "it" than one that is only called alike
-        both = [place for place in named if _stays(hits[place].tool, said, earlier[-1])]
-        if not both and not _stays(hits[0].tool, said, earlier[-1]):
+    tools = [hit.tool for hit in hits[:_MAX_TOOLS]]
+    named = [rank for rank, tool in enumerate(tools) if _is_named_after_verb(tool, part)]
+    able = [
+        rank for rank, tool in enumerate(tools) if earlier and _accepts_reference(tool, anaphora, earlier[-1])
+    ]
+    both = [rank for rank in named if rank in able or not anaphora.any]
+    if not both and earlier:  # a tool that can take "it" is better than one with a matching name
+        both = [rank for rank in named if _is_compatible(tools[rank], anaphora, earlier[-1])]
+        if not both and not _is_compatible(hits[0].tool, anaphora, earlier[-1]):
             both = able
     first = next(iter(both or named), 0)
     return [hits[first], *hits[:first], *hits[first + 1 :]]
 
 
-def _is_called(tool: Tool, part: str) -> bool:
-    """Whether the tool is called after the verb of the order: "pin it" is for `pin_note`."""
-    verb = opening(part)
+def _is_named_after_verb(tool: Tool, part: str) -> bool:
+    """Whether the tool is named after the verb of the request: "pin it" means `pin_note`."""
+    verb = leading_verb(part)
     name = identifier_words(tool.name)
-    if len(verb) < _SHORTEST or verb in _ANYTHING or not name:
+    if len(verb) < _MIN_VERB_LENGTH or verb in _GENERAL_VERBS or not name:
         return False
     return name[0] == verb or (verb not in ENGLISH.nouns and any(word.startswith(verb) for word in name[1:]))
 
 
-def _stays(tool: Tool, said: Anaphora, before: PlannedStep) -> bool:
-    """Whether a tool is none that needs a thing of a kind that the step before has nothing to do with."""
-    if said.time or (said.place and not said.thing):
+def _is_compatible(tool: Tool, anaphora: Anaphora, before: PlannedStep) -> bool:
+    """Whether the tool needs nothing of a kind that the previous step does not provide."""
+    if anaphora.time or (anaphora.place and not anaphora.thing):
         return False
-    needed = [one for one in parameters(tool) if one.required and role_of(one) == "thing"]
-    alien = any(not _of_one_kind(one, tool, before.tool) for one in needed)
-    return not said.thing or not alien or bool(_MAKES & _does(tool))
+    unrelated = any(
+        parameter.required
+        and argument_role(parameter) == "thing"
+        and not _same_kind(parameter, tool, before.tool)
+        for parameter in tool_parameters(tool)
+    )
+    return not anaphora.thing or not unrelated or bool(_CREATING_VERBS & _verbs(tool))
 
 
-def _takes(tool: Tool, said: Anaphora, before: PlannedStep, roles: Sequence[Role] = _ROLES) -> bool:
-    """Whether the tool has an argument for what is pointed back at."""
+def _accepts_reference(
+    tool: Tool, anaphora: Anaphora, before: PlannedStep, roles: Sequence[Role] = _ROLES
+) -> bool:
+    """Whether the tool has an argument for what the request refers back to."""
     return any(
-        _word(said, role) and _tells(parameter, role, tool, before.tool)
-        for parameter in parameters(tool)
-        if (role := role_of(parameter)) in roles
+        _reference(anaphora, role) and _returns(parameter, role, tool, before.tool)
+        for parameter in tool_parameters(tool)
+        if (role := argument_role(parameter)) in roles
     )
 
 
-def fill_addressee(plan: Plan, tool: Tool, situation: PlanningInput) -> Plan:
-    """The plan with whom the part itself names, where it is one alone and the tool takes one."""
-    owned = {word for name in _OWNER.findall(situation.request.text) for word in tokenize(name)}
-    named = situation.people.named([word for word in situation.words if word not in owned])
-    meant = [number for number, count in enumerate(named) if count]
-    meant = meant or [number for number, count in enumerate(situation.related) if count]
-    takers = [one for one in parameters(tool) if role_of(one) == "person" and one.kind == "text"]
-    if len(meant) != 1 or len(takers) != 1 or takers[0].name not in plan.arguments:
+def fill_addressee(plan: Plan, tool: Tool, inputs: PlanningInput) -> Plan:
+    """Fill in the person that the part of the request names, if it is one person and the tool takes one."""
+    owned = {word for name in _OWNER.findall(inputs.request.text) for word in tokenize(name)}
+    counts = inputs.people.count_name_matches([word for word in inputs.tokens if word not in owned])
+    matches = [index for index, count in enumerate(counts) if count]
+    matches = matches or [index for index, count in enumerate(inputs.relation_matches) if count]
+    person_parameters = [
+        parameter
+        for parameter in tool_parameters(tool)
+        if argument_role(parameter) == "person" and parameter.kind == "text"
+    ]
+    if len(matches) != 1 or len(person_parameters) != 1 or person_parameters[0].name not in plan.arguments:
         return plan
-    contact, taker = situation.user.contacts[meant[0]], takers[0]
-    value = spelled(contact, taker)
-    if situation.people.number(plan.args[taker.name]) == meant[0] or not fits(value, taker):
+    contact, parameter = inputs.user.contacts[matches[0]], person_parameters[0]
+    value = contact_value(contact, parameter)
+    if inputs.people.index(plan.args[parameter.name]) == matches[0] or not is_valid(value, parameter):
         return plan
     argument = Argument(value, (Source("contact", contact.name, words=contact.relation or ""),))
-    given = {**plan.arguments, taker.name: argument}
-    return replace(plan, arguments=given, confidence=_confidence(plan, given))
+    arguments = {**plan.arguments, parameter.name: argument}
+    return replace(plan, arguments=arguments, confidence=_confidence(plan, arguments))
 
 
 def link_arguments(
-    plan: Plan, tool: Tool, said: Anaphora, earlier: Sequence[PlannedStep], people: ContactLookup
+    plan: Plan, tool: Tool, anaphora: Anaphora, earlier: Sequence[PlannedStep], people: ContactLookup
 ) -> Plan:
-    """The plan with what it points back at, in the order of its schema; untouched where it points nowhere."""
+    """Fill in the arguments that the request refers back to; without earlier steps, change nothing."""
     if not earlier:
         return plan
-    given = dict(plan.arguments)
-    bound: set[Role] = set()
-    for parameter in sorted(parameters(tool), key=lambda one: role_of(one) == "text"):
-        role, now = role_of(parameter), given.get(parameter.name)
-        word = _word(said, role)
-        named = role == "thing" and parameter.kind == "free"  # a tool that makes something gives it a name
-        if role is None or not word or named or (role == "text" and "thing" in bound):
+    arguments = dict(plan.arguments)
+    linked: set[Role] = set()
+    for parameter in sorted(tool_parameters(tool), key=lambda parameter: argument_role(parameter) == "text"):
+        role, current = argument_role(parameter), arguments.get(parameter.name)
+        word = _reference(anaphora, role)
+        is_new_name = role == "thing" and parameter.kind == "free"  # the name of something new
+        if role is None or not word or is_new_name or (role == "text" and "thing" in linked):
             continue
-        found = _found(parameter, role, tool, now, word, earlier, people)
-        if found is None and now is None and parameter.required and _GIVES & _does(earlier[-1].tool):
-            found = _pointing(earlier, len(earlier) - 1, parameter, role, word)
-        if found is not None:
-            given[parameter.name] = found
-        if found is not None or any(_shares(now, before) for before in earlier):
-            bound.add(role)
-    missing = [one for one in plan.missing if one.argument not in given]
-    for parameter in _guessed(tool, given) if said.thing and not bound else ():
-        del given[parameter.name]
-        missing.append(Missing(parameter.name, question(parameter)))
-    order = {one.name: given[one.name] for one in parameters(tool) if one.name in given}
-    return replace(plan, arguments=order, missing=tuple(missing), confidence=_confidence(plan, order))
+        value = _earlier_value(parameter, role, tool, current, word, earlier, people)
+        if (
+            value is None
+            and current is None
+            and parameter.required
+            and _RETURNING_VERBS & _verbs(earlier[-1].tool)
+        ):
+            value = _point_at(earlier, len(earlier) - 1, parameter, role, word)
+        if value is not None:
+            arguments[parameter.name] = value
+        if value is not None or any(_shares_item(current, before) for before in earlier):
+            linked.add(role)
+    missing = [question for question in plan.missing if question.argument not in arguments]
+    for parameter in _unlinked(tool, arguments) if anaphora.thing and not linked else ():
+        del arguments[parameter.name]
+        missing.append(Missing(parameter.name, clarifying_question(parameter)))
+    ordered = {
+        parameter.name: arguments[parameter.name]
+        for parameter in tool_parameters(tool)
+        if parameter.name in arguments
+    }
+    return replace(plan, arguments=ordered, missing=tuple(missing), confidence=_confidence(plan, ordered))
 
 
-def _guessed(tool: Tool, given: Mapping[str, Argument]) -> list[Parameter]:
-    """Things that were read off any item, where "it" is something of the step before that is not known."""
+def _unlinked(tool: Tool, arguments: Mapping[str, Argument]) -> list[Parameter]:
+    """Arguments taken from some item although "it" means something of the previous step."""
     return [
-        one
-        for one in parameters(tool)
-        if one.required and one.name in given and role_of(one) == "thing" and one.kind != "free"
+        parameter
+        for parameter in tool_parameters(tool)
+        if parameter.required
+        and parameter.name in arguments
+        and argument_role(parameter) == "thing"
+        and parameter.kind != "free"
     ]
 
 
-def _confidence(plan: Plan, given: Mapping[str, Argument]) -> float:
-    sure = plan.confidence
-    for name, argument in given.items():
+def _confidence(plan: Plan, arguments: Mapping[str, Argument]) -> float:
+    confidence = plan.confidence
+    for name, argument in arguments.items():
         old = plan.arguments.get(name)
         if old is not argument:
-            sure = sure * argument.confidence / (old.confidence if old and old.confidence else 1.0)
-    return min(1.0, sure)
+            before = old.confidence if old and old.confidence else 1.0
+            confidence = confidence * argument.confidence / before
+    return min(1.0, confidence)
 
 
-def role_of(parameter: Parameter) -> Role | None:
-    """What an argument stands for in what people say; nothing for numbers, choices and the like."""
+def argument_role(parameter: Parameter) -> Role | None:
+    """What kind of pronoun may refer to an argument; None for numbers, choices and the like."""
     name = frozenset(parameter.words)
     if parameter.kind in ("moment", "day"):
         return "time"
@@ -220,93 +246,93 @@ def role_of(parameter: Parameter) -> Role | None:
     return "thing" if last in _THINGS else "text" if last in _TEXTS else None
 
 
-def _word(said: Anaphora, role: Role | None) -> str:
+def _reference(anaphora: Anaphora, role: Role | None) -> str:
     match role:
         case "thing" | "text":
-            return said.thing
+            return anaphora.thing
         case "person":
-            return said.person
+            return anaphora.person
         case "place":
-            return said.place or said.thing
+            return anaphora.place or anaphora.thing
         case "time":
-            return said.time
+            return anaphora.time
         case _:
             return ""
 
 
-def _found(
+def _earlier_value(
     parameter: Parameter,
     role: Role,
     tool: Tool,
-    now: Argument | None,
+    current: Argument | None,
     word: str,
     earlier: Sequence[PlannedStep],
     people: ContactLookup,
 ) -> Argument | None:
-    """What stands for the argument in the steps before, the last one first; None to leave it as it is."""
-    for place in reversed(range(len(earlier))):
-        before = earlier[place]
-        same = _given(parameter, role, tool, before, people)
+    """Find the value in the earlier steps, the last one first; None to keep the current value."""
+    for index in reversed(range(len(earlier))):
+        before = earlier[index]
+        same = _same_argument(parameter, role, tool, before, people)
         if same is not None:
             source = Source("step", field=same[0], words=word)
             return Argument(same[1].value, (source, *same[1].sources), same[1].confidence)
-        if not _tells(parameter, role, tool, before.tool):
+        if not _returns(parameter, role, tool, before.tool):
             continue
-        if role != "text" and _known(now, before):
+        if role != "text" and _is_settled(current, before):
             return None
-        return _pointing(earlier, place, parameter, role, word)
+        return _point_at(earlier, index, parameter, role, word)
     return None
 
 
-def _given(
+def _same_argument(
     parameter: Parameter, role: Role, tool: Tool, before: PlannedStep, people: ContactLookup
 ) -> tuple[str, Argument] | None:
-    """The argument of the step before that means the same: the note it made, the person it called."""
-    # what was renamed or moved goes by its new name
-    for other in sorted(parameters(before.tool), key=lambda one: "new" not in one.words):
+    """The argument of an earlier step with the same meaning: the note it made, the person it called."""
+    # after a renaming, the new name is valid
+    for other in sorted(tool_parameters(before.tool), key=lambda parameter: "new" not in parameter.words):
         argument = before.plan.arguments.get(other.name)
-        if argument is None or role_of(other) != role or role == "text":
+        if argument is None or argument_role(other) != role or role == "text":
             continue
         if role == "thing" and not (
-            other.words[-1:] == parameter.words[-1:] and _of_one_kind(parameter, tool, before.tool)
+            other.words[-1:] == parameter.words[-1:] and _same_kind(parameter, tool, before.tool)
         ):
             continue
         if isinstance(argument.value, Pointer):
             return other.name, argument
-        if role == "person" and (contact := people.of(argument.value)) is not None:
-            argument = replace(argument, value=spelled(contact, parameter))
-        if fits(argument.value, parameter):
+        if role == "person" and (contact := people.get(argument.value)) is not None:
+            argument = replace(argument, value=contact_value(contact, parameter))
+        if is_valid(argument.value, parameter):
             return other.name, argument
     return None
 
 
-def _known(now: Argument | None, before: PlannedStep) -> bool:
-    """Whether the value was read off an item that the step before hangs on, and surely enough."""
-    return now is not None and now.confidence >= _SURE and _shares(now, before)
+def _is_settled(current: Argument | None, before: PlannedStep) -> bool:
+    """Whether the value comes from an item of the earlier step, with enough confidence."""
+    return current is not None and current.confidence >= _MIN_CONFIDENCE and _shares_item(current, before)
 
 
-def _shares(now: Argument | None, before: PlannedStep) -> bool:
-    """Whether the value was read off an item that the step before hangs on."""
-    mine = {source.item for source in now.sources if source.item} if now else set[str]()
-    return bool(mine & {item.id for item in before.cited})
+def _shares_item(current: Argument | None, before: PlannedStep) -> bool:
+    """Whether the value comes from an item of the earlier step."""
+    ids = {source.item for source in current.sources if source.item} if current else set[str]()
+    return bool(ids & {item.id for item in before.cited})
 
 
-def _tells(parameter: Parameter, role: Role | None, tool: Tool, before: Tool) -> bool:
-    """Whether the tool before gives back such a thing."""
-    does, of = _does(before), _nouns(before)
+def _returns(parameter: Parameter, role: Role | None, tool: Tool, before: Tool) -> bool:
+    """Whether the earlier tool returns such a thing."""
+    nouns = _nouns(before)
     if role == "thing":
-        return _of_one_kind(parameter, tool, before)
-    if not _GIVES & does:
+        return _same_kind(parameter, tool, before)
+    if not _RETURNING_VERBS & _verbs(before):
         return False
     if role == "place":
-        return bool(of & (_PLACES | {"places", "shop", "restaurant", "poi", "event", "hotel", "map"}))
+        return bool(nouns & (_PLACES | {"places", "shop", "restaurant", "poi", "event", "hotel", "map"}))
     if role == "time":
-        return bool(of & {"time", "slot", "slots", "free", "availability", "event", "schedule", "hours"})
+        return bool(nouns & {"time", "slot", "slots", "free", "availability", "event", "schedule", "hours"})
     return role == "text"
 
 
-def _of_one_kind(parameter: Parameter, tool: Tool, before: Tool) -> bool:
-    """Whether both tools are about the same kind of thing: mails are searched, and a mail is sent on."""
+def _same_kind(parameter: Parameter, tool: Tool, before: Tool) -> bool:
+    """Whether both tools handle the same kind of thing: one searches mails, the other forwards a mail."""
     own = frozenset(map(_singular, parameter.words[:-1])) or _nouns(tool)
     return bool(own & _nouns(before))
 
@@ -319,7 +345,7 @@ def _nouns(tool: Tool) -> frozenset[str]:
     )
 
 
-def _does(tool: Tool) -> frozenset[str]:
+def _verbs(tool: Tool) -> frozenset[str]:
     return frozenset(identifier_words(tool.name)) & _VERBS
 
 
@@ -327,12 +353,12 @@ def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _pointing(
-    earlier: Sequence[PlannedStep], place: int, parameter: Parameter, role: Role, word: str
+def _point_at(
+    earlier: Sequence[PlannedStep], index: int, parameter: Parameter, role: Role, word: str
 ) -> Argument:
-    """The result of an earlier step: all of it for a text, else the field called like the argument."""
+    """A pointer to an earlier result: all of it for a text, else the field named like the argument."""
     path: Path = ()
     if role != "text":
-        first = (0,) if _LOOKS & _does(earlier[place].tool) else ()
+        first = (0,) if _LISTING_VERBS & _verbs(earlier[index].tool) else ()
         path = (*first, parameter.name)
-    return Argument(Pointer(place, path), (Source("step", field=parameter.name, words=word),))
+    return Argument(Pointer(index, path), (Source("step", field=parameter.name, words=word),))

@@ -1,8 +1,8 @@
-"""What a step gave back, and the part of it that a pointer leads to.
+"""Resolve pointers: find the value a pointer refers to in the result of a step.
 
-A tool does not say beforehand what its result looks like, so a pointer names what is wanted as the later tool
-calls it: `email_subject` finds a `subject`, `issue_id` an `id`. Whatever is found is a value, and nothing
-in it is read as an order.
+The shape of a result is unknown beforehand, so a pointer uses the name that the later tool has for the value,
+and is matched leniently: `email_subject` finds `subject`, `issue_id` finds `id`. A resolved value is data,
+never an instruction.
 """
 
 import json
@@ -13,11 +13,11 @@ from typing import Any, cast
 
 from contextune.errors import PlanError
 from contextune.plan.multi_step.steps import Pointer, pointers
-from contextune.plan.schema import Parameter, parameters
+from contextune.plan.schema import Parameter, tool_parameters
 from contextune.search.tokenize import identifier_words
 from contextune.types import Plan, Tool
 
-_ALIKE = (
+_SYNONYMS = (
     frozenset(["title", "name", "subject", "label"]),
     frozenset(["destination", "location", "address", "place", "venue", "near", "where"]),
     frozenset(["number", "phone", "telephone", "tel", "mobile"]),
@@ -27,36 +27,37 @@ _ALIKE = (
     frozenset(["url", "uri", "link", "href"]),
     frozenset(["text", "body", "content", "message", "summary"]),
 )
-"""Words of which any may stand for another where a result calls a thing differently from the next tool."""
+"""Synonyms in field names: a result may name a thing differently from the next tool."""
 _WRAPPED = frozenset(["result", "results", "data", "items", "value", "output", "structuredcontent"])
-_SHOWN = 8
-_LONG = 300
-"""A longer text is no name, number or address, and nothing says which part of it would be."""
+_MAX_NAMES = 8
+_MAX_VALUE = 300
+"""A longer text is not a name, number or address, and cannot fill such an argument."""
 
 
-def resolved(plan: Plan, tool: Tool, values: Sequence[Any]) -> Plan:
-    """The plan with values in place of pointers; `values` are what the steps before gave back, in order."""
-    given = dict(plan.arguments)
-    known = {parameter.name: parameter for parameter in parameters(tool)}
+def resolve_pointers(plan: Plan, tool: Tool, values: Sequence[Any]) -> Plan:
+    """Replace the pointers of a plan by values; `values` are the results of the earlier steps, in order."""
+    arguments = dict(plan.arguments)
+    declared = {parameter.name: parameter for parameter in tool_parameters(tool)}
     for name, pointer in pointers(plan).items():
         if pointer.step >= len(values):
-            raise PlanError(f"{name!r} points at step {pointer.step + 1}, which has not been carried out")
-        if name not in known:
-            raise PlanError(f"{name!r} is no argument of {tool.name}")
-        given[name] = replace(given[name], value=resolve(values[pointer.step], pointer, known[name]))
-    return replace(plan, arguments=given)
+            raise PlanError(f"{name!r} points at step {pointer.step + 1}, which has not been run")
+        if name not in declared:
+            raise PlanError(f"{tool.name} has no argument {name!r}")
+        value = resolve_pointer(values[pointer.step], pointer, declared[name])
+        arguments[name] = replace(arguments[name], value=value)
+    return replace(plan, arguments=arguments)
 
 
-def resolve(value: Any, pointer: Pointer, parameter: Parameter) -> Any:
-    """The value for an argument out of what a step gave back; an error where none can be it."""
-    found = _opened(value)
+def resolve_pointer(value: Any, pointer: Pointer, parameter: Parameter) -> Any:
+    """Extract the value for an argument from the result of a step, else raise `PlanError`."""
+    value = _unwrap(value)
     for part in pointer.path:
-        found = _at(found, part, pointer) if isinstance(part, int) else _named(found, part, pointer)
-    return _shaped(found, pointer, parameter)
+        value = _index(value, part, pointer) if isinstance(part, int) else _field(value, part, pointer)
+    return _convert(value, pointer, parameter)
 
 
-def _opened(value: Any) -> Any:
-    """What a server wrote as text or wrapped in a name of no meaning, as MCP does with lists."""
+def _unwrap(value: Any) -> Any:
+    """Parse JSON text, and remove wrappers such as `{"result": …}`, which MCP puts around lists."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             value = json.loads(value)
@@ -71,101 +72,101 @@ def _opened(value: Any) -> Any:
     return cast("Any", value)
 
 
-def _at(found: Any, place: int, pointer: Pointer) -> Any:
-    listed = _opened(found)
-    if isinstance(listed, Mapping):  # a page of results: a list beside a count
-        fields = cast("Mapping[str, Any]", listed)
-        lists = [name for name, one in fields.items() if isinstance(one, list)]
-        listed = fields[lists[0]] if len(lists) == 1 else fields
-    if not isinstance(listed, list | tuple):
-        if place == 0 and listed is not None:
-            return listed  # one thing stands for a list of one
-        raise PlanError(f"{pointer!r} wants a list, and step {pointer.step + 1} gave none")
-    several = cast("Sequence[Any]", listed)
-    if place >= len(several):
-        raise PlanError(f"{pointer!r} is not there: step {pointer.step + 1} found {len(several)}")
-    return several[place]
+def _index(value: Any, index: int, pointer: Pointer) -> Any:
+    value = _unwrap(value)
+    if isinstance(value, Mapping):  # a page of results: a list beside a count
+        fields = cast("Mapping[str, Any]", value)
+        lists = [name for name, field in fields.items() if isinstance(field, list)]
+        value = fields[lists[0]] if len(lists) == 1 else fields
+    if not isinstance(value, list | tuple):
+        if index == 0 and value is not None:
+            return value  # a single result counts as a list of one
+        raise PlanError(f"{pointer!r} needs a list, but step {pointer.step + 1} did not return one")
+    elements = cast("Sequence[Any]", value)
+    if index >= len(elements):
+        raise PlanError(f"{pointer!r} does not exist: step {pointer.step + 1} returned {len(elements)}")
+    return elements[index]
 
 
-def _named(found: Any, name: str, pointer: Pointer) -> Any:
-    found = _opened(found)
-    if isinstance(found, list | tuple):
-        several = cast("Sequence[Any]", found)
-        if len(several) != 1:
-            raise PlanError(f"{pointer!r} is not clear: step {pointer.step + 1} found {len(several)}")
-        found = _opened(several[0])
-    if not isinstance(found, Mapping):
-        return found  # a tool that makes one thing often gives back its id and nothing else
-    fields = cast("Mapping[str, Any]", found)
+def _field(value: Any, name: str, pointer: Pointer) -> Any:
+    value = _unwrap(value)
+    if isinstance(value, list | tuple):
+        elements = cast("Sequence[Any]", value)
+        if len(elements) != 1:
+            raise PlanError(f"{pointer!r} is ambiguous: step {pointer.step + 1} returned {len(elements)}")
+        value = _unwrap(elements[0])
+    if not isinstance(value, Mapping):
+        return value  # a tool that creates something often returns only its id
+    fields = cast("Mapping[str, Any]", value)
     if name in fields:
         return fields[name]
     wanted = identifier_words(name)
-    for like in (_same, _shorter, _alike):
-        keys = [key for key in fields if like(identifier_words(str(key)), wanted)]
-        if len(keys) == 1 or (keys and like is _alike):
+    for matches in (_equal, _ends_alike, _synonymous):
+        keys = [key for key in fields if matches(identifier_words(str(key)), wanted)]
+        if len(keys) == 1 or (keys and matches is _synonymous):
             return fields[keys[0]]
-    there = ", ".join(repr(str(key)) for key in list(fields)[:_SHOWN]) or "nothing"
-    raise PlanError(f"{pointer!r} is not there: step {pointer.step + 1} gave {there}")
+    names = ", ".join(repr(str(key)) for key in list(fields)[:_MAX_NAMES]) or "nothing"
+    raise PlanError(f"{pointer!r} does not exist: step {pointer.step + 1} returned {names}")
 
 
-def _same(key: Sequence[str], wanted: Sequence[str]) -> bool:
+def _equal(key: Sequence[str], wanted: Sequence[str]) -> bool:
     return list(key) == list(wanted)
 
 
-def _shorter(key: Sequence[str], wanted: Sequence[str]) -> bool:
+def _ends_alike(key: Sequence[str], wanted: Sequence[str]) -> bool:
     """`subject` for `email_subject`, `event_id` for `id`."""
     short, long = sorted((list(key), list(wanted)), key=len)
     return bool(short) and long[-len(short) :] == short
 
 
-def _alike(key: Sequence[str], wanted: Sequence[str]) -> bool:
-    return any(key and wanted and key[-1] in group and wanted[-1] in group for group in _ALIKE)
+def _synonymous(key: Sequence[str], wanted: Sequence[str]) -> bool:
+    return any(key and wanted and key[-1] in group and wanted[-1] in group for group in _SYNONYMS)
 
 
-def _shaped(found: Any, pointer: Pointer, parameter: Parameter) -> Any:
-    """In the form of the argument; whether it fits is for its schema to say."""
-    if found is None or found == "":
-        raise PlanError(f"{pointer!r} is empty: step {pointer.step + 1} gave nothing there")
+def _convert(value: Any, pointer: Pointer, parameter: Parameter) -> Any:
+    """Convert to the type of the argument; its schema is checked by the caller."""
+    if value is None or value == "":
+        raise PlanError(f"{pointer!r} is empty: step {pointer.step + 1} returned no value")
     if parameter.kind == "free":
-        return _worded(found)
+        return _to_text(value)
     if parameter.kind == "list":
-        return list(cast("Sequence[Any]", found)) if isinstance(found, list | tuple) else [found]
-    if isinstance(found, str) and parameter.kind not in ("other", "choice") and _long(found):
+        return list(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else [value]
+    if isinstance(value, str) and parameter.kind not in ("other", "choice") and _is_long(value):
         raise PlanError(
-            f"{pointer!r} is a text, and {parameter.name!r} takes one value: say which part of it is meant"
+            f"{pointer!r} is a long text, but {parameter.name!r} takes one value: say which part is meant"
         )
-    if parameter.kind in ("integer", "number") and isinstance(found, str):
-        return _number(found)
-    if parameter.kind == "text" and isinstance(found, int | float) and not isinstance(found, bool):
-        return str(found)
-    return found
+    if parameter.kind in ("integer", "number") and isinstance(value, str):
+        return _number(value)
+    if parameter.kind == "text" and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return value
 
 
-def _long(text: str) -> bool:
-    return len(text) > _LONG or "\n" in text.strip()
+def _is_long(text: str) -> bool:
+    return len(text) > _MAX_VALUE or "\n" in text.strip()
 
 
 def _number(text: str) -> Any:
     try:
         value = float(text)
     except ValueError:
-        return text  # the schema says what is wrong with it
+        return text  # the schema check reports it
     if not isfinite(value):
         return text
     return int(value) if value.is_integer() else value
 
 
-def _worded(found: Any) -> str:
-    """As a text for people: lists line by line, objects with their names."""
-    match found:
+def _to_text(value: Any) -> str:
+    """Format for people: lists line by line, objects as "name: value"."""
+    match value:
         case str():
-            return found
+            return value
         case list() | tuple():
-            return "\n".join(map(_worded, cast("Sequence[Any]", found)))
+            return "\n".join(map(_to_text, cast("Sequence[Any]", value)))
         case Mapping():
-            fields = cast("Mapping[str, Any]", found)
+            fields = cast("Mapping[str, Any]", value)
             return ", ".join(
-                f"{name}: {_worded(one)}" for name, one in fields.items() if one not in (None, "")
+                f"{name}: {_to_text(field)}" for name, field in fields.items() if field not in (None, "")
             )
         case _:
-            return str(found)
+            return str(value)

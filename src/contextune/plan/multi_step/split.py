@@ -1,26 +1,25 @@
-"""Where a request divides: "Find the invoice and send it to Ann" is two requests, "mum and dad" none.
+"""Split a request into its parts: "Find the invoice and send it to Ann" has two, "call mum and dad" one.
 
-By rules of language: a joint is an "and", a "then", a comma or the end of a sentence, and what stands on both
-sides of it has to be an order of its own, with a verb in front and something behind it. Whether a tool serves
-each part is for whoever asks (`Tuner.steps`): rules alone cannot know that.
+The rules: a request is split at an "and", a "then", a comma or the end of a sentence if both sides are
+imperatives with an object. Whether there is a tool for each part is checked by the caller (`Tuner.steps`).
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from contextune.plan.multi_step.languages import ENGLISH, TONGUES, Language, fold
+from contextune.plan.multi_step.languages import ENGLISH, LANGUAGES, Language, fold
 from contextune.search import tokenize
 from contextune.search.tokenize import identifier_words
 from contextune.types import Tool
 
-MOST = 5
-"""More parts than this is a list that somebody dictates, not an errand."""
+MAX_PARTS = 5
+"""A text with more parts is a dictated list, not a request."""
 
-_LONGEST = 600
-"""Letters; who says more than that dictates."""
-_NAME = 40
-"""Letters; a longer title is a sentence that may say what it likes."""
+_MAX_LENGTH = 600
+"""Characters; a longer text is dictated."""
+_MAX_NAME = 40
+"""Characters; a longer title is a sentence, and does not protect its "and"."""
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _QUOTED = re.compile(r"[\"“«„][^\"“”«»„]*[\"”»“]|(?<!\w)['‘][^'‘’]*['’](?!\w)|\([^)]*\)")
 _SENTENCE = re.compile(r"(?:[.!…]+|\s*;)\s+")
@@ -41,9 +40,9 @@ _COMPOUNDS = frozenset(
     log logs history list lists message messages number numbers sheet box board
     """)
 )
-_LOOSE = frozenset(tokenize("call text email mail book ring"))
-"""Things that anything may follow once they are a verb: "call mum", "book dinner"."""
-_POINTING = frozenset(
+_ANY_OBJECT = frozenset(tokenize("call text email mail book ring"))
+"""Nouns that take any object when used as verbs: "call mum", "book dinner"."""
+_DETERMINERS = frozenset(
     tokenize("""
     a an the my our your his her their its this that these those it him them me us all every each some
     any one two three another both everything everyone everybody something somebody someone up off on
@@ -55,7 +54,7 @@ _WRITING = "text|email|mail|message|write|send|reply|answer|call|ring"
 _DETERMINED = r"(?!(?:the|a|an|my|our|your|his|her|their|its|this|that|these|those|me|him|them|it|us|you)\b)"
 _TO_DO = re.compile(rf"\b(?:{_ASKING})\b.*?\bto (?={_DETERMINED}(?-i:[a-z]))", re.IGNORECASE | re.DOTALL)
 _TO_SAY = re.compile(rf"\b(?:{_WRITING})\b.*?\bto ([a-z]+)", re.IGNORECASE | re.DOTALL)
-_OUGHT = re.compile(
+_MODAL = re.compile(
     r"\b(?:must|should|shall|ought to|(?:have|has|need|needs|want|wants|going|got) to|gotta|wanna|may"
     r"|might|can|could"
     r"|will|['’]ll|how to)(?! be\b)(?: |$)",
@@ -72,154 +71,162 @@ _TO_ME = re.compile(
     r"(?:details?|results?|steps|findings?|answers?|outcome|information)\b",
     re.IGNORECASE,
 )
-"""An assistant tells what came of it in any case: that is no step of its own."""
+"""Requests to report the result, which is no step of its own."""
 
 
 @dataclass(frozen=True)
 class _SplitPoint:
     start: int
     end: int
-    tongue: Language
+    language: Language
     weak: bool = False
-    """A comma, which joins orders only where an "and" follows: "find it, flag it and call her"."""
-    worded: bool = True
-    """Whether a word joins, or only the end of a sentence."""
+    """A comma: it splits only if a conjunction follows, as in "find it, flag it and call her"."""
+    by_word: bool = True
+    """Whether it is a conjunction, not the end of a sentence."""
 
 
 def split_request(text: str, *, verbs: Iterable[str] = (), names: Iterable[str] = ()) -> tuple[str, ...]:
-    """The requests that a request is made of, in order; one where it does not divide.
+    """Split a request into its parts, in order; a simple request is its only part.
 
-    `verbs` are more words that English orders may begin with, such as those of the tools' names. `names` are
-    of things and people: an "and" within one joins nothing.
+    `verbs` are additional English imperatives, such as those in the names of tools. `names` are titles of
+    items and names of people, inside which nothing is split.
     """
-    known = frozenset(map(fold, verbs))
-    if len(text) > _LONGEST or any(tongue.forbidden.match(_body(text, tongue)) for tongue in TONGUES):
+    extra_verbs = frozenset(map(fold, verbs))
+    if len(text) > _MAX_LENGTH or any(
+        language.conditional.match(_body(text, language)) for language in LANGUAGES
+    ):
         return (text,)
-    if _CONDITION.search(text) and not _WHETHER.search(text):  # what is done only if … is no step yet
+    if _CONDITION.search(text) and not _WHETHER.search(text):  # a conditional action is not a step
         return (text,)
-    closed = [match.span() for match in _QUOTED.finditer(text)] + list(_named(text, names))
-    joints = [
-        joint
-        for joint in _joints(text)
-        if not any(start < joint.start and joint.end < end for start, end in closed)
+    protected = [match.span() for match in _QUOTED.finditer(text)] + list(_name_spans(text, names))
+    points = [
+        point
+        for point in _split_points(text)
+        if not any(start < point.start and point.end < end for start, end in protected)
     ]
-    parts = _parts(text, joints, known)
-    return parts if 1 < len(parts) <= MOST else (text,)
+    parts = _parts(text, points, extra_verbs)
+    return parts if 1 < len(parts) <= MAX_PARTS else (text,)
 
 
-def opening(part: str) -> str:
-    """The verb that an English order begins with."""
-    said = _WORD.findall(_body(part, ENGLISH))
-    return fold(said[0]) if said else ""
+def leading_verb(part: str) -> str:
+    """The verb that an English request begins with."""
+    words = _WORD.findall(_body(part, ENGLISH))
+    return fold(words[0]) if words else ""
 
 
-def verbs_of(tools: Iterable[Tool]) -> frozenset[str]:
-    """What tools are called after: `lend_book` says that an order may begin with "lend"."""
+def tool_verbs(tools: Iterable[Tool]) -> frozenset[str]:
+    """The verbs in the names of tools: "lend" for `lend_book`."""
     return frozenset(first for tool in tools for first in identifier_words(tool.name)[:1] if first.isalpha())
 
 
-def _parts(text: str, joints: list[_SplitPoint], known: frozenset[str]) -> tuple[str, ...]:
-    taken: list[_SplitPoint] = []
-    for number, joint in enumerate(joints):
-        start = taken[-1].end if taken else 0
-        if joint.start < start:
+def _parts(text: str, points: list[_SplitPoint], extra_verbs: frozenset[str]) -> tuple[str, ...]:
+    chosen: list[_SplitPoint] = []
+    for number, point in enumerate(points):
+        start = chosen[-1].end if chosen else 0
+        if point.start < start:
             continue
-        left, right = text[start : joint.start], text[joint.end :]
-        following = [other for other in joints[number + 1 :] if other.start >= joint.end]
-        if joint.weak and not any(
-            not other.weak and _opens(text[other.end :], other.tongue, known, other, text)
+        left, right = text[start : point.start], text[point.end :]
+        following = [other for other in points[number + 1 :] if other.start >= point.end]
+        if point.weak and not any(
+            not other.weak and _starts_request(text[other.end :], other.language, extra_verbs, other, text)
             for other in following
         ):
             continue
-        if _closes(left, joint.tongue, known) and _opens(right, joint.tongue, known, joint, text):
-            taken.append(joint)
-    if not any(not joint.weak for joint in taken):
+        if _is_complete(left, point.language, extra_verbs) and _starts_request(
+            right, point.language, extra_verbs, point, text
+        ):
+            chosen.append(point)
+    if not any(not point.weak for point in chosen):
         return (text,)
-    bounds = [0, *(place for joint in taken for place in (joint.start, joint.end)), len(text)]
+    bounds = [0, *(position for point in chosen for position in (point.start, point.end)), len(text)]
     return tuple(text[a:b].strip(_TAIL) for a, b in zip(bounds[::2], bounds[1::2], strict=True))
 
 
-def _joints(text: str) -> list[_SplitPoint]:
-    """Every place where a part may end, each once for every language it could be of, in order."""
-    found: list[_SplitPoint] = []
-    for tongue in TONGUES:
-        joints = [match.span() for match in tongue.joint.finditer(text)]
-        found += [_SplitPoint(start, end, tongue) for start, end in joints]
-        found += [_SplitPoint(*match.span(), tongue, worded=False) for match in _SENTENCE.finditer(text)]
-        found += [_SplitPoint(*match.span(), tongue, weak=True) for match in _COMMA.finditer(text)]
-    # the longest first: of ", and then" and "," only the former leaves an order behind it
-    return sorted(found, key=lambda joint: (joint.start, joint.weak, -joint.end))
+def _split_points(text: str) -> list[_SplitPoint]:
+    """All possible split points of all languages, in order."""
+    points: list[_SplitPoint] = []
+    for language in LANGUAGES:
+        points += [_SplitPoint(*match.span(), language) for match in language.conjunction.finditer(text)]
+        points += [_SplitPoint(*match.span(), language, by_word=False) for match in _SENTENCE.finditer(text)]
+        points += [_SplitPoint(*match.span(), language, weak=True) for match in _COMMA.finditer(text)]
+    # the longest first: after "," in ", and then" no imperative would follow
+    return sorted(points, key=lambda point: (point.start, point.weak, -point.end))
 
 
-def _named(text: str, names: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Where names stand in the text."""
+def _name_spans(text: str, names: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """The positions of names in the text."""
     folded = text.casefold()
     for name in {name.casefold().strip() for name in names}:
-        if 2 < len(name) <= _NAME and len(folded) == len(text):
+        if 2 < len(name) <= _MAX_NAME and len(folded) == len(text):
             yield from (match.span() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", folded))
 
 
-def _body(text: str, tongue: Language) -> str:
-    """What stands behind a please."""
+def _body(text: str, language: Language) -> str:
+    """The text without a polite opening."""
     text = text.lstrip(" \t\n,")
-    lead = tongue.lead.match(text)
+    lead = language.lead.match(text)
     return text[lead.end() :] if lead else text
 
 
-def _closes(left: str, tongue: Language, known: frozenset[str]) -> bool:
-    """Whether what is before a joint is an order, and complete."""
-    body = _body(left, tongue)
-    said = _WORD.findall(body)
-    if not said or not (tongue.verb(said[0]) or (tongue is ENGLISH and fold(said[0]) in known)):
+def _is_complete(left: str, language: Language, extra_verbs: frozenset[str]) -> bool:
+    """Whether the text before a split point is a complete request."""
+    body = _body(left, language)
+    words = _WORD.findall(body)
+    if not words or not (language.verb(words[0]) or (language is ENGLISH and fold(words[0]) in extra_verbs)):
         return False
-    if _DICTATED.search(body) or "?" in body or tongue.forbidden.match(body):
+    if _DICTATED.search(body) or "?" in body or language.conditional.match(body):
         return False
-    verb, rest = tongue.verb(said[0]), said[1:]
-    while rest and tongue is ENGLISH and rest[0].casefold() in _PARTICLES:
+    verb, rest = language.verb(words[0]), words[1:]
+    while rest and language is ENGLISH and rest[0].casefold() in _PARTICLES:
         rest = rest[1:]
-    if not rest:  # "find and replace", "look up and read": one order with two verbs
+    if not rest:  # "find and replace", "look up and read": two verbs, one request
         return False
-    if tongue is not ENGLISH:
+    if language is not ENGLISH:
         return True
-    looks = said[1].casefold() in ("for", "in", "on", "through", "up")  # "search for", where an order begins
-    return (looks or _has_object(verb or fold(said[0]), said[1], noun=not verb)) and not _goes_on(body)
+    is_phrasal = words[1].casefold() in ("for", "in", "on", "through", "up")  # "search for"
+    has_object = is_phrasal or _has_object(verb or fold(words[0]), words[1], noun=not verb)
+    return has_object and not _continues(body)
 
 
-def _goes_on(body: str) -> bool:
-    """Whether a verb behind "and" would go on with what somebody else is to do: "ask her to look and …"."""
-    if _OUGHT.search(body) or _TO_DO.search(body):
+def _continues(body: str) -> bool:
+    """Whether a verb after "and" would belong to a subordinate clause: "ask her to look and …"."""
+    if _MODAL.search(body) or _TO_DO.search(body):
         return True
     return any(fold(match[1]) in ENGLISH.verbs for match in _TO_SAY.finditer(body))
 
 
-def _opens(right: str, tongue: Language, known: frozenset[str], joint: _SplitPoint, text: str) -> bool:
-    """Whether what is behind a joint begins with an order of its own."""
-    body = _body(right, tongue)
-    said = _WORD.findall(body)
-    hung = tongue is not ENGLISH and bool(said) and 0 < len(tongue.verb(said[0])) < len(said[0])  # "leggila"
-    if len(said) < 2 and not hung:
+def _starts_request(
+    right: str, language: Language, extra_verbs: frozenset[str], point: _SplitPoint, text: str
+) -> bool:
+    """Whether the text after a split point begins with a request of its own."""
+    body = _body(right, language)
+    words = _WORD.findall(body)
+    # one word is enough if the object is attached to the verb, as in "leggila"
+    is_attached = language is not ENGLISH and bool(words) and 0 < len(language.verb(words[0])) < len(words[0])
+    if len(words) < 2 and not is_attached:
         return False
-    verb = tongue.verb(said[0])
-    new = tongue is ENGLISH and not verb and fold(said[0]) in known
+    verb = language.verb(words[0])
+    new = language is ENGLISH and not verb and fold(words[0]) in extra_verbs
     if not verb and not new:
         return False
-    inside = not re.search(r"[.!…;]", text[joint.start : joint.end])
-    if inside and said[0][0].isupper():  # "Come and Get It" is a title
+    same_sentence = not re.search(r"[.!…;]", text[point.start : point.end])
+    if same_sentence and words[0][0].isupper():  # "Come and Get It" is a title
         return False
-    if not inside and not joint.worded and len(said) < 3:  # "Scales before anything else. Jot that." is one
+    # "Scales before anything else. Jot that." is one request
+    if not same_sentence and not point.by_word and len(words) < 3:
         return False
-    if _DICTATED.match(body[len(said[0]) :]) or tongue is not ENGLISH:
+    if _DICTATED.match(body[len(words[0]) :]) or language is not ENGLISH:
         return True
     if _TO_ALL.fullmatch(body) or _TO_ME.match(body):
         return False
-    return _has_object(verb or fold(said[0]), said[1], noun=new)
+    return _has_object(verb or fold(words[0]), words[1], noun=new)
 
 
 def _has_object(verb: str, second: str, *, noun: bool) -> bool:
-    """Whether what follows an English verb is what to do it with, and the verb not a thing itself."""
+    """Whether an English verb is followed by an object, and is not itself a noun."""
     following = second.casefold()
     if verb not in ENGLISH.nouns and not noun:
         return following not in ("of", "is", "are", "was")
     if following in _PREPOSITIONS or following in _COMPOUNDS:
         return following in _PARTICLES and following not in ("in", "at", "for")
-    return verb in _LOOSE or following in _POINTING or second[0].isupper() or second[0].isdigit()
+    return verb in _ANY_OBJECT or following in _DETERMINERS or second[0].isupper() or second[0].isdigit()

@@ -1,7 +1,7 @@
-"""Several calls in an order, where a later one may take what an earlier one gives back.
+"""Plans of several steps, in which a step may use the result of an earlier one.
 
-What an earlier step gives is not there yet when the plan is made. So it is pointed at: a `Pointer` stands
-where the value will be, and can be written down, shown and checked before anything is called.
+Results do not exist yet when a plan is made. A `Pointer` stands for such a value; it can be serialised, shown
+to the user and checked before anything is called.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from contextune.errors import PlanError
-from contextune.plan.schema import check
+from contextune.plan.schema import check_plan
 from contextune.types import Missing, Plan, Tool
 
 Path = tuple[str | int, ...]
@@ -18,39 +18,39 @@ _STEP = "$step"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pointer:
-    """What a step gives back, or a part of it: names lead into objects, numbers from 0 into lists."""
+    """A reference to the result of an earlier step, or to a part of it."""
 
     step: int
-    """The place of the step among all of them."""
+    """The index of the step, from 0."""
     path: Path = ()
-    """Empty for all of it."""
+    """Keys of objects and indexes of lists; empty for the whole result."""
 
     def __post_init__(self) -> None:
-        if not _is_place(self.step):
-            raise PlanError(f"{self.step!r} is no step: steps are counted from 0")
+        if not _is_index(self.step):
+            raise PlanError(f"invalid step {self.step!r}: pass an index, 0 or more")
         for part in self.path:
-            if not isinstance(part, str) and not _is_place(part):
-                raise PlanError(f"{part!r} leads nowhere: a path is of names and of places from 0")
+            if not isinstance(part, str) and not _is_index(part):
+                raise PlanError(f"invalid path part {part!r}: pass a key or a list index, 0 or more")
 
     def __repr__(self) -> str:
-        """As it is shown to people, who count from one; nothing in it can dress up as something else."""
+        """As users see it, counted from 1; unusual keys are quoted, so that they cannot fake other text."""
         names = [f"[{part}]" if isinstance(part, int) else f".{_plain(part)}" for part in self.path]
         return f"<step {self.step + 1}{''.join(names)}>"
 
     def to_json(self) -> dict[str, Any]:
-        """To be written down."""
+        """Serialise to JSON."""
         return {_STEP: self.step, "path": list(self.path)}
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> "Pointer":
-        """What was written down."""
-        path = found.get("path", ())
-        if _STEP not in found or not isinstance(path, list | tuple):
-            raise PlanError(f"{found!r} is no pointer: write it as {{'{_STEP}': 0, 'path': ['id']}}")
-        return cls(found[_STEP], tuple(cast("Sequence[Any]", path)))
+    def from_json(cls, data: Mapping[str, Any]) -> "Pointer":
+        """Parse the form that `to_json` writes."""
+        path = data.get("path", ())
+        if _STEP not in data or not isinstance(path, list | tuple):
+            raise PlanError(f"invalid pointer {data!r}: write it as {{'{_STEP}': 0, 'path': ['id']}}")
+        return cls(data[_STEP], tuple(cast("Sequence[Any]", path)))
 
 
-def _is_place(value: object) -> bool:
+def _is_index(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
@@ -60,87 +60,90 @@ def _plain(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The calls to make, one after the other. A pointer leads back only, to a step that exists."""
+    """The calls to make, in order. Pointers refer to earlier steps only."""
 
     plans: tuple[Plan, ...]
-    said: tuple[str, ...] = ()
-    """What of the request each serves; nothing where that is not known."""
+    parts: tuple[str, ...] = ()
+    """The part of the request that each step serves; empty if unknown."""
 
     def __post_init__(self) -> None:
         if not self.plans:
-            raise PlanError("there are no steps: give at least one plan")
-        if self.said and len(self.said) != len(self.plans):
-            raise PlanError(
-                f"{len(self.said)} parts were said for {len(self.plans)} steps: give one for each"
-            )
-        for place, plan in enumerate(self.plans):
+            raise PlanError("no steps: pass at least one plan")
+        if self.parts and len(self.parts) != len(self.plans):
+            raise PlanError(f"{len(self.parts)} parts for {len(self.plans)} steps: pass one for each")
+        for index, plan in enumerate(self.plans):
             for name, argument in plan.arguments.items():
-                _check_value(argument.value, place, name)
+                _check_value(argument.value, index, name)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of steps."""
         return len(self.plans)
 
     def __iter__(self) -> Iterator[Plan]:
-        """In their order."""
+        """The plans, in order."""
         return iter(self.plans)
 
     @property
     def ready(self) -> bool:
-        """Whether there is nothing left to ask."""
+        """Whether no step has missing arguments."""
         return all(plan.ready for plan in self.plans)
 
     def to_json(self) -> list[dict[str, Any]]:
-        """To be written down: the calls, with pointers as `Pointer.to_json` has them."""
-        return [{"api": plan.name, "args": written(plan)} for plan in self.plans]
+        """Serialise the calls to JSON, with pointers as `Pointer.to_json` writes them."""
+        return [{"api": plan.name, "args": json_args(plan)} for plan in self.plans]
 
 
-def _check_value(value: object, place: int, name: str) -> None:
+def _check_value(value: object, index: int, name: str) -> None:
     if isinstance(value, Pointer):
-        if value.step >= place:
+        if value.step >= index:
             raise PlanError(
-                f"{name!r} of step {place + 1} points at step {value.step + 1}:"
-                " a step takes only what an earlier one gives"
+                f"{name!r} of step {index + 1} points at step {value.step + 1}: point at an earlier step"
             )
     elif isinstance(value, Mapping):
-        _check_within(cast("Mapping[Any, object]", value).values(), place, name)
+        _check_within(cast("Mapping[Any, object]", value).values(), index, name)
     elif isinstance(value, list | tuple):
-        _check_within(cast("Sequence[object]", value), place, name)
+        _check_within(cast("Sequence[object]", value), index, name)
 
 
-def _check_within(values: object, place: int, name: str) -> None:
+def _check_within(values: object, index: int, name: str) -> None:
     for value in cast("Sequence[object]", values):
         if isinstance(value, Pointer):
-            raise PlanError(f"{name!r} of step {place + 1} holds a pointer: point with the whole argument")
-        _check_value(value, place, name)
+            raise PlanError(
+                f"{name!r} of step {index + 1} contains a pointer: a pointer must be the whole argument"
+            )
+        _check_value(value, index, name)
 
 
 def pointers(plan: Plan) -> dict[str, Pointer]:
-    """Those of its arguments that are not known yet, by name."""
-    return {name: one.value for name, one in plan.arguments.items() if isinstance(one.value, Pointer)}
+    """The pointers among the arguments, by name."""
+    return {
+        name: argument.value
+        for name, argument in plan.arguments.items()
+        if isinstance(argument.value, Pointer)
+    }
 
 
-def written(plan: Plan) -> dict[str, Any]:
-    """The values of a plan as JSON takes them."""
+def json_args(plan: Plan) -> dict[str, Any]:
+    """The arguments of a plan as JSON, with serialised pointers."""
     return {
         name: value.to_json() if isinstance(value, Pointer) else value for name, value in plan.args.items()
     }
 
 
 def check_step(plan: Plan, tool: Tool) -> Plan:
-    """The plan itself, once what is known of it fits the tool; the rest is checked when it is there."""
-    found = pointers(plan)
-    known = cast("Mapping[str, Any]", tool.parameters.get("properties") or {})
-    if strange := [name for name in found if name not in known]:
-        raise PlanError(f"the plan does not fit {tool.id!r}: {strange[0]!r} is no argument of {tool.name}")
-    rest = {name: one for name, one in plan.arguments.items() if name not in found}
-    later = tuple(Missing(name, "") for name in found)
-    check(replace(plan, arguments=rest, missing=plan.missing + later), tool)
+    """Return the plan if it fits the tool's schema; pointers are checked once they are resolved."""
+    pending = pointers(plan)
+    declared = cast("Mapping[str, Any]", tool.parameters.get("properties") or {})
+    if unknown := [name for name in pending if name not in declared]:
+        raise PlanError(f"the plan does not fit {tool.id!r}: {tool.name} has no argument {unknown[0]!r}")
+    rest = {name: argument for name, argument in plan.arguments.items() if name not in pending}
+    later = tuple(Missing(name, "") for name in pending)
+    check_plan(replace(plan, arguments=rest, missing=plan.missing + later), tool)
     return plan
 
 
-def check_steps(steps: Steps, tool_of: Callable[[str], Tool]) -> Steps:
-    """The steps themselves, once each fits its tool; `tool_of` knows tools by id or name."""
+def check_steps(steps: Steps, find_tool: Callable[[str], Tool]) -> Steps:
+    """Return the steps if each fits its tool, else raise; `find_tool` returns the tool with an id or name."""
     for plan in steps:
-        check_step(plan, tool_of(plan.tool))
+        check_step(plan, find_tool(plan.tool))
     return steps

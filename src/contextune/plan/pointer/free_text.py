@@ -1,53 +1,55 @@
-"""Free text: what the assistant words itself, put together by short patterns from what is said and found."""
+"""Compose free text from templates of the request and the item, and word clarifying questions."""
 
 import re
 from collections.abc import Iterator
 
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.schema import Parameter, fits
+from contextune.plan.schema import Parameter, is_valid
 from contextune.search.tokenize import identifier_words
 from contextune.types import Argument, Item, Source, Tool
 
-_SEARCHED = frozenset(["query", "topic", "keywords", "q", "search", "question", "term", "terms"])
-_CALLED = frozenset(["title", "name", "subject", "summary", "label"])
-_COPIED = frozenset(["translate", "summarize", "summarise", "read", "speak"])
-_LOOKS = frozenset(["search", "find", "look", "lookup", "query", "list", "history"])
-_WORDS = 12
+_QUERY_NAMES = frozenset(["query", "topic", "keywords", "q", "search", "question", "term", "terms"])
+_TITLE_NAMES = frozenset(["title", "name", "subject", "summary", "label"])
+_TEXT_VERBS = frozenset(["translate", "summarize", "summarise", "read", "speak"])
+_SEARCH_VERBS = frozenset(["search", "find", "look", "lookup", "query", "list", "history"])
+_MAX_TITLE_WORDS = 12
 _SPACES = re.compile(r"\s+")
 
 
-def compose(situation: PlanningInput, tool: Tool, parameter: Parameter, item: Item | None) -> Argument | None:
-    """A text for the argument, `item` being what the call is about; None where none fits its schema."""
-    for value, source in _drafts(situation, tool, parameter, item):
+def compose_text(
+    inputs: PlanningInput, tool: Tool, parameter: Parameter, item: Item | None
+) -> Argument | None:
+    """Compose a text for an argument of a call about `item`; None if no text fits its schema."""
+    for value, source in _drafts(inputs, tool, parameter, item):
         text = _SPACES.sub(" ", value).strip()
-        longest = parameter.schema.get("maxLength")
-        if isinstance(longest, int) and len(text) > longest:
-            text = text[:longest].strip()
-        if text and fits(text, parameter):
+        max_length = parameter.schema.get("maxLength")
+        if isinstance(max_length, int) and len(text) > max_length:
+            text = text[:max_length].strip()
+        if text and is_valid(text, parameter):
             return Argument(text, (source,), 1.0)
     return None
 
 
 def _drafts(
-    situation: PlanningInput, tool: Tool, parameter: Parameter, item: Item | None
+    inputs: PlanningInput, tool: Tool, parameter: Parameter, item: Item | None
 ) -> Iterator[tuple[str, Source]]:
-    said = situation.request.text
-    name, does = frozenset(parameter.words), frozenset(identifier_words(tool.name))
+    request = inputs.request.text
+    name_words, verbs = frozenset(parameter.words), frozenset(identifier_words(tool.name))
     if item is not None:
-        longest = _longest(item)
+        longest = _longest_field(item)
         title = item.schema.title
-        if does & _COPIED and longest:
+        if verbs & _TEXT_VERBS and longest:
             yield str(item.fields[longest]), Source("frame", item.id, longest)
-        if item.title and (name & (_SEARCHED | _CALLED) or does & _LOOKS):
+        if item.title and (name_words & (_QUERY_NAMES | _TITLE_NAMES) or verbs & _SEARCH_VERBS):
             yield item.title, Source("frame", item.id, title)
         if item.title:
-            yield f"{said} ({item.title})", Source("frame", item.id, title, said)
-    if name & _CALLED:
-        yield " ".join(said.split()[:_WORDS]).rstrip(".!?"), Source("frame", words=said)
-    yield said, Source("frame", words=said)
+            yield f"{request} ({item.title})", Source("frame", item.id, title, request)
+    if name_words & _TITLE_NAMES:
+        yield " ".join(request.split()[:_MAX_TITLE_WORDS]).rstrip(".!?"), Source("frame", words=request)
+    yield request, Source("frame", words=request)
 
 
-def _longest(item: Item) -> str | None:
+def _longest_field(item: Item) -> str | None:
     texts = {
         name: value
         for name in item.schema.text
@@ -56,22 +58,22 @@ def _longest(item: Item) -> str | None:
     return max(texts, key=lambda name: len(texts[name]), default=None)
 
 
-def question(parameter: Parameter) -> str:
-    """What to ask the user for an argument that nothing says."""
-    about = parameter.description.strip().rstrip(".")
+def clarifying_question(parameter: Parameter) -> str:
+    """The question to ask the user for a missing argument."""
+    description = parameter.description.strip().rstrip(".")
     match parameter.kind:
         case "moment":
-            asked = "When"
+            question = "When"
         case "day":
-            asked = "On which day"
+            question = "On which day"
         case "list":
-            asked = f"Which {parameter.said}"
+            question = f"Which {parameter.label}"
         case "choice":
-            asked = f"Which {parameter.said}: {', '.join(map(str, parameter.choices))}"
+            question = f"Which {parameter.label}: {', '.join(map(str, parameter.choices))}"
         case "number" | "integer":
-            asked = f"What {parameter.said}"
+            question = f"What {parameter.label}"
         case "duration":
-            asked = "For how long"
+            question = "For how long"
         case _:
-            asked = f"Which {parameter.said}"
-    return f"{asked} ({about})?" if about else f"{asked}?"
+            question = f"Which {parameter.label}"
+    return f"{question} ({description})?" if description else f"{question}?"

@@ -1,8 +1,8 @@
-"""The light planner: no language model. Every argument points at something that stands somewhere.
+"""`PointerPlanner`: fills arguments with values from the user's data, without a language model.
 
-The tool is the one found; for each argument candidates are gathered from the items, the address book and
-what is said, and a learned scorer picks one. Free text is put together by a pattern. What has no good
-candidate is asked for. So a plan cannot call what is not there, nor give what the tool does not take.
+The best tool is called. For each argument, candidates are collected from the items, the contacts and the
+request, and a learned scorer chooses one. Free text is composed from templates. A required argument without a
+good candidate becomes a clarifying question. So a plan never has an unknown tool, argument or invented value.
 """
 
 from collections.abc import Sequence
@@ -12,132 +12,132 @@ from functools import cached_property
 import numpy as np
 
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import FREE, NOTHING, Candidate, candidates
-from contextune.plan.pointer.features import ChosenArguments, measure
-from contextune.plan.pointer.free_text import compose, question
+from contextune.plan.pointer.candidates import FREE_TEXT, OMITTED, Candidate, find_candidates
+from contextune.plan.pointer.features import ChosenArguments, argument_features
+from contextune.plan.pointer.free_text import clarifying_question, compose_text
 from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
-from contextune.plan.schema import Parameter, faults, parameters
-from contextune.plan.values import text_form
+from contextune.plan.schema import Parameter, plan_errors, tool_parameters
+from contextune.plan.values import normalize_text
 from contextune.types import Argument, Item, Missing, Plan, Tool, ToolHit
 
-ASK = 0.1
-"""A required argument whose best value is less probable than this is asked for."""
+ASK_BELOW = 0.1
+"""Below this confidence in the best value, the user is asked for a required argument."""
 
 
 @dataclass(frozen=True)
 class PointerPlanner:
-    """Plans calls. Safe to share between threads."""
+    """Plans calls with a learned scorer. Thread-safe."""
 
     scorer: ArgumentScorer | None = None
-    """Stands in for the one in the package."""
-    ask: float = ASK
+    """The bundled one by default."""
+    ask_below: float = ASK_BELOW
 
     @cached_property
     def _scorer(self) -> ArgumentScorer:
         return self.scorer or default_scorer()
 
-    def plan(
-        self, situation: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None
-    ) -> Plan | None:
-        """The call to make with the first of the tools; `fits` is how probable it is that any serves."""
+    def plan(self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None) -> Plan | None:
+        """Plan a call of the first tool; `fits` is the probability that any tool can serve the request."""
         if not tools:
             return None
-        sure = _share(tools) * (1.0 if fits is None else fits)
-        return self.call(situation, tools[0].tool, sure)
+        confidence = _first_tool_share(tools) * (1.0 if fits is None else fits)
+        return self.plan_tool(inputs, tools[0].tool, confidence)
 
-    def call(self, situation: PlanningInput, tool: Tool, sure: float = 1.0) -> Plan | None:
-        """The call of one tool, or None if none fits its schema; `sure` is how probable it is to be right."""
-        draft = _PlanDraft(situation, tool)
-        for parameter in order_of(tool):
+    def plan_tool(self, inputs: PlanningInput, tool: Tool, confidence: float = 1.0) -> Plan | None:
+        """Plan a call of a tool, or None if its schema cannot be met; `confidence` is that in the tool."""
+        draft = _PlanDraft(inputs, tool)
+        for parameter in fill_order(tool):
             self._fill(draft, parameter)
-        plan = draft.plan(sure)
-        if not faults(plan, tool):
+        plan = draft.plan(confidence)
+        if not plan_errors(plan, tool):
             return plan
-        # what a schema says of arguments together, candidates one by one cannot know
-        plain = draft.plan(sure, optional=False)
-        return None if faults(plain, tool) else plain
+        # optional arguments may break a rule on combinations of arguments
+        minimal = draft.plan(confidence, optional=False)
+        return None if plan_errors(minimal, tool) else minimal
 
     def _fill(self, draft: "_PlanDraft", parameter: Parameter) -> None:
-        situation, tool = draft.situation, draft.tool
+        inputs, tool = draft.inputs, draft.tool
         if parameter.kind in ("free", "other"):
-            self._word(draft, parameter)
+            self._fill_free_text(draft, parameter)
             return
-        known = self._scorer.known
-        found = candidates(situation, parameter, known.priors.seen(tool, parameter))
-        if not found:
+        statistics = self._scorer.statistics
+        candidates = find_candidates(inputs, parameter, statistics.priors.known_origins(tool, parameter))
+        if not candidates:
             draft.ask(parameter)
             return
-        matrix = measure(situation, tool, parameter, found, known, draft.chosen)
-        best, sure = self._scorer.choose(found, matrix)
-        one = found[best]
-        if one.left_out:
+        matrix = argument_features(inputs, tool, parameter, candidates, statistics, draft.chosen)
+        best, confidence = self._scorer.choose(candidates, matrix)
+        if candidates[best].is_omitted:
             return
-        if sure < self.ask:
+        if confidence < self.ask_below:
             draft.ask(parameter)
             return
-        draft.take(parameter, one, sure)
+        draft.fill(parameter, candidates[best], confidence)
 
-    def _word(self, draft: "_PlanDraft", parameter: Parameter) -> None:
-        """Free text; where the call can do without it, only where such calls mostly have it."""
-        situation, tool = draft.situation, draft.tool
+    def _fill_free_text(self, draft: "_PlanDraft", parameter: Parameter) -> None:
+        """Compose a free text; an optional one only if such calls mostly have it."""
+        inputs, tool = draft.inputs, draft.tool
         if not parameter.required:
-            pair = [Candidate("", FREE), Candidate(None, NOTHING)]
-            matrix = measure(situation, tool, parameter, pair, self._scorer.known, draft.chosen)
+            pair = [Candidate("", FREE_TEXT), Candidate(None, OMITTED)]
+            matrix = argument_features(inputs, tool, parameter, pair, self._scorer.statistics, draft.chosen)
             best, _ = self._scorer.choose(pair, matrix)
-            if pair[best].left_out:
+            if pair[best].is_omitted:
                 return
-        text = compose(situation, tool, parameter, draft.about) if parameter.kind == "free" else None
+        text = compose_text(inputs, tool, parameter, draft.main_item) if parameter.kind == "free" else None
         if text is None:
             draft.ask(parameter)
         else:
-            draft.filled[parameter.name] = text
+            draft.arguments[parameter.name] = text
 
 
 @dataclass
 class _PlanDraft:
-    """A plan in the making."""
+    """A plan under construction."""
 
-    situation: PlanningInput
+    inputs: PlanningInput
     tool: Tool
-    filled: dict[str, Argument] = field(default_factory=dict[str, Argument])
+    arguments: dict[str, Argument] = field(default_factory=dict[str, Argument])
     missing: list[Missing] = field(default_factory=list[Missing])
     chosen: ChosenArguments = field(default_factory=ChosenArguments)
 
     @property
-    def about(self) -> Item | None:
-        """The item that the call is about: one that a value comes from, else the first there is."""
-        items = self.situation.items
+    def main_item(self) -> Item | None:
+        """The item that the call is about: the best one that a value comes from, else the first."""
+        items = self.inputs.items
         return items[min(self.chosen.items, default=0)] if items else None
 
-    def plan(self, sure: float, *, optional: bool = True) -> Plan:
-        """As it stands; the arguments in the order of the schema."""
-        wanted = [p.name for p in parameters(self.tool) if p.required or optional]
-        given = {name: self.filled[name] for name in wanted if name in self.filled}
-        confidence = sure * float(np.prod([one.confidence for one in given.values()]))
-        return Plan(self.tool.id, given, confidence, tuple(self.missing), self.tool.name)
+    def plan(self, confidence: float, *, optional: bool = True) -> Plan:
+        """The plan so far, with the arguments in the order of the schema."""
+        names = [p.name for p in tool_parameters(self.tool) if p.required or optional]
+        arguments = {name: self.arguments[name] for name in names if name in self.arguments}
+        confidence *= float(np.prod([argument.confidence for argument in arguments.values()]))
+        return Plan(self.tool.id, arguments, confidence, tuple(self.missing), self.tool.name)
 
-    def take(self, parameter: Parameter, one: Candidate, sure: float) -> None:
-        self.filled[parameter.name] = Argument(one.value, one.sources, sure)
-        self.chosen = after(self.chosen, one)
+    def fill(self, parameter: Parameter, candidate: Candidate, confidence: float) -> None:
+        self.arguments[parameter.name] = Argument(candidate.value, candidate.sources, confidence)
+        self.chosen = add_choice(self.chosen, candidate)
 
     def ask(self, parameter: Parameter) -> None:
         if parameter.required:
-            self.missing.append(Missing(parameter.name, question(parameter)))
+            self.missing.append(Missing(parameter.name, clarifying_question(parameter)))
 
 
-def order_of(tool: Tool) -> list[Parameter]:
-    """Arguments in the order they are filled: pointed at before worded, needed before optional."""
-    return sorted(parameters(tool), key=lambda one: (one.kind in ("free", "other"), not one.required))
+def fill_order(tool: Tool) -> list[Parameter]:
+    """The order in which arguments are filled: free text last, required before optional."""
+    return sorted(
+        tool_parameters(tool),
+        key=lambda parameter: (parameter.kind in ("free", "other"), not parameter.required),
+    )
 
 
-def after(chosen: ChosenArguments, one: Candidate) -> ChosenArguments:
-    """What later arguments see of one that is filled."""
-    items = chosen.items if one.item is None else chosen.items | {one.item}
-    return ChosenArguments(items, chosen.values | {text_form(str(one.value))})
+def add_choice(chosen: ChosenArguments, candidate: Candidate) -> ChosenArguments:
+    """Add a filled argument to what the features of later arguments see."""
+    items = chosen.items if candidate.item is None else chosen.items | {candidate.item}
+    return ChosenArguments(items, chosen.values | {normalize_text(str(candidate.value))})
 
 
-def _share(tools: Sequence[ToolHit]) -> float:
-    """How much the first tool is ahead of the others, as a probability."""
+def _first_tool_share(tools: Sequence[ToolHit]) -> float:
+    """The softmax probability of the first tool."""
     scores = np.array([hit.score for hit in tools], np.float64)
     powers = np.exp(scores - scores[0])
     return float(1 / powers.sum())

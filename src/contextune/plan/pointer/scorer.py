@@ -1,4 +1,4 @@
-"""The learned part of the light planner: which candidate an argument is filled with, and how sure that is."""
+"""`ArgumentScorer`: ranks the candidates for an argument, and estimates the confidence of the best."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune._internal.assets import asset
-from contextune._internal.compression import read_packed, write_packed
+from contextune._internal.compression import read_decompressed, write_compressed
 from contextune.errors import RankerError
 from contextune.plan.pointer.candidates import Candidate
 from contextune.plan.pointer.feature_names import NAMES
@@ -20,63 +20,68 @@ from contextune.plan.pointer.priors import ArgumentPriors, ArgumentStatistics, C
 from contextune.rank import LogisticRegression, Ranker
 
 Floats = NDArray[np.float64]
-DOUBTS = ("score", "lead", "prior", "share", "unused", "said", "count", "given", "left out")
-"""What the probability that a choice is right is read from."""
+CONFIDENCE_FEATURES = ("score", "lead", "prior", "share", "unused", "said", "count", "given", "left out")
+"""Inputs of the confidence model."""
 _COLUMNS = [NAMES.index(name) for name in ("prior", "share", "time unused", "said")]
 _GIVEN = NAMES.index("given")
 
 
 @dataclass(frozen=True, eq=False)
 class ArgumentScorer:
-    """Ranks candidates for an argument."""
+    """A LambdaMART ranker of candidates, with a logistic model of its confidence."""
 
-    scores: Ranker
-    known: ArgumentStatistics
-    doubts: LogisticRegression
-    about: Mapping[str, Any]
-    """What it was made from."""
+    ranker: Ranker
+    statistics: ArgumentStatistics
+    confidence: LogisticRegression
+    metadata: Mapping[str, Any]
+    """How it was trained."""
 
-    def choose(self, found: Sequence[Candidate], matrix: Matrix) -> tuple[int, float]:
-        """The best candidate, by number, and the probability that it is right."""
-        scores = self.scores.score(matrix)
+    def choose(self, candidates: Sequence[Candidate], matrix: Matrix) -> tuple[int, float]:
+        """The index of the best candidate, and the probability that it is right."""
+        scores = self.ranker.score(matrix)
         best = int(np.argmax(scores))
-        inputs = doubt_inputs(found, matrix, scores, best)
-        return best, float(self.doubts.probability(inputs[None])[0])
+        inputs = confidence_features(candidates, matrix, scores, best)
+        return best, float(self.confidence.probability(inputs[None])[0])
 
     def save(self, folder: Path) -> None:
-        """Write it to a folder."""
+        """Save to a folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.scores.save(folder / "arguments.json.gz")
-        known = {"priors": self.known.priors.to_json(), "common": self.known.common.counts}
-        written = json.dumps(known, ensure_ascii=False, sort_keys=True).encode()
-        write_packed(folder / "known.json.gz", written)
-        card = {"doubts": self.doubts.to_json(), "about": self.about}
+        self.ranker.save(folder / "arguments.json.gz")
+        data = {"priors": self.statistics.priors.to_json(), "common": self.statistics.common.counts}
+        content = json.dumps(data, ensure_ascii=False, sort_keys=True).encode()
+        write_compressed(folder / "known.json.gz", content)
+        card = {"doubts": self.confidence.to_json(), "about": self.metadata}
         (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "ArgumentScorer":
-        """The scorer in a folder; refused with a reason where it does not fit this version's features."""
+        """Load from a folder; raise `RankerError` if it does not fit this version's features."""
         try:
             card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-            found = json.loads(read_packed(folder / "known.json.gz"))
-            known = ArgumentStatistics(
-                ArgumentPriors.from_json(found["priors"]), CommonWords(found["common"])
+            data = json.loads(read_decompressed(folder / "known.json.gz"))
+            statistics = ArgumentStatistics(
+                ArgumentPriors.from_json(data["priors"]), CommonWords(data["common"])
             )
-            doubts, about = LogisticRegression.from_json(card["doubts"], DOUBTS), card["about"]
+            confidence, metadata = (
+                LogisticRegression.from_json(card["doubts"], CONFIDENCE_FEATURES),
+                card["about"],
+            )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise RankerError(
-                f"no usable planner in {str(folder)!r}: {error}; make one with contextune train plan"
+                f"no usable planner in {str(folder)!r}: {error}; create one with 'contextune train plan'"
             ) from None
-        return cls(Ranker.load(folder / "arguments.json.gz", NAMES), known, doubts, about)
+        return cls(Ranker.load(folder / "arguments.json.gz", NAMES), statistics, confidence, metadata)
 
 
-def doubt_inputs(found: Sequence[Candidate], matrix: Matrix, scores: Floats, best: int) -> Floats:
-    """One choice, as its probability is read from it."""
+def confidence_features(candidates: Sequence[Candidate], matrix: Matrix, scores: Floats, best: int) -> Floats:
+    """The inputs of the confidence model for one choice."""
     others = [
-        score for one, score in zip(found, scores.tolist(), strict=True) if one.value != found[best].value
+        score
+        for candidate, score in zip(candidates, scores.tolist(), strict=True)
+        if candidate.value != candidates[best].value
     ]
     lead = float(scores[best]) - max(others, default=float(scores[best]) - 5.0)
-    same = sum(one.value == found[best].value for one in found)
+    same = sum(candidate.value == candidates[best].value for candidate in candidates)
     plain = matrix[best, _COLUMNS].astype(np.float64).tolist()
     return np.array(
         [
@@ -85,7 +90,7 @@ def doubt_inputs(found: Sequence[Candidate], matrix: Matrix, scores: Floats, bes
             *plain,
             np.log1p(same),
             float(matrix[best, _GIVEN]),
-            found[best].left_out,
+            candidates[best].is_omitted,
         ],
         np.float64,
     )
@@ -93,5 +98,5 @@ def doubt_inputs(found: Sequence[Candidate], matrix: Matrix, scores: Floats, bes
 
 @cache
 def default_scorer() -> ArgumentScorer:
-    """The scorer in the package, loaded once."""
+    """The bundled scorer, loaded once."""
     return ArgumentScorer.load(asset("planner"))

@@ -1,4 +1,4 @@
-"""Stretches of a text that may be a value by themselves: numbers, addresses, names, what follows an "at"."""
+"""Find spans of a text that may be a value: numbers, addresses, names, what follows an "at"."""
 
 import re
 from collections.abc import Iterator
@@ -79,7 +79,7 @@ _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,60})[\"”»“]|(?<!\w)['‘]([^'‘’]{2,60})['’](?!\w)")
 _TOKEN = re.compile(r"[^\W_]+(?:['’.&/-]+[^\W_]+)*")
 _BREAK = re.compile(r"[;!?()\[\]\n—–|+]|[.:](?!\d)|,|\s[-/]\s")
-_INSIDE = frozenset(
+_NAME_PARTICLES = frozenset(
     [
         *(
             "de",
@@ -102,18 +102,32 @@ _INSIDE = frozenset(
         *("y", "e", "al", "on", "am", "an", "der", "den", "las", "los", "les", "und", "for", "in"),
     ]
 )
-_ON = re.compile(r", [^\W_][^,.;:!?()\n—]{1,30}(?=[,.;:!?()\n—]|$)|,? \d+\w?\b")
-BEFORE = ("at", "in", "near", "to", "from", "by", "on", "called", "for", "with", "is", "around", "into")
-"""Words that a value may follow; which one it was says what the value is."""
+_CONTINUATION = re.compile(r", [^\W_][^,.;:!?()\n—]{1,30}(?=[,.;:!?()\n—]|$)|,? \d+\w?\b")
+LEADING_WORDS = (
+    "at",
+    "in",
+    "near",
+    "to",
+    "from",
+    "by",
+    "on",
+    "called",
+    "for",
+    "with",
+    "is",
+    "around",
+    "into",
+)
+"""Words that may precede a value, and hint at its meaning."""
 _ARTICLES = frozenset(["the", "a", "an", "my", "our", "your", "his", "her", "their"])
-_MOST_WORDS = 5
-_SHORT = 12
-"""Every stretch of a text of up to so many words is looked at, as of a web search."""
+_MAX_SPAN_WORDS = 5
+_MAX_SHORT_TEXT = 12
+"""In a text of at most this many words, such as a web search, every span is a candidate."""
 
 
 @dataclass(frozen=True)
 class TextSpan:
-    """A stretch of a text."""
+    """A span of a text."""
 
     start: int
     end: int
@@ -121,25 +135,25 @@ class TextSpan:
     shape: str
     """number, address, language, quoted, name, part (between commas), after (a preposition) or words."""
     before: str = ""
-    """The word in front of it."""
+    """The word before the span, in lower case; empty across punctuation."""
 
 
 @lru_cache(maxsize=2048)
-def spans(text: str) -> tuple[TextSpan, ...]:
-    """All that may be a value, each stretch once, by the first shape that it has."""
-    found: dict[tuple[int, int], TextSpan] = {}
+def find_spans(text: str) -> tuple[TextSpan, ...]:
+    """All spans that may be a value, each once, with the first shape that matches."""
+    spans: dict[tuple[int, int], TextSpan] = {}
     tokens = [match.span() for match in _TOKEN.finditer(text)]
-    for start, end, shape in _all(text, tokens):
-        if end > start and (start, end) not in found:
+    for start, end, shape in _matches(text, tokens):
+        if end > start and (start, end) not in spans:
             before = next((text[a:b] for a, b in reversed(tokens) if b <= start), "")
-            apart = _BREAK.search(text, next((b for _, b in reversed(tokens) if b <= start), 0), start)
-            found[start, end] = TextSpan(
-                start, end, text[start:end], shape, "" if apart else before.casefold()
+            is_separate = _BREAK.search(text, next((b for _, b in reversed(tokens) if b <= start), 0), start)
+            spans[start, end] = TextSpan(
+                start, end, text[start:end], shape, "" if is_separate else before.casefold()
             )
-    return tuple(found.values())
+    return tuple(spans.values())
 
 
-def _all(text: str, tokens: list[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
+def _matches(text: str, tokens: list[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
     for match in _ADDRESS.finditer(text):
         yield *match.span(), "address"
     for match in _PHONE.finditer(text):
@@ -156,21 +170,21 @@ def _all(text: str, tokens: list[tuple[int, int]]) -> Iterator[tuple[int, int, s
     yield from _names(text, tokens, parts)
     for start, end in parts:
         yield start, end, "part"
-        mine = [span for span in tokens if start <= span[0] < end]
-        for number, (first, last) in enumerate(mine):
-            if text[first:last].casefold() in BEFORE:
-                rest = mine[number + 1 :]
+        inner = [span for span in tokens if start <= span[0] < end]
+        for number, (first, last) in enumerate(inner):
+            if text[first:last].casefold() in LEADING_WORDS:
+                rest = inner[number + 1 :]
                 if rest and text[slice(*rest[0])].casefold() in _ARTICLES:
                     rest = rest[1:]
-                for stop in rest[:_MOST_WORDS]:
+                for stop in rest[:_MAX_SPAN_WORDS]:
                     yield rest[0][0], stop[1], "after"
-        for number, (first, _) in enumerate(mine if len(tokens) <= _SHORT else ()):
-            for _, last in mine[number : number + _MOST_WORDS]:
+        for number, (first, _) in enumerate(inner if len(tokens) <= _MAX_SHORT_TEXT else ()):
+            for _, last in inner[number : number + _MAX_SPAN_WORDS]:
                 yield first, last, "words"
 
 
 def _parts(text: str) -> Iterator[tuple[int, int]]:
-    """What stands between commas, brackets and other marks."""
+    """The parts between commas, brackets and other marks."""
     start = 0
     for match in [*_BREAK.finditer(text), None]:
         end = match.start() if match else len(text)
@@ -183,32 +197,38 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
 def _names(
     text: str, tokens: list[tuple[int, int]], parts: list[tuple[int, int]]
 ) -> Iterator[tuple[int, int, str]]:
-    """Runs of words with capitals, with the small words inside them, and on over commas."""
+    """Runs of capitalised words, with the lower-case words inside them, also across commas."""
     runs: list[tuple[int, int]] = []
     for start, end in parts:
-        mine = [span for span in tokens if start <= span[0] < end]
+        inner = [span for span in tokens if start <= span[0] < end]
         run: list[tuple[int, int]] = []
-        for span in [*mine, (end, end)]:
+        for span in [*inner, (end, end)]:
             word = text[slice(*span)]
-            if word and (word[0].isupper() or (run and (word[0].isdigit() or word.casefold() in _INSIDE))):
+            if word and (
+                word[0].isupper() or (run and (word[0].isdigit() or word.casefold() in _NAME_PARTICLES))
+            ):
                 run.append(span)
                 continue
-            while run and text[slice(*run[-1])].casefold() in _INSIDE:
+            while run and text[slice(*run[-1])].casefold() in _NAME_PARTICLES:
                 run.pop()
             if run:
                 runs.append((run[0][0], run[-1][1]))
-                # "Kohinoor Radio House on Lamington Road" is also only its first half
-                small = [n for n, one in enumerate(run) if n and text[slice(*one)].casefold() in _INSIDE]
+                # the first half may be meant: "Kohinoor Radio House on Lamington Road"
+                small = [
+                    n
+                    for n, token in enumerate(run)
+                    if n and text[slice(*token)].casefold() in _NAME_PARTICLES
+                ]
                 runs += [(run[0][0], run[n - 1][1]) for n in small]
-                # the capital of a sentence's first word may be only that
+                # the first word may be capitalised only because it starts a sentence
                 if len(run) > 1 and run[0][0] == start:
                     runs.append((run[1][0], run[-1][1]))
             run = []
     for start, end in runs:
         yield start, end, "name"
-        # an address goes on over commas: Buceo Austral, La Paz 220
+        # an address continues after a comma: "Buceo Austral, La Paz 220"
         for _ in range(2):
-            match = _ON.match(text, end)
+            match = _CONTINUATION.match(text, end)
             if not match:
                 break
             end = match.end()

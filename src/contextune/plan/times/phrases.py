@@ -1,4 +1,4 @@
-"""Times as people say and write them: days, hours of the clock, and stretches before or after something."""
+"""Find time expressions in English text: days, clock times, and shifts such as "an hour before"."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,11 +7,11 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import TypeVar
 
-from contextune.context.signals.time_phrases import mentions
-from contextune.plan.values import NUMBERS, durations
+from contextune.context.signals.time_phrases import find_time_mentions
+from contextune.plan.values import NUMBER_WORDS, find_durations
 
 _DAY = timedelta(days=1)
-_SMALL = 5 * 60
+_EARLY_HOURS = 5 * 60
 _NOON, _HOUR, _HALF_DAY = 12 * 60, 60, 12 * 60
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -21,7 +21,7 @@ _ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _DATE = re.compile(rf"\b(?:{_NTH}(?: of)? {_MONTH}|{_MONTH} {_NTH})(?![\w:])")
 _THE_NTH = re.compile(r"\bthe (\d{1,2})(?:st|nd|rd|th)\b")
 _SHORT_WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})\b")
-_WORD = "|".join(word for word in NUMBERS if len(word) > 2 and NUMBERS[word] <= 12)
+_WORD = "|".join(word for word in NUMBER_WORDS if len(word) > 2 and NUMBER_WORDS[word] <= 12)
 _HOURS = rf"(\d{{1,2}}|{_WORD})"
 _HALF = r"(?: ?(am|pm|a\.m\.|p\.m\.)(?!\w))?"
 _CLOCKS = (
@@ -63,13 +63,13 @@ _ENDS = re.compile(
     r"|get out|gets out|off)\b"
 )
 _HOURLY = re.compile(r"noon|midday|lunch|breakfast|dinner|supper|work|bedtime|overnight")
-"""They name an hour of whatever day is spoken of."""
+"""Expressions that name an hour, not a day."""
 _SAME = re.compile(r"\b(?:same|as (?:usual|always|ever|before)|again|usual)\b")
 
 
 @dataclass(frozen=True)
 class TimeMention:
-    """One thing said of time: what it may stand for, best first, and where it stands."""
+    """One time expression in a text, with its position."""
 
     start: int
     end: int
@@ -78,22 +78,23 @@ class TimeMention:
 
 @dataclass(frozen=True)
 class DayMention(TimeMention):
-    """Days it may be."""
+    """An expression for a day, with the dates it may mean, best first."""
 
     dates: tuple[date, ...]
 
 
 @dataclass(frozen=True)
 class ClockMention(TimeMention):
-    """Minutes after midnight it may be: "at nine" is one of two."""
+    """A clock time, with the minutes after midnight it may mean, best first: "at nine" has two."""
 
     minutes: tuple[int, ...]
-    sure: bool
+    certain: bool
+    """Whether morning or evening is clear."""
 
 
 @dataclass(frozen=True)
 class TimeShift(TimeMention):
-    """So much earlier or later than something; `sign` 0 where that is not said."""
+    """A duration before (`sign` -1) or after (1) something; 0 if the text does not say which."""
 
     length: timedelta
     sign: int
@@ -101,62 +102,65 @@ class TimeShift(TimeMention):
 
 @dataclass(frozen=True)
 class TimeExpressions:
-    """All that a text says of time."""
+    """All time expressions in a text."""
 
     days: tuple[DayMention, ...] = ()
     clocks: tuple[ClockMention, ...] = ()
     shifts: tuple[TimeShift, ...] = ()
-    same: bool = False
-    """Whether something is to be as it was."""
-    steps: tuple[int, ...] = ()
-    """Days from the day of something else: the day before, a week later."""
-    ends: bool = False
-    """Whether it speaks of the end of something: once it is over, right after."""
-    half: int = 0
-    """-1 in the morning, 1 later in the day, 0 where nothing is said or both."""
+    repeats: bool = False
+    """Whether a time is to stay the same: "same hour", "as usual"."""
+    day_offsets: tuple[int, ...] = ()
+    """Days relative to something else: "the day before" is -1, "a week later" 7."""
+    refers_to_end: bool = False
+    """Whether the end of something is meant: "once it is over", "right after"."""
+    day_half: int = 0
+    """-1 for the morning, 1 for later in the day, 0 if neither or both are mentioned."""
 
 
-Said = TypeVar("Said", bound=TimeMention)
+MentionT = TypeVar("MentionT", bound=TimeMention)
 
 
 @lru_cache(maxsize=512)
 def find_times(text: str, now: datetime) -> TimeExpressions:
-    """What the text says of time, `now` being when it was said or written."""
+    """Find the time expressions in a text that was written at `now`."""
     low = text.casefold().replace("’", "'")
-    if len(low) != len(text):  # folding that changes the length would put words in the wrong place
+    if len(low) != len(text):  # positions in the folded text must be valid in the original
         low = text.lower() if len(text.lower()) == len(text) else text
-    half = bool(_EVENING.search(low)) - bool(_MORNING.search(low))
-    steps = [step for pattern, step in ((_EVE, -1), (_MORROW, 1), (_WEEK, 7)) if pattern.search(low)]
+    offsets = [days for pattern, days in ((_EVE, -1), (_MORROW, 1), (_WEEK, 7)) if pattern.search(low)]
     return TimeExpressions(
-        tuple(_first(list(_days(low, text, now)))),
-        tuple(_first(list(_clocks(low, text, now)))),
+        tuple(_drop_overlaps(list(_days(low, text, now)))),
+        tuple(_drop_overlaps(list(_clocks(low, text, now)))),
         tuple(_shifts(low, text)),
-        same=bool(_SAME.search(low)),
-        steps=tuple(steps),
-        ends=bool(_ENDS.search(low)),
-        half=half,
+        repeats=bool(_SAME.search(low)),
+        day_offsets=tuple(offsets),
+        refers_to_end=bool(_ENDS.search(low)),
+        day_half=_day_half(low),
     )
 
 
-def _first(found: Sequence[Said]) -> Iterator[Said]:
-    """Of what overlaps, the longest and first."""
-    kept: list[Said] = []
-    for one in sorted(found, key=lambda heard: (heard.start - heard.end, heard.start)):
-        if all(one.end <= other.start or one.start >= other.end for other in kept):
-            kept.append(one)
-    return iter(sorted(kept, key=lambda heard: heard.start))
+def _drop_overlaps(mentions: Sequence[MentionT]) -> list[MentionT]:
+    """Keep the longest, then the first, of overlapping mentions."""
+    kept: list[MentionT] = []
+    for mention in sorted(mentions, key=lambda mention: (mention.start - mention.end, mention.start)):
+        if all(mention.end <= other.start or mention.start >= other.end for other in kept):
+            kept.append(mention)
+    return sorted(kept, key=lambda mention: mention.start)
+
+
+def _day_half(low: str) -> int:
+    return bool(_EVENING.search(low)) - bool(_MORNING.search(low))
 
 
 def _days(low: str, text: str, now: datetime) -> Iterator[DayMention]:
     spans: dict[tuple[int, int], list[date]] = {}
-    for (start, end), first, last in mentions(low, now):
+    for (start, end), first, last in find_time_mentions(low, now):
         if _HOURLY.search(low[first:last]):
             continue
         days = [start.date()]
-        if end - start > 2 * _DAY:  # a week or a weekend: what day of it is not said
+        if end - start > 2 * _DAY:  # a weekend is two days; a week is not a day
             days = [start.date() + n * _DAY for n in range(2)] if end - start < 4 * _DAY else []
         if start.date() == now.date() and low[first:last].endswith("day") and "today" not in low[first:last]:
-            days.append(start.date() + 7 * _DAY)  # a weekday that is today's may be the one a week on
+            days.append(start.date() + 7 * _DAY)  # "Monday", said on a Monday, may mean next week
         spans.setdefault((first, last), []).extend(days)
     today = now.date()
     for match in _SHORT_WEEKDAY.finditer(low):
@@ -177,16 +181,16 @@ def _days(low: str, text: str, now: datetime) -> Iterator[DayMention]:
     dated = [start for start, end in spans if low[start:end][:1].isdigit() or low[start:end][-1:].isdigit()]
     for (start, end), days in spans.items():
         if any(0 < other - end <= 2 for other in dated):
-            continue  # of "Wednesday 21 August" the date says all
+            continue  # in "Wednesday 21 August" the date is enough
         ordered = sorted(set(days), key=lambda day: (day < today, abs((day - today).days)))
         if ordered:
             yield DayMention(start, end, text[start:end], tuple(ordered))
 
 
 def _near(number: int, month: int, today: date) -> list[date]:
-    """The date of this day and month that is nearest, of last year, this and the next."""
-    found = [day for year in (-1, 0, 1) if (day := _date(today.year + year, month, number))]
-    return sorted(found, key=lambda day: abs((day - today).days))[:1]
+    """The nearest date with this day and month, of last year, this year or the next."""
+    days = [day for year in (-1, 0, 1) if (day := _date(today.year + year, month, number))]
+    return sorted(days, key=lambda day: abs((day - today).days))[:1]
 
 
 def _date(year: int, month: int, day: int) -> date | None:
@@ -197,71 +201,72 @@ def _date(year: int, month: int, day: int) -> date | None:
 
 
 def _clocks(low: str, text: str, now: datetime) -> Iterator[ClockMention]:
-    half = bool(_EVENING.search(low)) - bool(_MORNING.search(low))
+    day_half = _day_half(low)
     for pattern in _CLOCKS:
         for match in pattern.finditer(low):
-            minutes, said = _minutes(match)
+            minutes, half = _minutes(match)
             if minutes is None:
                 continue
-            options, sure = _halves(minutes, said or _half_near(low, match, half), match.group())
+            options, certain = _options(minutes, half or _nearby_half(low, match, day_half), match.group())
             start = match.start("h") if "h" in match.groupdict() else match.start()
-            yield ClockMention(start, match.end(), text[start : match.end()], options, sure)
+            yield ClockMention(start, match.end(), text[start : match.end()], options, certain)
     if match := _HALF_PAST.search(low):
         past = now.replace(minute=30)
         past += timedelta(hours=past <= now)
-        yield ClockMention(*match.span(), match.group(), (past.hour * 60 + 30,), sure=True)
+        yield ClockMention(*match.span(), match.group(), (past.hour * 60 + 30,), certain=True)
 
 
 def _minutes(match: re.Match[str]) -> tuple[int | None, str]:
-    """Minutes after midnight, and am or pm if it says so."""
-    groups, found = match.groupdict(), match.groups()
-    said = next((part for part in found if part and re.fullmatch(r"[ap]\.?m\.?", part)), "")[:1]
-    part = groups.get("part") or ""
+    """Minutes after midnight, and "a" or "p" if am or pm is given."""
+    named, groups = match.groupdict(), match.groups()
+    half = next((part for part in groups if part and re.fullmatch(r"[ap]\.?m\.?", part)), "")[:1]
+    part = named.get("part") or ""
     if part in ("noon", "midday", "midnight"):
         return (0 if part == "midnight" else _NOON), "p" if part != "midnight" else "a"
-    hour = groups.get("h") or next(w for w in reversed(found) if w and (w.isdigit() or w in NUMBERS))
+    hour = named.get("h") or next(w for w in reversed(groups) if w and (w.isdigit() or w in NUMBER_WORDS))
     value = _number(hour)
-    if value > 24 or (value > 23 and not groups.get("m")):
+    if value > 24 or (value > 23 and not named.get("m")):
         return None, ""
-    minute = groups.get("m")
+    minute = named.get("m")
     extra = _number(minute) if minute else 0
     if "half" in part:
         extra = 30
     elif "quarter" in part:
         extra = 15
     total = value * _HOUR + (-extra if part.endswith("to") else extra)
-    return total % (24 * _HOUR), said
+    return total % (24 * _HOUR), half
 
 
 def _number(word: str) -> int:
     if word.isdigit():
         return int(word)
-    return 45 if word.startswith("forty") else NUMBERS[word]
+    return 45 if word.startswith("forty") else NUMBER_WORDS[word]
 
 
-def _half_near(low: str, match: re.Match[str], half: int) -> str:
-    """Morning or evening, by the words next to the clock, else by all there are."""
+def _nearby_half(low: str, match: re.Match[str], day_half: int) -> str:
+    """Morning ("a"), later ("p") or night ("n"), by the words next to the clock time, else by all words."""
     for near in (low[match.end() : match.end() + 24], low[max(0, match.start() - 18) : match.start()]):
         if here := bool(late := _EVENING.search(near)) - bool(_MORNING.search(near)):
             return "a" if here < 0 else "n" if late and "night" in late.group() else "p"
-    return {-1: "a", 1: "n", 0: ""}[half]
+    return {-1: "a", 1: "n", 0: ""}[day_half]
 
 
-def _halves(minutes: int, said: str, words: str) -> tuple[tuple[int, ...], bool]:
+def _options(minutes: int, half: str, words: str) -> tuple[tuple[int, ...], bool]:
+    """The times of day that a clock time may mean, best first, and whether there is no doubt."""
     if minutes >= 13 * _HOUR or minutes < _HOUR or re.match(r"0\d|noon|midday", words):
         return (minutes,), True
     early, late = minutes % _HALF_DAY, minutes % _HALF_DAY + _HALF_DAY
-    if said == "a":
+    if half == "a":
         return (early,), True
-    if said in ("p", "n"):
-        small = said == "n" and early < _SMALL  # "at night" is also the small hours
-        return ((late, early), False) if small else ((late,), True)
+    if half in ("p", "n"):
+        ambiguous = half == "n" and early < _EARLY_HOURS  # "at night" includes the early hours
+        return ((late, early), False) if ambiguous else ((late,), True)
     written = re.match(r"\d{1,2}[:.h]\d\d", words)
     return ((minutes, (minutes + _HALF_DAY) % (24 * _HOUR)) if written else (late, early)), False
 
 
 def _shifts(low: str, text: str) -> Iterator[TimeShift]:
-    for length, start, end in durations(low):
+    for length, start, end in find_durations(low):
         sign = 0
         if _LESS.match(low, end):
             sign = -1

@@ -1,0 +1,1 @@
+"""REST service for many users; a bearer token identifies the user."""

@@ -1,7 +1,7 @@
-"""The HTTP service: what can be asked, by whom, and in which requests.
+"""FastAPI application: routes, dependencies and error handlers.
 
-The user is whoever's token was shown. No route takes a user from a path, a query or a body, so there is no
-way to ask for somebody else's data.
+The bearer token alone determines the user. No route reads a user from the path, query or body, so a client
+cannot address another user's data.
 """
 
 import asyncio
@@ -17,253 +17,244 @@ try:
     from fastapi.exceptions import RequestValidationError
     from fastapi.security import HTTPBearer
     from starlette.exceptions import HTTPException
-    from starlette.responses import HTMLResponse, Response
+    from starlette.responses import Response
 except ModuleNotFoundError as error:
     raise MissingExtraError("the HTTP service", "serve") from error
 
-from contextune.serve.http import (
-    errors,
-    inspector,
-    requests,
-    responses,
-    web,
-)
-from contextune.serve.http.api_reference import reference
-from contextune.serve.http.errors import ApiError, faults
+from contextune.serve.http import errors, inspector, requests, responses, web
+from contextune.serve.http.errors import ApiError, request_error_messages
 from contextune.serve.http.metrics import CONTENT_TYPE, ServiceMetrics
-from contextune.serve.http.middleware import RequestMiddleware, error_reply
+from contextune.serve.http.middleware import RequestMiddleware, error_response
 from contextune.serve.http.responses import JsonResponse
 from contextune.serve.http.service import Service
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.thread_pool import WorkerPool
 from contextune.serve.http.tokens import TokenFile
-from contextune.serve.http.tracing import configured
+from contextune.serve.http.tracing import tracer_from_env
 from contextune.serve.http.warmup import Warmup
 
-_ABOUT = """Completes what a person leaves out: the items of your own data that a request hangs on, the tools
-that can serve it, and the call to make. Your token says who you are; you see what is yours and nothing else.
-Nothing is called, and nothing of what you say is kept unless you send it as feedback."""
-_REFUSED: dict[int | str, dict[str, Any]] = {
-    status: {"model": responses.ErrorReply, "description": said}
-    for status, said in {
-        400: "No JSON.",
-        401: "No token, or nobody's.",
-        404: "Nothing is kept for you yet, or no such address.",
-        408: "The body did not arrive.",
-        413: "The body is too large, or it is more than is kept of one user.",
-        422: "Parts of the request cannot be taken.",
-        429: "Too many requests; `Retry-After` says when to come back.",
-        500: "A fault of the service.",
-        503: "Too much to do right now; `Retry-After` says when to come back.",
+_DESCRIPTION = """Resolves implicit requests: finds the user's items a request refers to, the tools that can
+serve it, and the call to make. The bearer token identifies the user, who sees only their own data. No tool is
+called, and the text of a request is stored only when it is sent as feedback."""
+_ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": responses.ErrorReply, "description": description}
+    for status, description in {
+        400: "The body is not valid JSON.",
+        401: "The token is missing or invalid.",
+        404: "Unknown user (PUT /v1/me first) or unknown path.",
+        408: "The body did not arrive in time.",
+        413: "The body is too large, or the user's quota is exceeded.",
+        422: "The request is invalid; `where` lists the fields.",
+        429: "Rate limit exceeded; see `Retry-After`.",
+        500: "Internal error.",
+        503: "Overloaded, timed out or store unavailable; see `Retry-After`.",
     }.items()
 }
-# FastAPI's own would send addresses, and the words of exceptions
+# FastAPI's own telemetry would record URLs and exception messages, which may contain personal data
 _NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
 
-def _me(request: Request) -> str:
+def _current_user(request: Request) -> str:
     user = getattr(request.state, "user", None)
-    if not isinstance(user, str):  # the gate has seen to it; a second lock costs nothing
+    if not isinstance(user, str):  # the middleware has authenticated already; this is defence in depth
         raise errors.unauthorized()
     return user
 
 
-_bearer = HTTPBearer(auto_error=False, description="A token made by `contextune serve token add`.")
-Me = Annotated[str, Depends(_me)]
-Start = Annotated[int, Query(ge=0, le=10**9, description="How many to leave out.")]
-Most = Annotated[int, Query(ge=1, le=1000, description="How many to give.")]
-_Form = TypeVar("_Form")
+_bearer = HTTPBearer(auto_error=False, description="A token created by `contextune serve token add`.")
+CurrentUser = Annotated[str, Depends(_current_user)]
+Offset = Annotated[int, Query(ge=0, le=10**9, description="Number of entries to skip.")]
+PageSize = Annotated[int, Query(ge=1, le=1000, description="Maximum number of entries.")]
+_Body = TypeVar("_Body")
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
-    """The service as an ASGI application; it lets go of its files when it shuts down."""
+    """Create the ASGI application; store and catalogue are closed on shutdown."""
     limits = settings.limits
-    work = WorkerPool(settings.threads, limits.waiting, limits.timeout)
-    metrics, spans, tokens = ServiceMetrics(lambda: work.open), configured(), TokenFile(settings.tokens)
-    service = Service(settings, metrics, spans)
-    preparing = Warmup(service.prepare, limits.timeout)
+    pool = WorkerPool(settings.threads, limits.waiting, limits.timeout)
+    metrics, tracer, tokens = (
+        ServiceMetrics(lambda: pool.open_calls),
+        tracer_from_env(),
+        TokenFile(settings.tokens),
+    )
+    service = Service(settings, metrics, tracer)
+    warmup = Warmup(service.prepare, limits.timeout)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         yield
-        # requests in flight have ended by now
-        await asyncio.to_thread(preparing.close)
-        await asyncio.to_thread(work.close)
+        # uvicorn has answered all requests in flight before it gets here
+        await asyncio.to_thread(warmup.close)
+        await asyncio.to_thread(pool.close)
         service.close()
-        await asyncio.to_thread(spans.close)
+        await asyncio.to_thread(tracer.close)
 
     app = FastAPI(
         title="Contextune",
         version=version("contextune"),
-        description=_ABOUT,
+        description=_DESCRIPTION,
         lifespan=lifespan,
-        docs_url=None,  # its page would load scripts of others, beside a field for a token
+        docs_url=None,  # Swagger UI loads third-party scripts on a page where users enter tokens
         redoc_url=None,
         telemetry=_NO_TELEMETRY,
     )
-    app.add_middleware(RequestMiddleware, tokens=tokens, limits=limits, metrics=metrics, spans=spans)
-    _refusing(app)
-    app.include_router(_asking(service, work, preparing))
-    app.include_router(_keeping(service, work, preparing))
-    app.include_router(_watching(service, work, metrics))
-
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> HTMLResponse:  # pyright: ignore[reportUnusedFunction]  # it is a route
-        return HTMLResponse(reference(app.openapi()))
-
-    app.include_router(web.pages())
-
+    app.add_middleware(RequestMiddleware, tokens=tokens, limits=limits, metrics=metrics, tracer=tracer)
+    _add_error_handlers(app)
+    app.include_router(_request_routes(service, pool, warmup))
+    app.include_router(_data_routes(service, pool, warmup))
+    app.include_router(_monitoring_routes(service, pool, metrics))
+    app.include_router(web.inspector_routes())
     return app
 
 
 def _router(tag: str) -> APIRouter:
-    return APIRouter(prefix="/v1", tags=[tag], dependencies=[Depends(_bearer)], responses=_REFUSED)
+    return APIRouter(prefix="/v1", tags=[tag], dependencies=[Depends(_bearer)], responses=_ERROR_RESPONSES)
 
 
-# The routes are functions within functions: pyright takes those that only a decorator uses for unused.
+# Routes are nested functions that only a decorator uses, which pyright reports as unused.
 # pyright: reportUnusedFunction=false
 
 
-def _asking(service: Service, work: WorkerPool, preparing: Warmup) -> APIRouter:
-    """What a request hangs on, and what to do about it."""
+def _request_routes(service: Service, pool: WorkerPool, warmup: Warmup) -> APIRouter:
+    """Routes that answer a request of the user."""
     routes = _router("ask")
 
-    async def answer(call: Callable[[str, _Form], object], me: str, form: _Form) -> Response:
-        await preparing.done(me)  # with what the user told of last
-        return JsonResponse(await work.do(call, me, form))
+    async def answer(method: Callable[[str, _Body], object], user: str, body: _Body) -> Response:
+        await warmup.wait(user)  # so that the answer reflects the user's latest changes
+        return JsonResponse(await pool.run(method, user, body))
 
     @routes.post("/context", response_model=responses.ContextReply)
-    async def context(me: Me, form: requests.ContextBody) -> Response:
-        """The items of yours that a request hangs on, best first."""
-        return await answer(service.context, me, form)
+    async def context(user: CurrentUser, body: requests.ContextBody) -> Response:
+        """Items of yours that the request refers to, best first."""
+        return await answer(service.context, user, body)
 
     @routes.post("/tools", response_model=responses.ToolsReply)
-    async def tools(me: Me, form: requests.ToolsBody) -> Response:
-        """The tools that can serve a request, best first, and how probable it is that any does."""
-        return await answer(service.tools, me, form)
+    async def tools(user: CurrentUser, body: requests.ToolsBody) -> Response:
+        """Tools that can serve the request, best first, and the probability that any of them does."""
+        return await answer(service.tools, user, body)
 
     @routes.post("/plan", response_model=responses.PlansReply)
-    async def plan(me: Me, form: requests.PlanBody) -> Response:
-        """The call to make, each argument pointing at where it comes from. Nothing is called."""
-        return await answer(service.plan, me, form)
+    async def plan(user: CurrentUser, body: requests.PlanBody) -> Response:
+        """The call to make, each argument with its source. The tool is not called."""
+        return await answer(service.plan, user, body)
 
     @routes.post("/ask", response_model=responses.AnswerReply)
-    async def ask(me: Me, form: requests.AskBody) -> Response:
-        """All of it: items, tools, the call to make, and why."""
-        return await answer(service.ask, me, form)
+    async def ask(user: CurrentUser, body: requests.AskBody) -> Response:
+        """Context, tools and plan in one response, with reasons."""
+        return await answer(service.ask, user, body)
 
     @routes.post("/inspect", response_model=inspector.InspectReply)
-    async def inspect(me: Me, form: requests.InspectBody) -> Response:
-        """The answer taken apart: what weighed how much, and the tools with and without your items."""
-        return await answer(service.inspect, me, form)
+    async def inspect(user: CurrentUser, body: requests.InspectBody) -> Response:
+        """The answer with feature contributions, and the tools found with and without your items."""
+        return await answer(service.inspect, user, body)
 
     @routes.post("/feedback", status_code=204)
-    async def feedback(me: Me, form: requests.FeedbackBody) -> Response:
-        """Tell what became of a request: the next answers know. This keeps what you said."""
-        await work.do(service.feedback, me, form)
+    async def feedback(user: CurrentUser, body: requests.FeedbackBody) -> Response:
+        """Report which items and tool were right; later answers use it. Stores the text of the request."""
+        await pool.run(service.feedback, user, body)
         return Response(status_code=204)
 
     return routes
 
 
-def _keeping(service: Service, work: WorkerPool, preparing: Warmup) -> APIRouter:
-    """What is kept of a user."""
+def _data_routes(service: Service, pool: WorkerPool, warmup: Warmup) -> APIRouter:
+    """Routes that read and change the user's stored data."""
     routes = _router("your data")
 
     @routes.get("/me", response_model=responses.UserReply)
-    async def me_(me: Me) -> Response:
-        """What is known of you."""
-        return JsonResponse(await work.do(service.me, me))
+    async def get_me(user: CurrentUser) -> Response:
+        """Your profile, places, contacts and time zone."""
+        return JsonResponse(await pool.run(service.me, user))
 
     @routes.put("/me", status_code=204)
-    async def put_me(me: Me, form: requests.UserBody) -> Response:
-        """Begin, or replace what is known of you; your items and uses stay."""
-        await work.do(service.put_me, me, form)
-        preparing.start(me, 0)
+    async def put_me(user: CurrentUser, body: requests.UserBody) -> Response:
+        """Create or replace your profile, places, contacts and time zone; items and uses are kept."""
+        await pool.run(service.put_me, user, body)
+        warmup.start(user, 0)
         return Response(status_code=204)
 
     @routes.delete("/me", status_code=204)
-    async def forget(me: Me) -> Response:
-        """Forget you: items, uses, feedback, vectors, down to the bytes in the file."""
-        await preparing.stop(me)
-        await work.do(service.forget, me)
+    async def forget(user: CurrentUser) -> Response:
+        """Delete all your data (items, uses, feedback, vectors) and overwrite it in the file."""
+        await warmup.cancel(user)
+        await pool.run(service.forget, user)
         return Response(status_code=204)
 
     @routes.get("/items", response_model=responses.ItemsReply)
     async def items(
-        me: Me,
-        app: Annotated[str | None, Query(max_length=200, description="Only those of this app.")] = None,
-        start: Start = 0,
-        limit: Most = 100,
+        user: CurrentUser,
+        app: Annotated[str | None, Query(max_length=200, description="Only items of this app.")] = None,
+        start: Offset = 0,
+        limit: PageSize = 100,
     ) -> Response:
-        """Your items, in the order of their ids."""
-        return JsonResponse(await work.do(service.items, me, app, start, limit))
+        """Your items, ordered by id."""
+        return JsonResponse(await pool.run(service.items, user, app, start, limit))
 
     @routes.put("/items", response_model=responses.CountReply)
-    async def put_items(me: Me, form: requests.ItemsBody) -> Response:
-        """Put items, all or none of them; those of the same id are replaced."""
-        count = await work.do(service.put_items, me, form)
-        preparing.start(me, len(form.items))
+    async def put_items(user: CurrentUser, body: requests.ItemsBody) -> Response:
+        """Add items, all or none; an item with an existing id replaces it."""
+        count = await pool.run(service.put_items, user, body)
+        warmup.start(user, len(body.items))
         return JsonResponse(count)
 
-    # a POST, as ids may tell of somebody and addresses are written into logs on their way
+    # POST, because ids may be personal and proxies log URLs
     @routes.post("/items/delete", response_model=responses.CountReply)
-    async def delete_items(me: Me, form: requests.IdsBody) -> Response:
+    async def delete_items(user: CurrentUser, body: requests.IdsBody) -> Response:
         """Delete items by id, with their uses and vectors."""
-        return JsonResponse(await work.do(service.delete_items, me, form))
+        return JsonResponse(await pool.run(service.delete_items, user, body))
 
     @routes.get("/uses", response_model=responses.UsageEventsReply)
-    async def uses(me: Me, start: Start = 0, limit: Most = 100) -> Response:
-        """When you turned to which item, in order of time."""
-        return JsonResponse(await work.do(service.uses, me, start, limit))
+    async def uses(user: CurrentUser, start: Offset = 0, limit: PageSize = 100) -> Response:
+        """When you used which item, ordered by time."""
+        return JsonResponse(await pool.run(service.uses, user, start, limit))
 
     @routes.post("/uses", response_model=responses.CountReply)
-    async def put_uses(me: Me, form: requests.UsageEventsBody) -> Response:
-        """Tell of uses: you opened, played or called something. The next request knows."""
-        count = await work.do(service.put_uses, me, form)
-        preparing.start(me, count["count"])
+    async def put_uses(user: CurrentUser, body: requests.UsageEventsBody) -> Response:
+        """Record uses: you opened, played or called an item. Later answers use them."""
+        count = await pool.run(service.put_uses, user, body)
+        warmup.start(user, count["count"])
         return JsonResponse(count)
 
     return routes
 
 
-def _watching(service: Service, work: WorkerPool, metrics: ServiceMetrics) -> APIRouter:
-    """Whether all is well; for whoever runs the service."""
+def _monitoring_routes(service: Service, pool: WorkerPool, metrics: ServiceMetrics) -> APIRouter:
+    """Health check and metrics, without authentication."""
     routes = APIRouter(tags=["running"])
 
-    @routes.get("/health", response_model=responses.HealthReply, responses={503: _REFUSED[503]})
+    @routes.get("/health", response_model=responses.HealthReply, responses={503: _ERROR_RESPONSES[503]})
     async def health() -> Response:
-        """Whether the service can read its store and has a thread to do it with."""
-        await work.do(service.check)
+        """Whether the store is readable and a worker thread is available."""
+        await pool.run(service.check)
         return JsonResponse({"status": "ok", "version": version("contextune")})
 
     @routes.get("/metrics", response_class=Response)
-    async def figures() -> Response:
-        """Figures for Prometheus."""
-        return Response(metrics.text(), media_type=CONTENT_TYPE)
+    async def prometheus_metrics() -> Response:
+        """Metrics in Prometheus text format."""
+        return Response(metrics.render(), media_type=CONTENT_TYPE)
 
     return routes
 
 
-def _refusing(app: FastAPI) -> None:
-    """Tell whatever FastAPI finds wrong in the one form that errors have."""
+def _add_error_handlers(app: FastAPI) -> None:
+    """Return FastAPI's own errors in the same JSON format as all others."""
 
     @app.exception_handler(ApiError)
-    async def refused(request: Request, refusal: ApiError) -> Response:
-        return error_reply(refusal, request.state.request)
+    async def api_error(request: Request, error: ApiError) -> Response:
+        return error_response(error, request.state.request)
 
     @app.exception_handler(RequestValidationError)
-    async def not_valid(request: Request, error: RequestValidationError) -> Response:
-        return error_reply(errors.invalid(faults(error.errors())), request.state.request)
+    async def validation_error(request: Request, error: RequestValidationError) -> Response:
+        messages = request_error_messages(error.errors())
+        return error_response(errors.invalid_request(messages), request.state.request)
 
     @app.exception_handler(HTTPException)
-    async def not_found(request: Request, error: HTTPException) -> Response:
-        said = {
-            400: "the body is no JSON that can be read: send an object, in UTF-8",
-            404: "there is nothing at this address: /docs names those there are",
-            405: "this address does not take this method: /docs names those it takes",
-        }.get(error.status_code, "this cannot be done")
-        headers = dict(error.headers or {})
-        refusal = ApiError(error.status_code, "unreadable" if error.status_code == 400 else "not_here", said)
-        refusal.headers = headers
-        return error_reply(refusal, request.state.request)
+    async def http_error(request: Request, error: HTTPException) -> Response:
+        message = {
+            400: "the body is not valid JSON: send an object, encoded as UTF-8",
+            404: "unknown path: see /openapi.json",
+            405: "method not allowed: see /openapi.json",
+        }.get(error.status_code, "the request cannot be processed")
+        code = "unreadable" if error.status_code == 400 else "not_here"
+        api_error = ApiError(error.status_code, code, message, headers=dict(error.headers or {}))
+        return error_response(api_error, request.state.request)

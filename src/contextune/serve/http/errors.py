@@ -1,7 +1,7 @@
-"""What a client is told when something cannot be done: a status, a code to tell it by, and what to do.
+"""HTTP errors: status, machine-readable code and a message without personal data.
 
-The library's own messages name the value that is wrong, which may be what somebody wrote or where they
-live. So none of them is passed on: each is told here in words that hold nothing of anybody.
+The library's own messages quote the invalid value, which may be personal. They are never passed on; each
+exception is mapped to a fixed message here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,150 +20,137 @@ from contextune.errors import (
     UnknownUserError,
 )
 from contextune.serve.http import requests
+from contextune.serve.validation_errors import Location, validation_messages
 
-_SHOWN = 5
-_KNOWN = frozenset(
+_MAX_MESSAGES = 5
+_API_FIELDS = frozenset(
     {
         "body", "query", "app", "start", "limit",
         *(
             name
-            for form in vars(requests).values()
-            if isinstance(form, type) and issubclass(form, BaseModel)
-            for name in form.model_fields
+            for model in vars(requests).values()
+            if isinstance(model, type) and issubclass(model, BaseModel)
+            for name in model.model_fields
         ),
     }
 )  # fmt: skip
-"""Names that are ours. Any other on the way to a fault is one that the client made up: a place, a field."""
+"""Names that the API defines. Other names in an error location come from the client and may be personal."""
 
 
-def faults(errors: Sequence[Mapping[str, Any]]) -> list[str]:
-    """One line for each of the first faults: where it is, and what is wrong there."""
-    lines = [f"{_path(error['loc'])}: {_said(error)}" for error in errors]
-    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return [*dict.fromkeys(lines[:_SHOWN]), *more]
-
-
-def _path(steps: Sequence[str | int]) -> str:
-    path = ""
-    for step in steps:
-        if isinstance(step, int):
-            path += f"[{step}]"
-        elif step in _KNOWN:
-            path += f".{step}" if path else step
-    return path or "the request"
-
-
-def _said(error: Mapping[str, Any]) -> str:
-    if error["type"] == "json_invalid":
-        return "is no JSON from here on"
-    # pydantic names what it wanted; what it got it puts elsewhere
-    return str(error["msg"]).removeprefix("Value error, ")
-
-
-@dataclass(eq=False)  # not frozen: what is raised gets a traceback
-class ApiError(Exception):  # it is said to somebody, and need not be a fault
-    """A request that is turned away."""
+@dataclass(eq=False)  # not frozen: raising sets __traceback__
+class ApiError(Exception):
+    """An error response to the client."""
 
     status: int
     code: str
     message: str
     where: Sequence[str] = ()
-    """Which parts of the request are wrong, and how."""
+    """The invalid parts of the request, with the problem of each."""
     headers: dict[str, str] = field(default_factory=dict[str, str])
 
 
+def request_error_messages(errors: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The first validation errors as `location: problem`, without names or values made up by the client."""
+    return validation_messages(errors, _api_path, _MAX_MESSAGES)
+
+
+def _api_path(location: Location) -> str:
+    path = ""
+    for step in location:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif step in _API_FIELDS:
+            path += f".{step}" if path else step
+    return path or "the request"
+
+
 def unauthorized() -> ApiError:
-    """No token, or nobody's."""
+    """The token is missing or invalid."""
     return ApiError(
         401,
         "unauthorized",
-        "send a token of yours as 'Authorization: Bearer ctx_…'; whoever runs this service can give you one",
+        "missing or invalid token: send 'Authorization: Bearer ctx_…'; the operator of this service "
+        "creates tokens",
         headers={"WWW-Authenticate": "Bearer"},
     )
 
 
-def too_often(seconds: int) -> ApiError:
-    """More requests than the token may make."""
+def rate_limited(seconds: int) -> ApiError:
+    """The token has used up its rate limit."""
     return ApiError(
         429,
         "too_often",
-        f"this token asks too often: try again in {seconds} s",
+        f"rate limit exceeded: try again in {seconds} s",
         headers={"Retry-After": str(seconds)},
     )
 
 
-def too_large(most: int) -> ApiError:
-    """A body of more bytes than are taken."""
+def body_too_large(max_bytes: int) -> ApiError:
+    """The body exceeds the size limit."""
     return ApiError(
-        413, "too_large", f"the body is too large: send at most {most} bytes, in several requests"
+        413, "too_large", f"the body is too large: send at most {max_bytes} bytes, in several requests"
     )
 
 
-def too_many(what: str, most: int) -> ApiError:
-    """More than is kept of one user."""
+def quota_exceeded(what: str, limit: int) -> ApiError:
+    """The user would have more stored entries than allowed."""
     return ApiError(
         413,
         "too_many",
-        f"at most {most:,} {what} are kept for you, and these would be more: POST /v1/items/delete takes "
-        "items away, with their uses; or ask whoever runs this service to allow for more",
+        f"quota exceeded: at most {limit:,} {what}; delete items (and their uses) with "
+        "POST /v1/items/delete, or ask the operator of this service for a higher limit",
     )
 
 
-def too_slow() -> ApiError:
-    """A body that does not arrive."""
+def body_timeout() -> ApiError:
+    """The client did not send the body in time."""
     return ApiError(
         408, "too_slow", "the body did not arrive in time: send it again", headers={"Connection": "close"}
     )
 
 
-def busy() -> ApiError:
-    """More requests than threads, and the line is full."""
+def overloaded() -> ApiError:
+    """The queue for worker threads is full."""
     return ApiError(
         503, "busy", "too many requests are waiting: try again in a second", headers={"Retry-After": "1"}
     )
 
 
 def timed_out() -> ApiError:
-    """Work that takes too long."""
+    """The work took longer than the timeout."""
     return ApiError(
         503,
         "timed_out",
-        "this took too long and was given up: try again, or ask for less",
+        "the request timed out: try again, or request fewer results",
         headers={"Retry-After": "1"},
     )
 
 
-def broken() -> ApiError:
-    """A fault of the service's own."""
-    return ApiError(
-        500,
-        "broken",
-        "something went wrong here, not in your request: tell whoever runs this service the request id",
-    )
+def internal_error() -> ApiError:
+    """An unexpected exception in the service."""
+    return ApiError(500, "broken", "internal error: report the request id to the operator of this service")
 
 
-def invalid(where: Sequence[str]) -> ApiError:
-    """A request that is not what it should be."""
-    return ApiError(422, "invalid", "parts of the request cannot be taken as they are: see where", where)
+def invalid_request(where: Sequence[str]) -> ApiError:
+    """Parts of the request are invalid."""
+    return ApiError(422, "invalid", "invalid request: see where", where)
 
 
-def refusal_of(error: ContextuneError, where: str) -> ApiError:
-    """What to say for an error of the library; `where` says what in this request can be wrong, and how."""
+def from_library_error(error: ContextuneError, where: str) -> ApiError:
+    """Map an exception of the library; `where` says what a client can have got wrong in this request."""
     match error:
         case UnknownUserError():
-            return ApiError(
-                404, "unknown_user", "nothing is kept for you yet: PUT /v1/me first; {} will do as a body"
-            )
+            return ApiError(404, "unknown_user", "unknown user: PUT /v1/me first (an empty object is enough)")
         case LimitError():
-            return too_many(error.what, error.most)
+            return quota_exceeded(error.what, error.limit)
         case InvalidRequestError() | InvalidDataError() | PlanError():
-            return invalid([where] if where else [])
+            return invalid_request([where] if where else [])
         case StoreError():
             return ApiError(
                 503,
                 "store",
-                "the store cannot be used right now: try again in a moment",
+                "the store is unavailable: try again in a few seconds",
                 headers={"Retry-After": "5"},
             )
         case _:
-            return broken()
+            return internal_error()

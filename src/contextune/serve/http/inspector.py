@@ -1,4 +1,4 @@
-"""What the inspector shows of a request: the answer, what weighed how much, and the tools without context."""
+"""Data of the inspector page: the answer, feature contributions, and the tools found without context."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from contextune.types import Item, Plan, Request
 
 
 class InspectedItem(responses.ItemHitReply):
-    """An item that was found, and how much each family of signals raised it over what is typical."""
+    """An item with each feature family's contribution to its score, relative to the mean of the hits."""
 
     title: str
     when: str | None
@@ -17,13 +17,13 @@ class InspectedItem(responses.ItemHitReply):
 
 
 class InspectedPlan(responses.PlanReply):
-    """A call to make, and in words where each of its arguments comes from."""
+    """A call with the source of each argument in words."""
 
     why: dict[str, str]
 
 
 class InspectReply(responses.ToolsReply):
-    """The answer, taken apart; `alone` are the tools that the words alone find, without your items."""
+    """The answer in detail; `alone` has the tools found by the text alone, without your items."""
 
     request: responses.RequestReply
     context: list[InspectedItem]
@@ -32,46 +32,45 @@ class InspectReply(responses.ToolsReply):
     seconds: dict[str, float]
 
 
-def inspect(tuner: Tuner, request: Request, k: int, tools: int) -> InspectReply:
-    """All that can be seen of a request."""
-    answer = tuner.answer(request, k, max_tools=tools)
-    steps = tuner.steps(request, k, max_tools=tools, answer=answer)
-    alone = tuner.tools(request, tools, context=[])
+def inspect(tuner: Tuner, request: Request, k: int, max_tools: int) -> InspectReply:
+    """Answer a request and collect everything that explains the answer."""
+    answer = tuner.answer(request, k, max_tools=max_tools)
+    steps = tuner.steps(request, k, max_tools=max_tools, answer=answer)
+    tools_without_context = tuner.tools(request, max_tools, context=[])
     signals = tuner.signals(request, k)
-    whole = responses.answer_reply(answer, None, why=True)
-    # a later step may point at items that were found for it alone
-    known = {
-        item.id: item for item in tuner.store.items(request.user, _pointed(steps.plans if steps else ()))
-    }
-    known |= {hit.item.id: hit.item for hit in answer.context}
+    reply = responses.answer_reply(answer, None, why=True)
+    # a later step may have sources among items retrieved for that step only
+    source_ids = _source_items(steps.plans if steps else ())
+    items = {item.id: item for item in tuner.store.items(request.user, source_ids)}
+    items |= {hit.item.id: hit.item for hit in answer.context}
     return {
-        "request": whole["request"],
+        "request": reply["request"],
         "context": [
             {
-                **said,
+                **hit_reply,
                 "title": hit.item.title,
                 "when": hit.item.time.isoformat() if hit.item.time else None,
                 "signals": dict(signals.get(hit.item.id, {})),
             }
-            for said, hit in zip(whole["context"], answer.context, strict=True)
+            for hit_reply, hit in zip(reply["context"], answer.context, strict=True)
         ],
-        "tools": whole["tools"],
-        "fits": whole["fits"],
+        "tools": reply["tools"],
+        "fits": reply["fits"],
         "alone": {
-            "tools": responses.tools_reply(alone.hits, why=True),
-            "fits": None if alone.fits is None else float(alone.fits),
+            "tools": responses.tools_reply(tools_without_context.hits, why=True),
+            "fits": None if tools_without_context.fits is None else float(tools_without_context.fits),
         },
-        "plans": [_plan(plan, known) for plan in steps] if steps else [],
-        "seconds": whole["seconds"],
+        "plans": [_plan_reply(plan, items) for plan in steps] if steps else [],
+        "seconds": reply["seconds"],
     }
 
 
-def _pointed(plans: Sequence[Plan]) -> list[str]:
+def _source_items(plans: Sequence[Plan]) -> list[str]:
     sources = [
         source for plan in plans for argument in plan.arguments.values() for source in argument.sources
     ]
     return [source.item for source in sources if source.kind != "contact" and source.item]
 
 
-def _plan(plan: Plan, known: dict[str, Item]) -> InspectedPlan:
-    return {**responses.plan_reply(plan), "why": dict(explain.reasons(plan, known))}
+def _plan_reply(plan: Plan, items: dict[str, Item]) -> InspectedPlan:
+    return {**responses.plan_reply(plan), "why": dict(explain.explain_arguments(plan, items))}

@@ -1,8 +1,7 @@
-"""Logs: a line of JSON for each request and each event, in which nothing stands that somebody wrote.
+"""Structured logs: one JSON object a line, without personal data.
 
-What Contextune and uvicorn say of the service is written as it is. Of any other library only the
-unfilled pattern of a message is written, and of an exception its kind and where it came from: what they
-would fill in may be a mail.
+Messages of Contextune and uvicorn are logged in full. For other libraries only the format string is logged,
+and for exceptions only type and stack, because arguments and messages may contain personal data.
 """
 
 import json
@@ -13,12 +12,12 @@ import traceback
 from typing import Any, TextIO
 
 LOG = logging.getLogger("contextune.serve")
-_OURS = ("contextune.serve", "uvicorn.error")
-_FRAMES = 12
+_SAFE_LOGGERS = ("contextune.serve", "uvicorn.error")
+_MAX_FRAMES = 12
 
 
 class JsonFormatter(logging.Formatter):
-    """One record, one line."""
+    """Formats a log record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as JSON."""
@@ -29,35 +28,35 @@ class JsonFormatter(logging.Formatter):
         }
         if record.name != LOG.name:
             line["from"] = record.name
-        line["event"] = record.getMessage() if record.name in _OURS else str(record.msg)
-        line |= getattr(record, "told", {})
+        line["event"] = record.getMessage() if record.name in _SAFE_LOGGERS else str(record.msg)
+        line |= getattr(record, "fields", {})
         if record.exc_info and record.exc_info[1]:
-            line |= fault(record.exc_info[1])
+            line |= exception_fields(record.exc_info[1])
         return json.dumps(line)
 
 
-def fault(error: BaseException) -> dict[str, Any]:
-    """An exception without what it says: its kind, and the lines of code it came through."""
-    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+def exception_fields(error: BaseException) -> dict[str, Any]:
+    """Type and stack of an exception, without its message."""
+    frames = traceback.extract_tb(error.__traceback__)[-_MAX_FRAMES:]
     return {"error": type(error).__name__, "at": [f"{f.filename}:{f.lineno} {f.name}" for f in frames]}
 
 
-def start_logs(stream: TextIO | None = None) -> None:
-    """Write all logs of this process as lines of JSON, to standard error."""
+def configure_logging(stream: TextIO | None = None) -> None:
+    """Write all logs of this process as JSON lines, to standard error by default."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
-    for name in _OURS:
+    for name in _SAFE_LOGGERS:
         logging.getLogger(name).setLevel(logging.INFO)
-    # it would write whole addresses, with whatever stands in them
+    # access logs contain whole URLs
     logging.getLogger("uvicorn.access").disabled = True
     logging.captureWarnings(True)
 
 
-def told(
-    event: str, *, level: int = logging.INFO, error: BaseException | None = None, **more: object
+def log_event(
+    event: str, *, level: int = logging.INFO, error: BaseException | None = None, **fields: object
 ) -> None:
-    """Write a line: what happened, and facts of it that hold no personal text."""
-    LOG.log(level, event, extra={"told": more}, exc_info=error)
+    """Log an event with additional JSON fields, which must not contain personal data."""
+    LOG.log(level, event, extra={"fields": fields}, exc_info=error)

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: how many requests, how they ended, how long they took. No users among them."""
+"""Prometheus metrics: request counts, status codes and latencies, without users."""
 
 import os
 from collections.abc import Callable
@@ -20,61 +20,61 @@ except ModuleNotFoundError as error:
     raise MissingExtraError("the HTTP service", "serve") from error
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
-SHARED = "PROMETHEUS_MULTIPROC_DIR"
-"""Names the folder in which several processes put their figures together, where there are several."""
-_SECONDS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
+"""Environment variable with the folder in which several processes share their metrics."""
+_BUCKETS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class ServiceMetrics:
-    """The figures of one service."""
+    """Metrics of one service process."""
 
-    def __init__(self, open_work: Callable[[], int]) -> None:
-        """`open_work` says how many requests are being worked on or wait."""
-        disable_created_metrics()  # as many lines again, and of no use here
+    def __init__(self, open_requests: Callable[[], int]) -> None:
+        """`open_requests` returns the number of requests in progress or queued."""
+        disable_created_metrics()  # they double the output and are not used
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "contextune_requests",
-            "Requests, by route and how they ended.",
+            "HTTP requests by method, route and status.",
             ("method", "route", "status"),
             registry=self._registry,
         )
         self._seconds = Histogram(
             "contextune_request_seconds",
-            "Seconds from a request's head to the end of its answer.",
+            "Request latency in seconds, by route.",
             ("route",),
-            buckets=_SECONDS,
+            buckets=_BUCKETS,
             registry=self._registry,
         )
         self._stages = Histogram(
             "contextune_stage_seconds",
-            "Seconds of each stage of an answer.",
+            "Duration of each processing stage in seconds.",
             ("stage",),
-            buckets=_SECONDS,
+            buckets=_BUCKETS,
             registry=self._registry,
         )
-        self._open_work = open_work
+        self._open_requests = open_requests
         self._open = Gauge(
             "contextune_open_requests",
-            "Requests that are being worked on or wait for a thread.",
+            "Requests in progress or waiting for a worker thread.",
             registry=self._registry,
             multiprocess_mode="livesum",
         )
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request."""
+    def record_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a finished request."""
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
-        self._open.set(self._open_work())
+        self._open.set(self._open_requests())
 
-    def stage(self, name: str, seconds: float) -> None:
-        """Count a stage of an answer."""
+    def record_stage(self, name: str, seconds: float) -> None:
+        """Record the duration of a processing stage."""
         self._stages.labels(name).observe(seconds)
 
-    def text(self) -> bytes:
-        """All figures as Prometheus reads them; those of all processes, where there are several."""
-        self._open.set(self._open_work())
-        if SHARED not in os.environ:
+    def render(self) -> bytes:
+        """All metrics in Prometheus text format, summed over the worker processes."""
+        self._open.set(self._open_requests())
+        if MULTIPROC_DIR not in os.environ:
             return generate_latest(self._registry)
-        together = CollectorRegistry()
-        MultiProcessCollector(together)
-        return generate_latest(together)
+        all_processes = CollectorRegistry()
+        MultiProcessCollector(all_processes)
+        return generate_latest(all_processes)

@@ -1,7 +1,7 @@
-"""The gate every request passes: who is it, do they ask too often, is it too large; and what became of it.
+"""ASGI middleware around every request: authentication, rate and size limits, logs, metrics, spans.
 
-It stands before anything reads a body, so that somebody without a token costs next to nothing. Whatever
-goes wrong inside is told to the client and to the log without a word of anybody's data.
+Authentication comes before the body is read, so unauthenticated clients cost little. Exceptions are reported
+to the client and to the log without their messages, which may contain personal data.
 """
 
 import asyncio
@@ -15,43 +15,43 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contextune.serve.http import errors
 from contextune.serve.http.errors import ApiError
-from contextune.serve.http.json_logs import told
+from contextune.serve.http.json_logs import log_event
 from contextune.serve.http.metrics import ServiceMetrics
 from contextune.serve.http.rate_limit import RateLimiter
 from contextune.serve.http.responses import ErrorReply, JsonResponse
 from contextune.serve.http.settings import ServiceLimits
 from contextune.serve.http.tokens import ServiceToken, TokenFile
 from contextune.serve.http.tracing import Tracer
-from contextune.serve.http.web import PATHS
+from contextune.serve.http.web import INSPECTOR_PATHS
 
-OPEN = frozenset({"/health", "/metrics", "/openapi.json", "/docs", *PATHS})
-"""What anybody may see: there is nothing of anybody's in it."""
+PUBLIC_PATHS = frozenset({"/health", "/metrics", "/openapi.json", *INSPECTOR_PATHS})
+"""Paths that need no token; they serve no user data."""
 _COSTS = {("DELETE", "/v1/me"): 10.0}
-"""Requests that count as several: forgetting writes the whole store anew."""
+"""Requests that count as several: forgetting a user rewrites the whole store."""
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
-_LEFT = 499
-"""Written down for a client that went away before it was answered."""
+_CLIENT_CLOSED_REQUEST = 499
+"""Logged when the client disconnects before it is answered; nginx uses the same number."""
 
 
-def error_reply(refusal: ApiError, request: str) -> JsonResponse:
-    """What the client is told."""
-    said: ErrorReply = {
+def error_response(error: ApiError, request_id: str) -> JsonResponse:
+    """The error as a JSON response."""
+    reply: ErrorReply = {
         "error": {
-            "code": refusal.code,
-            "message": refusal.message,
-            "where": list(refusal.where),
-            "request": request,
+            "code": error.code,
+            "message": error.message,
+            "where": list(error.where),
+            "request": request_id,
         }
     }
-    return JsonResponse(said, refusal.status, refusal.headers)
+    return JsonResponse(reply, error.status, error.headers)
 
 
-class _ClientDisconnected(Exception):  # noqa: N818  # nobody's fault
-    """The client went away."""
+class _ClientDisconnected(Exception):  # noqa: N818  # not an error of the service
+    """The client closed the connection before sending its body."""
 
 
 class RequestMiddleware:
-    """ASGI middleware around the whole service."""
+    """ASGI middleware around the whole application."""
 
     def __init__(
         self,
@@ -60,71 +60,72 @@ class RequestMiddleware:
         tokens: TokenFile,
         limits: ServiceLimits,
         metrics: ServiceMetrics,
-        spans: Tracer,
+        tracer: Tracer,
     ) -> None:
         self._app = app
         self._tokens = tokens
         self._limits = limits
-        self._rates = RateLimiter(limits.rate, limits.burst)
+        self._rate_limiter = RateLimiter(limits.rate, limits.burst)
         self._metrics = metrics
-        self._spans = spans
+        self._tracer = tracer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or turn it away; in both cases write down how it ended."""
+        """Handle one request, and record its outcome in logs, metrics and spans."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        passage = _Exchange(scope, send)
+        exchange = _Exchange(scope, send)
         headers = _headers(scope)
         try:
-            with self._spans.request(passage.method, headers) as span:
-                await self._pass(passage, headers, receive)
+            with self._tracer.request(exchange.method, headers) as span:
+                await self._handle(exchange, headers, receive)
                 if span:
-                    span.set_attribute("http.route", passage.route)
-                    span.set_attribute("http.response.status_code", passage.status)
+                    span.set_attribute("http.route", exchange.route)
+                    span.set_attribute("http.response.status_code", exchange.status)
         finally:
-            self._metrics.answered(passage.method, passage.route, passage.status, passage.seconds)
-            told(
+            self._metrics.record_request(exchange.method, exchange.route, exchange.status, exchange.seconds)
+            log_event(
                 "request",
-                request=passage.id,
-                method=passage.method,
-                route=passage.route,
-                status=passage.status,
-                ms=round(1000 * passage.seconds, 1),
-                user=passage.user,
+                request=exchange.id,
+                method=exchange.method,
+                route=exchange.route,
+                status=exchange.status,
+                ms=round(1000 * exchange.seconds, 1),
+                user=exchange.user,
             )
 
-    async def _pass(self, passage: "_Exchange", headers: Mapping[str, str], receive: Receive) -> None:
+    async def _handle(self, exchange: "_Exchange", headers: Mapping[str, str], receive: Receive) -> None:
         try:
-            if passage.scope["path"] not in OPEN:
-                token = self._admitted(passage, headers)
-                passage.user = self._tokens.alias(token.user)
-                passage.scope["state"]["user"] = token.user
-            body = await self._body(headers, receive)
-            await self._app(passage.scope, _replayed(body, receive), passage.send)
+            if exchange.scope["path"] not in PUBLIC_PATHS:
+                token = self._authenticate(exchange, headers)
+                exchange.user = self._tokens.pseudonym(token.user)
+                exchange.scope["state"]["user"] = token.user
+            body = await self._read_body(headers, receive)
+            await self._app(exchange.scope, _replay_body(body, receive), exchange.send)
         except _ClientDisconnected:
-            passage.status = _LEFT
-        except ApiError as refusal:
-            await passage.refuse(refusal)
-        except Exception as error:  # neither the client nor the log gets its words
-            told("fault", level=logging.ERROR, error=error, request=passage.id)
-            await passage.refuse(errors.broken())
+            exchange.status = _CLIENT_CLOSED_REQUEST
+        except ApiError as error:
+            await exchange.send_error(error)
+        except Exception as error:
+            log_event("fault", level=logging.ERROR, error=error, request=exchange.id)
+            await exchange.send_error(errors.internal_error())
 
-    def _admitted(self, passage: "_Exchange", headers: Mapping[str, str]) -> ServiceToken:
-        scheme, _, shown = headers.get("authorization", "").partition(" ")
-        token = self._tokens.user_of(shown.strip()) if scheme.lower() == "bearer" else None
+    def _authenticate(self, exchange: "_Exchange", headers: Mapping[str, str]) -> ServiceToken:
+        """The token of the request, if it is valid and within its rate limit."""
+        scheme, _, credentials = headers.get("authorization", "").partition(" ")
+        token = self._tokens.authenticate(credentials.strip()) if scheme.lower() == "bearer" else None
         if token is None:
             raise errors.unauthorized()
-        cost = _COSTS.get((passage.scope["method"], passage.scope["path"]), 1.0)
-        if seconds := self._rates.take(token.id, cost):
-            raise errors.too_often(seconds)
+        cost = _COSTS.get((exchange.scope["method"], exchange.scope["path"]), 1.0)
+        if seconds := self._rate_limiter.take(token.id, cost):
+            raise errors.rate_limited(seconds)
         return token
 
-    async def _body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
-        """The whole body, as long as it is small and does not take too long."""
-        most, said = self._limits.body, headers.get("content-length", "0")
-        if said.isdecimal() and int(said[:20]) > most:
-            raise errors.too_large(most)
+    async def _read_body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
+        """The whole body, within the limits on size and time."""
+        max_bytes, content_length = self._limits.body, headers.get("content-length", "0")
+        if content_length.isdecimal() and int(content_length[:20]) > max_bytes:
+            raise errors.body_too_large(max_bytes)
         body = bytearray()
         try:
             async with asyncio.timeout(self._limits.timeout):
@@ -133,16 +134,16 @@ class RequestMiddleware:
                     if message["type"] == "http.disconnect":
                         raise _ClientDisconnected
                     body += message.get("body", b"")
-                    if len(body) > most:
-                        raise errors.too_large(most)
+                    if len(body) > max_bytes:
+                        raise errors.body_too_large(max_bytes)
                     if not message.get("more_body", False):
                         return bytes(body)
         except TimeoutError:
-            raise errors.too_slow() from None
+            raise errors.body_timeout() from None
 
 
 class _Exchange:
-    """One request on its way."""
+    """One HTTP request and its response."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self.scope = scope
@@ -151,47 +152,47 @@ class _Exchange:
         method = scope["method"]
         self.method: str = method if method in _METHODS else "other"
         self.user: str | None = None
+        """Pseudonym of the user, for logs."""
         self.status = 0
         self._send = send
         self._start = perf_counter()
 
     @property
     def seconds(self) -> float:
-        """How long it has taken."""
+        """Time since the request arrived."""
         return perf_counter() - self._start
 
     @property
     def route(self) -> str:
-        """The pattern of its address: the address itself may hold anything."""
+        """The route's pattern; the path itself may contain personal data."""
         path = self.scope["path"]
-        return path if path in OPEN else str(getattr(self.scope.get("route"), "path", "none"))
+        return path if path in PUBLIC_PATHS else str(getattr(self.scope.get("route"), "path", "none"))
 
     async def send(self, message: Message) -> None:
-        """Send on, with the id of the request."""
+        """Forward a message, with the request id and `no-store` added to the response headers."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = [(b"x-request-id", self.id.encode()), (b"cache-control", b"no-store")]
             message = {**message, "headers": [*message.get("headers", []), *headers]}
         await self._send(message)
 
-    async def refuse(self, refusal: ApiError) -> None:
-        """Tell the client, unless it is being answered already: then the answer ends where it is."""
+    async def send_error(self, error: ApiError) -> None:
+        """Send an error response, unless a response has started: then it just ends."""
         if not self.status:
-            reply = error_reply(refusal, self.id)
-            await reply(self.scope, _nothing, self.send)
+            await error_response(error, self.id)(self.scope, _no_body, self.send)
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """By name; of a header that stands twice both, so that neither counts as the one that was meant."""
-    found: dict[str, str] = {}
+    """Headers by name; repeated ones are joined, so that two Authorization headers are invalid."""
+    headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        found[key] = f"{found[key]}, {text}" if key in found else text
-    return found
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """A body that has been read, for whoever reads it next."""
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that returns a body which has been read already."""
     sent = False
 
     async def replay() -> Message:
@@ -204,5 +205,5 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-async def _nothing() -> Any:
+async def _no_body() -> Any:
     return {"type": "http.disconnect"}

@@ -1,4 +1,4 @@
-"""How often a token may ask: a bucket that fills at an even rate, out of which every request takes."""
+"""Rate limit per API token, by the token bucket algorithm."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ class _TokenBucket:
 
 
 class RateLimiter:
-    """A bucket for each token. They are in the memory of one process, and full again after a restart."""
+    """One bucket per API token, in the memory of this process; a restart refills them."""
 
     def __init__(self, rate: float, burst: int, *, clock: Callable[[], float] = monotonic) -> None:
-        """`rate` comes back each second, up to `burst`."""
+        """Buckets hold `burst` requests and refill by `rate` a second."""
         self._rate = rate
         self._burst = burst
         self._clock = clock
@@ -25,9 +25,9 @@ class RateLimiter:
         self._lock = Lock()
 
     def take(self, token: str, cost: float = 1.0) -> int:
-        """Take what a request costs; if there is not enough, the seconds after which there will be, else 0.
+        """Take the cost of a request: 0 if the bucket holds enough, else the seconds until it does.
 
-        What costs more than a whole bucket costs a whole one.
+        A cost above the burst counts as the burst, since it could never be paid otherwise.
         """
         now, cost = self._clock(), min(cost, float(self._burst))
         with self._lock:

@@ -1,6 +1,6 @@
-"""What clients send, as pydantic forms: the library's values less the user, who is known by the token.
+"""Request bodies (pydantic): the library's types without the user, whom the token identifies.
 
-Whatever could be stored and would then spoil every later request is refused here.
+Values that could be stored but would break later requests are rejected here.
 """
 
 from datetime import datetime
@@ -13,139 +13,141 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.types import Contact, Item, Request, Turn, UsageEvent, User, check_coordinates, parse_time
 
-MOST_HITS, MOST_TOOLS, MOST_ITEMS, MOST_USES, MOST_TURNS, MOST_CONTACTS = 100, 50, 1000, 5000, 50, 5000
-_DEEPEST = 20
+MAX_HITS, MAX_TOOLS, MAX_ITEMS, MAX_USES, MAX_TURNS, MAX_CONTACTS = 100, 50, 1000, 5000, 50, 5000
+_MAX_DEPTH = 20
 _YEARS = range(1900, 2200)
-"""Outside of these, another zone or a fortnight before may be a time that cannot be said."""
+"""Near the limits of `datetime`, time zone conversion and time windows would overflow."""
 
 
-def _whole(text: str) -> str:
+def _check_unicode(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError("holds half a character: decode it as UTF-8 before sending it") from None
+        raise ValueError("contains a lone surrogate: send valid Unicode") from None
     return text
 
 
-def _spoken(text: str) -> str:
+def _check_not_blank(text: str) -> str:
     if not text.strip():
-        raise ValueError("says nothing: give some text")
+        raise ValueError("is blank")
     return text
 
 
-def _moment(text: str) -> str:
+def _check_time(text: str) -> str:
     try:
         time = parse_time(text)
     except InvalidRequestError:
-        raise ValueError("is no date with a time: write it as 2024-05-16T17:40") from None
+        raise ValueError("is not an ISO 8601 date and time, such as 2024-05-16T17:40") from None
     if time.year not in _YEARS:
-        raise ValueError(f"is of a year before {_YEARS.start} or after {_YEARS.stop - 1}")
+        raise ValueError(f"has a year outside {_YEARS.start}–{_YEARS.stop - 1}")
     return text
 
 
-def _coordinates(place: tuple[float, float]) -> tuple[float, float]:
+def _check_coordinates(place: tuple[float, float]) -> tuple[float, float]:
     try:
         return check_coordinates(place)
     except InvalidRequestError:
-        raise ValueError("is no coordinate: latitude lies in -90…90, longitude in -180…180") from None
+        raise ValueError("is out of range: latitude is -90 to 90, longitude -180 to 180") from None
 
 
-def _zone(name: str) -> str:
+def _check_zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (ValueError, OSError, LookupError):
-        raise ValueError("is no zone of the world: write it as Europe/Lisbon") from None
+        raise ValueError("is not an IANA time zone, such as Europe/Lisbon") from None
     return name
 
 
-def _plain(value: object, levels: int = _DEEPEST) -> None:
-    """Refuse what JSON can say and a store or a number cannot hold."""
+def _check_storable(value: object, levels: int = _MAX_DEPTH) -> None:
+    """Reject JSON values that the store cannot hold."""
     if levels == 0:
-        raise ValueError(f"is nested more than {_DEEPEST} levels deep")
+        raise ValueError(f"is nested more than {_MAX_DEPTH} levels deep")
     match value:
         case str():
-            _whole(value)
+            _check_unicode(value)
         case bool():
             pass
         case int() if not -(2**63) <= value < 2**63:
-            raise ValueError("holds a number of more than 64 bits: send it as text")
+            raise ValueError("contains an integer of more than 64 bits: send it as text")
         case float() if not isfinite(value):
-            raise ValueError("holds a number that is not finite")
+            raise ValueError("contains a number that is not finite")
         case dict():
             for name, part in cast("dict[str, object]", value).items():
-                _whole(name)
-                _plain(part, levels - 1)
+                _check_unicode(name)
+                _check_storable(part, levels - 1)
         case list():
             for part in cast("list[object]", value):
-                _plain(part, levels - 1)
+                _check_storable(part, levels - 1)
         case _:
             pass
 
 
-def _plain_fields(fields: dict[str, Any]) -> dict[str, Any]:
-    _plain(fields)
+def _check_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    _check_storable(fields)
     return fields
 
 
-Id = Annotated[str, StringConstraints(min_length=1, max_length=512), AfterValidator(_whole)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_whole)]
-Spoken = Annotated[
+Id = Annotated[str, StringConstraints(min_length=1, max_length=512), AfterValidator(_check_unicode)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_check_unicode)]
+RequestText = Annotated[
     str,
     StringConstraints(min_length=1, max_length=2000, pattern=r"\S"),
-    AfterValidator(_whole),
-    AfterValidator(_spoken),
+    AfterValidator(_check_unicode),
+    AfterValidator(_check_not_blank),
 ]
-Moment = Annotated[
+Timestamp = Annotated[
     str,
     StringConstraints(max_length=40, pattern=r"^\d{4}-?\d{2}-?\d{2}[Tt ]\d{2}:?\d{2}"),
-    AfterValidator(_moment),
+    AfterValidator(_check_time),
 ]
-Place = Annotated[tuple[float, float], AfterValidator(_coordinates)]
-Fields = Annotated[dict[str, JsonValue], AfterValidator(_plain_fields)]
+Place = Annotated[tuple[float, float], AfterValidator(_check_coordinates)]
+Fields = Annotated[dict[str, JsonValue], AfterValidator(_check_fields)]
 
 
 class _Body(BaseModel):
-    # what nobody knows may be a misspelt name, and would be dropped in silence
+    # an unknown field may be a misspelt one; it must not be dropped silently
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
 class TurnBody(_Body):
-    """One line of the talk before."""
+    """One earlier turn of the conversation."""
 
     speaker: Name
-    text: Annotated[str, StringConstraints(max_length=2000), AfterValidator(_whole)]
+    text: Annotated[str, StringConstraints(max_length=2000), AfterValidator(_check_unicode)]
 
 
 class RequestBody(_Body):
-    """What you say, and the moment you say it in."""
+    """A request with the time and place it is made at."""
 
-    text: Spoken = Field(examples=["Did she ever get back to me?"])
-    time: Moment | None = Field(None, description="Without a zone: your wall clock. Left out: now.")
-    place: Name | Place | None = Field(
-        None, description="The name of one of your places, or latitude and longitude."
+    text: RequestText = Field(examples=["Did she ever get back to me?"])
+    time: Timestamp | None = Field(
+        None, description="ISO 8601; without offset: the user's local time. Default: now."
     )
-    history: list[TurnBody] = Field(default_factory=list[TurnBody], max_length=MOST_TURNS)
+    place: Name | Place | None = Field(
+        None, description="The name of one of your places, or [latitude, longitude]."
+    )
+    history: list[TurnBody] = Field(default_factory=list[TurnBody], max_length=MAX_TURNS)
 
-    def request(self, user: str) -> Request:
-        """As the library takes it, for the user whose token it is."""
+    def to_request(self, user: str) -> Request:
+        """The request of this user."""
         now = datetime.now().astimezone()
         history = tuple(Turn(turn.speaker, turn.text) for turn in self.history)
         return Request(self.text, user, parse_time(self.time) if self.time else now, self.place, history)
 
 
 class ContextBody(RequestBody):
-    """A request, and how many items are wanted."""
+    """A request, and the number of items to return."""
 
-    k: int = Field(10, ge=1, le=MOST_HITS)
-    why: bool = Field(False, description="Also say why each was found, which takes longer.")
+    k: int = Field(10, ge=1, le=MAX_HITS)
+    why: bool = Field(False, description="Include reasons; slower.")
 
 
 class ToolsBody(RequestBody):
-    """A request, and how many tools are wanted."""
+    """A request, and the number of tools to return."""
 
-    k: int = Field(5, ge=1, le=MOST_TOOLS)
-    context: bool = Field(True, description="Look at your items too, not at the words alone.")
-    why: bool = Field(False, description="Also say why each was found.")
+    k: int = Field(5, ge=1, le=MAX_TOOLS)
+    context: bool = Field(True, description="Rank with your items as context, not by the text alone.")
+    why: bool = Field(False, description="Include reasons.")
 
 
 class PlanBody(RequestBody):
@@ -153,83 +155,83 @@ class PlanBody(RequestBody):
 
     tools: list[Id] = Field(
         default_factory=list[str],
-        max_length=MOST_TOOLS,
-        description="Ids of tools, best first; left out: those found for the request.",
+        max_length=MAX_TOOLS,
+        description="Ids of candidate tools, best first. Default: the tools retrieved for the request.",
     )
 
 
 class AskBody(RequestBody):
-    """A request, and how much is wanted."""
+    """A request, and the number of items and tools to return."""
 
-    k: int = Field(10, ge=1, le=MOST_HITS)
-    tools: int = Field(5, ge=1, le=MOST_TOOLS)
-    why: bool = Field(True, description="Also say why each item and tool was found.")
+    k: int = Field(10, ge=1, le=MAX_HITS)
+    tools: int = Field(5, ge=1, le=MAX_TOOLS)
+    why: bool = Field(True, description="Include reasons for each item and tool.")
 
 
 class InspectBody(RequestBody):
-    """A request to be taken apart, and how much is wanted."""
+    """A request to explain, and the number of items and tools to return."""
 
-    k: int = Field(10, ge=1, le=MOST_HITS)
-    tools: int = Field(5, ge=1, le=MOST_TOOLS)
+    k: int = Field(10, ge=1, le=MAX_HITS)
+    tools: int = Field(5, ge=1, le=MAX_TOOLS)
 
 
 class FeedbackBody(RequestBody):
-    """A request, and what became of it: which items it did hang on, which not, and the tool called."""
+    """A request with the items it did and did not refer to, and the tool that was called."""
 
-    used: list[Id] = Field(default_factory=list[str], max_length=MOST_HITS)
-    rejected: list[Id] = Field(default_factory=list[str], max_length=MOST_HITS)
+    used: list[Id] = Field(default_factory=list[str], max_length=MAX_HITS)
+    rejected: list[Id] = Field(default_factory=list[str], max_length=MAX_HITS)
     tool: Id | None = None
-    ok: bool = Field(True, description="Whether that tool was the right one.")
+    ok: bool = Field(True, description="Whether that tool was right.")
 
 
 class ItemBody(_Body):
-    """One thing your applications hold; `fields` are the application's own."""
+    """One item of an application; `fields` depend on the application."""
 
     id: Id
     app: Name = Field(examples=["Mail"])
     fields: Fields = Field(examples=[{"subject": "Kiln slots", "date": "2024-05-13T09:00"}])
 
-    def item(self) -> Item:
-        """As the library takes it, or an error where its times or place cannot be read."""
+    def to_item(self) -> Item:
+        """The item; raises if its times or place are invalid."""
         item = Item(self.id, self.app, self.fields)
-        _ = item.times
+        _ = item.times  # parses them
         if not isinstance(item.fields.get("place", ""), str | None):
-            raise InvalidDataError("the place of an item is a name")
+            raise InvalidDataError("the place of an item must be a name")
         return item
 
 
 class ItemsBody(_Body):
-    """Items to keep; those of the same id are replaced."""
+    """Items to add; existing ids are replaced."""
 
-    items: list[ItemBody] = Field(max_length=MOST_ITEMS)
+    items: list[ItemBody] = Field(max_length=MAX_ITEMS)
 
 
 class IdsBody(_Body):
-    """Items by id."""
+    """Ids of items."""
 
-    ids: list[Id] = Field(max_length=MOST_ITEMS)
+    ids: list[Id] = Field(max_length=MAX_ITEMS)
 
 
 class UsageEventBody(_Body):
-    """One time you opened, played or otherwise turned to an item."""
+    """One use of an item: it was opened, played or called."""
 
     item: Id
-    time: Moment
+    time: Timestamp
     place: Name | None = None
 
-    def use(self) -> UsageEvent:
-        """As the library takes it."""
+    def to_usage_event(self) -> UsageEvent:
+        """The usage event."""
         return UsageEvent(self.item, parse_time(self.time), self.place)
 
 
 class UsageEventsBody(_Body):
-    """Uses to keep; one that is kept already is not counted twice."""
+    """Uses to add; duplicates are ignored."""
 
-    uses: list[UsageEventBody] = Field(max_length=MOST_USES)
+    uses: list[UsageEventBody] = Field(max_length=MAX_USES)
 
 
 class ContactBody(_Body):
-    """Somebody you know."""
+    """A contact."""
 
     name: Name
     email: Name | None = None
@@ -239,16 +241,16 @@ class ContactBody(_Body):
 
 
 class UserBody(_Body):
-    """What is known of you: profile, places by name, contacts, and the zone of your wall clock."""
+    """Your profile, named places, contacts and time zone."""
 
     profile: Fields = Field(default_factory=dict)
     places: dict[Name, Place] = Field(default_factory=dict, max_length=1000)
-    contacts: list[ContactBody] = Field(default_factory=list[ContactBody], max_length=MOST_CONTACTS)
-    zone: Annotated[str, StringConstraints(max_length=64), AfterValidator(_zone)] | None = Field(
+    contacts: list[ContactBody] = Field(default_factory=list[ContactBody], max_length=MAX_CONTACTS)
+    zone: Annotated[str, StringConstraints(max_length=64), AfterValidator(_check_zone)] | None = Field(
         None, examples=["Europe/Lisbon"]
     )
 
-    def user(self, user: str) -> User:
-        """As the library takes it."""
+    def to_user(self, user: str) -> User:
+        """The user with this id."""
         contacts = tuple(Contact(**dict(contact)) for contact in self.contacts)
         return User(user, self.profile, self.places, contacts, ZoneInfo(self.zone) if self.zone else None)

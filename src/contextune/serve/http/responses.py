@@ -1,4 +1,4 @@
-"""What clients get: the library's values as JSON, as typed dicts, which the API's document is made from."""
+"""Response bodies (TypedDict), from which FastAPI generates the OpenAPI schemas."""
 
 import json
 from collections.abc import Sequence
@@ -8,20 +8,20 @@ from starlette.responses import Response
 from typing_extensions import TypedDict
 
 from contextune.plan import Steps
-from contextune.plan.multi_step.steps import written
-from contextune.tools.loaders import tool_json
+from contextune.plan.multi_step.steps import json_args
+from contextune.tools.loaders import tool_to_json
 from contextune.types import Answer, Item, ItemHit, Plan, Request, ToolHit, UsageEvent, User
 
 
 class TurnReply(TypedDict):
-    """One line of the talk before."""
+    """One earlier turn of the conversation."""
 
     speaker: str
     text: str
 
 
 class RequestReply(TypedDict):
-    """The request as it was understood."""
+    """The request, with time and place resolved."""
 
     text: str
     time: str
@@ -30,7 +30,7 @@ class RequestReply(TypedDict):
 
 
 class ItemReply(TypedDict):
-    """One thing your applications hold."""
+    """One item of an application."""
 
     id: str
     app: str
@@ -38,7 +38,7 @@ class ItemReply(TypedDict):
 
 
 class ItemHitReply(TypedDict):
-    """An item that was found: how strongly, and why in words."""
+    """A retrieved item with its score and reasons."""
 
     item: ItemReply
     score: float
@@ -46,7 +46,7 @@ class ItemHitReply(TypedDict):
 
 
 class ToolHitReply(TypedDict):
-    """A tool that was found, with its id and schema."""
+    """A retrieved tool with its id, schema, score and reasons."""
 
     id: str
     tool: dict[str, Any]
@@ -55,7 +55,7 @@ class ToolHitReply(TypedDict):
 
 
 class SourceReply(TypedDict):
-    """Where a value was read."""
+    """Where an argument value comes from."""
 
     kind: str
     item: str | None
@@ -64,7 +64,7 @@ class SourceReply(TypedDict):
 
 
 class ArgumentReply(TypedDict):
-    """One value of a call, where it comes from, and how probable it is that it is right."""
+    """One argument of a call: value, sources and probability of being right."""
 
     value: Any
     sources: list[SourceReply]
@@ -72,14 +72,14 @@ class ArgumentReply(TypedDict):
 
 
 class MissingReply(TypedDict):
-    """What to ask for before the call can be made."""
+    """A missing argument and the question to ask the user for it."""
 
     argument: str
     question: str
 
 
 class PlanReply(TypedDict):
-    """The call to make; nothing is called by this service."""
+    """The call to make: `tool` is the tool's id, `name` its name. The service does not call it."""
 
     name: str
     tool: str
@@ -90,26 +90,26 @@ class PlanReply(TypedDict):
 
 
 class ContextReply(TypedDict):
-    """The items a request hangs on, best first."""
+    """The items a request refers to, best first."""
 
     context: list[ItemHitReply]
 
 
 class ToolsReply(TypedDict):
-    """The tools that can serve a request, best first, and how probable it is that any does."""
+    """The tools that can serve a request, best first; `fits`: probability that any of them does."""
 
     tools: list[ToolHitReply]
     fits: float | None
 
 
 class PlansReply(TypedDict):
-    """The call to make, or none."""
+    """The call to make, or null."""
 
     plan: PlanReply | None
 
 
 class AnswerReply(TypedDict):
-    """All there is to say to a request. `steps` are there where it asks for several things."""
+    """Context, tools and plan; `steps` is non-empty if the request needs several calls."""
 
     request: RequestReply
     context: list[ItemHitReply]
@@ -122,7 +122,7 @@ class AnswerReply(TypedDict):
 
 
 class ItemsReply(TypedDict):
-    """Some of your items, by id, and where to go on."""
+    """A page of your items, ordered by id; `next` is the `start` of the next page."""
 
     items: list[ItemReply]
     total: int
@@ -130,7 +130,7 @@ class ItemsReply(TypedDict):
 
 
 class UsageEventReply(TypedDict):
-    """One time you turned to an item."""
+    """One use of an item."""
 
     item: str
     time: str
@@ -138,7 +138,7 @@ class UsageEventReply(TypedDict):
 
 
 class UsageEventsReply(TypedDict):
-    """Some of your uses, in order of time, and where to go on."""
+    """A page of your uses, ordered by time; `next` is the `start` of the next page."""
 
     uses: list[UsageEventReply]
     total: int
@@ -146,7 +146,7 @@ class UsageEventsReply(TypedDict):
 
 
 class ContactReply(TypedDict):
-    """Somebody you know."""
+    """A contact."""
 
     name: str
     email: str | None
@@ -156,7 +156,7 @@ class ContactReply(TypedDict):
 
 
 class UserReply(TypedDict):
-    """What is known of you."""
+    """Your profile, named places, contacts and time zone."""
 
     profile: dict[str, Any]
     places: dict[str, list[float]]
@@ -165,20 +165,20 @@ class UserReply(TypedDict):
 
 
 class CountReply(TypedDict):
-    """How many there were."""
+    """The number of entries added or deleted."""
 
     count: int
 
 
 class HealthReply(TypedDict):
-    """Whether the service can work."""
+    """The service is healthy."""
 
     status: str
     version: str
 
 
 class ErrorDetail(TypedDict):
-    """What is wrong and what to do; `where` names the parts of the request."""
+    """What is wrong and what to do; `where` lists the invalid fields, `request` is the request id."""
 
     code: str
     message: str
@@ -187,18 +187,17 @@ class ErrorDetail(TypedDict):
 
 
 class ErrorReply(TypedDict):
-    """A request that was turned away."""
+    """An error response."""
 
     error: ErrorDetail
 
 
 class JsonResponse(Response):
-    """JSON. Half a character out of a broken mail is written escaped, as UTF-8 has no place for it."""
+    """JSON response; lone surrogates, as in broken mail, are escaped because UTF-8 cannot encode them."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """As bytes."""
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=str)
         try:
             return text.encode()
@@ -207,12 +206,12 @@ class JsonResponse(Response):
 
 
 def item_reply(item: Item) -> ItemReply:
-    """An item, in the form it is put in."""
+    """An item in the format of `ItemBody`."""
     return {"id": item.id, "app": item.app, "fields": dict(item.fields)}
 
 
 def context_reply(hits: Sequence[ItemHit], *, why: bool) -> list[ItemHitReply]:
-    """Items found; without `why` the reasons are not even worked out."""
+    """Retrieved items; without `why` the reasons are not computed."""
     return [
         {
             "item": item_reply(hit.item),
@@ -224,11 +223,11 @@ def context_reply(hits: Sequence[ItemHit], *, why: bool) -> list[ItemHitReply]:
 
 
 def tools_reply(hits: Sequence[ToolHit], *, why: bool) -> list[ToolHitReply]:
-    """Tools found."""
+    """Retrieved tools."""
     return [
         {
             "id": hit.tool.id,
-            "tool": tool_json(hit.tool),
+            "tool": tool_to_json(hit.tool),
             "score": float(hit.score),
             "reasons": list(hit.reasons) if why else [],
         }
@@ -237,8 +236,8 @@ def tools_reply(hits: Sequence[ToolHit], *, why: bool) -> list[ToolHitReply]:
 
 
 def plan_reply(plan: Plan) -> PlanReply:
-    """A plan with where every value comes from; what an earlier step will give is `{"$step": …}`."""
-    values = written(plan)
+    """A plan with the source of every value; the result of an earlier step is `{"$step": …}`."""
+    values = json_args(plan)
     return {
         "name": plan.name,
         "tool": plan.tool,
@@ -246,21 +245,26 @@ def plan_reply(plan: Plan) -> PlanReply:
             name: {
                 "value": values[name],
                 "sources": [
-                    {"kind": one.kind, "item": one.item, "field": one.field, "words": one.words}
-                    for one in argument.sources
+                    {
+                        "kind": source.kind,
+                        "item": source.item,
+                        "field": source.field,
+                        "words": source.words,
+                    }
+                    for source in argument.sources
                 ],
                 "confidence": float(argument.confidence),
             }
             for name, argument in plan.arguments.items()
         },
         "confidence": float(plan.confidence),
-        "missing": [{"argument": one.argument, "question": one.question} for one in plan.missing],
+        "missing": [{"argument": missing.argument, "question": missing.question} for missing in plan.missing],
         "ready": plan.ready,
     }
 
 
 def answer_reply(answer: Answer, steps: Steps | None, *, why: bool) -> AnswerReply:
-    """The whole answer."""
+    """The answer as a response."""
     return {
         "request": _request_reply(answer.request),
         "context": context_reply(answer.context, why=why),
@@ -284,24 +288,24 @@ def _request_reply(request: Request) -> RequestReply:
 
 
 def use_reply(use: UsageEvent) -> UsageEventReply:
-    """A use, in the form it is put in."""
+    """A use in the format of `UsageEventBody`."""
     return {"item": use.item, "time": use.time.isoformat(), "place": use.place}
 
 
-def me_reply(user: User) -> UserReply:
-    """A user, in the form it is put in."""
+def user_reply(user: User) -> UserReply:
+    """A user in the format of `UserBody`."""
     return {
         "profile": dict(user.profile),
         "places": {name: [*place] for name, place in user.places.items()},
         "contacts": [
             {
-                "name": one.name,
-                "email": one.email,
-                "phone": one.phone,
-                "relation": one.relation,
-                "more": dict(one.more),
+                "name": contact.name,
+                "email": contact.email,
+                "phone": contact.phone,
+                "relation": contact.relation,
+                "more": dict(contact.more),
             }
-            for one in user.contacts
+            for contact in user.contacts
         ],
         "zone": user.zone.key if user.zone else None,
     }

@@ -1,4 +1,4 @@
-"""Runs the service: in this process, or in several that share a socket and the store."""
+"""Runs the service with uvicorn, in one process or in several that share a socket and the store."""
 
 import os
 import tempfile
@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from contextune.errors import InvalidDataError, MissingExtraError, StoreError
-from contextune.serve.http.json_logs import start_logs
+from contextune.serve.http.json_logs import configure_logging
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile
 from contextune.store import SQLiteStore
@@ -18,22 +18,21 @@ from contextune.tools.catalog_file import CatalogFile
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-_HANDED = "CONTEXTUNE_SERVE"
-"""The settings, for processes that are started by uvicorn."""
-SERVER: dict[str, Any] = {
+_SETTINGS_VAR = "CONTEXTUNE_SERVE"
+"""Environment variable that passes the settings to uvicorn's worker processes."""
+UVICORN_OPTIONS: dict[str, Any] = {
     "http": "contextune.serve.http.uvicorn_protocol:HttpProtocol",
     "ws": "none",
     "log_config": None,
     "access_log": False,
     "server_header": False,
-    "proxy_headers": False,  # no use is made of who is at the other end
+    "proxy_headers": False,  # client addresses are not used
 }
-"""What is the same for every service."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListenOptions:
-    """Where to listen, and with how many processes."""
+    """Address, processes and TLS files."""
 
     host: str = "127.0.0.1"
     port: int = 8765
@@ -41,64 +40,68 @@ class ListenOptions:
     certificate: str | None = None
     key: str | None = None
     grace: int = 30
-    """Seconds that requests in flight have to end in when the service is stopped."""
+    """Seconds that requests in flight get on shutdown."""
 
 
-def run(settings: ServiceSettings, listening: ListenOptions) -> None:
-    """Serve until told to stop by SIGTERM or SIGINT; requests in flight are answered first."""
+def run(settings: ServiceSettings, options: ListenOptions) -> None:
+    """Serve until SIGTERM or SIGINT; requests in flight are answered first."""
     try:
-        import_module("fastapi")  # to say it here, and not in every worker
+        import_module("fastapi")  # fail here rather than in every worker
         import uvicorn
     except ModuleNotFoundError as error:
         raise MissingExtraError("the HTTP service", "serve") from error
-    _check(settings)
-    with _handed(settings, shared=listening.workers > 1):
-        start_logs()
+    _check_files(settings)
+    with _worker_environment(settings, share_metrics=options.workers > 1):
+        configure_logging()
         uvicorn.run(
             "contextune.serve.http.run:app",
             factory=True,
-            host=listening.host,
-            port=listening.port,
-            workers=listening.workers,
-            ssl_certfile=listening.certificate,
-            ssl_keyfile=listening.key,
-            **SERVER,
-            timeout_graceful_shutdown=listening.grace,
+            host=options.host,
+            port=options.port,
+            workers=options.workers,
+            ssl_certfile=options.certificate,
+            ssl_keyfile=options.key,
+            **UVICORN_OPTIONS,
+            timeout_graceful_shutdown=options.grace,
         )
 
 
-def _check(settings: ServiceSettings) -> None:
-    """Say what is wrong with a file here, in one line, and not in every worker."""
+def _check_files(settings: ServiceSettings) -> None:
+    """Raise for an unusable file here, once, rather than in every worker."""
     TokenFile(settings.tokens).all()
     SQLiteStore(settings.store).close()
     if settings.catalog and not settings.catalog.exists():
         raise InvalidDataError(
-            f"there is no catalogue {str(settings.catalog)!r}: contextune tools add … makes one"
+            f"no such catalogue: {str(settings.catalog)!r} (create it with 'contextune tools add …')"
         )
     if settings.catalog:
-        with CatalogFile(settings.catalog) as shelf:
-            if not shelf.catalog():
-                raise InvalidDataError(f"{str(settings.catalog)!r} holds no tools: contextune tools add …")
+        with CatalogFile(settings.catalog) as catalog_file:
+            if not catalog_file.catalog():
+                raise InvalidDataError(
+                    f"empty catalogue: {str(settings.catalog)!r} (add tools with 'contextune tools add …')"
+                )
 
 
 def app() -> "FastAPI":
-    """The application, in a process that `run` has started."""
+    """The application factory that uvicorn calls in each worker process."""
     from contextune.serve.http.app import create_app
 
-    handed = os.environ.get(_HANDED)
-    if handed is None:
-        raise StoreError("there are no settings: start the service with contextune serve")
-    start_logs()
-    return create_app(ServiceSettings.from_json(handed))
+    settings = os.environ.get(_SETTINGS_VAR)
+    if settings is None:
+        raise StoreError(f"{_SETTINGS_VAR} is not set: start the service with 'contextune serve'")
+    configure_logging()
+    return create_app(ServiceSettings.from_json(settings))
 
 
 @contextmanager
-def _handed(settings: ServiceSettings, *, shared: bool) -> Generator[None]:
-    """Settings and a folder for figures, to processes that inherit this one's environment."""
+def _worker_environment(settings: ServiceSettings, *, share_metrics: bool) -> Generator[None]:
+    """Set the environment variables that worker processes inherit, and restore them afterwards."""
     with tempfile.TemporaryDirectory(prefix="contextune-") as folder:
-        given = {_HANDED: settings.to_json()} | ({"PROMETHEUS_MULTIPROC_DIR": folder} if shared else {})
-        before = {name: os.environ.get(name) for name in given}
-        os.environ.update(given)
+        variables = {_SETTINGS_VAR: settings.to_json()}
+        if share_metrics:
+            variables["PROMETHEUS_MULTIPROC_DIR"] = folder
+        before = {name: os.environ.get(name) for name in variables}
+        os.environ.update(variables)
         try:
             yield
         finally:

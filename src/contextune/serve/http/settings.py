@@ -1,4 +1,4 @@
-"""How a service is set up: where its files are, and how much anybody may ask of it."""
+"""Settings of the HTTP service: file paths, threads and limits."""
 
 import json
 import os
@@ -11,27 +11,27 @@ from contextune.errors import InvalidDataError
 
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
-    """What one token, one request, one moment and one user may take."""
+    """Limits per token, request, process and user."""
 
     rate: float = 20.0
-    """Requests a second, for each token."""
+    """Requests a second per token."""
     burst: int = 40
-    """Requests a token may make at once after a rest."""
+    """Requests a token may make at once."""
     body: int = 2_000_000
-    """Bytes of a request's body."""
+    """Maximum size of a request body in bytes."""
     timeout: float = 30.0
-    """Seconds until a request is given up; also those a client may take to send its body."""
+    """Seconds to receive a body, and seconds to process a request."""
     waiting: int = 64
-    """Requests that may wait for a thread; one more is turned away at once."""
+    """Requests that may wait for a thread; further ones get 503."""
     items: int = 100_000
-    """Items that are kept of one user."""
+    """Stored items per user."""
     uses: int = 1_000_000
-    """Uses that are kept of one user."""
+    """Stored uses per user."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             if not value > 0:
-                raise InvalidDataError(f"{name}={value!r} lets nobody in: give a number above 0")
+                raise InvalidDataError(f"{name}={value!r} is not a usable limit: it must be above 0")
 
 
 def _cores() -> int:
@@ -40,32 +40,32 @@ def _cores() -> int:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """All that a process of the service has to know. `catalog` None stands for the bundled toolbox."""
+    """Everything a service process needs; without `catalog` it uses the bundled toolbox."""
 
     store: Path
     tokens: Path
     catalog: Path | None = None
     threads: int = field(default_factory=_cores)
-    """Threads that search and rank; the rest of the work is done beside them."""
+    """Worker threads for retrieval and ranking; network I/O runs beside them."""
     limits: ServiceLimits = ServiceLimits()
 
     def __post_init__(self) -> None:
         if self.threads < 1:
-            raise InvalidDataError(f"threads={self.threads!r}: it takes at least one")
+            raise InvalidDataError(f"threads={self.threads!r}: at least one is needed")
 
     def to_json(self) -> str:
-        """To hand to another process."""
+        """Serialize, for another process."""
         return json.dumps(asdict(self), default=str)
 
     @classmethod
     def from_json(cls, text: str) -> "ServiceSettings":
-        """What another process handed over."""
-        given: dict[str, Any] = json.loads(text)
-        catalog = given["catalog"]
+        """Deserialize the output of `to_json`."""
+        data: dict[str, Any] = json.loads(text)
+        catalog = data["catalog"]
         return cls(
-            Path(given["store"]),
-            Path(given["tokens"]),
+            Path(data["store"]),
+            Path(data["tokens"]),
             Path(catalog) if catalog else None,
-            given["threads"],
-            ServiceLimits(**given["limits"]),
+            data["threads"],
+            ServiceLimits(**data["limits"]),
         )

@@ -1,4 +1,4 @@
-"""Work that takes a core: done by a few threads, for which a few more requests may wait, and not for long."""
+"""Bounded thread pool with a queue limit and a timeout."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,54 +7,57 @@ from contextvars import copy_context
 from threading import Lock
 from typing import ParamSpec, TypeVar
 
-from contextune.serve.http.errors import busy, timed_out
+from contextune.serve.http.errors import overloaded, timed_out
 
-Given = ParamSpec("Given")
+Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 
 class WorkerPool:
-    """A fixed number of threads, so that each has a connection to the store and cores are not fought over."""
+    """Runs blocking calls in a fixed number of threads, each with its own connection to the store."""
 
-    def __init__(self, threads: int, waiting: int, timeout: float) -> None:
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="work")
-        self._most = threads + waiting
+    def __init__(self, threads: int, max_waiting: int, timeout: float) -> None:
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="work")
+        self._max_open = threads + max_waiting
         self._timeout = timeout
         self._lock = Lock()
-        self._open = 0
+        self._open_calls = 0
 
     @property
-    def open(self) -> int:
-        """How much is being done or waits to be."""
-        return self._open
+    def open_calls(self) -> int:
+        """Number of calls in progress or queued."""
+        return self._open_calls
 
-    async def do(self, call: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
-        """What the call gives, or a refusal where there is too much to do or it takes too long.
+    async def run(
+        self, call: Callable[Params, Result], *args: Params.args, **kwargs: Params.kwargs
+    ) -> Result:
+        """Run a call in a thread; raises an `ApiError` if the queue is full or the call takes too long.
 
-        A thread cannot be stopped: what is given up goes on, keeps its place, and is thrown away.
+        A thread cannot be interrupted: a call that timed out runs on, keeps its slot, and its result is
+        discarded.
         """
         with self._lock:
-            if self._open >= self._most:
-                raise busy()
-            self._open += 1
+            if self._open_calls >= self._max_open:
+                raise overloaded()
+            self._open_calls += 1
         try:
-            # the span of the request is in the context
-            future = self._threads.submit(copy_context().run, call, *given, **named)
+            # the context carries the request's span
+            future = self._executor.submit(copy_context().run, call, *args, **kwargs)
         except BaseException:
-            self._done()
+            self._release()
             raise
-        future.add_done_callback(self._done)
+        future.add_done_callback(self._release)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self._timeout)
         except TimeoutError:
-            if future.done() and not future.cancelled():  # the work's own error, not ours
+            if future.done() and not future.cancelled():  # the call itself raised TimeoutError
                 raise
             raise timed_out() from None
 
     def close(self) -> None:
-        """Wait for what is being done."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        """Wait for calls in progress; cancel queued ones."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def _done(self, _: "Future[Result] | None" = None) -> None:
+    def _release(self, _: "Future[Result] | None" = None) -> None:
         with self._lock:
-            self._open -= 1
+            self._open_calls -= 1

@@ -1,6 +1,6 @@
-"""Spans for OpenTelemetry, where it is configured the way it always is: by OTEL_ variables.
+"""OpenTelemetry spans, configured by the standard OTEL_* environment variables.
 
-A span says which route, how it ended, and how long each stage took; never who asked or what for.
+A span has the route, the status and the duration of each stage; never the user or the text of a request.
 """
 
 import os
@@ -10,45 +10,45 @@ from typing import Any, Protocol
 
 from contextune.errors import MissingExtraError
 
-_CONFIGURED = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_ENDPOINT_VARS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 
 class RequestSpan(Protocol):
-    """What is told of a request while it runs."""
+    """The span of a request in progress."""
 
     def set_attribute(self, key: str, value: Any, /) -> object:
-        """Tell something of it."""
+        """Set an attribute of the span."""
         ...
 
 
 class Tracer:
-    """No spans: what is told is dropped."""
+    """Tracer that records nothing, and base class of the one that exports."""
 
     @contextmanager
     def request(self, method: str, headers: Mapping[str, str]) -> Generator[RequestSpan | None]:  # noqa: ARG002
-        """Around a request; who called it may stand in the headers."""
+        """Span around a request; `headers` may carry the caller's trace context."""
         yield None
 
     @contextmanager
     def stage(self, name: str) -> Generator[None]:  # noqa: ARG002
-        """Around a part of its work."""
+        """Span around a processing stage."""
         yield
 
     def close(self) -> None:
-        """Send what is left."""
+        """Export remaining spans."""
 
 
-def configured() -> Tracer:
-    """The spans that the environment asks for, or none."""
-    wanted = any(os.environ.get(name) for name in _CONFIGURED)
-    off = os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
-    if not wanted or off or os.environ.get("OTEL_TRACES_EXPORTER") == "none":
+def tracer_from_env() -> Tracer:
+    """An exporting tracer if the environment configures one, else one that records nothing."""
+    configured = any(os.environ.get(name) for name in _ENDPOINT_VARS)
+    disabled = os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    if not configured or disabled or os.environ.get("OTEL_TRACES_EXPORTER") == "none":
         return Tracer()
     return _OtlpTracer()
 
 
 class _OtlpTracer(Tracer):
-    """Spans sent to a collector over HTTP, in the background."""
+    """Exports spans to a collector over HTTP, in the background."""
 
     def __init__(self) -> None:
         try:
@@ -59,8 +59,8 @@ class _OtlpTracer(Tracer):
             from opentelemetry.sdk.trace.export import BatchSpanProcessor
             from opentelemetry.trace import SpanKind
         except ModuleNotFoundError as error:
-            raise MissingExtraError("sending spans, as OTEL_ variables ask for,", "otel") from error
-        # what the environment says of the service comes first
+            raise MissingExtraError("exporting spans (OTEL_* variables are set)", "otel") from error
+        # an explicit attribute would override OTEL_SERVICE_NAME
         named = "OTEL_SERVICE_NAME" in os.environ
         resource = Resource.create(None if named else {"service.name": "contextune"})
         self._provider = TracerProvider(resource=resource)
@@ -71,9 +71,9 @@ class _OtlpTracer(Tracer):
 
     @contextmanager
     def request(self, method: str, headers: Mapping[str, str]) -> Generator[RequestSpan | None]:
-        """Around a request."""
+        """Span around a request."""
         caller = self._extract(dict(headers))
-        # an exception's words may be somebody's, so it is not recorded; the status tells
+        # exceptions are not recorded: their messages may contain personal data
         with self._tracer.start_as_current_span(
             method, caller, self._server, record_exception=False, set_status_on_exception=False
         ) as span:
@@ -82,10 +82,10 @@ class _OtlpTracer(Tracer):
 
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
-        """Around a part of its work."""
+        """Span around a processing stage."""
         with self._tracer.start_as_current_span(name, record_exception=False, set_status_on_exception=False):
             yield
 
     def close(self) -> None:
-        """Send what is left."""
+        """Export remaining spans."""
         self._provider.shutdown()

@@ -1,8 +1,8 @@
-"""A connection that sends what it has at once, and holds the heads of requests to a size.
+"""uvicorn protocol with TCP_NODELAY and a 32 KB header limit.
 
-An answer is written in two pieces, its head and its body. Unless told otherwise, a socket that several
-processes share keeps the second back until the first is acknowledged, which takes 40 ms. And uvicorn's quick
-protocol would read a head without end into memory.
+A response is written in two pieces, headers and body. On a socket that several processes share, Nagle's
+algorithm delays the second piece by 40 ms. And uvicorn's httptools protocol reads headers of any length
+into memory.
 """
 
 import socket
@@ -11,47 +11,49 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-LONGEST_HEAD = 32_768
-"""Bytes of a request before its body."""
+MAX_HEADER_BYTES = 32_768
+"""Maximum size of request line and headers."""
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """uvicorn's quick protocol over such a connection."""
+    """uvicorn's httptools protocol with these two changes."""
 
-    _head: int | None = None
-    """Bytes of a head that has not ended; None between heads."""
+    _header_bytes: int | None = None
+    """Bytes of incomplete headers received so far; None between headers."""
+    _parsed_header_bytes = 0
+    """Size of the headers parsed so far, in case they arrive in one chunk."""
 
     def connection_made(self, transport: BaseTransport) -> None:  # type: ignore[override]
-        """Begin."""
-        line = cast("socket.socket", transport.get_extra_info("socket"))
-        if line.family in (socket.AF_INET, socket.AF_INET6):
-            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        super().connection_made(transport)  # pyright: ignore[reportArgumentType]  # it says less than it takes
+        """Set TCP_NODELAY."""
+        connection = cast("socket.socket", transport.get_extra_info("socket"))
+        if connection.family in (socket.AF_INET, socket.AF_INET6):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        super().connection_made(transport)  # pyright: ignore[reportArgumentType]  # annotated too narrowly
 
     def data_received(self, data: bytes) -> None:
-        """Take what has come, unless a head does not end."""
-        before = self._head
+        """Parse a chunk; reject headers that grow too large without ending."""
+        before = self._header_bytes
         super().data_received(data)
-        if self._head is None or cast("Any", self).transport.is_closing():
+        if self._header_bytes is None or cast("Any", self).transport.is_closing():
             return
-        # a head that began in this piece is at most as long as the piece
-        self._head = (before or 0) + len(data)
-        if self._head > LONGEST_HEAD:
-            self.send_400_response(f"The head of a request may have {LONGEST_HEAD} bytes.")
+        # headers that began within this chunk are at most as long as the chunk
+        self._header_bytes = (before or 0) + len(data)
+        if self._header_bytes > MAX_HEADER_BYTES:
+            self.send_400_response(f"Request headers exceed {MAX_HEADER_BYTES} bytes.")
 
     def on_message_begin(self) -> None:
-        """A head begins."""
-        self._head = 0
+        """Headers begin."""
+        self._header_bytes = self._parsed_header_bytes = 0
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One line of it."""
-        size = sum(len(key) + len(said) for key, said in self.headers) + len(name) + len(value)
-        if size > LONGEST_HEAD:
-            raise ValueError(f"a head of more than {LONGEST_HEAD} bytes")  # uvicorn answers 400
+        """Reject headers that are complete but too large."""
+        self._parsed_header_bytes += len(name) + len(value)
+        if self._parsed_header_bytes > MAX_HEADER_BYTES:
+            raise ValueError(f"headers exceed {MAX_HEADER_BYTES} bytes")  # uvicorn answers 400
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """It has ended."""
-        self._head = None
+        """Headers end."""
+        self._header_bytes = None
         super().on_headers_complete()

@@ -1,4 +1,4 @@
-"""What was just put is embedded in a thread of its own, so that nobody else waits for it."""
+"""Background warm-up: embeds a user's new items in one thread, so that other users do not wait."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from threading import Lock
 
 from contextune.serve.http.errors import ApiError
-from contextune.serve.http.json_logs import told
+from contextune.serve.http.json_logs import log_event
 
-_MANY = 20
-"""More changes than this are left to the thread, however many wait for it."""
+_LARGE = 20
+"""Jobs with more changes than this always run in the warm-up thread."""
 
 
 @dataclass(slots=True)
@@ -20,86 +20,87 @@ class _WarmupJob:
 
 
 class Warmup:
-    """Users whose items are being made ready; only their own requests wait until that is done."""
+    """Queue of users whose index is being updated; only their own requests wait for it."""
 
     def __init__(self, prepare: Callable[[str], None], timeout: float) -> None:
         self._prepare = prepare
         self._timeout = timeout
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="prepare")
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="prepare")
         self._jobs: dict[str, _WarmupJob] = {}
-        self._at_work: tuple[str, Future[None]] | None = None
+        self._running: tuple[str, Future[None]] | None = None
         self._lock = Lock()
 
     def start(self, user: str, changes: int) -> None:
-        """Make the user's items ready; a job that still waits for the thread will see these changes too."""
+        """Queue a user's changes; a job that has not begun covers them too."""
         with self._lock:
-            waiting = self._jobs.get(user)
-            if waiting is None or waiting.future.running() or waiting.future.done():
-                future = self._thread.submit(self._ready, user)
-                self._jobs[user] = _WarmupJob(future, changes > _MANY)
+            job = self._jobs.get(user)
+            if job is None or job.future.running() or job.future.done():
+                future = self._executor.submit(self._run, user)
+                self._jobs[user] = _WarmupJob(future, changes > _LARGE)
             else:
-                waiting.large |= changes > _MANY
+                job.large |= changes > _LARGE
 
-    async def done(self, user: str) -> None:
-        """Wait until the user's items are ready, holding no thread meanwhile; or say when to come back.
+    async def wait(self, user: str) -> None:
+        """Wait for the user's job without blocking a thread; raises an `ApiError` on timeout.
 
-        A little that has not begun is left to the request itself: it is not to wait behind much of others.
+        A small job that has not begun is cancelled and left to the request, so that the request does not
+        wait behind large jobs of others.
         """
         job = self._jobs.get(user)
-        if job is None or (not job.large and self._left(user)):
+        if job is None or (not job.large and self._cancel_queued(user)):
             return
-        if not await self._ended(job.future):
+        if not await self._finished(job.future):
             raise ApiError(
                 503,
                 "preparing",
-                "your items are still being read in: try again in a while",
+                "your items are still being indexed: try again in 10 seconds",
                 headers={"Retry-After": "10"},
             )
 
-    async def stop(self, user: str) -> None:
-        """Leave it, where it has not begun: there is nothing to make ready of somebody forgotten.
+    async def cancel(self, user: str) -> None:
+        """Cancel the user's queued job and wait for a running one, before the user is forgotten.
 
-        What the thread is at is waited for, also where a later job has taken its place: until it ends, it
-        holds what is to be forgotten, and remembers some of it.
+        A running job holds the user's data in memory and caches some of it, so it must end first, even if
+        a later job of the user has replaced it in the queue.
         """
         job = self._jobs.get(user)
-        if job is not None and not self._left(user):
-            await self._ended(job.future)
-        working = self._at_work
-        if working is not None and working[0] == user:
-            await self._ended(working[1])
+        if job is not None and not self._cancel_queued(user):
+            await self._finished(job.future)
+        running = self._running
+        if running is not None and running[0] == user:
+            await self._finished(running[1])
 
     def close(self) -> None:
-        """Wait for the one at work; what has not begun is done by the user's next request."""
-        self._thread.shutdown(wait=True, cancel_futures=True)
+        """Wait for the running job; queued ones are left to the user's next request."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def _left(self, user: str) -> bool:
-        """Whether it had not begun, and will not."""
+    def _cancel_queued(self, user: str) -> bool:
+        """Cancel the user's job if it has not begun; whether it was cancelled."""
         with self._lock:
             job = self._jobs.get(user)
-            left = job is not None and job.future.cancel()
-            if left:
+            cancelled = job is not None and job.future.cancel()
+            if cancelled:
                 del self._jobs[user]
-            return left
+            return cancelled
 
-    async def _ended(self, job: Future[None]) -> bool:
-        """Whether it is over in time, however it ended."""
-        # awaiting it would raise what it raised, and cancel whoever waits if it was cancelled
-        over, _ = await asyncio.wait([asyncio.wrap_future(job)], timeout=self._timeout)
-        return bool(over)
+    async def _finished(self, future: Future[None]) -> bool:
+        """Whether the job ends within the timeout, with whatever outcome."""
+        # awaiting it directly would raise its exception, or cancel the caller if it was cancelled
+        done, _ = await asyncio.wait([asyncio.wrap_future(future)], timeout=self._timeout)
+        return bool(done)
 
-    def _ready(self, user: str) -> None:
-        over: Future[None] = Future()
-        over.set_running_or_notify_cancel()  # whoever stops waiting for it does not call it off
-        self._at_work = (user, over)
+    def _run(self, user: str) -> None:
+        finished: Future[None] = Future()
+        finished.set_running_or_notify_cancel()  # a waiter that gives up must not cancel it
+        self._running = (user, finished)
         try:
             self._prepare(user)
-        except Exception as error:  # the user's next request meets it too, and is told
-            told("not prepared", error=error)
+        except Exception as error:  # the user's next request fails in the same way and reports it
+            log_event("not prepared", error=error)
         finally:
             with self._lock:
                 job = self._jobs.get(user)
                 if job is not None and job.future.running():
                     del self._jobs[user]
-            self._at_work = None
-            over.set_result(None)
+            self._running = None
+            finished.set_result(None)

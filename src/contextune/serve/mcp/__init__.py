@@ -1,0 +1,1 @@
+"""MCP server: tools over one user's data, and a gateway to other MCP servers."""

@@ -1,16 +1,16 @@
-"""Tools that were found, as an MCP client is given them."""
+"""Output of a tool search, in the format of MCP's `tools/list`."""
 
 from typing import Any
 
 from pydantic import Field
 
-from contextune.serve.mcp.tool import ToolOutput, hints
+from contextune.serve.mcp.tool import ToolOutput, mcp_annotations
 from contextune.tools import ToolMatches
-from contextune.tuner import SERVED
+from contextune.tuner import MIN_PART_FIT
 from contextune.types import Tool
 
 
-class FoundTool(ToolOutput):
+class ToolEntry(ToolOutput):
     """A tool as its server describes it."""
 
     name: str = Field(description="What to call it by.")
@@ -23,43 +23,43 @@ class FoundTool(ToolOutput):
     why: list[str] | None = Field(default=None, description="Why it was found.")
 
     @classmethod
-    def of(cls, tool: Tool, why: list[str] | None = None) -> "FoundTool":
-        """As it is in the catalogue."""
+    def from_tool(cls, tool: Tool, why: list[str] | None = None) -> "ToolEntry":
+        """The entry of a catalogue's tool; `why` are the reasons for its rank."""
         return cls(
             name=tool.id,
             title=tool.title or None,
             description=tool.description,
             input_schema={"type": "object", **tool.parameters},
-            annotations=hints(tool.annotations) or None,
+            annotations=mcp_annotations(tool.annotations) or None,
             why=why,
         )
 
 
-class FoundTools(ToolOutput):
+class ToolSearchResult(ToolOutput):
     """The tools that fit best, best first."""
 
-    tools: list[FoundTool]
+    tools: list[ToolEntry]
     fits: float | None = Field(
         default=None, description="How probable it is that any tool there is serves this."
     )
     note: str | None = Field(default=None, description="What else to know.")
 
     @classmethod
-    def of(cls, found: ToolMatches, *notes: str, why: bool = False) -> "FoundTools":
-        """What was found, and a word of doubt where probably none of it serves; with reasons if wanted."""
-        said = " ".join(filter(None, (doubt(found), *notes)))
+    def from_matches(cls, matches: ToolMatches, *notes: str, why: bool = False) -> "ToolSearchResult":
+        """The matches with a note if probably none fits; `why` adds reasons."""
+        note = " ".join(filter(None, (doubt_note(matches), *notes)))
         return cls(
-            tools=[FoundTool.of(hit.tool, list(hit.reasons) if why else None) for hit in found.hits],
-            fits=None if found.fits is None else round(found.fits, 2),
-            note=said or None,
+            tools=[ToolEntry.from_tool(hit.tool, list(hit.reasons) if why else None) for hit in matches.hits],
+            fits=None if matches.fits is None else round(matches.fits, 2),
+            note=note or None,
         )
 
 
-def doubt(found: ToolMatches) -> str:
-    """What to say where probably no tool serves; nothing where one does."""
-    if not found.hits:
+def doubt_note(matches: ToolMatches) -> str:
+    """A note to the model if probably no tool fits, else an empty string."""
+    if not matches.hits:
         return "There is no tool to choose from: go on without one."
-    if not unlikely(found.fits):
+    if not probably_none_fits(matches.fits):
         return ""
     return (
         "Probably none of the tools there are serves this; these are the nearest."
@@ -67,6 +67,6 @@ def doubt(found: ToolMatches) -> str:
     )
 
 
-def unlikely(fits: float | None) -> bool:
-    """Whether probably no tool serves, where that is known."""
-    return fits is not None and fits < SERVED
+def probably_none_fits(fits: float | None) -> bool:
+    """Whether the probability that any tool fits is known and low."""
+    return fits is not None and fits < MIN_PART_FIT

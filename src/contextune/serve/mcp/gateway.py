@@ -1,7 +1,7 @@
-"""Many MCP servers behind two tools: one that searches theirs, and one that calls them.
+"""MCP gateway: all tools of many MCP servers behind two tools, one that searches and one that calls.
 
-A client that knows them one by one carries every tool of every server in every prompt. Behind the gateway
-it carries two, however many there are.
+A client that connects to the servers directly carries every tool of every server in every prompt. Behind the
+gateway it carries two, whatever the number of servers.
 """
 
 import asyncio
@@ -17,281 +17,283 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from contextune._internal.json_schema import checker
+from contextune._internal.json_schema import CompiledSchema
 from contextune.embed import Embedder
 from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError, PlanError, StoreError
 from contextune.serve.mcp.lazy_tuner import CancellableProgress
 from contextune.serve.mcp.upstream import UpstreamConnection
-from contextune.serve.mcp.upstream_cache import keep_tools, kept_tools
+from contextune.serve.mcp.upstream_cache import load_cached_tools, save_tools
 from contextune.store import Store
 from contextune.tools import Catalog, LoadedTools, ToolMatches, ToolRetriever
 from contextune.tools.catalog_file import CatalogFile
-from contextune.tools.mcp.load import TIMEOUT, as_servers, check_installed, is_url
+from contextune.tools.mcp.load import TIMEOUT, is_url, require_mcp, resolve_servers
 from contextune.tuner import Tuner
 from contextune.types import Feedback, Request, Tool
-
-_TOLD = 5
-
-
-def check_arguments(tool: Tool, args: Mapping[str, Any]) -> None:
-    """Raise an error that says what is wrong with them. A schema that cannot be read checks nothing."""
-    if found := _faults(tool.parameters, args):
-        more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
-        raise PlanError(f"{tool.id!r} was not called: {'; '.join(found[:_TOLD])}{more}")
-
-
-def _faults(schema: Mapping[str, Any], args: Mapping[str, Any]) -> list[str]:
-    try:
-        errors = sorted(
-            checker(schema).iter_errors(dict(args)), key=lambda error: list(map(str, error.absolute_path))
-        )
-    except Exception:  # whatever a library makes of a schema that is none: the server is the judge
-        return []
-    return [_said(error) for error in errors]
-
-
-def _said(error: Any) -> str:
-    where = ".".join(map(str, error.absolute_path))
-    message = str(error.message)
-    return f"{where}: {message}" if where else message
-
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
-    from contextune.serve.mcp.tool import Told
+    from contextune.serve.mcp.tool import ProgressCallback
 
-WITHIN = "CONTEXTUNE_GATEWAY"
-"""The environment variable in which servers are told which catalogues they are started from."""
-_AGAIN = 60.0
-"""Seconds after which a server that could not be asked for its tools is asked again."""
-_LATE = 15.0
-"""Seconds after which servers that still have not said what they offer are no longer waited for."""
-_PATIENCE = 10.0
-"""Seconds that servers have to end."""
-_REMEMBERED = 1000
-"""Tools of which the search that found them last is remembered."""
+PARENT_CATALOGS = "CONTEXTUNE_GATEWAY"
+"""Environment variable that tells started servers which catalogues they were started from."""
+_RETRY_AFTER = 60.0
+"""Seconds before a server that could not be reached is asked for its tools again."""
+_LISTING_TIMEOUT = 15.0
+"""Seconds that a search waits for servers that have not listed their tools yet."""
+_SHUTDOWN_TIMEOUT = 10.0
+_MAX_SEARCHES = 1000
+"""Number of tools for which the last search that returned them is remembered."""
+_MAX_VIOLATIONS = 5
 _log = logging.getLogger(__name__)
+
+
+def check_arguments(tool: Tool, arguments: Mapping[str, Any]) -> None:
+    """Raise a `PlanError` for arguments that violate the tool's schema; an invalid schema is ignored."""
+    try:
+        violations = sorted(
+            CompiledSchema(tool.parameters).violations(arguments),
+            key=lambda violation: [*map(str, violation.path)],
+        )
+    except InvalidDataError:  # leave it to the server
+        return
+    messages = [
+        f"{'.'.join(map(str, violation.path))}: {violation.message}" if violation.path else violation.message
+        for violation in violations
+    ]
+    if messages:
+        more = f"; and {len(messages) - _MAX_VIOLATIONS} more" if len(messages) > _MAX_VIOLATIONS else ""
+        problems = "; ".join(messages[:_MAX_VIOLATIONS])
+        raise PlanError(f"{tool.id!r} was not called, invalid arguments: {problems}{more}")
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayUser:
-    """Whose gateway it is: their data helps to choose, and what served them is kept in their store."""
+    """The user of a gateway: their data improves the ranking, and successful calls are stored for them."""
 
     store: Store
     user: str
 
 
 class Gateway:
-    """The servers of an `mcp.json`, of what stands in one, or at a URL; for an `async with` block.
+    """The servers of an `mcp.json` (file or content), or the one at a URL; use in an `async with` block.
 
-    A server is started when one of its tools is called, or when nothing is known of its tools yet.
+    A server is started when one of its tools is called, or when its tools are not cached.
     """
 
     def __init__(
         self,
         catalog: str | Path | Mapping[str, Any],
         *,
-        person: GatewayUser | None = None,
-        shelf: CatalogFile | None = None,
+        user: GatewayUser | None = None,
+        cache: CatalogFile | None = None,
         embedder: Embedder | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
-        """`shelf` keeps tools and their vectors from one run to the next; without it all are asked anew."""
-        check_installed()
-        found, self.refused = as_servers(catalog)
-        if not found:
-            raise InvalidDataError("there is no server that could be used: name some under `mcpServers`")
-        servers = [replace(server, name=server.called) for server in found]
-        within = _within(catalog)
+        """`cache` keeps tools and vectors between runs; without it every server lists its tools again."""
+        require_mcp()
+        servers, self.refused = resolve_servers(catalog)
+        if not servers:
+            raise InvalidDataError("no usable server: add some under `mcpServers`")
+        servers = [replace(server, name=server.label) for server in servers]
+        chain = _catalog_chain(catalog)
         self._servers = {
-            server.name: replace(server, env={**server.env, WITHIN: within}) if server.command else server
+            server.name: replace(server, env={**server.env, PARENT_CATALOGS: chain})
+            if server.command
+            else server
             for server in servers
         }
-        self._lines = {
-            name: UpstreamConnection(server, partial(self._changed, name), timeout=timeout)
+        self._connections = {
+            name: UpstreamConnection(server, partial(self._set_tools, name), timeout=timeout)
             for name, server in self._servers.items()
         }
-        self._person = person
-        self._shelf = shelf
+        self._user = user
+        self._cache = cache
         self._embedder = embedder
-        self._tools: dict[str, tuple[Tool, ...]] = kept_tools(shelf, servers) if shelf else {}
-        self._new: set[str] = set()
-        self._failed: dict[str, tuple[float, str]] = {}
-        self._knowing: dict[str, asyncio.Task[None]] = {}
-        self._since = 0.0
+        self._tools: dict[str, tuple[Tool, ...]] = load_cached_tools(cache, servers) if cache else {}
+        self._uncached: set[str] = set()
+        """Servers whose tools have changed since they were written to the cache."""
+        self._failures: dict[str, tuple[float, str]] = {}
+        """Time and message of the last failure, by server."""
+        self._listing: dict[str, asyncio.Task[None]] = {}
+        """Servers that are being started to list their tools."""
+        self._listing_since = 0.0
         self._catalog: Catalog | None = None
         self._index: ToolRetriever | None = None
         self._tuner: Tuner | None = None
-        self._building = asyncio.Lock()
-        self._asked: OrderedDict[str, Request] = OrderedDict()
-        self._starting: asyncio.Task[Any] | None = None
-        self._heed = CancellableProgress()
+        self._index_lock = asyncio.Lock()
+        self._last_search: OrderedDict[str, Request] = OrderedDict()
+        """The last search that returned a tool, by tool id."""
+        self._startup: asyncio.Task[Any] | None = None
+        self._progress = CancellableProgress()
 
     async def __aenter__(self) -> Self:
-        """Get ready in the background: ask the servers of which nothing is known, and index their tools."""
-        self._starting = asyncio.create_task(self._ready())
+        """Start listing and indexing tools in the background."""
+        self._startup = asyncio.create_task(self._current_index())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the servers that were started, also where this is cancelled itself."""
+        """Stop the started servers, even if this task is cancelled."""
         import anyio
 
-        self._heed.end()
-        with anyio.move_on_after(_PATIENCE, shield=True):
-            for task in (self._starting, *self._knowing.values()):
+        self._progress.cancel()
+        with anyio.move_on_after(_SHUTDOWN_TIMEOUT, shield=True):
+            for task in (self._startup, *self._listing.values()):
                 if task:
                     task.cancel()
                     with suppress(asyncio.CancelledError, Exception):
                         await task
-            await asyncio.gather(*(line.close() for line in self._lines.values()))
+            await asyncio.gather(*(connection.close() for connection in self._connections.values()))
 
     @property
-    def unreached(self) -> dict[str, str]:
-        """Servers of whose tools nothing is known, and why."""
-        starting = {name: f"the server {name!r} is still starting" for name in self._knowing}
-        failed = {name: why for name, (_, why) in self._failed.items()}
-        return {name: why for name, why in {**failed, **starting}.items() if name not in self._tools}
+    def unavailable(self) -> dict[str, str]:
+        """Servers whose tools are not known, with the reason."""
+        starting = {name: f"the server {name!r} is still starting" for name in self._listing}
+        failed = {name: message for name, (_, message) in self._failures.items()}
+        return {name: reason for name, reason in {**failed, **starting}.items() if name not in self._tools}
 
     async def search(self, query: str, k: int = 5) -> ToolMatches:
-        """The best `k` tools for what is wanted, and how probable it is that any serves it."""
-        index = await self._ready()
-        if self._person is None or self._tuner is None:
+        """The best `k` tools for a query, and the probability that any of them fits."""
+        index = await self._current_index()
+        if self._user is None or self._tuner is None:
             return await asyncio.to_thread(index.find, query, k)
-        asked = Request(query, self._person.user)
-        found = await asyncio.to_thread(self._tuner.tools, asked, k)
-        for hit in found.hits:
-            self._asked[hit.tool.id] = asked
-            self._asked.move_to_end(hit.tool.id)
-        while len(self._asked) > _REMEMBERED:
-            self._asked.popitem(last=False)
-        return found
+        request = Request(query, self._user.user)
+        matches = await asyncio.to_thread(self._tuner.tools, request, k)
+        for hit in matches.hits:
+            self._last_search[hit.tool.id] = request
+            self._last_search.move_to_end(hit.tool.id)
+        while len(self._last_search) > _MAX_SEARCHES:
+            self._last_search.popitem(last=False)
+        return matches
 
     async def tuner(self) -> Tuner:
-        """The whole way of a request, over the tools there are now."""
-        await self._ready()
+        """The tuner over the user's data and the current tools."""
+        await self._current_index()
         if self._tuner is None:
-            raise InvalidRequestError("nobody's data is searched here: start the gateway with a user")
+            raise InvalidRequestError("the gateway has no user: start it with a user to search their data")
         return self._tuner
 
-    async def call(self, name: str, args: Mapping[str, Any], told: "Told | None" = None) -> "CallToolResult":
-        """Call a tool by its id, or by its name if no other has it; what it gives back comes as it is.
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], progress: "ProgressCallback | None" = None
+    ) -> "CallToolResult":
+        """Call a tool by its id, or by its name if that is unique; returns the server's result unchanged.
 
-        Raises where nothing was called: there is no such tool, it does not take that, its server cannot
-        be reached. Whether a call worked is remembered for the search that found the tool.
+        Raises if the tool was not called: unknown tool, invalid arguments, or unreachable server. Whether
+        the call succeeded is stored with the search that found the tool.
         """
         try:
             tool = self._tool(name)
-        except InvalidDataError:  # so far
-            await self._know_all()
+        except InvalidDataError:  # its server may not have listed its tools yet
+            await self._list_missing()
             tool = self._tool(name)
-        line = self._lines[tool.app]
-        await line.open()  # what the server says of the tool now counts, not what it said last time
+        connection = self._connections[tool.app]
+        await connection.open()  # updates the server's tools, which may have changed since they were cached
         tool = self._tool(tool.id)
-        check_arguments(tool, args)
-        result = await line.call(tool.name, args, told)
-        await self._remember(tool, ok=not result.is_error)
+        check_arguments(tool, arguments)
+        result = await connection.call(tool.name, arguments, progress)
+        await self._store_outcome(tool, ok=not result.is_error)
         return result
 
     def _tool(self, name: str) -> Tool:
         if self._catalog is None:
-            self._catalog = Catalog(self._all())
+            self._catalog = Catalog(self._all_tools())
         try:
             return self._catalog.tool(name)
         except InvalidDataError as error:
             raise InvalidDataError(f"{error}; search_tools finds those there are") from None
 
-    def _all(self) -> Sequence[Tool]:
-        """Every tool once, in the order of the servers; ids of odd names may be the same by chance."""
-        found: dict[str, Tool] = {}
+    def _all_tools(self) -> Sequence[Tool]:
+        """All tools in server order; duplicate ids, possible with unusual names, are dropped."""
+        tools: dict[str, Tool] = {}
         for name in self._servers:
             for tool in self._tools.get(name, ()):
-                found.setdefault(tool.id, tool)
-        return tuple(found.values())
+                tools.setdefault(tool.id, tool)
+        return tuple(tools.values())
 
-    def _changed(self, name: str, loaded: LoadedTools) -> None:
-        self._failed.pop(name, None)
+    def _set_tools(self, name: str, loaded: LoadedTools) -> None:
+        self._failures.pop(name, None)
         if self._tools.get(name) != loaded.tools:
             self._tools[name] = loaded.tools
-            self._new.add(name)
+            self._uncached.add(name)
             self._catalog = self._index = None
 
-    async def _know_all(self) -> None:
-        """Ask the servers, side by side, of which nothing is known; a slow one is not waited for long.
+    async def _list_missing(self) -> None:
+        """List the tools of all servers without known tools, in parallel and within a time limit.
 
-        One that fails is not asked again at once.
+        A server that failed recently is not asked again.
         """
         for name in self._servers:
-            failed, _ = self._failed.get(name, (None, ""))
-            late = failed is None or monotonic() - failed >= _AGAIN
-            if late and name not in self._tools and name not in self._knowing:
-                self._knowing[name] = asyncio.create_task(self._know(name))
-                self._since = monotonic()
-        if self._knowing:
-            left = self._since + _LATE - monotonic()
-            await asyncio.wait(list(self._knowing.values()), timeout=max(0.0, left))
+            failed_at, _ = self._failures.get(name, (None, ""))
+            due = failed_at is None or monotonic() - failed_at >= _RETRY_AFTER
+            if due and name not in self._tools and name not in self._listing:
+                self._listing[name] = asyncio.create_task(self._list_tools(name))
+                self._listing_since = monotonic()
+        if self._listing:
+            remaining = self._listing_since + _LISTING_TIMEOUT - monotonic()
+            await asyncio.wait(list(self._listing.values()), timeout=max(0.0, remaining))
 
-    async def _know(self, name: str) -> None:
+    async def _list_tools(self, name: str) -> None:
         try:
-            await self._lines[name].open()
+            await self._connections[name].open()
         except ContextuneError as error:
-            self._failed[name] = (monotonic(), str(error))
+            self._failures[name] = (monotonic(), str(error))
         finally:
-            del self._knowing[name]
+            del self._listing[name]
 
-    async def _ready(self) -> ToolRetriever:
-        """The tools there are now, ready to be searched."""
-        await self._know_all()
-        async with self._building:
+    async def _current_index(self) -> ToolRetriever:
+        """The index over the current tools, rebuilt if they have changed."""
+        await self._list_missing()
+        async with self._index_lock:
             if self._index is not None:
                 return self._index
-            tools, new = self._all(), {name: self._tools[name] for name in self._new}
-            self._new.clear()
+            tools = self._all_tools()
+            uncached = {name: self._tools[name] for name in self._uncached}
+            self._uncached.clear()
             try:
-                index = await asyncio.to_thread(self._built, tools, new)
+                index = await asyncio.to_thread(self._build_index, tools, uncached)
             except BaseException:
-                self._new |= new.keys()
+                self._uncached |= uncached.keys()
                 raise
-            if self._person:
+            if self._user:
                 self._tuner = Tuner(
-                    self._person.store, embedder=self._embedder, tools=index, progress=self._heed
+                    self._user.store, embedder=self._embedder, tools=index, progress=self._progress
                 )
-            if tools == self._all():  # what has changed in the meantime is for the next search
+            if tools == self._all_tools():  # else the next search rebuilds it
                 self._index = index
             return index
 
-    def _built(self, tools: Sequence[Tool], new: Mapping[str, Sequence[Tool]]) -> ToolRetriever:
-        if self._shelf:
+    def _build_index(self, tools: Sequence[Tool], uncached: Mapping[str, Sequence[Tool]]) -> ToolRetriever:
+        if self._cache:
             try:
-                keep_tools(self._shelf, self._servers, new)
-                return ToolRetriever(tools, self._embedder, shelf=self._shelf, progress=self._heed)
-            except StoreError as error:  # it saves time, and is needed for nothing else
-                _log.warning("what servers offer cannot be kept: %s", error)
-                self._shelf = None
-        return ToolRetriever(tools, self._embedder, progress=self._heed)
+                save_tools(self._cache, self._servers, uncached)
+                return ToolRetriever(tools, self._embedder, vector_cache=self._cache, progress=self._progress)
+            except StoreError as error:  # the cache only saves time
+                _log.warning("cannot write the tool cache: %s", error)
+                self._cache = None
+        return ToolRetriever(tools, self._embedder, progress=self._progress)
 
-    async def _remember(self, tool: Tool, *, ok: bool) -> None:
-        """Keep it with the search that found the tool; a call that nobody searched for says little."""
-        asked = self._asked.get(tool.id)
-        if self._person is None or asked is None:
+    async def _store_outcome(self, tool: Tool, *, ok: bool) -> None:
+        """Store feedback for the search that found the tool; a call without a search is not stored."""
+        request = self._last_search.get(tool.id)
+        if self._user is None or request is None:
             return
-        kept = Feedback(asked, tool=tool.id, ok=ok)
+        feedback = Feedback(request, tool=tool.id, ok=ok)
         try:
-            await asyncio.to_thread(self._person.store.put_feedback, self._person.user, kept)
-        except ContextuneError as error:  # the call was made: what came of it is not to be lost
-            _log.warning("a call could not be remembered: %s", type(error).__name__)
+            await asyncio.to_thread(self._user.store.put_feedback, self._user.user, feedback)
+        except ContextuneError as error:  # the call was made, and its result must not be lost
+            _log.warning("cannot store the outcome of a call: %s", type(error).__name__)
 
 
-def _within(catalog: str | Path | Mapping[str, Any]) -> str:
-    """The catalogue and those it is started from: one that leads back to itself would start without end."""
-    chain = os.environ.get(WITHIN, "")
+def _catalog_chain(catalog: str | Path | Mapping[str, Any]) -> str:
+    """The catalogue and those it was started from; raises if it would start itself in a loop."""
+    chain = os.environ.get(PARENT_CATALOGS, "")
     if isinstance(catalog, Mapping) or is_url(catalog):
         return chain
     path = str(Path(catalog).resolve())
     if path in chain.split(os.pathsep):
         raise InvalidDataError(
-            f"{path}: starts this gateway, which would start it again: keep the other servers in another file"
+            f"{path}: starts this gateway, which would start it again: move the other servers to another file"
         )
     return os.pathsep.join(filter(None, (chain, path)))

@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP: for whoever has the token, and nobody else."""
+"""MCP over streamable HTTP, protected by one bearer token."""
 
 import hmac
 import socket
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from mcp.server import Server
 
 PATH = "/mcp"
-_PATIENCE = 5
-"""Seconds that open requests get when the server is told to end."""
+_SHUTDOWN_TIMEOUT = 5
+"""Seconds that open requests get on shutdown."""
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -21,27 +21,27 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 def http_app(server: "Server[Any]", token: str, host: str = "127.0.0.1") -> App:
-    """The server as an ASGI application. Any program of any user of a machine can reach a port of it."""
+    """The server as an ASGI application. A token is required, as any local program can reach the port."""
     if len(token) < 16 or not token.isascii() or not token.isprintable() or " " in token:
-        raise InvalidRequestError("the token can be guessed: take 16 or more letters and digits, at random")
+        raise InvalidRequestError("the token is too weak: use 16 or more random letters and digits")
     return _TokenGuard(server.streamable_http_app(streamable_http_path=PATH, host=host), token)
 
 
-async def serve_http(server: "Server[Any]", token: str, host: str, listening: socket.socket) -> None:
-    """Serve until the process is told to end."""
+async def serve_http(server: "Server[Any]", token: str, host: str, listener: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT."""
     import uvicorn
 
     config = uvicorn.Config(
         http_app(server, token, host),
         log_level="warning",
         access_log=False,
-        timeout_graceful_shutdown=_PATIENCE,
+        timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT,
     )
-    await uvicorn.Server(config).serve(sockets=[listening])
+    await uvicorn.Server(config).serve(sockets=[listener])
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A port to serve at; 0 takes one that is free."""
+    """Open a listening socket; port 0 takes a free one."""
     try:
         return socket.create_server(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=100
@@ -49,32 +49,32 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ContextuneError(
-            f"cannot listen at {host!r}, port {port}: {reason}; choose another --port, or --host"
+            f"cannot listen on {host!r}, port {port}: {reason}; choose another --port or --host"
         ) from None
 
 
-def address(host: str, listening: socket.socket) -> str:
-    """What a client is given."""
-    port = listening.getsockname()[1]
+def address(host: str, listener: socket.socket) -> str:
+    """The URL of the server, for clients."""
+    port = listener.getsockname()[1]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
 
 
 class _TokenGuard:
-    """Turns away requests without the token; it takes as long for one that is almost right."""
+    """Rejects requests without the token; compares in constant time."""
 
     def __init__(self, app: App, token: str) -> None:
         self._app = app
-        self._wanted = f"Bearer {token}".encode()
+        self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._known(scope["headers"]):
+        if scope["type"] == "http" and not self._authorized(scope["headers"]):
             headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
             await send({"type": "http.response.start", "status": 401, "headers": headers})
-            said = b"send the token as 'Authorization: Bearer ...'"
-            await send({"type": "http.response.body", "body": said})
+            body = b"send the token as 'Authorization: Bearer ...'"
+            await send({"type": "http.response.body", "body": body})
             return
         await self._app(scope, receive, send)
 
-    def _known(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        given = next((value for name, value in headers if name.lower() == b"authorization"), b"")
-        return hmac.compare_digest(given, self._wanted)
+    def _authorized(self, headers: list[tuple[bytes, bytes]]) -> bool:
+        header = next((value for name, value in headers if name.lower() == b"authorization"), b"")
+        return hmac.compare_digest(header, self._expected)

@@ -1,4 +1,4 @@
-"""Long preparations beside the serving: whoever starts a server does not wait for it to be warm."""
+"""Builds the tuner in the background, so that the server starts at once."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,38 +10,38 @@ from contextune.types import Progress
 
 
 class CancellableProgress:
-    """A `Progress` that ends a long job in its thread once nobody waits for it any more."""
+    """A `Progress` callback that can abort the job it is passed to, which runs in a thread."""
 
     def __init__(self) -> None:
-        self._over = Event()
+        self._cancelled = Event()
 
     def __call__(self, done: int, of: int) -> None:
-        """Raise if it is over."""
-        if self._over.is_set():
-            raise ContextuneError(f"ended after {done} of {of}: the server was told to end")
+        """Raise if the job was cancelled."""
+        if self._cancelled.is_set():
+            raise ContextuneError(f"cancelled after {done} of {of}: the server is shutting down")
 
-    def end(self) -> None:
-        """Nobody waits any more."""
-        self._over.set()
+    def cancel(self) -> None:
+        """Abort the job at its next progress report."""
+        self._cancelled.set()
 
 
 class LazyTuner:
-    """A tuner that is made, in a thread, when it is first asked for."""
+    """Builds a tuner in a thread on first use, and keeps it."""
 
-    def __init__(self, make: Callable[[Progress], Tuner]) -> None:
-        """`make` is given what the tuner's `progress` has to be."""
-        self._make = make
-        self._heed = CancellableProgress()
-        self._making = asyncio.Lock()
-        self._made: Tuner | None = None
+    def __init__(self, build: Callable[[Progress], Tuner]) -> None:
+        """`build` must pass the `Progress` on to the tuner."""
+        self._build = build
+        self._progress = CancellableProgress()
+        self._lock = asyncio.Lock()
+        self._tuner: Tuner | None = None
 
     async def __call__(self) -> Tuner:
-        """The tuner."""
-        async with self._making:
-            if self._made is None:
-                self._made = await asyncio.to_thread(self._make, self._heed)
-            return self._made
+        """The tuner; the first call builds it."""
+        async with self._lock:
+            if self._tuner is None:
+                self._tuner = await asyncio.to_thread(self._build, self._progress)
+            return self._tuner
 
-    def end(self) -> None:
-        """Let what is under way come to an end."""
-        self._heed.end()
+    def cancel(self) -> None:
+        """Abort a build, or an embedding run of the tuner, that is in progress."""
+        self._progress.cancel()

@@ -1,4 +1,4 @@
-"""Contextune as an MCP server, over stdio or streamable HTTP: one person's data, a gateway, or both."""
+"""Builds the MCP server: tools over one user's data, a gateway, or both; and serves it over stdio."""
 
 import asyncio
 import os
@@ -13,41 +13,41 @@ from contextune.serve.mcp.gateway import Gateway
 from contextune.serve.mcp.gateway_tools import gateway_tools
 from contextune.serve.mcp.lazy_tuner import LazyTuner
 from contextune.serve.mcp.tool import McpTool, McpToolSet
-from contextune.serve.mcp.user_tools import Tuned, person_tools
+from contextune.serve.mcp.user_tools import TunerProvider, user_tools
 
 if TYPE_CHECKING:
     from anyio import CancelScope
     from mcp.server import Server
 
 Lifespan = Callable[[Any], AbstractAsyncContextManager[None]]
-_PERSON = (
+_USER_INSTRUCTIONS = (
     "Ask find_context first where the user leaves out who, what, when or where: it searches their own data,"
     " on this machine. plan says which call to make, and with what."
 )
-_GATEWAY = (
+_GATEWAY_INSTRUCTIONS = (
     "Many tools are connected that are not listed. Whenever one could help, say to search_tools what it"
     " should do, and call what it finds with call_tool."
 )
 
 
 def mcp_server(
-    user: str | None = None, ready: LazyTuner | None = None, gateway: Gateway | None = None
+    user: str | None = None, tuner: LazyTuner | None = None, gateway: Gateway | None = None
 ) -> "Server[Any]":
-    """The server, to be run over whatever transport; a gateway is opened and closed with it.
+    """The server, for any transport; a gateway is opened and closed with it.
 
-    With a user, their data is searched: by what `ready` makes, or by the gateway, which has its own tools.
+    A user's data is searched with `tuner`, or with the gateway's own tuner, which knows the gateway's tools.
     """
-    tuned = gateway.tuner if gateway else ready
-    offered: list[McpTool] = []
-    said: list[str] = []
-    if user and tuned:
-        offered += person_tools(user, tuned, find_tools=gateway is None)
-        said.append(_PERSON)
+    tuner_provider = gateway.tuner if gateway else tuner
+    tools: list[McpTool] = []
+    instructions: list[str] = []
+    if user and tuner_provider:
+        tools += user_tools(user, tuner_provider, find_tools=gateway is None)
+        instructions.append(_USER_INSTRUCTIONS)
     if gateway:
-        offered += gateway_tools(gateway)
-        said.append(_GATEWAY)
-    if not offered:
-        raise InvalidRequestError("there is nothing to serve: give a user with a tuner, or a gateway")
+        tools += gateway_tools(gateway)
+        instructions.append(_GATEWAY_INSTRUCTIONS)
+    if not tools:
+        raise InvalidRequestError("nothing to serve: pass a user with a tuner, or a gateway")
 
     @asynccontextmanager
     async def lifespan(server: object) -> AsyncGenerator[None]:
@@ -55,62 +55,62 @@ def mcp_server(
         async with AsyncExitStack() as stack:
             if gateway:
                 await stack.enter_async_context(gateway)
-            if ready:
-                stack.callback(ready.end)
-            if user and tuned:
-                warming = asyncio.create_task(_warm(user, tuned))
-                stack.callback(warming.cancel)
+            if tuner:
+                stack.callback(tuner.cancel)
+            if user and tuner_provider:
+                warmup = asyncio.create_task(_warm(user, tuner_provider))
+                stack.callback(warmup.cancel)
             yield
 
-    return _server(offered, " ".join(said), lifespan)
+    return _server(tools, " ".join(instructions), lifespan)
 
 
-async def _warm(user: str, tuned: Tuned) -> None:
-    """Embed what is new of the user's data before the first request has to wait for it."""
-    with suppress(Exception):  # the request will say it
-        await asyncio.to_thread((await tuned()).prepare, user)
+async def _warm(user: str, tuner_provider: TunerProvider) -> None:
+    """Embed new items before the first request."""
+    with suppress(Exception):  # the first request fails in the same way and reports it
+        await asyncio.to_thread((await tuner_provider()).prepare, user)
 
 
-def _server(offered: Sequence[McpTool], instructions: str, lifespan: Lifespan) -> "Server[Any]":
+def _server(tools: Sequence[McpTool], instructions: str, lifespan: Lifespan) -> "Server[Any]":
     from mcp.server import Server
 
-    tools = McpToolSet(offered)
+    tool_set = McpToolSet(tools)
     return Server(
         "contextune",
         version=version("contextune"),
         title="Contextune",
         instructions=instructions,
         lifespan=lifespan,
-        on_list_tools=tools.list,
-        on_call_tool=tools.call,
+        on_list_tools=tool_set.list,
+        on_call_tool=tool_set.call,
     )
 
 
 async def serve_stdio(server: "Server[Any]") -> None:
-    """Serve whoever started this process, until they hang up or end it."""
+    """Serve over stdio until the client closes it or the process gets SIGTERM or SIGINT."""
     import anyio
     from mcp.server.stdio import stdio_server
 
-    told: list[int] = []
+    received: list[int] = []
     async with stdio_server() as (read, write):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_until_told, told, tasks.cancel_scope)
+            tasks.start_soon(_stop_on_signal, received, tasks.cancel_scope)
             await server.run(read, write, server.create_initialization_options())
             tasks.cancel_scope.cancel()
-        if told:
-            # all that was started has ended, but for the thread that waits for a line: nothing can wake it
+        if received:
+            # only the thread that reads stdin is left, and it cannot be interrupted
             os._exit(0)
 
 
-async def _until_told(told: list[int], scope: "CancelScope") -> None:
-    """End in good order where the process is told to end."""
+async def _stop_on_signal(received: list[int], scope: "CancelScope") -> None:
+    """Cancel the scope on SIGTERM or SIGINT, and record the signal."""
     import anyio
 
     with (
-        suppress(NotImplementedError),  # on Windows
+        suppress(NotImplementedError),  # Windows
         anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals,
     ):
-        async for one in signals:
-            told.append(one)
+        async for number in signals:
+            received.append(number)
             scope.cancel()
             return

@@ -1,4 +1,4 @@
-"""A tool that our MCP server offers: what it takes and gives, what it does, and how its errors are told."""
+"""A tool of our MCP server: input and output models, handler, and errors as results."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from contextune.errors import ContextuneError, MissingExtraError
+from contextune.serve.validation_errors import validation_messages
 from contextune.types import Annotations
 
 try:
@@ -19,12 +20,12 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
-Told = Callable[[float, float | None, str | None], Awaitable[None]]
-"""Is told how far a call has come, of how much, and in words."""
-READS = Annotations(read_only=True, destructive=False, idempotent=True, open_world=False)
-KEEPS = Annotations(read_only=False, destructive=False, idempotent=False, open_world=False)
-ACTS = Annotations(read_only=False, destructive=True, open_world=True)
-"""Of a tool that may do anything, so that clients ask first."""
+ProgressCallback = Callable[[float, float | None, str | None], Awaitable[None]]
+"""Reports the progress of a call: progress, total and message."""
+READ_ONLY = Annotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+ADDS_DATA = Annotations(read_only=False, destructive=False, idempotent=False, open_world=False)
+MAY_DO_ANYTHING = Annotations(read_only=False, destructive=True, open_world=True)
+"""For a tool with unknown effects, so that clients ask for confirmation."""
 _HINTS = {
     "read_only": "readOnlyHint",
     "destructive": "destructiveHint",
@@ -32,129 +33,126 @@ _HINTS = {
     "open_world": "openWorldHint",
 }
 _log = logging.getLogger(__name__)
-# Where nobody set up logging, Python prints the SDK's warnings, and with them what was asked.
+# Without a handler Python prints the SDK's warnings to stderr, and they contain arguments of calls.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 class ToolInput(BaseModel):
-    """What a tool is called with. What it does not know is an error: a model that misspells is told so."""
+    """Input of a tool; unknown arguments are errors, so that a model learns of a misspelt name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ToolOutput(BaseModel):
-    """What a tool gives back, as structured content."""
+    """Structured output of a tool."""
 
     model_config = ConfigDict(frozen=True)
 
 
 @dataclass(frozen=True, slots=True)
 class McpTool:
-    """One tool of the server."""
+    """One tool of the server, with its handler."""
 
     name: str
     title: str
     description: str
-    takes: type[ToolInput]
-    run: Callable[[Any, Told], Awaitable[ToolOutput | types.CallToolResult]]
-    """Is called with what was taken; a `ContextuneError` it raises is told to the model."""
-    gives: type[ToolOutput] | None = None
-    """None for a result whose form somebody else decides."""
-    annotations: Annotations = READS
+    input_model: type[ToolInput]
+    run: Callable[[Any, ProgressCallback], Awaitable[ToolOutput | types.CallToolResult]]
+    """The handler, called with the validated input; a `ContextuneError` is reported to the model."""
+    output_model: type[ToolOutput] | None = None
+    """None if the result is passed through from another server."""
+    annotations: Annotations = READ_ONLY
 
-    def listed(self) -> types.Tool:
-        """As `tools/list` has it."""
+    def definition(self) -> types.Tool:
+        """The tool's entry in `tools/list`."""
         return types.Tool(
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=_untitled(self.takes.model_json_schema()),
-            output_schema=_untitled(self.gives.model_json_schema(mode="serialization"))
-            if self.gives
+            input_schema=_without_titles(self.input_model.model_json_schema()),
+            output_schema=_without_titles(self.output_model.model_json_schema(mode="serialization"))
+            if self.output_model
             else None,
-            annotations=types.ToolAnnotations.model_validate(hints(self.annotations)),
+            annotations=types.ToolAnnotations.model_validate(mcp_annotations(self.annotations)),
         )
 
-    async def called(self, arguments: dict[str, Any], told: Told) -> types.CallToolResult:
-        """What comes of a call; whatever goes wrong is told in words that say what to do."""
+    async def call(self, arguments: dict[str, Any], progress: ProgressCallback) -> types.CallToolResult:
+        """Validate the arguments and run the handler; exceptions become error results."""
         try:
-            given = await self.run(self.takes.model_validate(arguments), told)
+            output = await self.run(self.input_model.model_validate(arguments), progress)
         except ValidationError as error:
-            return refusal(f"{self.name} cannot be called so: {_faults(error)}")
+            return error_result(f"invalid arguments for {self.name}: {_problems(error)}")
         except ContextuneError as error:
-            return refusal(str(error))
+            return error_result(str(error))
         except Exception as error:
-            # neither what was asked nor what was found belongs into a log, and an error may hold both
-            _log.error("%s fails with %s", self.name, type(error).__name__)
-            return refusal(f"{self.name} fails with {type(error).__name__}: try again, or go on without it")
-        return given if isinstance(given, types.CallToolResult) else _result(given)
+            # the exception's message may contain personal data
+            _log.error("%s failed with %s", self.name, type(error).__name__)
+            return error_result(
+                f"{self.name} failed with {type(error).__name__}: try again, or go on without it"
+            )
+        return output if isinstance(output, types.CallToolResult) else _result(output)
 
 
 class McpToolSet:
-    """What the server offers: the handlers for `tools/list` and `tools/call`."""
+    """Handlers of `tools/list` and `tools/call`."""
 
-    def __init__(self, offered: Sequence[McpTool]) -> None:
-        self._offered = {one.name: one for one in offered}
-        self._listed = [one.listed() for one in offered]
+    def __init__(self, tools: Sequence[McpTool]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._definitions = [tool.definition() for tool in tools]
 
     async def list(
         self, context: "ServerRequestContext[Any]", params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        """Always the same few."""
+        """Handle `tools/list`."""
         del context, params
-        return types.ListToolsResult(tools=self._listed)
+        return types.ListToolsResult(tools=self._definitions)
 
     async def call(
         self, context: "ServerRequestContext[Any]", params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        """Call one of them."""
-        if params.name not in self._offered:
-            there = ", ".join(self._offered)
-            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name!r}: there are {there}")
-        return await self._offered[params.name].called(
-            params.arguments or {}, context.session.report_progress
-        )
+        """Handle `tools/call`."""
+        tool = self._tools.get(params.name)
+        if tool is None:
+            names = ", ".join(self._tools)
+            raise MCPError(types.INVALID_PARAMS, f"no such tool: {params.name!r} (choose from {names})")
+        return await tool.call(params.arguments or {}, context.session.report_progress)
 
 
-def hints(said: Annotations) -> dict[str, bool]:
-    """What a tool says of its effects, in MCP's words."""
-    found = {name: getattr(said, ours) for ours, name in _HINTS.items()}
-    return {name: hint for name, hint in found.items() if hint is not None}
+def mcp_annotations(annotations: Annotations) -> dict[str, bool]:
+    """Annotations under MCP's names, without those that are unknown."""
+    hints = {name: getattr(annotations, attribute) for attribute, name in _HINTS.items()}
+    return {name: hint for name, hint in hints.items() if hint is not None}
 
 
-def refusal(message: str) -> types.CallToolResult:
-    """An error for the model to read, and to do better."""
+def error_result(message: str) -> types.CallToolResult:
+    """An error that the model can read and correct."""
     return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)
 
 
-def _result(given: ToolOutput) -> types.CallToolResult:
-    """As structured content, and as text for clients that do not know it."""
-    text = given.model_dump_json(by_alias=True, exclude_none=True)
+def _result(output: ToolOutput) -> types.CallToolResult:
+    """The output as structured content, and as text for clients that do not support that."""
+    text = output.model_dump_json(by_alias=True, exclude_none=True)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
-        structured_content=given.model_dump(mode="json", by_alias=True, exclude_none=True),
+        structured_content=output.model_dump(mode="json", by_alias=True, exclude_none=True),
     )
 
 
-def _faults(error: ValidationError) -> str:
-    """What is wrong with arguments, without repeating what was given."""
-    found = [
-        f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}"
-        for one in error.errors(include_url=False, include_input=False, include_context=False)
-    ]
-    return "; ".join(found)
+def _problems(error: ValidationError) -> str:
+    errors = error.errors(include_url=False, include_input=False, include_context=False)
+    return "; ".join(validation_messages(errors, lambda path: ".".join(map(str, path)) or "arguments"))
 
 
-def _untitled(schema: Any, *, names: bool = False) -> Any:
-    """A schema without the titles pydantic makes of names: they say nothing, and cost room in a prompt."""
+def _without_titles(schema: Any, *, names: bool = False) -> Any:
+    """The schema without pydantic's generated titles, which only repeat names and cost tokens."""
     if isinstance(schema, list):
-        return [_untitled(part) for part in cast("list[Any]", schema)]
+        return [_without_titles(part) for part in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     parts = cast("dict[str, Any]", schema)
-    # under `properties` a key is the name of an argument, which may well be `title`
+    # under `properties` and `$defs` keys are names, and an argument may be called `title`
     return {
-        key: _untitled(part, names=not names and key in ("properties", "$defs"))
+        key: _without_titles(part, names=not names and key in ("properties", "$defs"))
         for key, part in parts.items()
         if names or key != "title"
     }

@@ -1,4 +1,4 @@
-"""A line to one MCP server: opened when it is first needed, kept open, and opened again once it is dead."""
+"""Connection to one upstream MCP server: opened on first use, kept open, reopened after a failure."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -10,148 +10,158 @@ from contextune._internal.plural import pluralize
 from contextune.errors import ContextuneError
 from contextune.tools.catalog import LoadedTools
 from contextune.tools.loaders import LiveCatalog, McpServer
-from contextune.tools.mcp.errors import answered, forgotten
+from contextune.tools.mcp.errors import is_server_response, is_session_expired
 from contextune.tools.mcp.load import TIMEOUT
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
-    from contextune.serve.mcp.tool import Told
+    from contextune.serve.mcp.tool import ProgressCallback
     from contextune.tools.mcp.connection import McpConnection
 
-QUIET = 5.0
-"""Seconds of silence after which a server is asked whether it is still there before it is called."""
-_PATIENCE = 5.0
-"""Seconds in which it has to say so."""
-_UNKNOWN = "whether the call was carried out is not known"
+PING_AFTER = 5.0
+"""Seconds without an answer after which a server is pinged before it is called."""
+_PING_TIMEOUT = 5.0
+_OUTCOME_UNKNOWN = "it is not known whether the call was carried out"
 
 
 class _LiveSession(LiveCatalog):
-    """A live catalogue whose connection serves for calls as well."""
+    """A live catalogue that exposes its connection for calls."""
 
     @property
     def connection(self) -> "McpConnection | None":
-        """None once it is over."""
+        """None once it is closed."""
         return self._connection
 
 
 class UpstreamConnection:
-    """For all calls of one server, side by side."""
+    """One server's connection, shared by concurrent calls."""
 
     def __init__(
-        self, server: McpServer, changed: Callable[[LoadedTools], None], *, timeout: float = TIMEOUT
+        self, server: McpServer, on_tools: Callable[[LoadedTools], None], *, timeout: float = TIMEOUT
     ) -> None:
-        """`changed` is told the server's tools when the line is opened, and whenever they change.
+        """`on_tools` gets the server's tools when the connection opens, and whenever they change.
 
-        `timeout` is for opening, and for each call; a call that reports progress gets it anew each time.
+        `timeout` applies to opening and to each call; every progress report of a call restarts it.
         """
         self.server = server
-        self._changed = changed
+        self._on_tools = on_tools
         self._timeout = timeout
-        self._opening = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._live: _LiveSession | None = None
-        self._calls = 0
-        self._heard = 0.0
+        self._open_calls = 0
+        self._last_answer = 0.0
 
     async def open(self) -> "McpConnection":
-        """Connect, unless that is so already. A server that cannot be reached is an error."""
-        async with self._opening:
-            there = self._live.connection if self._live else None
-            if there and await self._answers(there):
-                return there
-            await self._hang_up()
-            live = _LiveSession(self.server, self._changed, timeout=self._timeout)
+        """The open connection; connects if there is none, and raises if the server is unreachable."""
+        async with self._lock:
+            connection = self._live.connection if self._live else None
+            if connection and await self._is_alive(connection):
+                return connection
+            await self._disconnect()
+            live = _LiveSession(self.server, self._on_tools, timeout=self._timeout)
             await live.__aenter__()
-            self._live, self._heard = live, monotonic()
-            self._changed(live.loaded)
+            self._live, self._last_answer = live, monotonic()
+            self._on_tools(live.loaded)
             if live.connection is None:
-                raise ContextuneError(f"the server {self.server.called!r} hung up at once: try again")
+                raise ContextuneError(
+                    f"the server {self.server.label!r} closed the connection at once: try again"
+                )
             return live.connection
 
-    async def call(self, name: str, args: Mapping[str, Any], told: "Told | None" = None) -> "CallToolResult":
-        """What the server gives back, as it is; raises only where it was not called."""
-        for again in (True, False):
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], progress: "ProgressCallback | None" = None
+    ) -> "CallToolResult":
+        """The server's result, unchanged; raises only if the tool was not called."""
+        for may_retry in (True, False):
             connection = await self.open()
             try:
-                return await self._sent(connection, name, args, told)
+                return await self._send_call(connection, name, arguments, progress)
             except Exception as error:
-                await self._look_after(connection, error)
-                # a server that was started anew knows nothing of the session, and did nothing
-                if not (again and forgotten(error)):
-                    return self._failed(error)
-        raise AssertionError("the second time is the last")
+                await self._close_if_dead(connection, error)
+                # a restarted server rejects the old session without running the call
+                if not (may_retry and is_session_expired(error)):
+                    return self._failure_result(error)
+        raise AssertionError("unreachable: the second attempt returns")
 
     async def close(self) -> None:
-        """Hang up; a server that was started is ended."""
-        async with self._opening:
-            await self._hang_up()
+        """Close the connection; a server that was started is stopped."""
+        async with self._lock:
+            await self._disconnect()
 
-    async def _sent(
-        self, connection: "McpConnection", name: str, args: Mapping[str, Any], told: "Told | None"
+    async def _send_call(
+        self,
+        connection: "McpConnection",
+        name: str,
+        arguments: Mapping[str, Any],
+        report: "ProgressCallback | None",
     ) -> "CallToolResult":
         import anyio
 
-        async def come(progress: float, total: float | None, message: str | None) -> None:
-            limit.deadline = anyio.current_time() + self._timeout
-            if told:
-                await told(progress, total, message)
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            timeout.deadline = anyio.current_time() + self._timeout
+            if report:
+                await report(progress, total, message)
 
-        self._calls += 1
+        self._open_calls += 1
         try:
-            with anyio.fail_after(self._timeout) as limit:
-                answer = await connection.call(name, args, come)
+            with anyio.fail_after(self._timeout) as timeout:
+                result = await connection.call(name, arguments, on_progress)
         finally:
-            self._calls -= 1
-        self._heard = monotonic()
-        return answer
+            self._open_calls -= 1
+        self._last_answer = monotonic()
+        return result
 
-    async def _answers(self, connection: "McpConnection") -> bool:
-        """Whether it is still there: a call that is lost on a dead line may or may not have been made."""
+    async def _is_alive(self, connection: "McpConnection") -> bool:
+        """Whether the server answers; a call on a dead connection may or may not be carried out."""
         import anyio
         from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-        if self._calls or monotonic() - self._heard < QUIET:
+        if self._open_calls or monotonic() - self._last_answer < PING_AFTER:
             return True
         version = connection.client.protocol_version
         try:
-            with anyio.fail_after(_PATIENCE):
+            with anyio.fail_after(_PING_TIMEOUT):
                 if version in MODERN_PROTOCOL_VERSIONS:
                     await connection.client.session.send_discover(version)
                 else:
                     await connection.client.session.send_ping()
         except Exception as error:
-            return answered(error)
-        self._heard = monotonic()
+            return is_server_response(error)
+        self._last_answer = monotonic()
         return True
 
-    async def _look_after(self, connection: "McpConnection", error: Exception) -> None:
-        """Hang up on a line that is dead, and on one that does not answer unless others wait for it too."""
-        if answered(error) or (isinstance(error, TimeoutError) and self._calls):
+    async def _close_if_dead(self, connection: "McpConnection", error: Exception) -> None:
+        """Close a dead connection, or one that timed out unless other calls are waiting on it."""
+        if is_server_response(error) or (isinstance(error, TimeoutError) and self._open_calls):
             return
-        async with self._opening:
+        async with self._lock:
             if self._live and self._live.connection in (connection, None):
-                await self._hang_up()
+                await self._disconnect()
 
-    async def _hang_up(self) -> None:
+    async def _disconnect(self) -> None:
         live, self._live = self._live, None
         if live:
-            with suppress(Exception):  # it is over in any case
+            with suppress(Exception):  # the connection is discarded anyway
                 await live.__aexit__(None, None, None)
 
-    def _failed(self, error: Exception) -> "CallToolResult":
+    def _failure_result(self, error: Exception) -> "CallToolResult":
         from mcp import MCPError
         from pydantic import ValidationError
 
-        from contextune.serve.mcp.tool import refusal
+        from contextune.serve.mcp.tool import error_result
 
-        called = f"the server {self.server.called!r}"
+        server = f"the server {self.server.label!r}"
         match error:
-            case MCPError() if answered(error):
-                return refusal(f"{called} answers with error {error.code}: {error.message}")
+            case MCPError() if is_server_response(error):
+                return error_result(f"{server} answers with error {error.code}: {error.message}")
             case TimeoutError():
-                waited = pluralize(self._timeout, "second")
-                return refusal(f"{called} did not answer within {waited}: {_UNKNOWN}")
+                limit = pluralize(self._timeout, "second")
+                return error_result(f"{server} did not answer within {limit}: {_OUTCOME_UNKNOWN}")
             case ValidationError():
-                return refusal(f"{called} answers with something that is not the result of a call")
+                return error_result(f"{server} answered a call with an invalid result")
             case _:
-                return refusal(f"{called} broke off before it had answered: {_UNKNOWN}; it is started anew")
+                return error_result(
+                    f"{server} closed the connection during the call: {_OUTCOME_UNKNOWN}; "
+                    "it is restarted at the next call"
+                )

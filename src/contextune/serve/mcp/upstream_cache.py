@@ -1,4 +1,4 @@
-"""What servers offered last time, kept in a file, so that none is started before it is called."""
+"""Cache of the upstream servers' tools between runs, so that a server starts only when it is called."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,32 +9,32 @@ from contextune.tools.loaders import McpServer
 from contextune.types import Tool
 
 
-def kept_tools(shelf: CatalogFile, servers: Iterable[McpServer]) -> dict[str, tuple[Tool, ...]]:
-    """By server what it offered last time; those of which nothing is known are left out.
+def load_cached_tools(cache: CatalogFile, servers: Iterable[McpServer]) -> dict[str, tuple[Tool, ...]]:
+    """Cached tools by server name; servers that are not cached are missing.
 
-    What is kept of other servers, or of one that is started in another way now, is thrown away.
+    Entries of other servers, or of a server whose command or URL has changed, are deleted.
     """
-    wanted = {_source(server): server.name for server in servers}
-    tools = {tool.id: tool for tool in shelf.catalog()}
-    found: dict[str, tuple[Tool, ...]] = {}
-    for source, ids in shelf.sources().items():
-        if source in wanted:
-            found[wanted[source]] = tuple(tools[one] for one in ids if one in tools)
+    names = {_source(server): server.name for server in servers}
+    tools = {tool.id: tool for tool in cache.catalog()}
+    cached: dict[str, tuple[Tool, ...]] = {}
+    for source, ids in cache.sources().items():
+        if source in names:
+            cached[names[source]] = tuple(tools[tool_id] for tool_id in ids if tool_id in tools)
         else:
-            shelf.put((), source)
-    return found
+            cache.put((), source)
+    return cached
 
 
-def keep_tools(
-    shelf: CatalogFile, servers: Mapping[str, McpServer], tools: Mapping[str, Sequence[Tool]]
+def save_tools(
+    cache: CatalogFile, servers: Mapping[str, McpServer], tools: Mapping[str, Sequence[Tool]]
 ) -> None:
-    """Put what servers offer now in place of what they did."""
-    for name, offered in tools.items():
-        shelf.put(offered, _source(servers[name]))
+    """Replace the cached tools of the given servers."""
+    for name, server_tools in tools.items():
+        cache.put(server_tools, _source(servers[name]))
 
 
 def _source(server: McpServer) -> str:
-    """The server's name, and a digest of how it is reached, which may hold secrets."""
-    reached = json.dumps([server.command, server.args, server.cwd, server.url])
-    digest = blake2b(reached.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    """The server's name, and a digest of its command or URL, which may contain secrets."""
+    launch = json.dumps([server.command, server.args, server.cwd, server.url])
+    digest = blake2b(launch.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     return f"{server.name} {digest}"

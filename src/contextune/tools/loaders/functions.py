@@ -1,4 +1,4 @@
-"""Python functions as tools: the signature gives the schema, the docstring the words."""
+"""Python functions → tools: schema from the signature, description from the docstring."""
 
 import functools
 import inspect
@@ -12,60 +12,60 @@ from pydantic.json_schema import GenerateJsonSchema, PydanticJsonSchemaWarning
 
 from contextune.errors import InvalidDataError
 from contextune.tools.catalog import LoadedTools
-from contextune.tools.validation import ToolCollector, checked_parameters
+from contextune.tools.validation import ToolCollector, validate_parameters
 from contextune.types import Tool
 
 _RECEIVERS = ("self", "cls")
 
 
 def load_functions(*functions: Callable[..., object], app: str = "") -> LoadedTools:
-    """Functions, async functions and methods as tools; each is refused by name where it cannot be one."""
-    taking = ToolCollector()
+    """Load functions, async functions and methods; those that cannot be a tool are in `refused`."""
+    collector = ToolCollector()
     for number, function in enumerate(functions, 1):
         name = _name(function)
-        shown = name or f"#{number}"
-        with taking.each(f"{app}/{shown}" if app else shown):
+        label = name or f"#{number}"
+        with collector.attempt(f"{app}/{label}" if app else label):
             if not name:
-                raise InvalidDataError(f"{function!r} is no function with a name: pass one made with def")
-            taking.add(_tool(name, function, app))
-    return taking.loaded()
+                raise InvalidDataError(f"{function!r} is not a named function: define it with def")
+            collector.add(_tool(name, function, app))
+    return collector.result()
 
 
 def _name(function: Callable[..., object]) -> str:
-    inner = _inner(function)
-    if not inspect.isroutine(inner):
+    wrapped = _unwrap_partial(function)
+    if not inspect.isroutine(wrapped):
         return ""
-    name = str(inner.__name__)
-    return name if name.isidentifier() else ""  # "<lambda>" is none
+    name = str(wrapped.__name__)
+    return name if name.isidentifier() else ""  # "<lambda>" is not
 
 
-def _inner(function: Callable[..., object]) -> Callable[..., object]:
+def _unwrap_partial(function: Callable[..., object]) -> Callable[..., object]:
     while isinstance(function, functools.partial):
         function = cast("functools.partial[object]", function).func
     return function
 
 
 def _tool(name: str, function: Callable[..., object], app: str) -> Tool:
-    words, described = _docs(function)
+    description, parameter_docs = _parse_docstring(function)
     schema = _schema(function)
     properties = cast("dict[str, dict[str, Any]]", schema.setdefault("properties", {}))
-    for parameter, about in described.items():
+    for parameter, about in parameter_docs.items():
         if parameter in properties:
             properties[parameter].setdefault("description", about)
-    return Tool(name, words, app=app, parameters=checked_parameters(schema))
+    return Tool(name, description, app=app, parameters=validate_parameters(schema))
 
 
 def _schema(function: Callable[..., object]) -> dict[str, Any]:
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        raise InvalidDataError("has no signature that can be read: wrap it in a function with one") from None
+        raise InvalidDataError("has no readable signature: wrap it in a function that has one") from None
     for parameter in parameters:
         stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind)
         if stars:
-            raise InvalidDataError(f"takes {stars}{parameter.name}, which no schema can name: list them")
+            raise InvalidDataError(f"takes {stars}{parameter.name}, which has no schema: list the parameters")
         if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise InvalidDataError(f"takes {parameter.name!r} by place only: a tool is called by names")
+            raise InvalidDataError(f"takes {parameter.name!r} by position only: tools take named arguments")
     schema = _from_pydantic(function)
     if parameters and parameters[0].name in _RECEIVERS:
         receiver = parameters[0].name
@@ -75,10 +75,10 @@ def _schema(function: Callable[..., object]) -> dict[str, Any]:
 
 
 class _WithoutTitles(GenerateJsonSchema):
-    """Titles made from names say nothing that the names do not."""
+    """Leaves out titles, which only repeat the names."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Never."""
+        """No."""
         del schema
         return False
 
@@ -86,27 +86,27 @@ class _WithoutTitles(GenerateJsonSchema):
 def _from_pydantic(function: Callable[..., object]) -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PydanticJsonSchemaWarning)  # a default that JSON cannot hold
+            warnings.simplefilter("ignore", PydanticJsonSchemaWarning)  # a default that is not JSON
             adapter = TypeAdapter[object](cast("Any", function))
             return adapter.json_schema(schema_generator=_WithoutTitles)
     except (PydanticUserError, PydanticUndefinedAnnotation, NameError, TypeError, ValueError) as error:
         reason = str(error).split("\n", 1)[0].split(". Set `", 1)[0]
-        raise InvalidDataError(f"the types of its parameters have no JSON Schema: {reason}") from None
+        raise InvalidDataError(f"its parameter types cannot be expressed as JSON Schema: {reason}") from None
 
 
-def _docs(function: Callable[..., object]) -> tuple[str, dict[str, str]]:
-    """What the docstring says of the function, and of each parameter: Google, NumPy or Sphinx style."""
+def _parse_docstring(function: Callable[..., object]) -> tuple[str, dict[str, str]]:
+    """Descriptions of the function and of each parameter, from a Google, NumPy or Sphinx docstring."""
     import docstring_parser
 
-    text = inspect.getdoc(_inner(function)) or ""
+    text = inspect.getdoc(_unwrap_partial(function)) or ""
     try:
         docs = docstring_parser.parse(text)
     except docstring_parser.ParseError:
         return text, {}
-    words = "\n\n".join(filter(None, (docs.short_description, docs.long_description)))
-    described = {
+    description = "\n\n".join(filter(None, (docs.short_description, docs.long_description)))
+    parameters = {
         param.arg_name.lstrip("*"): " ".join(param.description.split())
         for param in docs.params
         if param.description
     }
-    return words, described
+    return description, parameters

@@ -1,129 +1,129 @@
-"""The schemas of an OpenAPI document as JSON Schema that stands alone: every `$ref` written out."""
+"""OpenAPI schemas → self-contained JSON Schema, with every `$ref` inlined."""
 
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
 from contextune.errors import InvalidDataError
-from contextune.tools.validation import items, kind_of, mapping
+from contextune.tools.validation import as_list, as_mapping, describe_type
 
-_LARGEST = 4_000
-"""Schemas in one schema; from there on, what a `$ref` points to is named and not written out."""
-_DEEPEST = 8
-"""References within references; likewise."""
+_MAX_SUBSCHEMAS = 4_000
+"""Beyond this, a `$ref` is replaced by the type, title and description of its target."""
+_MAX_REF_DEPTH = 8
+"""Nested references; likewise beyond."""
 _MAPS = ("properties", "patternProperties", "dependentSchemas")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _SINGLE = (
     "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames",
     "unevaluatedProperties", "unevaluatedItems",
 )  # fmt: skip
-_LEFT_OUT = ("$ref", "$defs", "definitions", "discriminator", "xml", "externalDocs", "example", "nullable")
+_DROPPED = ("$ref", "$defs", "definitions", "discriminator", "xml", "externalDocs", "example", "nullable")
 
 
 class OpenApiDocument:
-    """An OpenAPI document in which references can be followed."""
+    """A parsed OpenAPI document that resolves `$ref`s."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self.content = content
 
     def target(self, reference: object) -> Mapping[str, Any]:
-        """What a reference points to, within the document."""
+        """The object that a reference within the document points to."""
         if not isinstance(reference, str) or not reference.startswith("#"):
             raise InvalidDataError(
-                f"points outside of the document, to {reference!r}: bundle the document into one file"
+                f"points outside of the document, to {reference!r}: bundle it into one file"
             )
-        found: object = self.content
+        node: object = self.content
         for step in unquote(reference[1:]).split("/")[1:]:
             name = step.replace("~1", "/").replace("~0", "~")
-            within, row = mapping(found), items(found)
-            if within is not None and name in within:
-                found = within[name]
-            elif row is not None and name.isdecimal() and int(name) < len(row):
-                found = row[int(name)]
+            members, elements = as_mapping(node), as_list(node)
+            if members is not None and name in members:
+                node = members[name]
+            elif elements is not None and name.isdecimal() and int(name) < len(elements):
+                node = elements[int(name)]
             else:
                 raise InvalidDataError(f"points to {reference!r}, which is not in the document")
-        target = mapping(found)
+        target = as_mapping(node)
         if target is None:
-            raise InvalidDataError(f"points to {reference!r}, which is {kind_of(found)}, not a mapping")
+            raise InvalidDataError(f"points to {reference!r}, which is {describe_type(node)}, not an object")
         return target
 
-    def followed(self, value: object, what: str) -> Mapping[str, Any]:
-        """A mapping, or what the reference in its place points to, however often that is passed on."""
-        seen: set[str] = set()
-        found = mapping(value)
-        while found is not None and "$ref" in found:
-            reference = str(found["$ref"])
-            if reference in seen:
+    def resolve(self, value: object, what: str) -> Mapping[str, Any]:
+        """The object itself, or the one at the end of its chain of references."""
+        visited: set[str] = set()
+        node = as_mapping(value)
+        while node is not None and "$ref" in node:
+            reference = str(node["$ref"])
+            if reference in visited:
                 raise InvalidDataError(f"{what} points to itself, through {reference!r}")
-            seen.add(reference)
-            found = self.target(found["$ref"])
-        if found is None:
-            raise InvalidDataError(f"{what} is {kind_of(value)}, not a mapping")
-        return found
+            visited.add(reference)
+            node = self.target(node["$ref"])
+        if node is None:
+            raise InvalidDataError(f"{what} is {describe_type(value)}, not an object")
+        return node
 
     def schema(self, schema: object) -> dict[str, Any]:
-        """The schema without references."""
-        made = _Inlining(self).out(schema, ())
-        return {} if isinstance(made, bool) else made
+        """A schema with its references inlined."""
+        inlined = _RefInliner(self).inline(schema, ())
+        return {} if isinstance(inlined, bool) else inlined
 
 
-class _Inlining:
-    """Writes one schema out; a reference that leads back to itself ends there."""
+class _RefInliner:
+    """Inlines the references of one schema; recursion ends at the first repeated reference."""
 
     def __init__(self, document: OpenApiDocument) -> None:
         self._document = document
-        self._left = _LARGEST
+        self._budget = _MAX_SUBSCHEMAS
 
-    def out(self, schema: object, within: tuple[str, ...]) -> dict[str, Any] | bool:
+    def inline(self, schema: object, open_refs: tuple[str, ...]) -> dict[str, Any] | bool:
         if isinstance(schema, bool):
             return schema
-        given = mapping(schema)
-        if given is None:
-            raise InvalidDataError(f"one of its schemas is {kind_of(schema)}, not a mapping")
-        self._left -= 1
-        made = self._of_parts(given, within)
-        if "$ref" not in given:
-            return made
-        reference = given["$ref"]
+        source = as_mapping(schema)
+        if source is None:
+            raise InvalidDataError(f"one of its schemas is {describe_type(schema)}, not an object")
+        self._budget -= 1
+        own = self._inline_keywords(source, open_refs)
+        if "$ref" not in source:
+            return own
+        reference = source["$ref"]
         target = self._document.target(reference)
-        if reference in within or len(within) == _DEEPEST or self._left <= 0:
-            return {**_named(target), **made}
-        whole = self.out(target, (*within, reference))
-        return whole if isinstance(whole, bool) else {**whole, **made}
+        if reference in open_refs or len(open_refs) == _MAX_REF_DEPTH or self._budget <= 0:
+            return {**_summary(target), **own}
+        inlined = self.inline(target, (*open_refs, reference))
+        return inlined if isinstance(inlined, bool) else {**inlined, **own}
 
-    def _of_parts(self, given: Mapping[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
-        for name, value in given.items():
-            if name in _LEFT_OUT:
+    def _inline_keywords(self, source: Mapping[str, Any], open_refs: tuple[str, ...]) -> dict[str, Any]:
+        schema: dict[str, Any] = {}
+        for name, value in source.items():
+            if name in _DROPPED:
                 continue
-            if name in _MAPS and (parts := mapping(value)) is not None:
-                made[name] = {part: self.out(inner, within) for part, inner in parts.items()}
-            elif name in _LISTS and (row := items(value)) is not None:
-                made[name] = [self.out(inner, within) for inner in row]
+            if name in _MAPS and (members := as_mapping(value)) is not None:
+                schema[name] = {key: self.inline(member, open_refs) for key, member in members.items()}
+            elif name in _LISTS and (elements := as_list(value)) is not None:
+                schema[name] = [self.inline(element, open_refs) for element in elements]
             elif name in _SINGLE:
-                made[name] = self.out(value, within)
+                schema[name] = self.inline(value, open_refs)
             else:
-                made[name] = value
-        return _in_json_schema(made, given)
+                schema[name] = value
+        return _to_json_schema(schema, source)
 
 
-def _named(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What a schema is, without its parts."""
+def _summary(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema's type, title and description."""
     return {
         name: schema[name] for name in ("type", "title", "description") if isinstance(schema.get(name), str)
     }
 
 
-def _in_json_schema(made: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """OpenAPI 3.0 has words of its own for what JSON Schema says otherwise."""
-    if given.get("nullable") is True and isinstance(made.get("type"), str):
-        made["type"] = [made["type"], "null"]
-        choices = items(made.get("enum"))
+def _to_json_schema(schema: dict[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace the keywords of OpenAPI 3.0 that JSON Schema spells differently."""
+    if source.get("nullable") is True and isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+        choices = as_list(schema.get("enum"))
         if choices is not None and None not in choices:
-            made["enum"] = [*choices, None]
+            schema["enum"] = [*choices, None]
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if isinstance(made.get(exclusive), bool) and made.pop(exclusive) and bound in made:
-            made[exclusive] = made.pop(bound)
-    if "example" in given and "examples" not in made:
-        made["examples"] = [given["example"]]
-    return made
+        if isinstance(schema.get(exclusive), bool) and schema.pop(exclusive) and bound in schema:
+            schema[exclusive] = schema.pop(bound)
+    if "example" in source and "examples" not in schema:
+        schema["examples"] = [source["example"]]
+    return schema

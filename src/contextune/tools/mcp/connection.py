@@ -1,4 +1,4 @@
-"""A connection to an MCP server, by the official SDK: what it says of itself, its tools, and their calls."""
+"""McpConnection: list and call the tools of an MCP server with the official SDK."""
 
 import logging
 import os
@@ -29,90 +29,92 @@ from mcp_types import (
 
 from contextune.errors import ContextuneError, InvalidDataError
 from contextune.tools.mcp.config import McpServer
-from contextune.tools.mcp.errors import innermost
-from contextune.tools.validation import items, kind_of
+from contextune.tools.mcp.errors import innermost_error
+from contextune.tools.validation import as_list, describe_type
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams, WriteStream
 
-_MOST_PAGES = 1_000
-_ME = Implementation(name="contextune", version=version("contextune"))
-# Where nobody set up logging, Python prints the SDK's warnings, and with them what servers wrote.
+_MAX_PAGES = 1_000
+_CLIENT_INFO = Implementation(name="contextune", version=version("contextune"))
+# Without a handler, Python prints the SDK's warnings, which quote what servers wrote.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 class McpConnection:
-    """An open line to a server."""
+    """An open connection to a server."""
 
-    def __init__(self, server: McpServer, client: Client, stream: "_Raw") -> None:
+    def __init__(self, server: McpServer, client: Client, stream: "_RawToolStream") -> None:
         self._server = server
         self.client = client
         self._stream = stream
 
     @property
     def name(self) -> str:
-        """What the server calls itself, or where it is."""
+        """The server's own name, else its label."""
         info = self.client.server_info
-        return info.name if info and info.name else self._server.called
+        return info.name if info and info.name else self._server.label
 
     @property
     def about(self) -> str:
-        """What the server says of itself."""
+        """The server's instructions or description."""
         info = self.client.server_info
         return self.client.instructions or (info.description if info and info.description else "")
 
-    async def tools(self) -> list[object]:
-        """All it lists, page by page, as it wrote them."""
-        found: list[object] = []
-        seen: set[str] = set()
+    async def list_tools(self) -> list[object]:
+        """All tools of all pages, as raw JSON values."""
+        tools: list[object] = []
+        cursors: set[str] = set()
         cursor: str | None = None
-        for _ in range(_MOST_PAGES):
+        for _ in range(_MAX_PAGES):
             try:
                 page = await self.client.list_tools(cursor=cursor, cache_mode="bypass")
             except MCPError as error:
                 if error.code == METHOD_NOT_FOUND and cursor is None:
                     return []  # a server may offer only prompts or resources
                 raise
-            found += self._stream.taken()
+            tools += self._stream.take_tools()
             cursor = page.next_cursor
             if cursor is None:
-                return found
-            if cursor in seen:
-                raise InvalidDataError("lists its tools in a circle: a page it gave before comes again")
-            seen.add(cursor)
-        raise InvalidDataError(f"lists its tools on more than {_MOST_PAGES:,} pages")
+                return tools
+            if cursor in cursors:
+                raise InvalidDataError("lists the same page of tools twice")
+            cursors.add(cursor)
+        raise InvalidDataError(f"lists its tools on more than {_MAX_PAGES:,} pages")
 
     async def call(
-        self, name: str, args: Mapping[str, Any], told: ProgressFnT | None = None
+        self, name: str, args: Mapping[str, Any], on_progress: ProgressFnT | None = None
     ) -> CallToolResult:
-        """What a tool gives back, as it is; `told` is how far it has come, where it says so."""
+        """Call a tool and return its result; `on_progress` receives the server's progress reports."""
         request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=dict(args)))
-        # not by `call_tool`, which lists the tools after the call, and fails where that does
-        return await self.client.session.send_request(request, CallToolResult, progress_callback=told)
+        # not `call_tool`, which lists the tools after the call, and fails if that fails
+        return await self.client.session.send_request(request, CallToolResult, progress_callback=on_progress)
 
-    async def listen(self, heard: Callable[[], None]) -> None:
-        """Ask to be told of changes, where that has to be asked for; returns when it is told no more."""
+    async def listen(self, on_change: Callable[[], None]) -> None:
+        """Call `on_change` when the tool list changes, until the subscription ends."""
         try:
             async with self.client.listen(tools_list_changed=True) as changes:
                 async for _ in changes:
-                    heard()
+                    on_change()
         except (ListenNotSupportedError, MCPError, SubscriptionLost):
-            return  # of an older protocol, which tells without being asked; or it does not tell at all
+            return  # older protocols notify without a subscription; other servers never do
 
 
 @asynccontextmanager
 async def connect(
-    server: McpServer, timeout: float, heard: Callable[[], None] | None = None
+    server: McpServer, timeout: float, on_change: Callable[[], None] | None = None
 ) -> AsyncGenerator[McpConnection]:
-    """A connection for as long as the block lasts; `heard` is told whenever the list of tools changes."""
+    """Connect for the duration of a block; `on_change` is called when the server's tool list changes."""
 
     async def handle(message: IncomingMessage) -> None:
-        if heard and isinstance(message, ToolListChangedNotification):
-            heard()
+        if on_change and isinstance(message, ToolListChangedNotification):
+            on_change()
 
     async with _streams(server, timeout) as (read, write):
-        raw = _Raw(read)
-        async with Client(_opened(raw, write), client_info=_ME, message_handler=handle, cache=None) as client:
+        raw = _RawToolStream(read)
+        async with Client(
+            _as_transport(raw, write), client_info=_CLIENT_INFO, message_handler=handle, cache=None
+        ) as client:
             yield McpConnection(server, client, raw)
 
 
@@ -125,81 +127,83 @@ async def _streams(server: McpServer, timeout: float) -> AsyncGenerator["Transpo
     command = StdioServerParameters(
         command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
     )
-    with Path(os.devnull).open("w") as nowhere:  # what a server grumbles is its own affair
-        async with stdio_client(command, errlog=nowhere) as streams:
+    with Path(os.devnull).open("w") as null:  # discard the server's stderr
+        async with stdio_client(command, errlog=null) as streams:
             yield streams
 
 
 @asynccontextmanager
 async def _http_streams(server: McpServer, timeout: float) -> AsyncGenerator["TransportStreams"]:
-    turned_down = 0
+    error_status = 0
 
-    async def look(response: httpx2.Response) -> None:
-        nonlocal turned_down
-        turned_down = response.status_code if response.status_code >= 400 else turned_down
+    async def record_status(response: httpx2.Response) -> None:
+        nonlocal error_status
+        error_status = response.status_code if response.status_code >= 400 else error_status
 
-    waits = httpx2.Timeout(timeout, read=None)  # between two changes there may be days
-    hooks = {"response": [look]}
+    timeouts = httpx2.Timeout(timeout, read=None)  # days may pass between two notifications
+    hooks = {"response": [record_status]}
     try:
         async with (
-            httpx2.AsyncClient(headers=dict(server.headers), timeout=waits, event_hooks=hooks) as http,
+            httpx2.AsyncClient(headers=dict(server.headers), timeout=timeouts, event_hooks=hooks) as http,
             streamable_http_client(server.url, http_client=http) as streams,
         ):
             yield streams
     except Exception as error:
-        if turned_down and isinstance(innermost(error), MCPError):  # which says nothing of the status
+        if error_status and isinstance(innermost_error(error), MCPError):  # it does not contain the status
             raise ContextuneError(
-                f"answers with HTTP {turned_down}: check the address, and the headers it asks for"
+                f"answered with HTTP {error_status}: check its address and headers"
             ) from None
         raise
 
 
 @asynccontextmanager
-async def _opened(read: "_Raw", write: "WriteStream[SessionMessage]") -> AsyncGenerator["TransportStreams"]:
-    """Streams that are open already, as the SDK wants to be given them."""
+async def _as_transport(
+    read: "_RawToolStream", write: "WriteStream[SessionMessage]"
+) -> AsyncGenerator["TransportStreams"]:
+    """Open streams as the context manager that the SDK expects."""
     yield read, write
 
 
-class _Raw:
-    """Takes lists of tools out of a server's answers: the SDK turns a list down whole for one broken tool."""
+class _RawToolStream:
+    """Takes tool lists out of a server's responses, as the SDK rejects a whole list for one invalid tool."""
 
     def __init__(self, stream: "ReadStream[SessionMessage | Exception]") -> None:
         self._stream = stream
         self._tools: object = None
 
-    def taken(self) -> list[object]:
-        """The list of the latest answer."""
-        tools = items(self._tools)
+    def take_tools(self) -> list[object]:
+        """The tool list of the latest response."""
+        tools = as_list(self._tools)
         if tools is None:
-            raise InvalidDataError(f"answers with {kind_of(self._tools)} where its tools should be listed")
+            raise InvalidDataError(f"answered with {describe_type(self._tools)}, not a list of tools")
         return tools
 
     async def receive(self) -> SessionMessage | Exception:
-        """The next message."""
-        item = await self._stream.receive()
-        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
-            result = item.message.result
+        """The next message, with its tool list removed."""
+        message = await self._stream.receive()
+        if isinstance(message, SessionMessage) and isinstance(message.message, JSONRPCResponse):
+            result = message.message.result
             if "tools" in result:
                 self._tools, result["tools"] = result["tools"], []
-        return item
+        return message
 
     def __aiter__(self) -> "ReadStream[SessionMessage | Exception]":
-        """One message after the other."""
+        """Iterate over the messages."""
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        """The next message, until there are no more."""
+        """The next message."""
         try:
             return await self.receive()
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
 
     async def aclose(self) -> None:
-        """Listen no longer."""
+        """Close the stream."""
         await self._stream.aclose()
 
     async def __aenter__(self) -> Self:
-        """Read in a block."""
+        """Nothing to open."""
         return self
 
     async def __aexit__(
@@ -208,5 +212,5 @@ class _Raw:
         exc_val: BaseException | None,
         exc_tb: TracebackType | None,
     ) -> None:
-        """Listen no longer."""
+        """Close the stream."""
         await self.aclose()

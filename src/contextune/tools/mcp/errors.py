@@ -1,4 +1,4 @@
-"""What it means when something goes wrong between Contextune and an MCP server."""
+"""Classify and explain errors of MCP connections."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from mcp import MCPError
 
 
-def why(error: BaseException, server: McpServer, timeout: float) -> str:
-    """What went wrong with a server and what to do, in our words: its own are data, and may hold anything."""
+def explain_error(error: BaseException, server: McpServer, timeout: float) -> str:
+    """What went wrong and what to do, to follow "the server …"; does not quote the untrusted server."""
     import httpx2
     import mcp_types
     from mcp import MCPError
 
-    error = innermost(error)
+    error = innermost_error(error)
     match error:
         case ContextuneError():
             return str(error)
@@ -31,21 +31,21 @@ def why(error: BaseException, server: McpServer, timeout: float) -> str:
             if server.cwd and not Path(server.cwd).is_dir():
                 return f"cannot be started in {server.cwd!r}: there is no such folder"
             reason = error.strerror or type(error).__name__
-            return f"cannot be started by {server.command!r}: {reason}; install it, or write its whole path"
+            return f"cannot be started by {server.command!r}: {reason}; install it, or use its full path"
         case httpx2.TransportError() | httpx2.InvalidURL() | OSError():
-            return f"cannot be reached ({type(error).__name__}): check the address, and that it runs"
+            return f"cannot be reached ({type(error).__name__}): check its address, and that it is running"
         case MCPError():
-            if _closed(error) and server.command:
-                return "ended before it had answered: run its command by hand to see why"
-            return f"answers with error {error.code}: check that it is an MCP server"
+            if _is_closed(error) and server.command:
+                return "exited before it answered: run its command in a terminal to see why"
+            return f"answered with error {error.code}: check that it is an MCP server"
         case ValidationError():
-            return "answers with something that is not MCP"
+            return "sent an answer that is not MCP"
         case _:
-            return f"fails with {type(error).__name__}"
+            return f"failed with {type(error).__name__}"
 
 
-def answered(error: Exception) -> bool:
-    """Whether the server itself said something, if only no; otherwise its line is dead, or it is silent."""
+def is_server_response(error: Exception) -> bool:
+    """Whether the server answered, if only with an error; False if the connection is lost or it is silent."""
     from mcp import MCPError
     from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
@@ -54,14 +54,14 @@ def answered(error: Exception) -> bool:
     return (
         isinstance(error, MCPError)
         and error.code != REQUEST_TIMEOUT
-        and not forgotten(error)
-        and not _closed(error)
+        and not is_session_expired(error)
+        and not _is_closed(error)
         and not (error.code == CONNECTION_CLOSED and error.message.startswith("SSE stream"))
     )
 
 
-def forgotten(error: Exception) -> bool:
-    """Whether a server turned a call down because it does not know the session, as after a restart."""
+def is_session_expired(error: Exception) -> bool:
+    """Whether the server no longer knows the session, for example after a restart."""
     from mcp import MCPError
     from mcp_types import INVALID_REQUEST
 
@@ -71,15 +71,15 @@ def forgotten(error: Exception) -> bool:
     )
 
 
-def innermost(error: BaseException) -> BaseException:
-    """The SDK's tasks fail in groups, and groups of groups."""
+def innermost_error(error: BaseException) -> BaseException:
+    """Unwrap exception groups, which the SDK's task groups nest."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
 
 
-def _closed(error: "MCPError") -> bool:
-    """By its message too: servers use this code for all sorts of errors."""
+def _is_closed(error: "MCPError") -> bool:
+    """Checks the message too, as servers use this code for other errors."""
     from mcp_types import CONNECTION_CLOSED
 
     return (error.code, error.message) == (CONNECTION_CLOSED, "Connection closed")

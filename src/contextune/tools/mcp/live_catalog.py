@@ -1,4 +1,4 @@
-"""The tools of an MCP server, kept up to date: an open connection that lists them again when they change."""
+"""LiveCatalog: the tools of an MCP server, kept up to date over an open connection."""
 
 import asyncio
 import inspect
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Self
 from contextune.errors import ContextuneError, InvalidDataError
 from contextune.tools.catalog import LoadedTools
 from contextune.tools.mcp.config import McpServer
-from contextune.tools.mcp.errors import why
-from contextune.tools.mcp.load import TIMEOUT, as_loaded, as_servers, check_installed
+from contextune.tools.mcp.errors import explain_error
+from contextune.tools.mcp.load import TIMEOUT, require_mcp, resolve_servers, tools_from_listing
 
 if TYPE_CHECKING:
     import anyio
@@ -22,37 +22,37 @@ _log = logging.getLogger(__name__)
 
 
 class LiveCatalog:
-    """A server's tools in an `async with` block; `changed` is called with the new ones when they change.
+    """A server's tools in an `async with` block; `on_change` is called with the new list when it changes.
 
-    `changed` may be a plain or an async function. What it raises ends the listening, and is raised
-    at the end of the block.
+    `on_change` may be a function or an async function. If it raises, updates stop, and the exception is
+    raised at the end of the block.
     """
 
     def __init__(
         self,
         server: McpServer | str,
-        changed: Callable[[LoadedTools], object],
+        on_change: Callable[[LoadedTools], object],
         *,
         app: str | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
-        """`server` may be a URL; `app` is what to call one that has no name."""
-        servers, refused = as_servers(server, app)
+        """`server` may be a URL; `app` is the name of a server that has none."""
+        servers, refused = resolve_servers(server, app)
         if len(servers) != 1 or refused:
-            raise InvalidDataError("a live catalogue is of one server: give a Server, or a URL")
+            raise InvalidDataError("LiveCatalog takes one server: pass an McpServer or a URL")
         self._server = servers[0]
-        self._changed = changed
+        self._on_change = on_change
         self._timeout = timeout
         self._task: asyncio.Task[None] | None = None
         self._scope: anyio.CancelScope | None = None
         self._connection: McpConnection | None = None
         self._failure: Exception | None = None
         self.loaded = LoadedTools(())
-        """The tools as they are now."""
+        """The current tools."""
 
     async def __aenter__(self) -> Self:
-        """Connect, and list the tools; a server that cannot be reached is an error."""
-        check_installed()
+        """Connect and list the tools; raises `ContextuneError` if the server cannot be reached."""
+        require_mcp()
         ready = asyncio.Event()
         self._task = asyncio.create_task(self._serve(ready))
         waiting = asyncio.create_task(ready.wait())
@@ -69,7 +69,7 @@ class LiveCatalog:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Hang up."""
+        """Disconnect."""
         if self._scope:
             self._scope.cancel()
         if self._task:
@@ -80,52 +80,53 @@ class LiveCatalog:
 
         from contextune.tools.mcp.connection import connect
 
-        heard = asyncio.Event()
+        changed = asyncio.Event()
         try:
             with anyio.CancelScope() as self._scope, anyio.fail_after(self._timeout) as limit:
-                async with connect(self._server, self._timeout, heard.set) as self._connection:
-                    self.loaded = await self._listed(self._connection)
+                async with connect(self._server, self._timeout, changed.set) as self._connection:
+                    self.loaded = await self._list(self._connection)
                     limit.deadline = float("inf")
                     ready.set()
-                    await self._keep_up(self._connection, heard)
+                    await self._watch(self._connection, changed)
         except Exception as error:
             if ready.is_set():
                 raise
-            reason = why(error, self._server, self._timeout)
-            raise ContextuneError(f"the server {self._server.called!r} {reason}") from None
+            reason = explain_error(error, self._server, self._timeout)
+            raise ContextuneError(f"the server {self._server.label!r} {reason}") from None
         finally:
             self._connection = None
         if self._failure:
             raise self._failure
 
-    async def _keep_up(self, connection: "McpConnection", heard: asyncio.Event) -> None:
-        listening = asyncio.create_task(connection.listen(heard.set))
+    async def _watch(self, connection: "McpConnection", changed: asyncio.Event) -> None:
+        listening = asyncio.create_task(connection.listen(changed.set))
         try:
             while True:
-                await heard.wait()
-                heard.clear()
-                if await self._is_new(connection):
-                    told = self._changed(self.loaded)
-                    if inspect.isawaitable(told):
-                        await told
+                await changed.wait()
+                changed.clear()
+                if await self._reload(connection):
+                    result = self._on_change(self.loaded)
+                    if inspect.isawaitable(result):
+                        await result
         except Exception as error:
-            self._failure = error  # to be raised as it is, and not in a group with the connection's
+            self._failure = error  # raised later by itself, not in a group with the connection's errors
         finally:
             listening.cancel()
 
-    async def _is_new(self, connection: "McpConnection") -> bool:
+    async def _reload(self, connection: "McpConnection") -> bool:
+        """List the tools again; whether they differ."""
         import anyio
 
         try:
             with anyio.fail_after(self._timeout):
-                loaded = await self._listed(connection)
+                loaded = await self._list(connection)
         except Exception as error:
-            reason = why(error, self._server, self._timeout)
-            _log.warning("the server %r, asked for its new tools, %s", self._server.called, reason)
+            reason = explain_error(error, self._server, self._timeout)
+            _log.warning("cannot update the tools: the server %r %s", self._server.label, reason)
             return False
-        new = loaded != self.loaded
+        differs = loaded != self.loaded
         self.loaded = loaded
-        return new
+        return differs
 
-    async def _listed(self, connection: "McpConnection") -> LoadedTools:
-        return as_loaded(self._server, connection, await connection.tools())
+    async def _list(self, connection: "McpConnection") -> LoadedTools:
+        return tools_from_listing(self._server, connection, await connection.list_tools())

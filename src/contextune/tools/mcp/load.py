@@ -1,4 +1,4 @@
-"""Tools of MCP servers: started by a command or reached by HTTP, one or all those of an `mcp.json`."""
+"""load_mcp: the tools of one MCP server, or of all servers of an `mcp.json`."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,82 +8,84 @@ from typing import TYPE_CHECKING, Any
 
 from contextune.errors import InvalidDataError, MissingExtraError
 from contextune.tools.catalog import LoadedTools, RefusedTool
-from contextune.tools.mcp.config import McpServer, read_servers
-from contextune.tools.mcp.errors import why
+from contextune.tools.mcp.config import McpServer, read_mcp_config
+from contextune.tools.mcp.errors import explain_error
 from contextune.tools.mcp.run_sync import run_sync
 from contextune.tools.schemas import load_schemas
-from contextune.tools.validation import first_sentence, mapping
+from contextune.tools.validation import as_mapping, first_sentence
 
 if TYPE_CHECKING:
     from contextune.tools.mcp.connection import McpConnection
 
 TIMEOUT = 30.0
-"""Seconds in which a server has to start and to list its tools."""
+"""Seconds for a server to start and list its tools."""
 _FIELDS = ("name", "title", "description", "inputSchema", "annotations")
-"""What a server may say of a tool; which server a tool is on is not for the server to say."""
+"""Fields that are taken from a server's tools; `app` is not, as a server must not pose as another."""
 
 
 def load_mcp(
     source: str | Path | McpServer | Mapping[str, Any], *, app: str | None = None, timeout: float = TIMEOUT
 ) -> LoadedTools:
-    """The tools of a server, of a URL, of an `mcp.json`, or of what stands in one.
+    """Load the tools of a server, a URL, an `mcp.json` file or its content.
 
-    Servers are asked side by side; one that fails is refused by its name, and the rest are loaded.
+    Servers are queried in parallel; one that fails is listed in `refused`, and the rest are loaded.
     """
-    servers, refused = as_servers(source, app)
-    parts = _run(servers, timeout) if servers else []
+    servers, refused = resolve_servers(source, app)
+    parts = _load_all(servers, timeout) if servers else []
     return LoadedTools(
         tuple(tool for part in parts for tool in part.tools),
-        (*refused, *(one for part in parts for one in part.refused)),
+        (*refused, *(refusal for part in parts for refusal in part.refused)),
     )
 
 
-def as_servers(
+def resolve_servers(
     source: str | Path | McpServer | Mapping[str, Any], app: str | None = None
 ) -> tuple[list[McpServer], list[RefusedTool]]:
-    """The servers that are meant; `app` names one that has no name of its own."""
+    """The servers of a source, and the entries that cannot be used; `app` is the name of a URL's server."""
     if isinstance(source, McpServer):
         return [source], []
     if is_url(source):
         return [McpServer(app or "", url=str(source))], []
-    servers, refused = read_servers(Path(source) if isinstance(source, str) else source)
+    servers, refused = read_mcp_config(Path(source) if isinstance(source, str) else source)
     if app:
-        raise InvalidDataError(f"the servers have names of their own: {app!r} is one too many, leave it out")
+        raise InvalidDataError(f"the servers of an mcp.json have their own names: leave out app={app!r}")
     return servers, refused
 
 
 def is_url(source: object) -> bool:
-    """Whether it is the address of a server, and not that of a file."""
+    """Whether a source is a URL and not a file."""
     return isinstance(source, str) and source.lower().startswith(("http://", "https://"))
 
 
-def as_loaded(server: McpServer, connection: "McpConnection", tools: Sequence[object]) -> LoadedTools:
-    """What a server listed, as tools."""
-    kept = [_kept(tool) for tool in tools]
-    return load_schemas(kept, server.name or connection.name, about=first_sentence(connection.about))
+def tools_from_listing(
+    server: McpServer, connection: "McpConnection", tools: Sequence[object]
+) -> LoadedTools:
+    """Convert the raw tools that a server listed."""
+    schemas = [_known_fields(tool) for tool in tools]
+    return load_schemas(schemas, server.name or connection.name, about=first_sentence(connection.about))
 
 
-def check_installed() -> None:
-    """Raise an error that says what to install, if the SDK is missing or older than version 2."""
+def require_mcp() -> None:
+    """Raise `MissingExtraError` if the MCP SDK is missing or older than version 2."""
     try:
         for module in ("mcp", "mcp_types"):
             import_module(module)
     except ImportError:
-        raise MissingExtraError("asking MCP servers for their tools", "mcp") from None
+        raise MissingExtraError("loading tools from MCP servers", "mcp") from None
 
 
-def _kept(tool: object) -> Any:
-    given = mapping(tool)
-    return tool if given is None else {name: given[name] for name in _FIELDS if name in given}
+def _known_fields(tool: object) -> Any:
+    fields = as_mapping(tool)
+    return tool if fields is None else {name: fields[name] for name in _FIELDS if name in fields}
 
 
-def _run(servers: Sequence[McpServer], timeout: float) -> list[LoadedTools]:
-    check_installed()
+def _load_all(servers: Sequence[McpServer], timeout: float) -> list[LoadedTools]:
+    require_mcp()
 
-    async def together() -> list[LoadedTools]:
+    async def load_in_parallel() -> list[LoadedTools]:
         return await asyncio.gather(*(_load(server, timeout) for server in servers))
 
-    return run_sync(together())
+    return run_sync(load_in_parallel())
 
 
 async def _load(server: McpServer, timeout: float) -> LoadedTools:
@@ -94,6 +96,6 @@ async def _load(server: McpServer, timeout: float) -> LoadedTools:
     try:
         with anyio.fail_after(timeout):
             async with connect(server, timeout) as connection:
-                return as_loaded(server, connection, await connection.tools())
-    except Exception as error:  # whatever a server does, the others are asked as well
-        return LoadedTools((), (RefusedTool(server.called, why(error, server, timeout)),))
+                return tools_from_listing(server, connection, await connection.list_tools())
+    except Exception as error:  # a failing server must not stop the others
+        return LoadedTools((), (RefusedTool(server.label, explain_error(error, server, timeout)),))

@@ -1,18 +1,18 @@
-"""Async code, called from code that is not."""
+"""run_sync: run a coroutine from synchronous code."""
 
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
 
 
-def run_sync(work: Coroutine[Any, Any, _Given]) -> _Given:
-    """What it gives back, also where a loop runs in this thread already, as in a notebook or a server."""
+def run_sync(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run a coroutine and return its result, even inside a running event loop, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
+        return asyncio.run(coroutine)
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
+        return pool.submit(asyncio.run, coroutine).result()

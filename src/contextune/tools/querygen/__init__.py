@@ -1,0 +1,1 @@
+"""Query generation: a language model writes the queries for the tool search."""

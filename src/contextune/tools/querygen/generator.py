@@ -1,7 +1,7 @@
-"""Search for tools by queries that a language model writes (Kachuee et al.).
+"""QueryGenerator: search for tools with queries written by a language model (Kachuee et al.).
 
-A model knows that "I'm bored at home" asks for outings, where likeness of meaning finds more television.
-It describes the tools it would want; each description is searched for by itself, and the lists take turns.
+The model describes the tools that would serve a request such as "I'm bored at home"; each description is
+searched for separately, and the result lists are interleaved.
 """
 
 import logging
@@ -16,36 +16,36 @@ from contextune.llm.chat import Chat, Draft, Sampling
 from contextune.search import interleave
 from contextune.tools.filter import ToolFilter
 from contextune.tools.query import PastCalls, QueryContext
-from contextune.tools.querygen.parse import parse
+from contextune.tools.querygen.parse import parse_queries
 from contextune.tools.querygen.prompts import describe_messages, intent_messages
 from contextune.tools.retriever import ToolMatches, ToolRetriever
 from contextune.types import ItemHit, Reasons, ToolHit
 
-__all__ = ["KINDS", "PLAIN", "QueryGenerator", "ToolQueries", "parse", "search_all"]
+__all__ = ["GREEDY", "KINDS", "QueryGenerator", "ToolQueries", "parse_queries", "search_all"]
 
 KINDS = {"descriptions": describe_messages, "intents": intent_messages}
-"""What a model can be asked for: tools that would serve, or what somebody wants."""
-PLAIN = Sampling(most=160)
-"""The likeliest answer, so that the same request finds the same tools; five lines fit into it."""
+"""What the model is asked for: descriptions of tools, or the user's intents."""
+GREEDY = Sampling(max_tokens=160)
+"""Greedy decoding, so that equal requests find equal tools; long enough for five lines."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolQueries:
-    """What is searched for, for one request."""
+    """The queries for one request."""
 
     request: str
     generated: tuple[str, ...]
-    """What a model wrote; empty where nothing of it is usable."""
+    """Queries by the model; empty if its answer is unusable."""
     texts: tuple[str, ...]
-    """What is searched for, in the order in which the lists take turns."""
+    """Everything that is searched for, in interleaving order."""
 
     @classmethod
-    def of(
+    def from_answer(
         cls, request: str, answer: str, *, with_request: bool = True, first: bool = False
     ) -> "ToolQueries":
-        """Those in a model's answer; the request is added behind them, as in the paper, or before, or not."""
-        parsed = parse(answer, request)
+        """Parse a model's answer; the request itself is added last, as in the paper, first, or not at all."""
+        parsed = parse_queries(answer, request)
         if parsed == (request,):
             return cls(request, (), parsed)
         if not with_request:
@@ -56,8 +56,8 @@ class ToolQueries:
 class QueryGenerator:
     """Asks a language model for queries. Safe to share between threads if the model is.
 
-    The model gets the words of the request and nothing else: no user, no item, no tool. What it wrote is
-    remembered by user, in memory, or where a `CachedChat` that is given keeps it; `forget` erases it.
+    The model sees the text of the request only: no user, item or tool. Its answers are cached per user, in
+    memory or where the given `CachedChat` keeps them; `forget` deletes them.
     """
 
     def __init__(
@@ -65,15 +65,13 @@ class QueryGenerator:
         chat: Chat,
         *,
         kind: Literal["descriptions", "intents"] = "descriptions",
-        sampling: Sampling = PLAIN,
+        sampling: Sampling = GREEDY,
         with_request: bool = True,
         request_first: bool = False,
     ) -> None:
-        """`with_request` searches for the request's own words as well: last, as the paper does, or first."""
+        """`with_request` also searches for the request itself: last, as in the paper, or first."""
         if kind not in KINDS:
-            raise InvalidRequestError(
-                f"there are no queries of the kind {kind!r}: choose {' or '.join(KINDS)}"
-            )
+            raise InvalidRequestError(f"unknown kind of queries {kind!r}: use {' or '.join(KINDS)}")
         self._chat = chat if isinstance(chat, CachedChat) else CachedChat(chat)
         self._messages = KINDS[kind]
         self._sampling = replace(sampling, drafts=1)
@@ -81,24 +79,26 @@ class QueryGenerator:
         self._request_first = request_first
         self._lock = Lock()
         self.failures = 0
-        """How many requests were searched for by their own words alone, as no answer was to be had."""
+        """Number of requests for which the model failed, so that only the request was searched for."""
 
     def queries(self, text: str, user: str = "") -> ToolQueries:
-        """What to search for; the request alone where the model fails, or says nothing that can be used."""
+        """The queries for a request; the request alone if the model fails or its answer is unusable."""
         if not text.strip():
-            raise InvalidRequestError("there is no text to write queries for: pass what the user said")
+            raise InvalidRequestError("text is empty: pass what the user said")
         try:
-            drafts = self._chat.of(user).ask(self._messages(text), self._sampling).drafts
+            drafts = self._chat.for_user(user).ask(self._messages(text), self._sampling).drafts
         except LanguageModelError as error:
             with self._lock:
                 self.failures += 1
-            _log.warning("a request is searched for by its own words alone: %s", error)
+            _log.warning("query generation failed, searching for the request alone: %s", error)
             drafts = ()
-        answer = _whole_lines(drafts[0]) if drafts else ""
-        return ToolQueries.of(text, answer, with_request=self._with_request, first=self._request_first)
+        answer = _complete_lines(drafts[0]) if drafts else ""
+        return ToolQueries.from_answer(
+            text, answer, with_request=self._with_request, first=self._request_first
+        )
 
     def forget(self, user: str | None = None) -> None:
-        """Erase what was written for a user's requests; without a user, for everybody's."""
+        """Delete the cached answers for a user's requests, or for everybody's."""
         self._chat.forget(user)
 
 
@@ -108,53 +108,65 @@ def search_all(
     k: int = 10,
     *,
     context: QueryContext | Sequence[ItemHit] = (),
-    past: PastCalls | None = None,
-    apps: Mapping[str, float] | None = None,
+    past_calls: PastCalls | None = None,
+    app_probabilities: Mapping[str, float] | None = None,
     always: Sequence[str] = (),
-    only: ToolFilter | None = None,
+    filter: ToolFilter | None = None,  # noqa: A002
 ) -> ToolMatches:
-    """The best `k` tools for all queries: each is searched for by itself, and the lists take turns.
+    """Search for each query separately and interleave the lists; the best `k` tools.
 
-    Scores say the place and no more, as those of different lists cannot be compared. Whether any tool
-    fits is known where the request itself is among the queries; `past` is held against its words alone.
+    A hit's score is 1/rank, as scores of different lists are not comparable. `fits` is known only if the
+    request itself is among the queries; `past_calls` apply to it alone.
     """
     if queries.texts == (queries.request,):
         return retriever.find(
-            queries.request, k, context=context, past=past, apps=apps, always=always, only=only
+            queries.request,
+            k,
+            context=context,
+            past_calls=past_calls,
+            app_probabilities=app_probabilities,
+            always=always,
+            filter=filter,
         )
-    retriever.embedder.embed(queries.texts)  # at once, and remembered: one by one takes longer
-    found = {
+    retriever.embedder.embed(queries.texts)  # one batch, which the embedder caches
+    matches = {
         query: retriever.find(
-            query, k, context=context, past=past if query == queries.request else None, apps=apps, only=only
+            query,
+            k,
+            context=context,
+            past_calls=past_calls if query == queries.request else None,
+            app_probabilities=app_probabilities,
+            filter=filter,
         )
         for query in queries.texts
     }
-    offered = {tool.id: tool for tool in map(retriever.catalog.tool, always)}
-    taken = interleave(
-        [[_MergedHits(hit.tool.id, query, hit) for hit in one.hits] for query, one in found.items()]
+    pinned = {tool.id: tool for tool in map(retriever.catalog.tool, always)}
+    merged = interleave(
+        [[_QueryHit(hit.tool.id, query, hit) for hit in part.hits] for query, part in matches.items()]
     )
-    hits = [ToolHit(tool, 1.0, ("always offered",)) for tool in offered.values()]
-    for place, one in enumerate(taken[:k], 1):
-        if one.tool not in offered:
-            why = Reasons(lambda one=one: _reasons(one, queries.request))
-            hits.append(ToolHit(one.hit.tool, 1 / place, why))
-    plain = found.get(queries.request, ToolMatches(()))
-    return ToolMatches(tuple(hits), plain.fits, plain.needs_context)
+    hits = [ToolHit(tool, 1.0, ("always offered",)) for tool in pinned.values()]
+    for rank, entry in enumerate(merged[:k], 1):
+        if entry.tool not in pinned:
+            reasons = Reasons(lambda entry=entry: _reasons(entry, queries.request))
+            hits.append(ToolHit(entry.hit.tool, 1 / rank, reasons))
+    of_request = matches.get(queries.request, ToolMatches(()))
+    return ToolMatches(tuple(hits), of_request.fits, of_request.needs_context)
 
 
 @dataclass(frozen=True, slots=True)
-class _MergedHits:
-    """A tool with the query that brought it; what others bring is the same tool."""
+class _QueryHit:
+    """A hit with the query that found it; equal to hits of other queries for the same tool."""
 
     tool: str
     query: str = field(compare=False)
     hit: ToolHit = field(compare=False)
 
 
-def _reasons(one: _MergedHits, request: str) -> tuple[str, ...]:
-    return (*(() if one.query == request else (f"found by “{one.query}”",)), *one.hit.reasons)
+def _reasons(entry: _QueryHit, request: str) -> tuple[str, ...]:
+    found_by = () if entry.query == request else (f"found by “{entry.query}”",)
+    return (*found_by, *entry.hit.reasons)
 
 
-def _whole_lines(draft: Draft) -> str:
-    """Without the line at which an answer was cut off, unless it has no other."""
-    return draft.text if draft.whole else draft.text.rpartition("\n")[0] or draft.text
+def _complete_lines(draft: Draft) -> str:
+    """The answer without a truncated last line, unless that is its only line."""
+    return draft.text if draft.complete else draft.text.rpartition("\n")[0] or draft.text

@@ -1,7 +1,7 @@
-"""A model's answer → the lines in it that can be searched for.
+"""Parse a language model's answer into search queries.
 
-Models number and quote what they were asked to list, greet before it and wish well behind it, write
-JSON, go on with the talk by themselves, or answer the request. What is left when all that is gone is a query.
+Models add numbers, quotes, greetings and remarks, write JSON, continue the conversation or answer the
+request; all of that is removed.
 """
 
 import json
@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from typing import cast
 
 from contextune._internal.untrusted import neutralize
-from contextune.tools.querygen.prompts import DESCRIBE, INTENTS
+from contextune.tools.querygen.prompts import DESCRIBE_PROMPT, INTENT_PROMPT
 
-MOST = 5
-"""Queries in an answer."""
-WORDS = 19
-"""In a query; what is longer is cut, since a description says most at its beginning."""
-_LONGEST = 240
-"""Characters in a query, for languages that write no spaces."""
-_READ, _LINE = 20_000, 1_000
-"""Characters of an answer, and of one line of it, that are looked at."""
+MAX_QUERIES = 5
+"""Per answer."""
+MAX_WORDS = 19
+"""Per query; longer ones are cut, as a description says most at its beginning."""
+_MAX_QUERY_LENGTH = 240
+"""Characters, for languages without spaces."""
+_MAX_ANSWER_LENGTH, _MAX_LINE_LENGTH = 20_000, 1_000
+"""Characters; the rest is ignored."""
 
 _QUOTES = "\"'“”„‘’«»`*_"
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -27,14 +27,14 @@ _OWN_TURN = re.compile(
     r"\A(?:<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>)\s*(?:assistant|model)?(?:<\|end_header_id\|>)?"
 )
 _END = re.compile(
-    r"<\|[^|\n]{1,40}\|>|</?s>|\[/?INST\]|<(?:end|start)_of_turn>"  # of a turn, in the templates of models
-    r"|\n[^\w\n]{0,8}(?:human|user|assistant|system)[^\w\n:]{0,4}:",  # the talk goes on without us
+    r"<\|[^|\n]{1,40}\|>|</?s>|\[/?INST\]|<(?:end|start)_of_turn>"  # end-of-turn tokens of chat templates
+    r"|\n[^\w\n]{0,8}(?:human|user|assistant|system)[^\w\n:]{0,4}:",  # the model continues the conversation
     re.IGNORECASE,
 )
 _TAG = re.compile(r"</?[a-z][^<>\n]{0,80}>", re.IGNORECASE)
 _RUN_ON = re.compile(r"(?<=\S)[ \t]+(?=\(?[1-9][.)][ \t]+\S)")
-"""Where a list that was written into one line goes on."""
-_MARK = re.compile(
+"""The next number of a list written on one line."""
+_BULLET = re.compile(
     r"\(?#?\d{1,2}(?:[.):](?!\d)|\s+:|\s[-–—]\s)|[-–—•‣·●○▪◦+](?=\D)|\*(?=[^\d*])|#{1,6}\s|>\s"
 )
 _LABEL = re.compile(
@@ -65,65 +65,65 @@ _REMARK = re.compile(
 )
 
 
-def parse(answer: str, text: str) -> tuple[str, ...]:
-    """At most five queries, each once and under twenty words; the request's `text` where there are none."""
-    found: dict[str, str] = {}
-    for line in _lines(answer[:_READ].strip()):
-        query = " ".join(neutralize(line).split()[:WORDS])[:_LONGEST].strip()
-        said = _bare(query)
-        if any(map(str.isalpha, said)) and said != _bare(text) and not _echoed(said):
-            found.setdefault(said, query)
-        if len(found) == MOST:
+def parse_queries(answer: str, text: str) -> tuple[str, ...]:
+    """At most five distinct queries of under twenty words; the request's `text` if there are none."""
+    queries: dict[str, str] = {}
+    for line in _lines(answer[:_MAX_ANSWER_LENGTH].strip()):
+        query = " ".join(neutralize(line).split()[:MAX_WORDS])[:_MAX_QUERY_LENGTH].strip()
+        key = _normalize(query)
+        if any(map(str.isalpha, key)) and key != _normalize(text) and not _is_echo(key):
+            queries.setdefault(key, query)
+        if len(queries) == MAX_QUERIES:
             break
-    return tuple(found.values()) or (text,)
+    return tuple(queries.values()) or (text,)
 
 
 def _lines(answer: str) -> Iterator[str]:
     answer = _OWN_TURN.sub("", _THINKING.sub("", answer).lstrip())
     answer = _END.split(answer, maxsplit=1)[0]
-    if listed := _json(answer):
-        yield from (_unwrapped(line)[0] for line in listed)
+    if strings := _json_strings(answer):
+        yield from (_strip_markup(line)[0] for line in strings)
         return
     rows = [row for row in answer.splitlines() if row.strip() and not re.match(r"\s*(?:```|<request)", row)]
     if len(rows) == 1:
         rows = _RUN_ON.split(rows[0])
-    unwrapped = [_unwrapped(_TAG.sub(" ", row[:_LINE])) for row in rows]
-    # where there is a list, what stands before and behind it is about the list
-    listing = sum(marked for _, marked in unwrapped) > 1
-    any_said = False
-    for line, marked in unwrapped:
-        if (listing and not marked) or line.endswith((":", "：")):
+    stripped = [_strip_markup(_TAG.sub(" ", row[:_MAX_LINE_LENGTH])) for row in rows]
+    # with a list, the lines before and after it are remarks
+    is_list = sum(bulleted for _, bulleted in stripped) > 1
+    any_line = False
+    for line, bulleted in stripped:
+        if (is_list and not bulleted) or line.endswith((":", "：")):
             continue
         plain = line.replace("’", "'")
         if _REMARK.match(plain):
-            if any_said:
+            if any_line:
                 return
             continue
         if opening := _OPENING.match(plain):
-            line = _unwrapped(line[opening.end() :])[0] if opening["colon"] else ""
-        any_said = any_said or bool(line)
+            line = _strip_markup(line[opening.end() :])[0] if opening["colon"] else ""
+        any_line = any_line or bool(line)
         yield line
 
 
-def _unwrapped(line: str) -> tuple[str, bool]:
-    """Without numbers, bullets, labels, quotes and bold type, however nested; whether it was marked so."""
-    line, marked, quoted = line.replace("**", "").strip(), False, False
+def _strip_markup(line: str) -> tuple[str, bool]:
+    """The line without numbers, bullets, labels, quotes and bold type; whether it had a number or bullet."""
+    line, bulleted, quoted = line.replace("**", "").strip(), False, False
     while True:
         before = line
-        if mark := _MARK.match(line):
-            line, marked = line[mark.end() :].lstrip(), True
+        if bullet := _BULLET.match(line):
+            line, bulleted = line[bullet.end() :].lstrip(), True
         bare = line.lstrip("[" + _QUOTES)
         quoted, line = quoted or bare != line, bare
         if label := _LABEL.match(line):
-            line, marked = line[label.end() :], marked or any(map(str.isdigit, label[0]))
+            line, bulleted = line[label.end() :], bulleted or any(map(str.isdigit, label[0]))
         if line == before:
             break
     line = line.rstrip(" ,;*")
-    return line.rstrip(" ,;]" + _QUOTES) if quoted else line, marked
+    return line.rstrip(" ,;]" + _QUOTES) if quoted else line, bulleted
 
 
-def _json(answer: str) -> list[str]:
-    """The strings of a JSON list, or of the lists in an object, wherever in the answer it stands."""
+def _json_strings(answer: str) -> list[str]:
+    """The strings of a JSON list, or of the lists in an object, anywhere in the answer."""
     start, end = re.search(r"[\[{]", answer), max(answer.rfind("]"), answer.rfind("}"))
     if not start or end < start.start():
         return []
@@ -136,29 +136,29 @@ def _json(answer: str) -> list[str]:
 def _strings(value: object) -> Iterator[str]:
     match value:
         case str():
-            yield value[:_LINE]
+            yield value[:_MAX_LINE_LENGTH]
         case list():
-            for one in cast("list[object]", value):
-                yield from _strings(one)
+            for element in cast("list[object]", value):
+                yield from _strings(element)
         case dict():
-            inside = list(cast("dict[str, object]", value).values())
-            if words := [one for one in inside if isinstance(one, str)]:
-                yield ": ".join(words)[:_LINE]  # a name and what it does are one tool
-            for one in inside:
-                if isinstance(one, list):
-                    yield from _strings(cast("object", one))
+            members = list(cast("dict[str, object]", value).values())
+            if texts := [member for member in members if isinstance(member, str)]:
+                yield ": ".join(texts)[:_MAX_LINE_LENGTH]  # name and description of one tool
+            for member in members:
+                if isinstance(member, list):
+                    yield from _strings(cast("object", member))
         case _:
             return
 
 
-def _bare(text: str) -> str:
-    """What two texts must share to say the same: their letters and digits."""
+def _normalize(text: str) -> str:
+    """Letters and digits only, to compare texts."""
     return re.sub(r"[\W_]+", " ", text).strip().casefold()
 
 
-_ASKED = tuple(map(_bare, (DESCRIBE, INTENTS)))
+_PROMPTS = tuple(map(_normalize, (DESCRIBE_PROMPT, INTENT_PROMPT)))
 
 
-def _echoed(said: str) -> bool:
-    """Whether the model gives back what it was told; three words may be in there by chance."""
-    return said.count(" ") > 2 and any(said in asked for asked in _ASKED)
+def _is_echo(text: str) -> bool:
+    """Whether the model repeats its prompt; up to three words may match by chance."""
+    return text.count(" ") > 2 and any(text in prompt for prompt in _PROMPTS)

@@ -1,4 +1,4 @@
-"""How well "nothing fits" is said: the figures by hand, and all of it on a few examples."""
+"""Abstention benchmark: metrics checked by hand, and a small measurement."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from contextune.datasets import plain_requests
 from contextune.embed import Embedder
 from contextune.lab.bench.quality import abstention as bench
 from contextune.lab.bench.quality.abstention import (
-    AbstentionCase,
     AbstentionReport,
+    AbstentionRow,
     ReliabilityBin,
     auroc,
-    judge,
+    measure_abstention,
     to_rich,
 )
 from contextune.lab.public_data.folds import training_toolsets
@@ -35,132 +35,134 @@ from contextune.lab.train.rankers.tool_examples import (
 )
 from contextune.lab.train.rankers.tools import AbstentionData
 from contextune.rank import RankerSettings
-from contextune.tools.abstain import INPUTS
+from contextune.tools.abstain import FIT_INPUTS
 
 Floats = NDArray[np.float64]
 PLAIN = plain_requests()[::25]
-CHANCES = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
+PROBABILITIES = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
 
 
 @given(
-    st.lists(CHANCES | st.floats(-5, 5), min_size=1, max_size=12),
-    st.lists(CHANCES | st.floats(-5, 5), min_size=1, max_size=12),
+    st.lists(PROBABILITIES | st.floats(-5, 5), min_size=1, max_size=12),
+    st.lists(PROBABILITIES | st.floats(-5, 5), min_size=1, max_size=12),
 )
-def test_auroc_is_the_share_of_pairs_in_order(right: list[float], wrong: list[float]) -> None:
-    won = sum((a > b) + (a == b) / 2 for a in right for b in wrong)
+def test_auroc_is_the_share_of_ordered_pairs(right: list[float], wrong: list[float]) -> None:
+    ordered_pairs = sum((a > b) + (a == b) / 2 for a in right for b in wrong)
     labels = np.array([True] * len(right) + [False] * len(wrong))
     mixed = np.random.default_rng(0).permutation(len(labels))
-    found = auroc(labels[mixed], np.array([*right, *wrong])[mixed])
-    assert found == pytest.approx(won / (len(right) * len(wrong)))
+    report = auroc(labels[mixed], np.array([*right, *wrong])[mixed])
+    assert report == pytest.approx(ordered_pairs / (len(right) * len(wrong)))
 
 
-def test_auroc_at_its_ends() -> None:
+def test_auroc_extremes() -> None:
     labels = np.array([True, True, False, False])
     assert auroc(labels, np.array([0.9, 0.8, 0.2, 0.1])) == 1
     assert auroc(labels, np.array([0.1, 0.2, 0.8, 0.9])) == 0
     assert auroc(labels, np.full(4, 0.5)) == 0.5
 
 
-def test_the_error_of_calibration() -> None:
-    nothing = AbstentionCase("", 0, 0.0, 0.0)
+def test_expected_calibration_error() -> None:
+    nothing = AbstentionRow("", 0, 0.0, 0.0)
     exact = AbstentionReport([], [ReliabilityBin(0.1, 0.1, 50), ReliabilityBin(0.9, 0.9, 7)], nothing)
-    assert exact.error == 0
+    assert exact.calibration_error == 0
     off = AbstentionReport([], [ReliabilityBin(0.2, 0.1, 30), ReliabilityBin(0.5, 0.9, 10)], nothing)
-    assert off.error == pytest.approx((30 * 0.1 + 10 * 0.4) / 40)
+    assert off.calibration_error == pytest.approx((30 * 0.1 + 10 * 0.4) / 40)
 
 
 @pytest.fixture(autouse=True)
-def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+def fast_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipe, "SETTINGS", RankerSettings(rounds=3, seeds=1, smallest_leaf=5))
     for module in (recipe, bench):
         monkeypatch.setattr(module, "plain_requests", lambda: PLAIN)
 
 
 @pytest.fixture
-def people(tmp_path: Path, word_embedder: Embedder) -> list[ToolExample]:
+def personas(tmp_path: Path, word_embedder: Embedder) -> list[ToolExample]:
     folds = few_folds(tmp_path / "folds.npz", word_embedder)
     examples = from_folds(folds)
     return from_personas(folds, examples, [example.grades.astype(np.float64) for example in examples])
 
 
-def check(row: AbstentionCase, fits: Sequence[bool], chance: Sequence[float]) -> None:
+def assert_row(row: AbstentionRow, fits: Sequence[bool], probabilities: Sequence[float]) -> None:
     """Against sums over all pairs, and a bar that 95 % of the right ones pass, give or take one."""
-    right = [c for c, fit in zip(chance, fits, strict=True) if fit]
-    wrong = [c for c, fit in zip(chance, fits, strict=True) if not fit]
-    assert row.cases == len(fits)
-    won = sum((a > b) + (a == b) / 2 for a in right for b in wrong)
-    assert row.auroc == pytest.approx(won / (len(right) * len(wrong)))
+    right = [c for c, fit in zip(probabilities, fits, strict=True) if fit]
+    wrong = [c for c, fit in zip(probabilities, fits, strict=True) if not fit]
+    assert row.count == len(fits)
+    ordered_pairs = sum((a > b) + (a == b) / 2 for a in right for b in wrong)
+    assert row.auroc == pytest.approx(ordered_pairs / (len(right) * len(wrong)))
     bar = float(np.quantile(right, 0.05))
     assert abs(sum(c >= bar for c in right) - 0.95 * len(right)) <= 1
     assert row.false_positives == pytest.approx(sum(c >= bar for c in wrong) / len(wrong))
 
 
 @dataclass(frozen=True, eq=False)
-class Known(AbstentionData):
-    """Doubts whose probabilities are given."""
+class FixedAbstentionData(AbstentionData):
+    """Abstention data with fixed probabilities."""
 
-    chance: Floats
+    probabilities: Floats
 
-    def unseen(self) -> Floats:
-        return self.chance
+    def out_of_fold(self) -> Floats:
+        return self.probabilities
 
 
-def test_figures_by_sort_of_request(
-    people: list[ToolExample], word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+def test_metrics_by_source(
+    personas: list[ToolExample], word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chance = [0.0, 0.05, 0.31, 0.38, 0.35, 0.96, 1.0, 0.97, 0.32, 0.99]
+    probabilities = [0.0, 0.05, 0.31, 0.38, 0.35, 0.96, 1.0, 0.97, 0.32, 0.99]
     fits = [False, False, False, True, False, True, True, True, True, False]
     source = ("personas", "personas", "plain", "plain", "personas") * 2
-    known = Known(np.zeros((10, len(INPUTS))), np.array(fits), np.arange(10) % 5, source, np.array(chance))
+    data = FixedAbstentionData(
+        np.zeros((10, len(FIT_INPUTS))), np.array(fits), np.arange(10) % 5, source, np.array(probabilities)
+    )
 
-    def of(*_: object) -> Known:
-        return known
+    def build(*_: object) -> FixedAbstentionData:
+        return data
 
-    monkeypatch.setattr(AbstentionData, "of", of)
-    found = judge(people, [], word_embedder)
-    assert [row.source for row in found.rows] == ["all", "personas", "plain"]
-    check(found.rows[0], fits, chance)
-    for row in found.rows[1:]:
-        mine = [number for number in range(10) if source[number] == row.source]
-        check(row, [fits[n] for n in mine], [chance[n] for n in mine])
-    assert [part.cases for part in found.bins] == [2, 4, 4]
-    assert [part.said for part in found.bins] == pytest.approx([0.025, 0.34, 0.98])
-    assert [part.true for part in found.bins] == pytest.approx([0, 1 / 2, 3 / 4])
-    assert found.error == pytest.approx((2 * 0.025 + 4 * 0.16 + 4 * 0.23) / 10)
+    monkeypatch.setattr(AbstentionData, "build", build)
+    report = measure_abstention(personas, [], word_embedder)
+    assert [row.source for row in report.rows] == ["all", "personas", "plain"]
+    assert_row(report.rows[0], fits, probabilities)
+    for row in report.rows[1:]:
+        numbers = [number for number in range(10) if source[number] == row.source]
+        assert_row(row, [fits[n] for n in numbers], [probabilities[n] for n in numbers])
+    assert [bucket.count for bucket in report.bins] == [2, 4, 4]
+    assert [bucket.predicted for bucket in report.bins] == pytest.approx([0.025, 0.34, 0.98])
+    assert [bucket.observed for bucket in report.bins] == pytest.approx([0, 1 / 2, 3 / 4])
+    assert report.calibration_error == pytest.approx((2 * 0.025 + 4 * 0.16 + 4 * 0.23) / 10)
 
 
-def test_all_of_it_on_a_few_examples(
-    tmp_path: Path, people: list[ToolExample], word_embedder: Embedder
+def test_measurement_on_a_few_examples(
+    tmp_path: Path, personas: list[ToolExample], word_embedder: Embedder
 ) -> None:
     toolsets = training_toolsets(world(tmp_path))
     public = from_public(toolsets, PublicVectors(public_rows(toolsets)))[::3]
-    people = people[::2]
-    found = judge(people, public, word_embedder)
+    personas = personas[::2]
+    report = measure_abstention(personas, public, word_embedder)
     names = ["all", "metatool", "personas", "plain", "toolbench", "toollens"]
-    assert [row.source for row in found.rows] == names
-    cases = {row.source: row.cases for row in found.rows}
-    assert cases["personas"] == 4 * len(people)  # with context and without, with tools and without
-    assert cases["plain"] == 2 * len(PLAIN)  # alone, and among somebody's data
-    assert cases["all"] == sum(cases.values()) - cases["all"] == sum(part.cases for part in found.bins)
-    yes = 2 * len(people) + len(public) + 2 * sum(request.api is not None for request in PLAIN)
-    assert sum(part.cases * part.true for part in found.bins) == pytest.approx(yes)
-    assert [part.said for part in found.bins] == sorted(part.said for part in found.bins)
-    assert len({int(part.said * 10) for part in found.bins}) == len(found.bins)
-    assert all(0 <= row.auroc <= 1 and 0 <= row.false_positives <= 1 for row in found.rows)
-    assert found.rows[0].auroc > 0.6
-    assert found.context.cases == len(PLAIN) + sum(one.measured for one in people)
-    assert found.context.auroc > 0.6
+    assert [row.source for row in report.rows] == names
+    count = {row.source: row.count for row in report.rows}
+    assert count["personas"] == 4 * len(personas)  # with context and without, with tools and without
+    assert count["plain"] == 2 * len(PLAIN)  # alone, and among somebody's data
+    assert count["all"] == sum(count.values()) - count["all"] == sum(bucket.count for bucket in report.bins)
+    yes = 2 * len(personas) + len(public) + 2 * sum(request.api is not None for request in PLAIN)
+    assert sum(bucket.count * bucket.observed for bucket in report.bins) == pytest.approx(yes)
+    assert [bucket.predicted for bucket in report.bins] == sorted(bucket.predicted for bucket in report.bins)
+    assert len({int(bucket.predicted * 10) for bucket in report.bins}) == len(report.bins)
+    assert all(0 <= row.auroc <= 1 and 0 <= row.false_positives <= 1 for row in report.rows)
+    assert report.rows[0].auroc > 0.6
+    assert report.context.count == len(PLAIN) + sum(one.measured for one in personas)
+    assert report.context.auroc > 0.6
 
 
-def test_the_tables_say_it_all() -> None:
+def test_tables_show_all_values() -> None:
     judged = AbstentionReport(
-        [AbstentionCase("all", 12_345, 0.98765, 0.123)],
+        [AbstentionRow("all", 12_345, 0.98765, 0.123)],
         [ReliabilityBin(0.25, 0.5, 1_000)],
-        AbstentionCase("context", 7, 0.5, 1.0),
+        AbstentionRow("context", 7, 0.5, 1.0),
     )
     console = Console(width=120, record=True, file=StringIO())
     for table in to_rich(judged):
         console.print(table)
-    said = " ".join(console.export_text().split())
+    predicted = " ".join(console.export_text().split())
     for words in ("12,345", "0.988", "12.3 %", "context", "100.0 %", "0.25", "1,000", "error 25.0 %"):
-        assert words in said
+        assert words in predicted

@@ -1,8 +1,8 @@
-"""Answers as they are written for others to judge."""
+"""Answers of the complete pipeline for persona files."""
 
 from dataclasses import replace
 
-from tests.tools.querygen.fake_writer import Writer
+from tests.tools.querygen.fake_writer import FixedModel
 
 from contextune._internal.assets import asset
 from contextune.datasets import read_persona
@@ -10,15 +10,15 @@ from contextune.lab.bench.quality.persona_answers import answer_persona
 from contextune.tools import QueryGenerator
 
 
-def test_what_a_model_wrote_is_written_down() -> None:
+def test_generated_queries_are_in_the_answer() -> None:
     persona = read_persona(asset("personas/a01.json"), gold=False)
-    short = replace(persona, queries=persona.queries[:1])
-    (plain,) = answer_persona(short).values()
-    assert set(plain) == {"ranking", "tools", "plan"}
+    one_query = replace(persona, queries=persona.queries[:1])
+    (without_querygen,) = answer_persona(one_query).values()
+    assert set(without_querygen) == {"ranking", "tools", "plan"}
     (answer,) = answer_persona(
-        short, querygen=QueryGenerator(Writer("- Locks a door\n- Plays a song"))
+        one_query, querygen=QueryGenerator(FixedModel("- Locks a door\n- Plays a song"))
     ).values()
-    assert set(answer) == {*plain, "queries"}
+    assert set(answer) == {*without_querygen, "queries"}
     assert answer["queries"] == ["Locks a door", "Plays a song"]
-    assert answer["ranking"] == plain["ranking"]
+    assert answer["ranking"] == without_querygen["ranking"]
     assert "play_song" in answer["tools"][:3]

@@ -1,4 +1,4 @@
-"""The table of plans: rows, errors by name, and what is written."""
+"""Planning benchmark: rows, errors and report."""
 
 import gzip
 import json
@@ -13,11 +13,11 @@ from contextune.datasets import read_persona
 from contextune.errors import InvalidDataError
 from contextune.lab.bench.quality import plan_report
 from contextune.lab.bench.quality import plans as bench
-from contextune.lab.bench.quality.written_plans import WrittenPlans, read_answers
-from contextune.lab.train.rankers.argument_examples import PlannedRequest, asked
+from contextune.lab.bench.quality.written_plans import WrittenPlans, read_written_plans
+from contextune.lab.train.rankers.argument_examples import PlannedRequest, planned_request
 from contextune.plan import PointerPlanner
-from contextune.plan.judge import ExpectedCall, judge
-from contextune.plan.language_model.planner import call_text
+from contextune.plan.judge import ExpectedCall, judge_plan
+from contextune.plan.language_model.planner import call_json
 from contextune.tools import bundled_toolbox
 from contextune.types import Argument, ItemHit, Plan, Source, ToolHit
 
@@ -25,50 +25,53 @@ TOOLS = {tool.name: tool for tool in bundled_toolbox()}
 
 
 def requests() -> list[PlannedRequest]:
-    found: list[PlannedRequest] = []
+    planned: list[PlannedRequest] = []
     for name in ("a01", "b05"):
         persona = read_persona(asset(f"personas/{name}.json"))
         for query in persona.queries:
             hits = [ItemHit(item, 0.0) for item in persona.items]
-            found.append(asked(persona, query, hits, 0, measured=True))
-    return found
+            planned.append(planned_request(persona, query, hits, 0, measured=True))
+    return planned
 
 
-def wrong(_: PlannedRequest) -> list[ToolHit]:
+def wrong_tool(_: PlannedRequest) -> list[ToolHit]:
     return [ToolHit(TOOLS["skip_track"], 1.0)]
 
 
-def right(one: PlannedRequest) -> list[ToolHit]:
-    return [ToolHit(TOOLS[one.expected.api], 1.0)]
+def right_tool(request: PlannedRequest) -> list[ToolHit]:
+    return [ToolHit(TOOLS[request.expected.tool], 1.0)]
 
 
-def rows() -> bench.Rows:
-    chosen = {bench.NOTHING: wrong, bench.RAG: wrong, bench.TUNED: right}
-    return bench.plan_rows(requests(), chosen, bench.light({0: PointerPlanner()}), TOOLS)
+def make_rows() -> bench.PlanRows:
+    choosers = {bench.NO_RETRIEVAL: wrong_tool, bench.RAG: wrong_tool, bench.TUNED: right_tool}
+    return bench.plan_rows(requests(), choosers, bench.pointer_plans({0: PointerPlanner()}), TOOLS)
 
 
 def test_every_row_plans_every_request_and_context_helps() -> None:
-    found = rows()
-    assert {len(cases) for cases in found.values()} == {len(requests())}
-    cells = bench.cells(found)
-    assert cells[bench.BOTH, "AST"].interval.mean > cells[bench.TOOLS, "AST"].interval.mean
+    rows = make_rows()
+    assert {len(cases) for cases in rows.values()} == {len(requests())}
+    cells = bench.cells(rows)
+    assert (
+        cells[bench.RIGHT_TOOL_AND_CONTEXT, "AST"].interval.mean
+        > cells[bench.RIGHT_TOOL, "AST"].interval.mean
+    )
     assert cells[bench.RAG, "AST"].p is None
-    assert all(cells[row, "hallucination"].interval.mean == 0 for row in found)
-    assert bench.errors(found[bench.RAG])["wrong tool"] == 1.0
-    for cases in found.values():
-        missed = sum(not case.verdict.ast for case in cases) / len(cases)
-        assert sum(bench.errors(cases).values()) == pytest.approx(missed)
+    assert all(cells[row, "hallucination"].interval.mean == 0 for row in rows)
+    assert bench.error_shares(rows[bench.RAG])["wrong tool"] == 1.0
+    for cases in rows.values():
+        missed_share = sum(not case.verdict.ast for case in cases) / len(cases)
+        assert sum(bench.error_shares(cases).values()) == pytest.approx(missed_share)
 
 
-def test_tables_and_file(tmp_path: Path) -> None:
-    found = rows()
-    titles = [str(table.title) for table in plan_report.to_rich(found)]
+def test_report_tables_and_json_file(tmp_path: Path) -> None:
+    rows = make_rows()
+    titles = [str(table.title) for table in plan_report.to_rich(rows)]
     assert titles[0].startswith("Plans for all requests (n = ")
-    plan_report.write(found, tmp_path / "out")
+    plan_report.write_json(rows, tmp_path / "out")
     written = json.loads((tmp_path / "out" / "plans.json").read_text(encoding="utf-8"))
     tuned = written["rows"][bench.TUNED]
     assert tuned["metrics"]["AST"]["paper"] == 0.8524
-    assert set(tuned["plans"]) == {one.name for one in requests()}
+    assert set(tuned["plans"]) == {request.name for request in requests()}
     assert sum(n for n, _, _ in tuned["kind"].values()) == written["requests"]
 
 
@@ -82,46 +85,48 @@ def test_tables_and_file(tmp_path: Path) -> None:
         ("read_email", {"email_subject": ("contact", "Rui", None)}, "wrong person"),
     ],
 )
-def test_errors_have_names(api: str, args: dict[str, Any], error: str) -> None:
+def test_plan_error_names_the_cause(api: str, args: dict[str, Any], error: str) -> None:
     persona = read_persona(asset("personas/a01.json"))
     mails = [item for item in persona.items if item.app == "Mail"]
-    known = {"m1": mails[0], "m2": mails[1]}
+    items = {"m1": mails[0], "m2": mails[1]}
     query = persona.queries[0]
-    one = asked(persona, query, [], 0, measured=True)
-    expected = ExpectedCall.one("read_email", {"email_subject": mails[0].fields["subject"]})
-    one = replace(one, expected=expected, items=known)
+    request = planned_request(persona, query, [], 0, measured=True)
+    expected = ExpectedCall.from_args("read_email", {"email_subject": mails[0].fields["subject"]})
+    request = replace(request, expected=expected, items=items)
     arguments = {
         name: Argument("something else", (Source(kind, item, field),))
         for name, (kind, item, field) in args.items()
     }
     plan = Plan(api, arguments)
-    verdict = judge(plan, expected, TOOLS)
-    assert bench.error_of(one, plan, verdict, TOOLS) == error
+    verdict = judge_plan(plan, expected, TOOLS)
+    assert bench.plan_error(request, plan, verdict, TOOLS) == error
 
 
-def test_plans_that_a_model_wrote(tmp_path: Path) -> None:
-    chosen = {bench.NOTHING: wrong, bench.RAG: wrong, bench.TUNED: right}
+def test_written_plans_are_planned_and_checked(tmp_path: Path) -> None:
+    choosers = {bench.NO_RETRIEVAL: wrong_tool, bench.RAG: wrong_tool, bench.TUNED: right_tool}
     answers = [
         {
-            "name": one.name,
+            "name": request.name,
             "row": row,
-            "answer": call_text("made_up", {})
-            if row == bench.NOTHING
-            else call_text(one.expected.api, {name: values[0] for name, values in one.expected.args.items()}),
+            "answer": call_json("made_up", {})
+            if row == bench.NO_RETRIEVAL
+            else call_json(
+                request.expected.tool, {name: values[0] for name, values in request.expected.args.items()}
+            ),
         }
-        for one in requests()
-        for row in bench.SEEN
+        for request in requests()
+        for row in bench.CONTEXT_BY_ROW
     ]
     file = tmp_path / "answers.jsonl.gz"
     file.write_bytes(gzip.compress("\n".join(map(json.dumps, answers)).encode()))
-    made = WrittenPlans(read_answers(file), {0: PointerPlanner()})
-    found = bench.plan_rows(requests(), chosen, made, TOOLS)
-    cells = bench.cells(found)
-    assert cells[bench.NOTHING, "hallucination"].interval.mean == 1.0
-    assert all(cells[row, "hallucination"].interval.mean == 0 for row in found if row != bench.NOTHING)
-    assert cells[bench.BOTH, "AST"].interval.mean >= 0.9
-    assert made.without >= len(requests())  # where the wrong tool was offered, among others
-    with pytest.raises(InvalidDataError, match="nothing was written"):
-        WrittenPlans({}, {})(bench.BOTH, requests()[0], requests()[0].situation, [])
-    with pytest.raises(InvalidDataError, match="plan_writer makes some"):
-        read_answers(tmp_path / "none.jsonl")
+    written_plans = WrittenPlans(read_written_plans(file), {0: PointerPlanner()})
+    rows = bench.plan_rows(requests(), choosers, written_plans, TOOLS)
+    cells = bench.cells(rows)
+    assert cells[bench.NO_RETRIEVAL, "hallucination"].interval.mean == 1.0
+    assert all(cells[row, "hallucination"].interval.mean == 0 for row in rows if row != bench.NO_RETRIEVAL)
+    assert cells[bench.RIGHT_TOOL_AND_CONTEXT, "AST"].interval.mean >= 0.9
+    assert written_plans.fallbacks >= len(requests())  # where the wrong tool was offered, among others
+    with pytest.raises(InvalidDataError, match="no recorded answer"):
+        WrittenPlans({}, {})(bench.RIGHT_TOOL_AND_CONTEXT, requests()[0], requests()[0].planning_input, [])
+    with pytest.raises(InvalidDataError, match="plan_writer"):
+        read_written_plans(tmp_path / "none.jsonl")

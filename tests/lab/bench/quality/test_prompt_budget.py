@@ -1,4 +1,4 @@
-"""Facts kept within a budget, on a few personas."""
+"""Prompt budget benchmark on a few personas."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,56 +8,58 @@ import pytest
 from contextune.datasets import Gold, Persona, Query, bundled_personas
 from contextune.errors import InvalidDataError
 from contextune.lab.bench.quality.prompt_budget import (
-    CUT,
     ORACLE,
     PACKED,
+    TRUNCATED,
     BudgetTable,
     budget_table,
+    contains_fact,
     needed_facts,
-    right_order,
-    says,
+    oracle_ranking,
     to_rich,
 )
 from contextune.types import ItemHit
 
-PEOPLE = bundled_personas()[:6]
+PERSONAS = bundled_personas()[:3]
 
 
-def backwards(persona: Persona, query: Query) -> Sequence[ItemHit]:
-    return right_order(persona, query)[::-1]
+def reversed_ranking(persona: Persona, query: Query) -> Sequence[ItemHit]:
+    return oracle_ranking(persona, query)[::-1]
 
 
 @pytest.fixture(scope="module")
 def table() -> BudgetTable:
-    return budget_table(PEOPLE, backwards, (64, 256, 1024, 100_000), name="backwards")
+    return budget_table(PERSONAS, reversed_ranking, (64, 256, 1024, 100_000), name="backwards")
 
 
-def test_with_room_for_all_nothing_is_lost(table: BudgetTable) -> None:
-    for order in (ORACLE, "backwards"):
-        for way in (PACKED, CUT):
-            assert table.cells[order, way, 100_000].share.mean == 1
+def test_large_budget_keeps_all_facts(table: BudgetTable) -> None:
+    for ranking in (ORACLE, "backwards"):
+        for packing in (PACKED, TRUNCATED):
+            assert table.cells[ranking, packing, 100_000].share.mean == 1
 
 
-def test_more_room_keeps_more_and_a_better_order_too(table: BudgetTable) -> None:
-    for way in (PACKED, CUT):
-        kept = [table.cells[ORACLE, way, budget].share.mean for budget in (64, 256, 1024)]
-        assert kept == sorted(kept)
-        assert kept[1] > table.cells["backwards", way, 256].share.mean
+def test_larger_budget_and_better_ranking_keep_more_facts(table: BudgetTable) -> None:
+    for packing in (PACKED, TRUNCATED):
+        shares = [table.cells[ORACLE, packing, budget].share.mean for budget in (64, 256, 1024)]
+        assert shares == sorted(shares)
+        assert shares[1] > table.cells["backwards", packing, 256].share.mean
 
 
-def test_the_right_order_keeps_nearly_all(table: BudgetTable) -> None:
+def test_oracle_ranking_keeps_most_facts(table: BudgetTable) -> None:
     assert table.cells[ORACLE, PACKED, 256].share.mean > 0.9
 
 
-def test_the_tuner_ranks_by_default() -> None:
-    told: list[tuple[int, int]] = []
-    result = budget_table(PEOPLE[:1], budgets=(128,), progress=lambda done, of: told.append((done, of)))
+def test_tuner_ranks_by_default() -> None:
+    progress_calls: list[tuple[int, int]] = []
+    result = budget_table(
+        PERSONAS[:1], budgets=(128,), progress=lambda done, total: progress_calls.append((done, total))
+    )
     assert ("semantic", PACKED, 128) in result.cells
-    assert told == [(1, 1)]
+    assert progress_calls == [(1, 1)]
 
 
-def test_what_is_needed() -> None:
-    persona = PEOPLE[0]
+def test_needed_facts_are_argument_values_of_relevant_items() -> None:
+    persona = PERSONAS[0]
     item = persona.items[0]
     gold = Gold(
         relevant={item.id: 2},
@@ -65,11 +67,11 @@ def test_what_is_needed() -> None:
     )
     query = replace(persona.queries[0], gold=gold)
     assert needed_facts(persona, query) == [item.title]
-    assert right_order(persona, query)[0].item == item
+    assert oracle_ranking(persona, query)[0].item == item
 
 
 @pytest.mark.parametrize(
-    ("text", "fact", "held"),
+    ("text", "fact", "contained"),
     [
         ("when: Thu 2024-05-16 19:00 to 21:00", "2024-05-16T21:00", True),
         ("when: Thu 2024-05-16 19:00\nuntil 21:00", "2024-05-16T21:00", False),
@@ -78,18 +80,18 @@ def test_what_is_needed() -> None:
         ("Kiln", "Kiln slots", False),
     ],
 )
-def test_says(text: str, fact: str, held: bool) -> None:
-    assert says(text, fact) is held
+def test_contains_fact(text: str, fact: str, contained: bool) -> None:
+    assert contains_fact(text, fact) is contained
 
 
-def test_nothing_to_measure() -> None:
-    bare = replace(PEOPLE[0], queries=())
+def test_queries_without_facts_are_rejected() -> None:
+    bare = replace(PERSONAS[0], queries=())
     with pytest.raises(InvalidDataError, match="nothing to measure"):
-        budget_table([bare], backwards)
+        budget_table([bare], reversed_ranking)
 
 
-def test_the_table_is_shown(table: BudgetTable) -> None:
+def test_table_has_a_row_per_ranking_and_packing(table: BudgetTable) -> None:
     rich = to_rich(table)
     assert rich.row_count == 4
     assert [str(column.header) for column in rich.columns][2:] == ["64", "256", "1,024", "100,000"]
-    assert "±" not in str(list(to_rich(budget_table(PEOPLE[:1], backwards, (64,))).columns[2].cells))
+    assert "±" not in str(list(to_rich(budget_table(PERSONAS[:1], reversed_ranking, (64,))).columns[2].cells))

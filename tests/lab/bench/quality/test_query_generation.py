@@ -1,4 +1,4 @@
-"""The tables of query generation, out of a run that was written by hand."""
+"""Query generation benchmark from a recorded run."""
 
 import json
 import lzma
@@ -16,7 +16,7 @@ REQUESTS = {"1": ("I am hungry tonight", 1), "2": ("do I need a coat", 2), "3": 
 
 
 @pytest.fixture
-def searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> bench.QuerySearch:
+def search(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> bench.QuerySearch:
     queries = [
         {"id": name, "text": text, "split": "ood", "relevant": [tool]}
         for name, (text, tool) in REQUESTS.items()
@@ -27,7 +27,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> bench.QuerySear
     return bench.QuerySearch(tmp_path, WordEmbedder())
 
 
-def run(folder: Path, **models: dict[str, list[str]]) -> Path:
+def write_run(folder: Path, **models: dict[str, list[str]]) -> Path:
     folder.mkdir()
     rows = [{"model": name, "set": "toolbench", "lines": lines} for name, lines in models.items()]
     (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -46,8 +46,8 @@ def run(folder: Path, **models: dict[str, list[str]]) -> Path:
     return folder
 
 
-def test_a_packed_run_is_read_too(tmp_path: Path) -> None:
-    folder = run(tmp_path / "run", sft=LINES)
+def test_compressed_run_is_read(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", sft=LINES)
     plain = bench.read_runs([folder])
     file = folder / "queries.jsonl"
     file.with_name("queries.jsonl.xz").write_bytes(lzma.compress(file.read_bytes()))
@@ -58,29 +58,31 @@ def test_a_packed_run_is_read_too(tmp_path: Path) -> None:
 LINES = {"1": ["book a table"], "2": ["tell the weather", ""], "3": []}
 
 
-def test_good_lines_find_more_than_the_request(searched: bench.QuerySearch, tmp_path: Path) -> None:
-    folder = run(tmp_path / "run", **{"sft": {name: ["send a mail"] for name in REQUESTS}, "align-1": LINES})
-    tables = bench.tables(searched, bench.read_runs([folder]))
+def test_good_queries_find_more_than_the_request(search: bench.QuerySearch, tmp_path: Path) -> None:
+    folder = write_run(
+        tmp_path / "run", **{"sft": {name: ["send a mail"] for name in REQUESTS}, "align-1": LINES}
+    )
+    tables = bench.query_generation_tables(search, bench.read_runs([folder]))
     assert list(tables) == [title for title, parts in bench.TESTS.items() if ("toolbench", "ood") in parts]
     table = tables["ToolBench, out-of-domain"]
     assert table.rows == ("utterance", "SFT", "alignment")
-    found = {row: table.cell(row, "mmrr@11").interval.mean for row in table.rows}
-    assert found["alignment"] > found["utterance"] > found["SFT"]
+    mmrr = {row: table.cell(row, "mmrr@11").interval.mean for row in table.rows}
+    assert mmrr["alignment"] > mmrr["utterance"] > mmrr["SFT"]
     assert table.runs["alignment"]["3"] == table.runs["utterance"]["3"]  # nothing written: the request alone
-    first = bench.tables(searched, bench.read_runs([folder]), with_request=False)
+    first = bench.query_generation_tables(search, bench.read_runs([folder]), with_request=False)
     assert first["ToolBench, out-of-domain"].runs["alignment"]["1"][0] == "toolbench/1"
-    last = bench.tables(searched, bench.read_runs([folder]), request_first=False)
+    last = bench.query_generation_tables(search, bench.read_runs([folder]), request_first=False)
     assert last["ToolBench, out-of-domain"].runs["SFT"]["3"][:2] == ["toolbench/3", "toolbench/1"]
 
 
-def test_requests_no_model_was_asked_are_left_out(searched: bench.QuerySearch, tmp_path: Path) -> None:
-    folder = run(tmp_path / "run", warm={"1": ["book a table"]})
-    table = bench.tables(searched, bench.read_runs([folder]))["ToolBench, out-of-domain"]
+def test_requests_without_queries_are_left_out(search: bench.QuerySearch, tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", warm={"1": ["book a table"]})
+    table = bench.query_generation_tables(search, bench.read_runs([folder]))["ToolBench, out-of-domain"]
     assert list(table.qrels) == ["1"]
 
 
 def test_iterations_are_read_from_the_log(tmp_path: Path) -> None:
-    logs = bench.read_logs([run(tmp_path / "run", warm=LINES)])
+    logs = bench.read_logs([write_run(tmp_path / "run", warm=LINES)])
     assert [(log.iteration, log.reward, log.best, log.tokens_per_second) for log in logs] == [
         (1, 0.4, 0.6, 1234)
     ]
@@ -91,6 +93,6 @@ def test_iterations_are_read_from_the_log(tmp_path: Path) -> None:
     assert bench.rewards_table(logs).row_count == 1
 
 
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidDataError, match="no run of query generation"):
+def test_folder_without_run_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(InvalidDataError, match="not a query generation run"):
         bench.read_runs([tmp_path])

@@ -1,4 +1,4 @@
-"""Figure 2 of the paper on a hand-made case, and every row of it on a few personas."""
+"""Tool retrieval benchmark on a small example and on a few personas."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,16 +29,16 @@ from contextune.tools.query import ToolQuery
 from contextune.types import Tool
 
 TOOLS = [Tool(name, "", app=app) for app, name in (("Post", "send"), ("Post", "track"), ("Clock", "wake"))]
-INDEX = ToolIndex.of(Catalog(TOOLS), np.stack([vector(tool.id) for tool in TOOLS]))
+INDEX = ToolIndex.from_vectors(Catalog(TOOLS), np.stack([vector(tool.id) for tool in TOOLS]))
 
 
 def example(name: str, kind: str, right: int, *, measured: bool = True) -> ToolExample:
     grades = {(right + 1) % 3: PLAUSIBLE, right: RIGHT}
-    wish = ToolQuery(name, vector(name))
-    return ToolExample(name, name.split("/")[0], 0, kind, INDEX, wish, grades, measured)
+    query = ToolQuery(name, vector(name))
+    return ToolExample(name, name.split("/")[0], 0, kind, INDEX, query, grades, measured)
 
 
-PEOPLE = [
+EXAMPLES = [
     example("ann/1", "habit", 0),
     example("ann/2", "place", 1),
     example("bob/1", "habit", 2),
@@ -60,8 +60,8 @@ def means(table: ResultTable, row: str, kind: str = "all") -> dict[str, float]:
     return {name: table.cell(row, name, kind).interval.mean for name in METRICS}
 
 
-def test_a_hand_made_case() -> None:
-    table = tool_table(PEOPLE, ROWS)
+def test_metrics_of_a_small_example() -> None:
+    table = tool_table(EXAMPLES, ROWS)
     assert table.rows == ("words", "learned")
     assert table.cell("words", "recall@1").n == 4
     assert means(table, "words") == pytest.approx(
@@ -77,9 +77,9 @@ def test_a_hand_made_case() -> None:
     assert means(table, "learned", "place")["recall@1"] == 0
 
 
-def test_only_the_right_tool_counts() -> None:
+def test_plausible_tools_do_not_count() -> None:
     """Not those that could serve as well."""
-    table = tool_table(PEOPLE, ROWS)
+    table = tool_table(EXAMPLES, ROWS)
     assert table.qrels == {
         "ann/1": {"send": 1},
         "ann/2": {"track": 1},
@@ -88,8 +88,8 @@ def test_only_the_right_tool_counts() -> None:
     }
 
 
-def test_the_same_by_application() -> None:
-    table = tool_table(PEOPLE, ROWS, by="application")
+def test_table_by_application() -> None:
+    table = tool_table(EXAMPLES, ROWS, by="application")
     assert set(table.kinds) == {"Post", "Clock"}
     assert means(table, "learned", "Clock")["recall@1"] == 1
     assert means(table, "learned", "Post") == pytest.approx(
@@ -97,12 +97,12 @@ def test_the_same_by_application() -> None:
     )
 
 
-def test_rows_are_tested_against_the_learned_one() -> None:
-    table = tool_table(PEOPLE, ROWS)
+def test_rows_are_compared_with_the_learned_row() -> None:
+    table = tool_table(EXAMPLES, ROWS)
     assert table.cell("learned", "recall@1").p is None
     assert table.cell("words", "recall@1").p is not None
-    alone = tool_table(PEOPLE, {"words": ROWS["words"]})
-    assert alone.cell("words", "recall@1").p is None
+    bare = tool_table(EXAMPLES, {"words": ROWS["words"]})
+    assert bare.cell("words", "recall@1").p is None
 
 
 @pytest.fixture
@@ -111,46 +111,53 @@ def folds(tmp_path: Path, word_embedder: Embedder) -> FoldVectors:
 
 
 @pytest.fixture
-def people(folds: FoldVectors) -> list[ToolExample]:
+def personas(folds: FoldVectors) -> list[ToolExample]:
     """With whatever comes first as the context found."""
     examples = from_folds(folds)
     return from_personas(folds, examples, [-np.arange(len(e.grades), dtype=np.float64) for e in examples])
 
 
-def test_requests_are_asked_in_four_forms(folds: FoldVectors, people: list[ToolExample]) -> None:
-    asked = ToolRequests.of(folds, people)
+def test_requests_have_four_forms(folds: FoldVectors, personas: list[ToolExample]) -> None:
+    requests = ToolRequests.build(folds, personas)
     names = [persona.name(query) for persona in folds.personas for query in persona.queries]
-    forms = {"alone": asked.alone, "found": asked.found, "thought": asked.thought, "oracle": asked.oracle}
+    forms = {
+        "bare": requests.bare,
+        "retrieved": requests.retrieved,
+        "with_cot": requests.with_cot,
+        "oracle": requests.oracle,
+    }
     for form, examples in forms.items():
-        assert [one.name for one in examples] == names, form
+        assert [case.name for case in examples] == names, form
     rows = {
         persona.name(query): (parts["bare"][number], parts["augmented"][number], persona, query)
         for persona, parts in folds
         for number, query in enumerate(persona.queries)
     }
-    for alone, found, thought, oracle in zip(*forms.values(), strict=True):
-        bare, augmented, persona, query = rows[alone.name]
-        assert alone.wish.context is None
-        assert thought.wish.context is None
-        np.testing.assert_array_equal(alone.wish.vector, bare)
-        np.testing.assert_array_equal(found.wish.vector, bare)
-        np.testing.assert_array_equal(oracle.wish.vector, bare)
-        np.testing.assert_array_equal(thought.wish.vector, augmented)
-        assert found.wish.context is not None
-        assert oracle.wish.context is not None
+    for bare, found, with_cot, oracle in zip(*forms.values(), strict=True):
+        plain_vector, cot_vector, persona, query = rows[bare.name]
+        assert bare.query.context is None
+        assert with_cot.query.context is None
+        np.testing.assert_array_equal(bare.query.vector, plain_vector)
+        np.testing.assert_array_equal(found.query.vector, plain_vector)
+        np.testing.assert_array_equal(oracle.query.vector, plain_vector)
+        np.testing.assert_array_equal(with_cot.query.vector, cot_vector)
+        assert found.query.context is not None
+        assert oracle.query.context is not None
         gold = query.gold.relevant or {}
-        given = [item.id for item in oracle.wish.context.items]
-        assert set(given) <= gold.keys()
-        assert len(given) == min(5, len(gold))
-        assert [gold[name] for name in given] == sorted((gold[name] for name in given), reverse=True)
-        assert {item.id for item in found.wish.context.items} <= {item.id for item in persona.items}
+        context_ids = [item.id for item in oracle.query.context.items]
+        assert set(context_ids) <= gold.keys()
+        assert len(context_ids) == min(5, len(gold))
+        assert [gold[name] for name in context_ids] == sorted(
+            (gold[name] for name in context_ids), reverse=True
+        )
+        assert {item.id for item in found.query.context.items} <= {item.id for item in persona.items}
 
 
 def test_every_row_ranks_every_api(
-    folds: FoldVectors, people: list[ToolExample], word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+    folds: FoldVectors, personas: list[ToolExample], word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recipe, "SETTINGS", RankerSettings(rounds=3, seeds=1, smallest_leaf=5))
-    rows = tool_rows(folds, people, [], word_embedder)
+    rows = tool_rows(folds, personas, [], word_embedder)
     assert list(rows) == [
         "BM25T",
         UNTUNED,
@@ -164,40 +171,42 @@ def test_every_row_ranks_every_api(
     ]
     toolbox = bundled_toolbox()
     names = [tool.name for tool in toolbox]
-    asked = {one.name: one for one in people if one.measured}
+    requests = {case.name: case for case in personas if case.measured}
     for row, run in rows.items():
-        assert run.keys() == asked.keys(), row
+        assert run.keys() == requests.keys(), row
         assert all(sorted(found) == sorted(names) for found in run.values()), row
     # the made vectors are those of the embedder that stands in for the untuned one
     assert rows[UNTUNED] == rows["tuned embedder"]
     assert rows["tuned embedder"] != rows["tuned embedder, with the context found"]
     assert len({str(rows[row]) for row in list(rows)[5:]}) == 4
     index = ToolIndex.build(Catalog(replace(tool, examples=()) for tool in toolbox), word_embedder)
-    for name, one in asked.items():
-        said = word_embedder.embed([one.wish.text])[0]
+    for name, case in requests.items():
+        said = word_embedder.embed([case.query.text])[0]
         best = index.vectors @ said
         assert best[names.index(rows["tuned embedder"][name][0])] == best.max()
-        lexical = index.fields["all"].scores(tokenize(one.wish.text))
+        lexical = index.fields["all"].scores(tokenize(case.query.text))
         assert lexical[names.index(rows["BM25T"][name][0])] == lexical.max()
     plugged_in = ToolRetriever(toolbox, word_embedder, method="semantic")
-    for name, one in asked.items():
-        context = one.wish.context
+    for name, case in requests.items():
+        context = case.query.context
         assert context is not None
         said = replace(context, vectors=word_embedder.embed([item.text for item in context.items]))
-        hits = plugged_in.search(one.wish.text, len(names), context=said)
-        like = {hit.tool.name: hit.score for hit in hits}
-        ranked = [like[tool] for tool in rows[f"{UNTUNED}, with the context found"][name]]
+        hits = plugged_in.search(case.query.text, len(names), context=said)
+        score_by_name = {hit.tool.name: hit.score for hit in hits}
+        ranked = [score_by_name[tool] for tool in rows[f"{UNTUNED}, with the context found"][name]]
         np.testing.assert_allclose(ranked, [hit.score for hit in hits], atol=1e-6)  # ties in any order
-    table = tool_table(people, rows)
-    assert table.cell("learned", "recall@10").n == len(asked)
+    table = tool_table(personas, rows)
+    assert table.cell("learned", "recall@10").n == len(requests)
     assert table.cell(WITH_CONTEXT, "recall@10").p is not None
 
 
-def test_without_an_untuned_embedder_its_rows_are_left_out(
-    folds: FoldVectors, people: list[ToolExample], monkeypatch: pytest.MonkeyPatch
+def test_untuned_rows_need_an_untuned_embedder(
+    folds: FoldVectors, personas: list[ToolExample], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recipe, "SETTINGS", RankerSettings(rounds=1, seeds=1, smallest_leaf=5))
-    told: list[tuple[int, int]] = []
-    rows = tool_rows(folds, people, [], None, progress=lambda done, total: told.append((done, total)))
+    progress_calls: list[tuple[int, int]] = []
+    rows = tool_rows(
+        folds, personas, [], None, progress=lambda done, total: progress_calls.append((done, total))
+    )
     assert not any(row.startswith(UNTUNED) for row in rows)
-    assert told[-1] == (5, 5)
+    assert progress_calls[-1] == (5, 5)

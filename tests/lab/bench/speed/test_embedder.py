@@ -1,4 +1,4 @@
-"""The measurement runs, measures what it says, and takes turns."""
+"""Embedder benchmark."""
 
 import sys
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ def test_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     assert speed.batch_speedup == speed.texts_per_second / speed.reference_texts_per_second
 
 
-def test_takes_turns(monkeypatch: pytest.MonkeyPatch, word_embedder: Embedder) -> None:
-    asked: list[tuple[str, int]] = []
+def test_embedders_alternate(monkeypatch: pytest.MonkeyPatch, word_embedder: Embedder) -> None:
+    calls: list[tuple[str, int]] = []
 
     class Ours:
         name = "ours"
 
         def embed(self, texts: Sequence[str]) -> Matrix:
-            asked.append((self.name, len(texts)))
+            calls.append((self.name, len(texts)))
             return word_embedder.embed(texts)
 
     class Theirs(Ours):
@@ -39,11 +39,11 @@ def test_takes_turns(monkeypatch: pytest.MonkeyPatch, word_embedder: Embedder) -
     monkeypatch.setattr(bench, "OnnxEmbedder", Ours)
     monkeypatch.setattr(bench, "SentenceTransformersEmbedder", Theirs)
     bench.measure(repeats=40, weights=Path("weights"))
-    ours, theirs = ([n for name, n in asked if name == side] for side in ("ours", "theirs"))
+    ours, theirs = ([n for name, n in calls if name == side] for side in ("ours", "theirs"))
     assert ours == theirs == [64, *[1] * 40, 64, 64]
-    pairs = list(zip(asked[2::2], asked[3::2], strict=True))
-    assert all(one[0] != other[0] for one, other in pairs)
-    assert len({one[0] for one, _ in pairs}) == 2
+    pairs = list(zip(calls[2::2], calls[3::2], strict=True))
+    assert all(first[0] != second[0] for first, second in pairs)
+    assert len({first[0] for first, _ in pairs}) == 2
 
 
 def test_without_sentence_transformers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -67,6 +67,6 @@ def test_without_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
         bench.measure()
 
 
-def test_other_weights_that_are_none(tmp_path: Path) -> None:
+def test_missing_weights_are_reported(tmp_path: Path) -> None:
     with pytest.raises(EmbedderError, match="cannot load"):
         bench.measure(weights=tmp_path / "nowhere")

@@ -1,4 +1,4 @@
-"""The service under load, a little of it; and that an item of somebody else's would be noticed."""
+"""HTTP load test on a small scale, including leak detection."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +7,7 @@ from tests.serve.conftest import running
 
 from contextune._internal.assets import asset
 from contextune.datasets import Persona, read_persona
-from contextune.lab.bench.speed.http_load import LoadProfile, RequestSequence, make_users, measure
+from contextune.lab.bench.speed.http_load import LoadProfile, LoadRun, create_users, measure
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile
 from contextune.store import SQLiteStore
@@ -18,27 +18,27 @@ def personas() -> list[Persona]:
     return [replace(persona, items=persona.items[:6]) for persona in found]
 
 
-def test_many_users_at_once_get_what_is_theirs() -> None:
-    told: list[int] = []
-    asking = LoadProfile(requests=50, clients=4, fresh=False)
-    load = measure(personas(), asking, users=4, workers=2, progress=lambda done, _: told.append(done))
+def test_concurrent_users_get_only_their_items() -> None:
+    progress_calls: list[int] = []
+    profile = LoadProfile(requests=50, clients=4, fresh=False)
+    load = measure(
+        personas(), profile, users=4, workers=2, progress=lambda done, _: progress_calls.append(done)
+    )
     assert (load.requests, load.users, load.failures, load.leaks) == (50, 4, 0, 0)
     assert load.items > 50
     assert 0 < load.p50 <= load.p95 <= load.p99
-    assert told == [50]
+    assert progress_calls == [50]
 
 
-def test_what_is_somebody_elses_is_counted(tmp_path: Path) -> None:
+def test_leaks_and_failures_are_counted(tmp_path: Path) -> None:
     settings = ServiceSettings(tmp_path / "store.db", tmp_path / "tokens.json")
     with SQLiteStore(settings.store) as store:
-        one, other = make_users(store, personas()[:1], 2, TokenFile(settings.tokens))
+        user, other = create_users(store, personas()[:1], 2, TokenFile(settings.tokens))
     with running(tmp_path) as service:
         port = int(service.url.rpartition(":")[2])
-        right = RequestSequence(port, [one, other], LoadProfile(requests=6, clients=2, rate=100)).run()
-        mixed = RequestSequence(
-            port, [replace(one, token=other.token)], LoadProfile(requests=3, clients=1)
-        ).run()
-        nobody = RequestSequence(port, [replace(one, token="none")], LoadProfile(requests=3, clients=1)).run()
-    assert (right.leaks, right.failures) == (0, 0)
+        own = LoadRun(port, [user, other], LoadProfile(requests=6, clients=2, rate=100)).run()
+        mixed = LoadRun(port, [replace(user, token=other.token)], LoadProfile(requests=3, clients=1)).run()
+        nobody = LoadRun(port, [replace(user, token="none")], LoadProfile(requests=3, clients=1)).run()
+    assert (own.leaks, own.failures) == (0, 0)
     assert mixed.leaks == mixed.items > 0
     assert (nobody.failures, nobody.items) == (3, 0)

@@ -1,4 +1,4 @@
-"""The mailbox imports are measured with is read whole."""
+"""Import benchmark and its synthetic mailbox."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from tests.importers.reading_files import items_in, skipped_in
 from contextune.lab.bench.speed.import_mail import measure, write_mailbox
 
 
-def test_the_mailbox_that_is_made_is_a_mailbox(tmp_path: Path) -> None:
+def test_synthetic_mailbox_is_read_completely(tmp_path: Path) -> None:
     file = tmp_path / "Inbox.mbox"
     size = write_mailbox(file, 3_000_000)
     items = items_in(file)
@@ -18,7 +18,7 @@ def test_the_mailbox_that_is_made_is_a_mailbox(tmp_path: Path) -> None:
     assert any("attachments" in item.fields for item in items)
 
 
-def test_a_mailbox_can_be_of_one_kind(tmp_path: Path) -> None:
+def test_mailbox_of_one_kind(tmp_path: Path) -> None:
     file = tmp_path / "Inbox.mbox"
     write_mailbox(file, 300_000, shares={"plain": 1})
     assert b"multipart" not in file.read_bytes()
@@ -26,8 +26,8 @@ def test_a_mailbox_can_be_of_one_kind(tmp_path: Path) -> None:
 
 
 def test_an_import_is_measured() -> None:
-    told: list[tuple[int, int]] = []
-    speed = measure(1, progress=lambda done, of: told.append((done, of)))
+    progress_calls: list[tuple[int, int]] = []
+    speed = measure(1, progress=lambda done, total: progress_calls.append((done, total)))
     assert speed.megabytes >= 1
-    assert told[-1] == (1_000_000, 1_000_000)
+    assert progress_calls[-1] == (1_000_000, 1_000_000)
     assert min(speed.mails, speed.parsing, speed.importing, speed.again, speed.memory) > 0

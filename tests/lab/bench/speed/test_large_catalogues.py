@@ -1,4 +1,4 @@
-"""The benchmark of size measures what it says."""
+"""Scaling benchmark."""
 
 import gzip
 import json
@@ -17,8 +17,8 @@ from contextune.lab.bench.speed.large_catalogues import (
     ScaleRow,
     SearchTimes,
     crossover,
-    grown,
-    measured,
+    extend_with_copies,
+    measure_size,
     read_requests,
     read_tools,
     scale_rows,
@@ -45,25 +45,30 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     content = "\n".join(map(json.dumps, rows)).encode()
     (folder / "toolbench" / "toolenv.jsonl.gz").write_bytes(gzip.compress(content))
     (folder / "toolbench" / "tools.jsonl").write_text("")
-    asked = [
+    queries = [
         json.dumps({"id": thing, "query": f"Tell me about {thing}", "relevant": [], "split": "test"})
         for thing in (*THINGS[:8], THINGS[0])
     ]
-    (folder / "toolbench" / "queries.jsonl").write_text("\n".join(asked))
+    (folder / "toolbench" / "queries.jsonl").write_text("\n".join(queries))
     return folder
 
 
-def test_every_size_is_measured_and_vectors_are_kept(data: Path, tmp_path: Path) -> None:
-    heard: list[tuple[int, int]] = []
+def test_every_size_is_measured_and_vectors_are_cached(data: Path, tmp_path: Path) -> None:
+    progress_calls: list[tuple[int, int]] = []
     cache = tmp_path / "vectors.db"
     (row,) = scale_rows(
-        data, [20], cache, lambda done, of: heard.append((done, of)), requests=4, method="hybrid"
+        data,
+        [20],
+        cache,
+        lambda done, from_seconds: progress_calls.append((done, from_seconds)),
+        requests=4,
+        method="hybrid",
     )
-    assert heard == [(20, 20), (20, 20)]
+    assert progress_calls == [(20, 20), (20, 20)]
     assert row.tools == 20
     assert row.embed_seconds == pytest.approx(20 / row.texts_per_second)
-    assert row.whole is not None
-    assert 0 < row.whole.search.median <= row.whole.search.p95
+    assert row.retriever is not None
+    assert 0 < row.retriever.search.median <= row.retriever.search.p95
     assert row.peak_bytes is None or row.peak_bytes > row.vector_bytes
     with CatalogFile(cache) as shelf:
         assert len(shelf.vectors(default_embedder().name, _digests(data)[:20])) == 20
@@ -82,29 +87,29 @@ def job(data: Path, folder: Path, size: int) -> ScaleJob:
     with CatalogFile(folder / "vectors.db") as shelf:
         shelf.put_vectors(default_embedder().name, dict(zip(_digests(data), rows, strict=True)))
     own = tools[:size] if size <= len(tools) else ()
-    asked = read_requests(data, 4)
-    return ScaleJob(size, own, folder / "vectors.npy", folder / "vectors.db", asked, "hybrid", 100.0)
+    queries = read_requests(data, 4)
+    return ScaleJob(size, own, folder / "vectors.npy", folder / "vectors.db", queries, "hybrid", 100.0)
 
 
-def test_as_many_tools_as_there_are_go_through_the_retriever(data: Path, tmp_path: Path) -> None:
-    row = measured(job(data, tmp_path, 60))
+def test_retriever_is_measured_for_real_tools(data: Path, tmp_path: Path) -> None:
+    row = measure_size(job(data, tmp_path, 60))
     assert row.vector_bytes == 60 * 384 * 4
     assert 60 * 384 < row.graph_bytes < row.vector_bytes
     assert row.recall == 1.0
-    assert row.whole is not None
-    assert row.whole.search.median > row.exact.median
-    assert row.whole.open_seconds > 0
+    assert row.retriever is not None
+    assert row.retriever.search.median > row.exact.median
+    assert row.retriever.open_seconds > 0
 
 
-def test_of_more_than_there_are_only_the_vectors_are_searched(data: Path, tmp_path: Path) -> None:
-    row = measured(job(data, tmp_path, 200))
-    assert (row.tools, row.vector_bytes, row.whole) == (200, 200 * 384 * 4, None)
+def test_larger_sizes_measure_vector_search_only(data: Path, tmp_path: Path) -> None:
+    row = measure_size(job(data, tmp_path, 200))
+    assert (row.tools, row.vector_bytes, row.retriever) == (200, 200 * 384 * 4, None)
     assert row.embed_seconds == 2.0
 
 
-def test_copies_are_near_their_originals_and_no_two_alike() -> None:
+def test_copies_are_similar_but_distinct() -> None:
     vectors = np.eye(8, 384, dtype=np.float32)
-    rows = grown(vectors, 30)
+    rows = extend_with_copies(vectors, 30)
     assert rows.shape == (30, 384)
     assert rows.dtype == np.float32
     assert np.array_equal(rows[:8], vectors)
@@ -113,11 +118,11 @@ def test_copies_are_near_their_originals_and_no_two_alike() -> None:
     assert near.argmax(axis=1).tolist() == [number % 8 for number in range(30)]
     assert (near.max(axis=1) > 0.95).all()
     assert len(np.unique(rows, axis=0)) == 30
-    assert np.array_equal(rows, grown(vectors, 30))
-    assert np.array_equal(grown(vectors, 5), vectors[:5])
+    assert np.array_equal(rows, extend_with_copies(vectors, 30))
+    assert np.array_equal(extend_with_copies(vectors, 5), vectors[:5])
 
 
-def test_endpoints_of_one_name_get_names_of_their_own(tmp_path: Path) -> None:
+def test_duplicate_endpoints_get_unique_names(tmp_path: Path) -> None:
     (tmp_path / "toolbench").mkdir()
     names = ["get", "get 2", "get", "get", "put"]
     rows = [{"tool": "hub", "name": name, "description": str(place)} for place, name in enumerate(names)]
@@ -136,20 +141,20 @@ def test_endpoints_of_one_name_get_names_of_their_own(tmp_path: Path) -> None:
         read_tools(tmp_path)
 
 
-def test_tools_are_mixed_the_same_way_each_time(data: Path) -> None:
+def test_tool_order_is_deterministic(data: Path) -> None:
     tools = read_tools(data)
     assert tools == read_tools(data)
     assert len({tool.app for tool in tools[:12]}) > 4
 
 
-def test_no_request_is_asked_twice(data: Path) -> None:
+def test_requests_are_distinct(data: Path) -> None:
     assert len(set(read_requests(data, 100))) == len(read_requests(data, 100)) == 8
     assert read_requests(data, 3) == read_requests(data, 100)[:3]
 
 
 @pytest.mark.parametrize("sizes", [[], [5], [100, 9]])
-def test_sizes_with_no_ten_tools_are_refused(data: Path, sizes: list[int]) -> None:
-    with pytest.raises(InvalidRequestError, match="cannot be measured"):
+def test_sizes_below_ten_are_rejected(data: Path, sizes: list[int]) -> None:
+    with pytest.raises(InvalidRequestError, match="cannot measure sizes"):
         scale_rows(data, sizes)
 
 
@@ -170,7 +175,7 @@ def row(tools: int, exact: float, approximate: float, recall: float) -> ScaleRow
     )
 
 
-def test_approximate_search_pays_from_where_it_does_at_every_larger_size() -> None:
+def test_crossover_holds_for_all_larger_sizes() -> None:
     small, middle, large = row(10, 1, 2, 1.0), row(100, 3, 2, 0.995), row(1000, 9, 2, 0.992)
     assert crossover([large, small, middle]) == 100
     assert crossover([small, middle, row(1000, 9, 2, 0.98)]) is None
@@ -178,7 +183,7 @@ def test_approximate_search_pays_from_where_it_does_at_every_larger_size() -> No
     assert crossover([]) is None
 
 
-def test_tables_show_every_figure() -> None:
+def test_tables_show_every_value() -> None:
     console = Console(width=200, record=True, file=StringIO())
     for table in to_rich([row(1000, 1.25, 2, 1.0), row(1_000_000, 90, 2.75, 0.991)]):
         console.print(table)

@@ -1,28 +1,28 @@
-"""The benchmark of speed measures what it says."""
+"""Latency benchmark."""
 
 from datetime import datetime
 
-from tests.counting_embedder import Counting
+from tests.counting_embedder import CountingEmbedder
 
 from contextune.context import ContextRetriever
 from contextune.datasets import bundled_personas
 from contextune.embed import Embedder
-from contextune.lab.bench.speed.large_users import LargeUsers, requests_of
-from contextune.lab.bench.speed.latency import STAGES, WHOLE, measure
+from contextune.lab.bench.speed.large_users import LargeUsers, requests_for
+from contextune.lab.bench.speed.latency import ALL_STAGES, STAGES, measure
 from contextune.store import SQLiteStore
 
 
 def test_each_method_size_and_stage_is_measured() -> None:
     results = measure(bundled_personas()[:2], ["bm25", "semantic"], sizes=(80,), requests=3)
-    rows = ["bm25", "semantic", WHOLE, *STAGES]
+    rows = ["bm25", "semantic", ALL_STAGES, *STAGES]
     assert [(row.method, row.items) for row in results] == [(row, size) for size in (33, 80) for row in rows]
     assert all(0 < row.median <= row.p95 for row in results)
 
 
-def test_nothing_of_a_crowd_is_embedded_again(store: SQLiteStore, word_embedder: Embedder) -> None:
+def test_large_users_need_no_embedding(store: SQLiteStore, word_embedder: Embedder) -> None:
     personas = bundled_personas()[:2]
-    user = LargeUsers.of(personas, word_embedder).settle(store, 150, word_embedder.name)
-    asked = requests_of(personas, 5, user)
+    user = LargeUsers.from_personas(personas, word_embedder).store_user(store, 150, word_embedder.name)
+    asked = requests_for(personas, 5, user)
     items, uses = store.items(user.id), store.uses(user.id)
     assert len(items) == len({item.text for item in items}) == 150
     assert len(asked) == 5
@@ -32,7 +32,7 @@ def test_nothing_of_a_crowd_is_embedded_again(store: SQLiteStore, word_embedder:
     assert all(use.time < first for use in uses)
     assert any(item.time and item.time > max(request.time for request in asked) for item in items)
     assert first >= datetime(2024, 5, 13)
-    counting = Counting(word_embedder)
+    counting = CountingEmbedder(word_embedder)
     for request in asked:
         assert len(ContextRetriever(store, counting).rank(request, 10)) == 10
     assert not {item.text for item in items} & {text.split(" — at:")[0] for text in counting.texts}

@@ -1,4 +1,4 @@
-"""The measurement runs and measures what it says."""
+"""Store benchmark."""
 
 from contextune.lab.bench.speed.store import measure
 

@@ -1,4 +1,4 @@
-"""What is exported says what the torch model says, and comes out the same every time."""
+"""Export to ONNX: equal to the torch model, and deterministic."""
 
 import hashlib
 import json
@@ -45,20 +45,20 @@ def by_torch(weights: Path, texts: list[str]) -> Matrix:
 
 
 @pytest.mark.parametrize("texts", [[text] for text in tiny_bert.TEXTS] + [tiny_bert.TEXTS])
-def test_as_the_torch_model(weights: Path, exported: Path, texts: list[str]) -> None:
+def test_exported_model_equals_torch_model(weights: Path, exported: Path, texts: list[str]) -> None:
     expected = by_torch(weights, texts)
     cosines = (OnnxEmbedder(exported).embed(texts) * expected).sum(axis=1)
     assert cosines.min() >= 0.999
 
 
-def test_the_texts_tell_models_apart(weights: Path) -> None:
+def test_test_texts_have_different_vectors(weights: Path) -> None:
     # random weights could give every text the same vector, and the test above would hold for any model
     rows = by_torch(weights, tiny_bert.TEXTS)
     likeness = rows @ rows.T - 2 * np.eye(len(rows))
     assert likeness.max() < 0.99
 
 
-def test_the_same_bytes(weights: Path, exported: Path, tmp_path: Path) -> None:
+def test_export_is_deterministic(weights: Path, exported: Path, tmp_path: Path) -> None:
     checksums = export(weights, tmp_path, name="tiny")
     for file in ("model.onnx", "tokenizer.json", "embedder.json"):
         assert (tmp_path / file).read_bytes() == (exported / file).read_bytes()
@@ -67,7 +67,7 @@ def test_the_same_bytes(weights: Path, exported: Path, tmp_path: Path) -> None:
     assert (about["name"], about["dimensions"], about["max_tokens"]) == ("tiny", 32, tiny_bert.TOKENS)
 
 
-def test_other_weights_have_another_name(exported: Path, tmp_path: Path) -> None:
+def test_other_weights_get_another_name(exported: Path, tmp_path: Path) -> None:
     export(tiny_bert.make(tmp_path / "weights", seed=1), tmp_path / "out", name="tiny")
     one, other = OnnxEmbedder(exported).name, OnnxEmbedder(tmp_path / "out").name
     assert one.startswith("tiny@")
@@ -95,7 +95,7 @@ def test_half_precision(weights: Path, exported: Path, tmp_path: Path) -> None:
         ("1_Pooling/config.json", {"pooling_mode": "cls"}, "only mean pooling"),
     ],
 )
-def test_what_would_come_out_wrong_is_refused(
+def test_unsupported_architecture_is_rejected(
     weights: Path, tmp_path: Path, file: str, changed: dict[str, str], message: str
 ) -> None:
     (tmp_path / "1_Pooling").mkdir()
@@ -115,7 +115,7 @@ def test_shipped_checksums() -> None:
         assert hashlib.sha256((asset("embedder") / file).read_bytes()).hexdigest() == checksum
 
 
-def test_no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_wheel_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def find_nothing(name: str) -> None:
         return None
 
@@ -124,7 +124,7 @@ def test_no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
         wheel_weights()
 
 
-def test_another_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_wheel_with_other_weights_is_rejected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "model.safetensors").write_bytes(b"other")
 

@@ -1,4 +1,4 @@
-"""The rows of the tuned embedder, out of the vectors in the package."""
+"""Out-of-fold vectors of the tuned embedder."""
 
 from pathlib import Path
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contextune._internal.assets import asset
+from contextune._internal.assets import lab_asset
 from contextune.datasets import bundled_personas, training_personas
 from contextune.errors import InvalidDataError
-from contextune.evaluate.metrics import JudgedRanking, metric
+from contextune.evaluate.metrics import JudgedRanking, parse_metric
 from contextune.lab.bench.quality.context import QueryJudgements
-from contextune.lab.train.embedder.collect_folds import gather_public
+from contextune.lab.train.embedder.collect_folds import collect_public
 from contextune.lab.train.embedder.data import FOLDS
 from contextune.lab.train.embedder.fold_vectors import FoldVectors, bundled_folds
 
@@ -30,13 +30,15 @@ def folds() -> FoldVectors:
         (True, {"recall@3": 0.82, "recall@5": 0.90, "recall@10": 0.96}),
     ],
 )
-def test_the_floors_of_the_tuned_rows_hold(folds: FoldVectors, cot: bool, floors: dict[str, float]) -> None:
-    judged = JudgedRanking.of(folds.ranked(cot=cot), QueryJudgements.of(PERSONAS).qrels)
+def test_tuned_embedder_reaches_minimum_recall(
+    folds: FoldVectors, cot: bool, floors: dict[str, float]
+) -> None:
+    judged = JudgedRanking.from_run(folds.ranked(cot=cot), QueryJudgements.from_personas(PERSONAS).qrels)
     for name, floor in floors.items():
-        assert metric(name)(judged).mean() >= floor, name
+        assert parse_metric(name)(judged).mean() >= floor, name
 
 
-def test_a_ranking_holds_what_the_query_may_see(folds: FoldVectors) -> None:
+def test_ranking_contains_exactly_the_visible_items(folds: FoldVectors) -> None:
     run = folds.ranked(cot=False)
     for persona in PERSONAS:
         for query in persona.queries:
@@ -44,31 +46,31 @@ def test_a_ranking_holds_what_the_query_may_see(folds: FoldVectors) -> None:
             assert sorted(run[f"{persona.id}/{query.id}"]) == sorted(seen)
 
 
-def test_vectors_of_other_personas_are_refused() -> None:
+def test_vectors_of_other_personas_are_rejected() -> None:
     with pytest.raises(InvalidDataError, match="other personas"):
-        FoldVectors(PERSONAS[1:], MORE, asset("folds.npz")).ranked(cot=False)
+        FoldVectors(PERSONAS[1:], MORE, lab_asset("folds.npz")).ranked(cot=False)
 
 
-def test_another_file_is_refused(tmp_path: Path) -> None:
+def test_file_without_fold_vectors_is_rejected(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", x=np.ones(3))
-    with pytest.raises(InvalidDataError, match="no file of fold vectors"):
+    with pytest.raises(InvalidDataError, match="not a file of fold vectors"):
         FoldVectors(PERSONAS, MORE, tmp_path / "other.npz").ranked(cot=False)
-    with pytest.raises(InvalidDataError, match="no file of fold vectors"):
+    with pytest.raises(InvalidDataError, match="not a file of fold vectors"):
         FoldVectors(PERSONAS, MORE, tmp_path / "missing.npz").ranked(cot=False)
 
 
-def test_no_fold_holds_two_sorts_only(folds: FoldVectors) -> None:
+def test_both_persona_sets_are_spread_over_all_folds(folds: FoldVectors) -> None:
     """Both sets of personas are spread over all folds, so that whatever is measured is learnt from others."""
-    for personas in (folds.personas, folds.more):
+    for personas in (folds.personas, folds.training_only):
         assert {folds.fold[persona.id] for persona in personas} == set(range(5))
-    assert not {p.id for p in folds.personas} & {p.id for p in folds.more}
+    assert not {p.id for p in folds.personas} & {p.id for p in folds.training_only}
 
 
-def test_vectors_of_public_catalogues_are_gathered_by_fold(tmp_path: Path) -> None:
+def test_public_vectors_are_collected_by_fold(tmp_path: Path) -> None:
     rows = np.eye(3, dtype=np.float16)
     for fold in range(FOLDS):
         arrays: dict[str, Any] = {"tools": rows, "few tools": rows * (fold + 1), "few queries": rows[:1]}
         np.savez(tmp_path / f"vectors-{fold}.npz", **arrays)
-    found = gather_public(tmp_path)
+    found = collect_public(tmp_path)
     assert set(found) == {f"{fold}/few {part}" for fold in range(FOLDS) for part in ("tools", "queries")}
     assert found["2/few tools"].tolist() == (127 * np.eye(3, dtype=int)).tolist()

@@ -1,4 +1,4 @@
-"""The reference holds what it says, and comes out the same every time."""
+"""Reference vectors of the float32 model."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Tuning a language model to plan: lessons show what can be seen alone, and a fold is not learnt from."""
+"""Fine-tuning data and training of a planner language model."""
 
 import json
 from datetime import datetime
@@ -9,59 +9,61 @@ from tests.lab.train import tiny_llama
 
 from contextune.datasets import bundled_personas
 from contextune.lab.train.llm import plan_writer
-from contextune.lab.train.llm.plan_lessons import answer, lessons, questions, right_tool
-from contextune.lab.train.rankers.argument_examples import ALONE, ORACLE, PlannedRequest, asked
+from contextune.lab.train.llm.plan_lessons import evaluation_rows, oracle_tool, target_call, training_rows
+from contextune.lab.train.rankers.argument_examples import NO_CONTEXT, ORACLE, PlannedRequest, planned_request
 from contextune.plan.judge import ExpectedCall
-from contextune.plan.language_model.planner import TOOLS, read_call
+from contextune.plan.language_model.planner import MAX_TOOLS, parse_call
 from contextune.plan.planning_input import PlanningInput
 from contextune.tools import bundled_toolbox
 from contextune.types import ItemHit, Request, ToolHit, User
 
-BOX = {tool.name: tool for tool in bundled_toolbox()}
+TOOLS_BY_NAME = {tool.name: tool for tool in bundled_toolbox()}
 
 
-def people() -> list[PlannedRequest]:
-    found: list[PlannedRequest] = []
+def planned_requests() -> list[PlannedRequest]:
+    rows_found: list[PlannedRequest] = []
     for fold, persona in enumerate(bundled_personas()[:2]):
         hits = [ItemHit(item, float(-n)) for n, item in enumerate(persona.items)]
-        found += [asked(persona, query, hits, fold, measured=True) for query in persona.queries]
-    return found
+        rows_found += [
+            planned_request(persona, query, hits, fold, measured=True) for query in persona.queries
+        ]
+    return rows_found
 
 
-def test_an_answer_holds_only_what_can_be_seen() -> None:
+def test_target_call_contains_only_visible_values() -> None:
     more = 0
-    for one in people():
-        tool = BOX[one.expected.api]
-        whole = read_call(answer(one, one.seeing(ORACLE), tool))[1]
-        alone = read_call(answer(one, one.seeing(ALONE), tool))[1]
-        assert alone.keys() <= whole.keys() <= one.expected.args.keys()
-        more += len(whole) > len(alone)
+    for request in planned_requests():
+        tool = TOOLS_BY_NAME[request.expected.tool]
+        with_oracle = parse_call(target_call(request, request.with_context(ORACLE), tool))[1]
+        without_context = parse_call(target_call(request, request.with_context(NO_CONTEXT), tool))[1]
+        assert without_context.keys() <= with_oracle.keys() <= request.expected.args.keys()
+        more += len(with_oracle) > len(without_context)
     assert more >= 5
 
 
-def test_lessons_offer_the_right_tool_and_show_the_right_items() -> None:
-    wrong = [ToolHit(tool, 1.0) for tool in list(BOX.values())[:TOOLS]]
-    requests = people()
-    made = list(lessons(requests, lambda _: wrong, BOX))
+def test_training_rows_contain_right_tool_and_items() -> None:
+    wrong = [ToolHit(tool, 1.0) for tool in list(TOOLS_BY_NAME.values())[:MAX_TOOLS]]
+    requests = planned_requests()
+    made = list(training_rows(requests, lambda _: wrong, TOOLS_BY_NAME))
     assert len(made) > len(requests)
     for row in made:
-        api = read_call(row["answer"])[0]
+        api = parse_call(row["answer"])[0]
         text = row["asked"][1][1]
         assert f"\n{api}(" in text or "Tools:" not in text
     first = requests[0]
-    titles = [first.items[name].title for name in first.right]
+    titles = [first.items[name].title for name in first.relevant]
     assert all(title.split()[0] in made[0]["asked"][1][1] for title in titles)
 
 
-def test_what_is_asked_of_each_row() -> None:
-    rows = {"none": (ALONE, None), "both": (ORACLE, right_tool(BOX))}
-    found = list(questions(people()[:2], rows))
-    assert [row["row"] for row in found] == ["none", "both"] * 2
-    assert "Tools:" not in found[0]["asked"][1][1]
-    assert found[1]["asked"][1][1].count("(") >= 1
+def test_evaluation_rows_have_one_prompt_per_row() -> None:
+    rows = {"none": (NO_CONTEXT, None), "both": (ORACLE, oracle_tool(TOOLS_BY_NAME))}
+    rows_found = list(evaluation_rows(planned_requests()[:2], rows))
+    assert [row["row"] for row in rows_found] == ["none", "both"] * 2
+    assert "Tools:" not in rows_found[0]["asked"][1][1]
+    assert rows_found[1]["asked"][1][1].count("(") >= 1
 
 
-def test_a_run_learns_from_the_other_folds_and_writes_for_its_own(
+def test_run_trains_on_other_folds_and_answers_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = tiny_llama.make(tmp_path / "llama")
@@ -71,7 +73,7 @@ def test_a_run_learns_from_the_other_folds_and_writes_for_its_own(
         "questions": [{"fold": n, "name": f"p/{n}", "row": "both", "asked": talk} for n in range(2)],
     }
     (tmp_path / "data.json").write_text(json.dumps(data))
-    assert [text for _, text in plan_writer.lessons_of(data, 1)] == ["play 0", "play 2"]
+    assert [text for _, text in plan_writer.training_lessons(data, 1)] == ["play 0", "play 2"]
     arguments = ["plan_writer", str(tmp_path / "data.json"), str(model), str(tmp_path / "out"), "--fold", "1"]
     monkeypatch.setattr("sys.argv", [*arguments, "--epochs", "1", "--rank", "2"])
     plan_writer.main()
@@ -80,18 +82,21 @@ def test_a_run_learns_from_the_other_folds_and_writes_for_its_own(
     assert (tmp_path / "out" / "fold-1.safetensors").exists()
 
 
-def test_nothing_right_leaves_nothing_to_say() -> None:
+def test_target_call_without_visible_values_is_empty() -> None:
     user = User("ines")
     request = Request("Call her", "ines", datetime(2024, 5, 16, 17, 40))
-    one = PlannedRequest(
+    request = PlannedRequest(
         "x",
         "ines",
         0,
         "person",
         True,
         PlanningInput(request, user),
-        ExpectedCall.one("call_contact", {"contact": "Zoe"}),
+        ExpectedCall.from_args("call_contact", {"contact": "Zoe"}),
         {},
         {},
     )
-    assert read_call(answer(one, one.situation, BOX["call_contact"])) == ("call_contact", {})
+    assert parse_call(target_call(request, request.planning_input, TOOLS_BY_NAME["call_contact"])) == (
+        "call_contact",
+        {},
+    )

@@ -1,4 +1,4 @@
-"""Tuning a model to write queries: drafts, adapters, rewards, and the whole run on a model of two layers."""
+"""Query generation training on a model of two layers: drafts, adapters, rewards, complete runs."""
 
 import json
 from dataclasses import replace
@@ -13,15 +13,15 @@ from tests.embed import tiny_bert
 from tests.lab.train import tiny_llama
 
 from contextune.lab.train.embedder.encoder import Encoder
-from contextune.lab.train.llm.lora import LoraAdapter, pack, read_adapter
+from contextune.lab.train.llm.lora import LoraAdapter, pack_adapter, read_adapter
 from contextune.lab.train.llm.querygen import QuerygenRun
 from contextune.lab.train.llm.querygen_config import DraftFilter, QuerygenConfig, read_config
 from contextune.lab.train.llm.reward import RewardExample, RewardRetrieval
-from contextune.lab.train.llm.sampling import SamplingOptions, draft, share_keys
+from contextune.lab.train.llm.sampling import SamplingOptions, register_shared_attention, sample_drafts
 from contextune.lab.train.llm.writer import CausalWriter, TuningOptions
 from contextune.llm import Message
 
-ASKED = [[Message("user", "find a table tonight")], [Message("user", "music")]]
+PROMPTS = [[Message("user", "find a table tonight")], [Message("user", "music")]]
 
 
 @pytest.fixture(scope="module")
@@ -39,78 +39,82 @@ def writer(model: Path) -> CausalWriter:
     return CausalWriter(model, rank=4, alpha=8)
 
 
-def test_drafts_are_those_of_the_library(model: Path) -> None:
+def test_batched_drafts_equal_generate(model: Path) -> None:
     """Prompts of several lengths, keys that heads share, drafts that end early: all as one by one."""
     library = cast("Any", transformers)
     plain = library.AutoModelForCausalLM.from_pretrained(model).eval()
-    shared = library.AutoModelForCausalLM.from_config(plain.config, attn_implementation=share_keys()).eval()
+    shared = library.AutoModelForCausalLM.from_config(
+        plain.config, attn_implementation=register_shared_attention()
+    ).eval()
     shared.load_state_dict(plain.state_dict())
     prompts = [[1, 4, 7, 8, 9, 2], [1, 5], [1, 4, 10, 11, 12, 13, 14, 15, 2]]
-    how = SamplingOptions(drafts=2, temperature=0, most=20, batch=4)
-    found = draft(shared, prompts, how, stop=frozenset([2]))
-    for prompt, drafts in zip(prompts, found, strict=True):
+    options = SamplingOptions(drafts=2, temperature=0, most=20, batch=4)
+    drafts_found = sample_drafts(shared, prompts, options, stop=frozenset([2]))
+    for prompt, drafts in zip(prompts, drafts_found, strict=True):
         whole = plain.generate(torch.tensor([prompt]), max_new_tokens=20, do_sample=False, eos_token_id=2)
         right: list[int] = whole[0, len(prompt) :].tolist()
         right = right[: right.index(2)] if 2 in right else right
         assert drafts == [right, right]
 
 
-def test_the_same_seed_draws_the_same_drafts(writer: CausalWriter) -> None:
-    how = SamplingOptions(drafts=4, temperature=1.0, most=12)
-    first = writer.write(ASKED, how)
-    assert writer.write(ASKED, how) == first
-    assert writer.write(ASKED, replace(how, seed=1)) != first
+def test_same_seed_samples_same_drafts(writer: CausalWriter) -> None:
+    options = SamplingOptions(drafts=4, temperature=1.0, most=12)
+    first = writer.write(PROMPTS, options)
+    assert writer.write(PROMPTS, options) == first
+    assert writer.write(PROMPTS, replace(options, seed=1)) != first
     assert [len(drafts) for drafts in first] == [4, 4]
     assert len({text for drafts in first for text in drafts}) > 4
     assert writer.speed > 0
 
 
-def test_an_adapter_learns_what_is_answered_and_nothing_else(writer: CausalWriter, tmp_path: Path) -> None:
-    before = writer.write(ASKED, SamplingOptions(temperature=0, most=8))
+def test_adapter_learns_answers_and_can_be_reset_and_loaded(writer: CausalWriter, tmp_path: Path) -> None:
+    before = writer.write(PROMPTS, SamplingOptions(temperature=0, most=8))
     answers = ["book a table", "play music"]
     losses: list[float] = []
-    how = TuningOptions(rate=3e-2, epochs=40, batch=2, warmup=1)
-    writer.learn(list(zip(ASKED, answers, strict=True)), how, told=lambda _, loss: losses.append(loss))
+    options = TuningOptions(rate=3e-2, epochs=40, batch=2, warmup=1)
+    writer.learn(
+        list(zip(PROMPTS, answers, strict=True)), options, on_step=lambda _, loss: losses.append(loss)
+    )
     assert losses[-1] < losses[0] / 10
-    learnt = SamplingOptions(temperature=0, most=8)
-    assert writer.write(ASKED, learnt) == [["book a table"], ["play music"]]
+    greedy = SamplingOptions(temperature=0, most=8)
+    assert writer.write(PROMPTS, greedy) == [["book a table"], ["play music"]]
     writer.adapter.save(tmp_path / "adapter.safetensors")
     writer.reset()
-    assert writer.write(ASKED, learnt) == before
+    assert writer.write(PROMPTS, greedy) == before
     writer.load(read_adapter(tmp_path / "adapter.safetensors"))
-    assert writer.write(ASKED, learnt) == [["book a table"], ["play music"]]
+    assert writer.write(PROMPTS, greedy) == [["book a table"], ["play music"]]
 
 
-def test_a_packed_adapter_is_half_as_large_and_says_the_same(writer: CausalWriter, tmp_path: Path) -> None:
-    how = TuningOptions(rate=3e-2, epochs=40, batch=2, warmup=1)
-    writer.learn(list(zip(ASKED, ["book a table", "play music"], strict=True)), how)
+def test_packed_adapter_writes_the_same(writer: CausalWriter, tmp_path: Path) -> None:
+    options = TuningOptions(rate=3e-2, epochs=40, batch=2, warmup=1)
+    writer.learn(list(zip(PROMPTS, ["book a table", "play music"], strict=True)), options)
     whole, small = tmp_path / "whole.safetensors", tmp_path / "small.safetensors"
     writer.adapter.save(whole)
-    pack(whole, small)
-    kept, packed = read_adapter(whole), read_adapter(small)
-    assert kept.keys() == packed.keys()
-    for name, tensor in kept.items():
+    pack_adapter(whole, small)
+    original, packed = read_adapter(whole), read_adapter(small)
+    assert original.keys() == packed.keys()
+    for name, tensor in original.items():
         assert (tensor.float() - packed[name]).abs().max() <= tensor.float().abs().max() / 127
     writer.load(packed)
-    assert writer.write(ASKED, SamplingOptions(temperature=0, most=8)) == [["book a table"], ["play music"]]
+    assert writer.write(PROMPTS, SamplingOptions(temperature=0, most=8)) == [["book a table"], ["play music"]]
 
 
-def test_an_adapter_of_another_model_is_refused(writer: CausalWriter) -> None:
+def test_adapter_of_another_model_is_rejected(writer: CausalWriter) -> None:
     with pytest.raises(ValueError, match="another model"):
         writer.load({"layer.down": torch.zeros(1)})
     with pytest.raises(ValueError, match="none of the layers"):
         LoraAdapter(torch.nn.Sequential(torch.nn.Linear(2, 2)), rank=1, alpha=1)
 
 
-def test_rewards_are_what_the_lists_of_all_queries_find(encoder: Path) -> None:
+def test_rewards_follow_the_interleaved_results(encoder: Path) -> None:
     tools = ["call mum", "buy tea", "a note", "dinner on friday"]
     retrieval = RewardRetrieval(Encoder(encoder, 1, 1, 64), {"tools": tools})
-    wanted = [RewardExample("1", "x", "train", frozenset([0, 3]))]
-    worth = retrieval.rewards("tools", wanted, [[["call mum", "dinner on friday"], ["buy tea"]]])
-    assert worth["mmrr"][0][0] == pytest.approx(1)
-    assert worth["map"][0][0] == pytest.approx(1)
-    assert worth["mmrr"][0][1] < 1
-    assert worth["recall"][0].tolist() == [1, 1]  # there are but four tools
+    examples = [RewardExample("1", "x", "train", frozenset([0, 3]))]
+    rewards = retrieval.rewards("tools", examples, [[["call mum", "dinner on friday"], ["buy tea"]]])
+    assert rewards["mmrr"][0][0] == pytest.approx(1)
+    assert rewards["map"][0][0] == pytest.approx(1)
+    assert rewards["mmrr"][0][1] < 1
+    assert rewards["recall"][0].tolist() == [1, 1]  # there are but four tools
 
 
 def data() -> dict[str, Any]:
@@ -138,14 +142,14 @@ RECIPE = QuerygenConfig(
 )
 
 
-def test_the_whole_run_and_what_it_keeps(model: Path, encoder: Path, tmp_path: Path) -> None:
+def test_run_saves_adapters_and_continues(model: Path, encoder: Path, tmp_path: Path) -> None:
     run = QuerygenRun(RECIPE, data(), encoder, model, tmp_path)
-    run.judge("zero-shot", 0.6)
-    run.learnt("sft", run.sft)
+    run.evaluate("zero-shot", 0.6)
+    run.train_or_load("sft", run.sft)
     assert run.calibrate("sft") in RECIPE.temperatures
-    run.learnt("warm", run.warm)
+    run.train_or_load("warm", run.warm)
     run.align(1e9)
-    run.ablate(1e9)
+    run.run_ablations(1e9)
     log = [json.loads(row) for row in (tmp_path / "log.jsonl").read_text().splitlines()]
     drafted = [row for row in log if row["what"] == "drafted" and row["set"] == "toolbench"]
     assert [row["iteration"] for row in drafted] == [1, 2]  # the ablations are of the first ones' drafts
@@ -156,36 +160,34 @@ def test_the_whole_run_and_what_it_keeps(model: Path, encoder: Path, tmp_path: P
         f"{name}.safetensors" for name in ("sft", "warm", "align-1", "align-2")
     }
     again = QuerygenRun(RECIPE, data(), encoder, model, tmp_path)
-    again.learnt("sft", again.sft)
+    again.train_or_load("sft", again.sft)
     again.align(1e9)
-    again.ablate(1e9)
+    again.run_ablations(1e9)
     more = [json.loads(row) for row in (tmp_path / "log.jsonl").read_text().splitlines()][len(log) :]
     assert [row["model"] for row in more if row["what"] == "taken over"] == ["sft", "align-1", "align-2"]
     assert not any(row["what"] in ("aligned", "drafted", "judged") for row in more)
 
 
-def test_the_right_descriptions_can_stand_among_the_drafts(
-    model: Path, encoder: Path, tmp_path: Path
-) -> None:
+def test_target_descriptions_can_be_added_to_drafts(model: Path, encoder: Path, tmp_path: Path) -> None:
     recipe = replace(RECIPE, stages=("ablations",), shown=True, ablations={"plain": {}})
     run = QuerygenRun(recipe, data(), encoder, model, tmp_path)
-    pool = run.drafted(1)
+    pool = run.draft(1)
     assert [len(drafts) for _, drafts, _ in pool] == [4] * len(pool)
-    assert all(len(worth["mmrr"]) == 4 for _, _, worth in pool)
+    assert all(len(rewards["mmrr"]) == 4 for _, _, rewards in pool)
     assert pool[0][1][-1] == "find places"  # what serves "book a table tonight"
-    run.all()
+    run.run_stages()
     log = [json.loads(row) for row in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [row["model"] for row in log if row["what"] == "judged"] == ["ablation plain"]
 
 
-def test_adapters_are_blended(model: Path, encoder: Path, tmp_path: Path) -> None:
+def test_blend_approximates_the_weighted_sum(model: Path, encoder: Path, tmp_path: Path) -> None:
     recipe = replace(
         RECIPE,
         stages=("sft", "warm", "blends"),
         blends={"all warm": {"sft": 0.0, "warm": 1.0}, "half": {"sft": 0.5, "warm": 0.5}},
     )
     run = QuerygenRun(recipe, data(), encoder, model, tmp_path)
-    run.all()
+    run.run_stages()
     states = {
         name: read_adapter(tmp_path / f"{name}.safetensors") for name in ("sft", "warm", "all warm", "half")
     }
@@ -205,30 +207,30 @@ def test_adapters_are_blended(model: Path, encoder: Path, tmp_path: Path) -> Non
     assert {"all warm", "half"} <= set(judged)
 
 
-def test_iterations_take_turns_with_the_requests(model: Path, encoder: Path, tmp_path: Path) -> None:
+def test_iterations_rotate_through_the_requests(model: Path, encoder: Path, tmp_path: Path) -> None:
     run = QuerygenRun(replace(RECIPE, align_sets={"toolbench": 2}), data(), encoder, model, tmp_path)
-    asked = [[one.id for one, _, _ in run.drafted(iteration)] for iteration in (1, 2, 3)]
-    assert asked == [["train0", "train1"], ["train2", "train3"], ["train4", "train0"]]
+    request_ids = [[example.id for example, _, _ in run.draft(iteration)] for iteration in (1, 2, 3)]
+    assert request_ids == [["train0", "train1"], ["train2", "train3"], ["train4", "train0"]]
 
 
-def test_which_drafts_are_learnt_from(model: Path, encoder: Path, tmp_path: Path) -> None:
+def test_draft_filter_selects_best_drafts(model: Path, encoder: Path, tmp_path: Path) -> None:
     run = QuerygenRun(RECIPE, data(), encoder, model, tmp_path)
-    one, other = run.part("toolbench", "train")[:2]
+    example, other = run.split("toolbench", "train")[:2]
     pool = [
-        (one, ["a", "b", "a", ""], {"mmrr": np.array([0.2, 0.9, 0.9, 1.0])}),
+        (example, ["a", "b", "a", ""], {"mmrr": np.array([0.2, 0.9, 0.9, 1.0])}),
         (other, ["c", "d"], {"mmrr": np.array([0.01, 0.04])}),
     ]
 
-    def kept(how: DraftFilter) -> list[str]:
-        return [answer for _, answer in run.kept(pool, "mmrr", how)]
+    def select(options: DraftFilter) -> list[str]:
+        return [answer for _, answer in run.select(pool, "mmrr", options)]
 
-    assert kept(DraftFilter()) == ["b"]
-    assert kept(DraftFilter(drafts=2)) == ["b", "a"]
-    assert kept(DraftFilter(least=0.0)) == ["b", "d"]
-    assert kept(DraftFilter(drafts=2, least=0.0, top=50)) == ["b", "a"]
+    assert select(DraftFilter()) == ["b"]
+    assert select(DraftFilter(drafts=2)) == ["b", "a"]
+    assert select(DraftFilter(least=0.0)) == ["b", "d"]
+    assert select(DraftFilter(drafts=2, least=0.0, top=50)) == ["b", "a"]
 
 
-def test_a_recipe_is_a_toml_file(tmp_path: Path) -> None:
+def test_config_is_read_from_toml(tmp_path: Path) -> None:
     file = tmp_path / "recipe.toml"
     file.write_text(
         'kind = "intents"\n[drafts]\ndrafts = 8\n[filter]\nleast = 0.3\n[ablations.x]\ntop = 75.0\n'

@@ -1,4 +1,4 @@
-"""How well "nothing fits" is said: requests with their tools, and the same with those tools taken away."""
+"""Abstention benchmark: requests with their tools, and the same requests with those tools removed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,117 +11,129 @@ from contextune.datasets import plain_requests
 from contextune.embed import Embedder
 from contextune.lab.train.embedder.data import FOLDS
 from contextune.lab.train.rankers.tool_examples import ToolExample, without_context
-from contextune.lab.train.rankers.tools import AbstentionData, by_fold, context_model, shown
+from contextune.lab.train.rankers.tools import AbstentionData, context_model, fit_by_fold, with_features
 from contextune.search import rank_by_score
 from contextune.types import Progress
 
 Floats = NDArray[np.float64]
-_PARTS = 10
+_BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class AbstentionCase:
-    """Of one sort of requests: how many, AUROC, false positives where 95 % of the right ones pass."""
+class AbstentionRow:
+    """Metrics for one source of requests.
+
+    `false_positives` is the false positive rate at the threshold that 95 % of the true cases pass.
+    """
 
     source: str
-    cases: int
+    count: int
     auroc: float
     false_positives: float
 
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Requests given about the same probability, and the share of them that had a tool."""
+    """Requests of similar predicted probability, and the share of them that had a tool."""
 
-    said: float
-    true: float
-    cases: int
+    predicted: float
+    observed: float
+    count: int
 
 
 @dataclass(frozen=True, eq=False)
 class AbstentionReport:
-    """What was measured: by sort of request, and how far probabilities can be believed."""
+    """Metrics by source of request, calibration, and the "context is needed" classifier."""
 
-    rows: Sequence[AbstentionCase]
+    rows: Sequence[AbstentionRow]
     bins: Sequence[ReliabilityBin]
-    context: AbstentionCase
-    """Telling requests that leave things out from those that say all."""
+    context: AbstentionRow
+    """Implicit requests against self-contained ones."""
 
     @property
-    def error(self) -> float:
-        """Expected calibration error: how far, on average, what is said is from what is true."""
-        total = sum(part.cases for part in self.bins)
-        return sum(part.cases * abs(part.said - part.true) for part in self.bins) / total
+    def calibration_error(self) -> float:
+        """Expected calibration error."""
+        total = sum(bucket.count for bucket in self.bins)
+        return sum(bucket.count * abs(bucket.predicted - bucket.observed) for bucket in self.bins) / total
 
 
-def judge(
-    people: Sequence[ToolExample],
+def measure_abstention(
+    personas: Sequence[ToolExample],
     public: Sequence[ToolExample],
     embedder: Embedder,
     *,
     progress: Progress | None = None,
 ) -> AbstentionReport:
-    """Everything by models that have not seen the persona or the request."""
-    examples = shown([*people, *map(without_context, people), *public])
-    doubts = AbstentionData.of(examples, by_fold(examples, progress=progress), embedder)
-    chance = doubts.unseen()
-    source = np.array(doubts.source)
-    parts = {name: source == name for name in sorted(set(doubts.source))}
+    """Evaluate out of fold: no model has seen the persona or the request."""
+    examples = with_features([*personas, *map(without_context, personas), *public])
+    data = AbstentionData.build(examples, fit_by_fold(examples, progress=progress), embedder)
+    probabilities = data.out_of_fold()
+    source = np.array(data.source)
+    parts = {name: source == name for name in sorted(set(data.source))}
     names = {"all": np.ones(len(source), bool), **parts}
-    rows = [_doubt(name, doubts.fits[mine], chance[mine]) for name, mine in names.items()]
-    return AbstentionReport(rows, _bins(doubts.fits, chance), _context(people, embedder))
+    rows = [_row(name, data.fits[mask], probabilities[mask]) for name, mask in names.items()]
+    return AbstentionReport(rows, _bins(data.fits, probabilities), _context_row(personas, embedder))
 
 
-def _context(people: Sequence[ToolExample], embedder: Embedder) -> AbstentionCase:
+def _context_row(personas: Sequence[ToolExample], embedder: Embedder) -> AbstentionRow:
     plain = plain_requests()
     vectors = embedder.embed([request.text for request in plain])
-    said: list[float] = []
-    true: list[bool] = []
+    predicted: list[float] = []
+    observed: list[bool] = []
     for fold in range(FOLDS):
-        seen = np.stack([example.wish.vector for example in people if example.fold != fold])
-        model = context_model(seen, embedder, but=fold)
+        implicit = np.stack([example.query.vector for example in personas if example.fold != fold])
+        model = context_model(implicit, embedder, excluded_fold=fold)
         for number in range(fold, len(plain), FOLDS):
-            said.append(float(model.probability(vectors[number][None])[0]))
-            true.append(plain[number].implicit)
-        for example in people:
+            predicted.append(float(model.probability(vectors[number][None])[0]))
+            observed.append(plain[number].implicit)
+        for example in personas:
             if example.fold == fold and example.measured:
-                said.append(float(model.probability(example.wish.vector[None])[0]))
-                true.append(True)
-    return _doubt("context is needed", np.array(true), np.array(said))
+                predicted.append(float(model.probability(example.query.vector[None])[0]))
+                observed.append(True)
+    return _row("context is needed", np.array(observed), np.array(predicted))
 
 
-def _doubt(source: str, fits: NDArray[np.bool_], chance: Floats) -> AbstentionCase:
-    passing = float(np.quantile(chance[fits], 0.05))
-    return AbstentionCase(source, len(fits), auroc(fits, chance), float((chance[~fits] >= passing).mean()))
+def _row(source: str, fits: NDArray[np.bool_], probabilities: Floats) -> AbstentionRow:
+    threshold = float(np.quantile(probabilities[fits], 0.05))
+    return AbstentionRow(
+        source, len(fits), auroc(fits, probabilities), float((probabilities[~fits] >= threshold).mean())
+    )
 
 
 def auroc(right: NDArray[np.bool_], scores: Floats) -> float:
-    """How often something right scores above something wrong, ties counting half."""
+    """Area under the ROC curve, ties counting half."""
     low, high = rank_by_score(scores), len(scores) + 1 - rank_by_score(-scores)
     middle = len(scores) + 1 - (low + high) / 2
     ones, zeros = int(right.sum()), int((~right).sum())
     return float((middle[right].sum() - ones * (ones + 1) / 2) / (ones * zeros))
 
 
-def _bins(fits: NDArray[np.bool_], chance: Floats) -> list[ReliabilityBin]:
-    part = np.minimum((chance * _PARTS).astype(int), _PARTS - 1)
+def _bins(fits: NDArray[np.bool_], probabilities: Floats) -> list[ReliabilityBin]:
+    bin_of = np.minimum((probabilities * _BINS).astype(int), _BINS - 1)
     return [
-        ReliabilityBin(float(chance[part == n].mean()), float(fits[part == n].mean()), int((part == n).sum()))
-        for n in range(_PARTS)
-        if (part == n).any()
+        ReliabilityBin(
+            float(probabilities[bin_of == n].mean()),
+            float(fits[bin_of == n].mean()),
+            int((bin_of == n).sum()),
+        )
+        for n in range(_BINS)
+        if (bin_of == n).any()
     ]
 
 
-def to_rich(found: AbstentionReport) -> list[RichTable]:
-    """The figures, and what is said against what is true."""
+def to_rich(report: AbstentionReport) -> list[RichTable]:
+    """Two tables: metrics by source, and the reliability of the probabilities."""
     table = RichTable(
         "requests", "cases", "AUROC", "false positives", title="Does any tool fit? (at 95 % recall)"
     )
-    for row in (*found.rows, found.context):
-        table.add_row(row.source, f"{row.cases:,}", f"{row.auroc:.3f}", f"{100 * row.false_positives:.1f} %")
-    trust = RichTable(
-        "said", "true", "cases", title=f"Reliability: expected calibration error {100 * found.error:.1f} %"
+    for row in (*report.rows, report.context):
+        table.add_row(row.source, f"{row.count:,}", f"{row.auroc:.3f}", f"{100 * row.false_positives:.1f} %")
+    reliability = RichTable(
+        "predicted",
+        "observed",
+        "cases",
+        title=f"Reliability: expected calibration error {100 * report.calibration_error:.1f} %",
     )
-    for part in found.bins:
-        trust.add_row(f"{part.said:.2f}", f"{part.true:.2f}", f"{part.cases:,}")
-    return [table, trust]
+    for bucket in report.bins:
+        reliability.add_row(f"{bucket.predicted:.2f}", f"{bucket.observed:.2f}", f"{bucket.count:,}")
+    return [table, reliability]

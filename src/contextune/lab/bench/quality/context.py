@@ -1,4 +1,4 @@
-"""The table of *Context Tuning for RAG*: ways to find context, on every query of every persona."""
+"""Context retrieval benchmark: Table 2 of *Context Tuning for RAG*, on every query of every persona."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from contextune.datasets import Persona, load_persona
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
 from contextune.evaluate.metrics import Qrels, Run
-from contextune.evaluate.results import ResultTable, evaluate
+from contextune.evaluate.results import ResultTable, evaluate_runs
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.lab.train.rankers.context import HeldOutRanking
 from contextune.store import SQLiteStore
@@ -19,7 +19,7 @@ from contextune.types import Progress
 
 METRICS = ("recall@3", "recall@5", "recall@10", "ndcg@3", "ndcg@5", "ndcg@10", "mrr")
 COT = "cot"
-"""Semantic search with the CoT of the data, in the part of a language model's, behind the request."""
+"""Semantic search over the request followed by the dataset's chain of thought."""
 RANKER = "LambdaMART-RRF"
 TITLES = {
     "bm25": "BM25T",
@@ -29,7 +29,7 @@ TITLES = {
     "situated": "Semantic search, situated",
     "learned": RANKER,
 }
-"""How the rows are called; hybrid, words and meaning fused, is not in the paper."""
+"""Row titles by method. The paper has no hybrid row."""
 
 _PAPER = {
     "BM25T": (11.35, 13.47, 14.92, 56.45, 52.33, 50.91),
@@ -43,26 +43,24 @@ PAPER = {
     row: {name: value / 100 for name, value in zip(METRICS, values, strict=False)}
     for row, values in _PAPER.items()
 }
-"""The figures the paper printed, on its own data and with its own, larger models."""
+"""The paper's published values, on its own data and with larger models."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryJudgements:
-    """What the queries of some personas are judged by; a query's name is persona/query."""
+    """Relevance judgements of the queries of some personas; query names are `persona/query`."""
 
     qrels: Qrels
     groups: Mapping[str, str]
     kinds: Mapping[str, str]
 
     @classmethod
-    def of(cls, personas: Sequence[Persona]) -> "QueryJudgements":
-        """The gold of all queries; one without is refused, since it would silently count as nothing."""
+    def from_personas(cls, personas: Sequence[Persona]) -> "QueryJudgements":
+        """Collect the gold labels; refuse a query without any, since it would silently score zero."""
         queries = {persona.name(query): (persona, query) for persona in personas for query in persona.queries}
         for name, (_, query) in queries.items():
             if not query.gold.relevant:
-                raise InvalidDataError(
-                    f"query {name} has no `relevant`: a benchmark needs to know what is right"
-                )
+                raise InvalidDataError(f"query {name} has no `relevant` items: the benchmark cannot score it")
         return cls(
             qrels={name: query.gold.relevant or {} for name, (_, query) in queries.items()},
             groups={name: persona.id for name, (persona, _) in queries.items()},
@@ -77,7 +75,7 @@ def run_methods(
     embedder: Embedder | None = None,
     progress: Progress | None = None,
 ) -> Mapping[str, Run]:
-    """What each method ranks for every query, each persona's items being a user of their own."""
+    """Rank the items for every query with every method; each persona is one user."""
     runs: dict[str, dict[str, list[str]]] = {method: {} for method in methods}
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "bench.db") as store:
         tuners = {m: Tuner(store, embedder=embedder, method="semantic" if m == COT else m) for m in methods}
@@ -88,29 +86,29 @@ def run_methods(
                     request = persona.request(query)
                     if method == COT:
                         request = replace(request, text=f"{query.text} {query.gold.cot}")
-                    found = tuner.context(request, k=None)
-                    runs[method][persona.name(query)] = [hit.item.id for hit in found]
+                    hits = tuner.context(request, k=None)
+                    runs[method][persona.name(query)] = [hit.item.id for hit in hits]
             if progress:
                 progress(number, len(personas))
     return runs
 
 
-def thought_row(
+def language_model_cot_row(
     personas: Sequence[Persona],
     embedder: Embedder,
     chain: ChainOfThought,
     *,
     progress: Progress | None = None,
 ) -> Run:
-    """What semantic search ranks with the CoT that a language model writes, where it writes a usable one."""
+    """Semantic search with a chain of thought written by a language model, where it writes a usable one."""
     run: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "bench.db") as store:
         tuner = Tuner(store, embedder=embedder, method="semantic")
         for number, persona in enumerate(personas, 1):
             load_persona(store, persona)
             for query in persona.queries:
-                found = tuner.context(chain.augment(persona.request(query)), k=None)
-                run[persona.name(query)] = [hit.item.id for hit in found]
+                hits = tuner.context(chain.augment(persona.request(query)), k=None)
+                run[persona.name(query)] = [hit.item.id for hit in hits]
             if progress:
                 progress(number, len(personas))
     return run
@@ -119,34 +117,37 @@ def thought_row(
 def context_table(
     personas: Sequence[Persona], rows: Mapping[str, Run], *, metrics: Sequence[str] = METRICS
 ) -> ResultTable:
-    """Every row tested against the last, beside the figures of the paper."""
-    gold = QueryJudgements.of(personas)
-    return evaluate(
+    """Evaluate all rows, test each against the last, and add the paper's values."""
+    judgements = QueryJudgements.from_personas(personas)
+    return evaluate_runs(
         rows,
-        gold.qrels,
+        judgements.qrels,
         metrics,
-        groups=gold.groups,
-        kinds=gold.kinds,
+        groups=judgements.groups,
+        kinds=judgements.kinds,
         baseline=list(rows)[-1],
-        reference={row: {m: v for m, v in figures.items() if m in metrics} for row, figures in PAPER.items()},
+        reference={
+            row: {m: v for m, v in values_by_metric.items() if m in metrics}
+            for row, values_by_metric in PAPER.items()
+        },
     )
 
 
 def untuned_rows(
     personas: Sequence[Persona], embedder: Embedder, *, progress: Progress | None = None
 ) -> Mapping[str, Run]:
-    """What needs no training, and CoT in front of it, with an embedder that was not tuned."""
+    """BM25, semantic search, hybrid search and CoT, with an untuned embedder."""
     methods = ("bm25", "semantic", "hybrid", COT)
     runs = run_methods(personas, methods, embedder=embedder, progress=progress)
     return {TITLES[method]: run for method, run in runs.items()}
 
 
-def tuned_rows(folds: FoldVectors, unseen: Sequence[HeldOutRanking]) -> Mapping[str, Run]:
-    """The rows of the tuned embedder and of the ranker, each persona by models that have not seen it."""
+def tuned_rows(folds: FoldVectors, held_out: Sequence[HeldOutRanking]) -> Mapping[str, Run]:
+    """Rows of the tuned embedder and the ranker; each persona is ranked by models that have not seen it."""
     return {
         "Fine-tuned semantic search": folds.ranked(cot=False),
         "Fine-tuned with CoT": folds.ranked(cot=True),
-        "LambdaMART, one pass": {one.example.name: one.ranked("first") for one in unseen},
-        "LambdaMART, second hop": {one.example.name: one.ranked("second") for one in unseen},
-        RANKER: {one.example.name: one.ranked() for one in unseen},
+        "LambdaMART, one pass": {ranking.example.name: ranking.ranked("first") for ranking in held_out},
+        "LambdaMART, second hop": {ranking.example.name: ranking.ranked("second") for ranking in held_out},
+        RANKER: {ranking.example.name: ranking.ranked() for ranking in held_out},
     }

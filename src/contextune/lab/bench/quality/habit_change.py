@@ -1,7 +1,7 @@
-"""How soon the ranking follows somebody whose habits change.
+"""Habit benchmark: how many days the ranking needs to follow a changed habit.
 
-A simulated user has played one song on weekday mornings on the commute for weeks, and takes to
-another. Every morning they ask for what they always ride in to, and tell which one it was.
+A simulated user has played one song on weekday mornings for weeks, then switches to another. Every
+morning they ask for their usual song and report which one it was (`Tuner.feedback`).
 """
 
 import tempfile
@@ -15,33 +15,33 @@ from contextune.store import SQLiteStore
 from contextune.tuner import Tuner
 from contextune.types import Item, Progress, Request, UsageEvent
 
-ASKED = "Put on what I always ride in to."
+REQUEST = "Put on what I always ride in to."
 _DAYS = 30
 _OLD, _NEW = "the old song", "the new song"
 
 
-def ranks_after(
+def simulate_habit_change(
     personas: Sequence[Persona], mornings: int = 15, *, progress: Progress | None = None
 ) -> list[list[tuple[int, int]]]:
-    """For each persona and number of mornings told: the ranks of the new song and of the old one."""
-    found: list[list[tuple[int, int]]] = []
+    """Per persona and number of mornings reported: the ranks of the new and the old song."""
+    ranks: list[list[tuple[int, int]]] = []
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "habits.db") as store:
         for number, persona in enumerate(personas, 1):
-            found.append(_followed(store, persona, mornings))
+            ranks.append(_simulate_user(store, persona, mornings))
             if progress:
                 progress(number, len(personas))
-    return found
+    return ranks
 
 
-def leading(ranks: Sequence[Sequence[tuple[int, int]]]) -> tuple[list[float], list[float]]:
-    """By number of mornings told, the share of users for whom the new song leads the old, and is first."""
+def leading_shares(ranks: Sequence[Sequence[tuple[int, int]]]) -> tuple[list[float], list[float]]:
+    """Per number of mornings: the share of users whose new song outranks the old one, and is first."""
     steps = range(len(ranks[0]))
     above = [sum(user[n][0] < user[n][1] for user in ranks) / len(ranks) for n in steps]
     first = [sum(user[n][0] == 1 for user in ranks) / len(ranks) for n in steps]
     return above, first
 
 
-def _followed(store: SQLiteStore, persona: Persona, mornings: int) -> list[tuple[int, int]]:
+def _simulate_user(store: SQLiteStore, persona: Persona, mornings: int) -> list[tuple[int, int]]:
     load_persona(store, persona)
     start = max(query.time for query in persona.queries).replace(tzinfo=None) + timedelta(days=40)
     songs = [_song(_OLD, "Harbour Lights", start), _song(_NEW, "Paper Lanterns", start)]
@@ -50,17 +50,17 @@ def _followed(store: SQLiteStore, persona: Persona, mornings: int) -> list[tuple
     habit = [day for day in range(2, 2 + _DAYS) if (start - timedelta(days=day)).weekday() < 5]
     tuner.record(persona.id, *(UsageEvent(_OLD, _morning(start, -day), "commute") for day in habit[:20]))
     ranks: list[tuple[int, int]] = []
-    request = Request(ASKED, persona.id, start, "commute")
+    request = Request(REQUEST, persona.id, start, "commute")
     day = 0
     while len(ranks) <= mornings:
         now = _morning(start, day)
         day += 1
         if now.weekday() >= 5:
             continue
-        asked = replace(request, time=now)
-        order = [hit.item.id for hit in tuner.context(asked, None)]
+        request_now = replace(request, time=now)
+        order = [hit.item.id for hit in tuner.context(request_now, None)]
         ranks.append((order.index(_NEW) + 1, order.index(_OLD) + 1))
-        tuner.feedback(asked, used=[_NEW], rejected=[_OLD])
+        tuner.feedback(request_now, used=[_NEW], rejected=[_OLD])
     return ranks
 
 

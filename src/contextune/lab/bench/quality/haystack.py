@@ -1,14 +1,14 @@
-"""The table again, each persona among many more items: what a paper's few items do not show."""
+"""Context retrieval with many more items per persona than in the paper."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from contextune.context.signals import features
+from contextune.context.signals import compute_features
 from contextune.evaluate.metrics import Run
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.lab.train.rankers.context import FeaturedExamples, TrainedPasses
-from contextune.lab.train.rankers.haystack import haystack
+from contextune.lab.train.rankers.haystack import haystack_examples
 from contextune.search import reciprocal_rank_fusion
 from contextune.types import Progress
 
@@ -16,23 +16,23 @@ from contextune.types import Progress
 def haystack_rows(
     folds: FoldVectors, data: FeaturedExamples, size: int, *, progress: Progress | None = None
 ) -> Mapping[str, Run]:
-    """Words, meaning and the learned ranking over so many items.
+    """BM25, semantic search, hybrid and the ranker over `size` items per persona.
 
-    Each persona by models that have not seen it, and that were trained on personas as they are.
+    Each persona is ranked by models that have not seen it, trained on personas of their normal size.
     """
     trained = {
-        fold: TrainedPasses.learnt(data.part(lambda example, fold=fold: example.fold != fold))
+        fold: TrainedPasses.fit(data.select(lambda example, fold=fold: example.fold != fold))
         for fold in sorted({example.fold for example in data.examples})
     }
     rows: dict[str, dict[str, list[str]]] = {}
-    for example in haystack(folds, size, progress=progress):
+    for example in haystack_examples(folds, size, progress=progress):
         scene, ids = example.scene, example.ids
-        found = {
-            "BM25T": scene.likeness.lexical,
-            "Fine-tuned semantic search": scene.likeness.situated,
-            "LambdaMART-RRF": trained[example.fold].rank(example, features(scene)).fused,
+        scores = {
+            "BM25T": scene.similarities.lexical,
+            "Fine-tuned semantic search": scene.similarities.situated,
+            "LambdaMART-RRF": trained[example.fold].rank(example, compute_features(scene)).fused,
         }
-        orders = {name: np.argsort(-values, kind="stable").tolist() for name, values in found.items()}
+        orders = {name: np.argsort(-values, kind="stable").tolist() for name, values in scores.items()}
         orders["Hybrid, RRF"] = [
             n for n, _ in reciprocal_rank_fusion([orders["BM25T"], orders["Fine-tuned semantic search"]])
         ]

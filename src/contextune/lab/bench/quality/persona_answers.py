@@ -1,7 +1,6 @@
-"""Answers the queries of persona files into files, for somebody else to judge.
+"""Answer the queries of persona files with the complete pipeline, as JSON files to be judged elsewhere.
 
-The gold fields are dropped before a persona is parsed, so the answers are the same
-whether or not the files hold them.
+Gold fields are dropped before a persona is parsed, so they cannot influence the answers.
 """
 
 import json
@@ -10,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from contextune.context import DEFAULT
+from contextune.context import DEFAULT_METHOD
 from contextune.datasets import Persona, Query, load_persona, persona_files, read_persona
 from contextune.errors import InvalidDataError
 from contextune.plan import Steps
@@ -27,22 +26,22 @@ def answer_files(
     folder: Path,
     out: Path,
     *,
-    method: str = DEFAULT,
+    method: str = DEFAULT_METHOD,
     querygen: QueryGenerator | None = None,
     progress: Progress | None = None,
 ) -> list[str]:
-    """Write `out/<persona id>.json` for every persona file; why the malformed ones were refused."""
+    """Write `out/<persona id>.json` per persona file; return the errors of malformed files."""
     files = persona_files(folder)
     out.mkdir(parents=True, exist_ok=True)
-    refused: list[str] = []
-    written: dict[str, Path] = {}
+    errors: list[str] = []
+    files_by_id: dict[str, Path] = {}
     for number, file in enumerate(files, 1):
         try:
             persona = read_persona(file, gold=False)
-            if (other := written.setdefault(persona.id, file)) != file:
-                raise InvalidDataError(f"{file}: its id {persona.id!r} is taken by {other}")
+            if (other := files_by_id.setdefault(persona.id, file)) != file:
+                raise InvalidDataError(f"{file}: duplicate persona id {persona.id!r}, also in {other}")
         except InvalidDataError as error:
-            refused.append(str(error))
+            errors.append(str(error))
         else:
             answers = answer_persona(persona, method=method, querygen=querygen)
             (out / f"{persona.id}.json").write_text(
@@ -50,15 +49,15 @@ def answer_files(
             )
         if progress:
             progress(number, len(files))
-    return refused
+    return errors
 
 
 def answer_persona(
-    persona: Persona, *, method: str = DEFAULT, querygen: QueryGenerator | None = None
+    persona: Persona, *, method: str = DEFAULT_METHOD, querygen: QueryGenerator | None = None
 ) -> dict[str, Any]:
-    """What Contextune says to each of the persona's queries, by query id.
+    """The answer to each of the persona's queries, by query id.
 
-    The ranking holds all items: those that a query's time hides from it come last.
+    The ranking lists all items; items made after the query's time come last.
     """
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "persona.db") as store:
         load_persona(store, persona)
@@ -68,29 +67,29 @@ def answer_persona(
 
 @cache
 def _toolbox() -> ToolRetriever:
-    """The APIs in the package, indexed once for all personas."""
+    """The bundled toolbox, indexed once for all personas."""
     return ToolRetriever(bundled_toolbox())
 
 
 def _answer(tuner: Tuner, persona: Persona, query: Query) -> dict[str, Any]:
     reply = tuner.answer(persona.request(query), k=None, max_tools=_TOOLS)
     ranked = [hit.item.id for hit in reply.context]
-    hidden = sorted({item.id for item in persona.items} - set(ranked))
-    written = {
-        "ranking": ranked + hidden,
+    invisible = sorted({item.id for item in persona.items} - set(ranked))
+    answer = {
+        "ranking": ranked + invisible,
         "tools": [hit.tool.name for hit in reply.tools],
         "plan": {"api": reply.plan.name, "args": dict(reply.plan.args)} if reply.plan else None,
     }
-    several = _steps(tuner, persona, query)
+    steps = _steps(tuner, persona, query)
     return (
-        written
+        answer
         | ({"queries": list(reply.queries)} if reply.queries else {})
-        | ({"steps": several.to_json()} if several else {})
+        | ({"steps": steps.to_json()} if steps else {})
     )
 
 
 def _steps(tuner: Tuner, persona: Persona, query: Query) -> Steps | None:
-    """The steps of a query that asks for several things."""
+    """The plan steps of a query with several requests, else None."""
     if len(split_request(query.text)) < 2:
         return None
     steps = tuner.steps(persona.request(query))

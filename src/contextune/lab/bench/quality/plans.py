@@ -1,7 +1,7 @@
-"""Table 3 of *Context Tuning for RAG*: plans with and without retrieval, context, and the right of both.
+"""Planning benchmark: Table 3 of *Context Tuning for RAG*.
 
-Every request of every persona is planned by an embedder, a ranker of context, a ranker of tools and a
-scorer of arguments none of which has seen the persona.
+Every request of every persona is planned with an embedder, a context ranker, a tool ranker and an argument
+scorer that have not seen the persona.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,89 +11,100 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.evaluate.stats import Interval, bootstrap, paired_test
-from contextune.lab.train.rankers.argument_examples import ALONE, FOUND, ORACLE, PlannedRequest
+from contextune.lab.train.rankers.argument_examples import NO_CONTEXT, ORACLE, RETRIEVED, PlannedRequest
 from contextune.lab.train.rankers.tool_examples import ToolExample, without_context
 from contextune.lab.train.rankers.tools import FeaturedExample
-from contextune.plan.judge import PlanVerdict, judge
+from contextune.plan.judge import PlanVerdict, judge_plan
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner
-from contextune.plan.schema import parameters
-from contextune.plan.values import normal
+from contextune.plan.schema import tool_parameters
+from contextune.plan.values import normalize_value
 from contextune.rank import Ranker
 from contextune.search import tokenize
 from contextune.tools.query import QueryContext
 from contextune.types import Plan, Progress, Tool, ToolHit
 
 METRICS = ("AST", "exact", "hallucination")
-NOTHING, RAG, TUNED = "no retrieval", "RAG, no context", "context-tuned"
-TOOLS, FOUND_CONTEXT, BOTH = "right tool, no context", "right tool, context found", "right tool and context"
+NO_RETRIEVAL, RAG, TUNED = "no retrieval", "RAG, no context", "context-tuned"
+RIGHT_TOOL, RIGHT_TOOL_WITH_CONTEXT, RIGHT_TOOL_AND_CONTEXT = (
+    "right tool, no context",
+    "right tool, context found",
+    "right tool and context",
+)
 PAPER: Mapping[str, tuple[float, float, float]] = {
-    NOTHING: (0.4377, 0.3945, 0.0259),
+    NO_RETRIEVAL: (0.4377, 0.3945, 0.0259),
     RAG: (0.7639, 0.5812, 0.0176),
     TUNED: (0.8524, 0.6733, 0.0093),
-    TOOLS: (0.9147, 0.7265, 0.0085),
-    BOTH: (0.9162, 0.7284, 0.0053),
+    RIGHT_TOOL: (0.9147, 0.7265, 0.0085),
+    RIGHT_TOOL_AND_CONTEXT: (0.9162, 0.7284, 0.0053),
 }
-"""What the paper printed, on its own data and with a language model of 7 B parameters."""
-SEEN = {NOTHING: ALONE, RAG: ALONE, TUNED: FOUND, TOOLS: ALONE, FOUND_CONTEXT: FOUND, BOTH: ORACLE}
-"""What context each row has."""
+"""The paper's published values: its own data, a language model of 7 B parameters."""
+CONTEXT_BY_ROW = {
+    NO_RETRIEVAL: NO_CONTEXT,
+    RAG: NO_CONTEXT,
+    TUNED: RETRIEVED,
+    RIGHT_TOOL: NO_CONTEXT,
+    RIGHT_TOOL_WITH_CONTEXT: RETRIEVED,
+    RIGHT_TOOL_AND_CONTEXT: ORACLE,
+}
+"""The context each row plans with."""
 ERRORS = ("wrong tool", "missing argument", "wrong time", "wrong person", "wrong item", "wrong field")
 Floats = NDArray[np.float64]
-Choose = Callable[[PlannedRequest], Sequence[ToolHit]]
-PlanOf = Callable[[str, PlannedRequest, PlanningInput, Sequence[ToolHit]], Plan | None]
-"""Plans a request for a row, with what is seen and the tools there are."""
+ToolChooser = Callable[[PlannedRequest], Sequence[ToolHit]]
+PlanFunction = Callable[[str, PlannedRequest, PlanningInput, Sequence[ToolHit]], Plan | None]
+"""(row, request, planning input, tools) -> plan."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlanCase:
-    """One request, the plan made for it in one row of the table, and how it did."""
+    """One request, its plan in one row of the table, and the verdict."""
 
-    asked: PlannedRequest
+    request: PlannedRequest
     plan: Plan | None
     verdict: PlanVerdict
     error: str | None
-    """What kept it from matching, one of `ERRORS`."""
+    """Why it does not match: one of `ERRORS`."""
 
 
-Rows = Mapping[str, Sequence[PlanCase]]
+PlanRows = Mapping[str, Sequence[PlanCase]]
 
 
 def plan_rows(
     requests: Sequence[PlannedRequest],
-    chosen: Mapping[str, Choose],
-    plan_of: PlanOf,
+    choosers: Mapping[str, ToolChooser],
+    plan_of: PlanFunction,
     tools: Mapping[str, Tool],
     *,
     progress: Progress | None = None,
-) -> Rows:
-    """The plans of every row; `chosen` ranks tools for the rows that need them, by row."""
-    rows: dict[str, list[PlanCase]] = {row: [] for row in SEEN}
-    for number, one in enumerate(requests, 1):
-        for row, what in SEEN.items():
-            right = [ToolHit(tools[one.expected.api], 1.0)]
-            ranked = chosen[row](one) if row in chosen else right
-            plan = plan_of(row, one, one.seeing(what), ranked)
-            verdict = judge(plan, one.expected, tools, one.situation.people)
-            rows[row].append(PlanCase(one, plan, verdict, error_of(one, plan, verdict, tools)))
+) -> PlanRows:
+    """Plan every request for every row; `choosers` rank the tools, by row (default: the right tool)."""
+    rows: dict[str, list[PlanCase]] = {row: [] for row in CONTEXT_BY_ROW}
+    for number, request in enumerate(requests, 1):
+        for row, context in CONTEXT_BY_ROW.items():
+            right_tool = [ToolHit(tools[request.expected.tool], 1.0)]
+            ranked = choosers[row](request) if row in choosers else right_tool
+            plan = plan_of(row, request, request.with_context(context), ranked)
+            verdict = judge_plan(plan, request.expected, tools, request.planning_input.people)
+            rows[row].append(PlanCase(request, plan, verdict, plan_error(request, plan, verdict, tools)))
         if progress:
             progress(number, len(requests))
     return rows
 
 
-def light(planners: Mapping[int, PointerPlanner]) -> PlanOf:
-    """Plans by the light planner that has not seen the request's fold."""
-    return lambda _, one, seen, tools: planners[one.fold].plan(seen, tools)
+def pointer_plans(planners: Mapping[int, PointerPlanner]) -> PlanFunction:
+    """Plan with the pointer planner that has not seen the request's fold."""
+    return lambda _, request, planning_input, tools: planners[request.fold].plan(planning_input, tools)
 
 
-def error_of(
-    one: PlannedRequest, plan: Plan | None, verdict: PlanVerdict, tools: Mapping[str, Tool]
+def plan_error(
+    request: PlannedRequest, plan: Plan | None, verdict: PlanVerdict, tools: Mapping[str, Tool]
 ) -> str | None:
-    """Why a plan does not match: the first thing that went wrong."""
+    """The first reason why a plan does not match, or None."""
     if verdict.ast:
         return None
-    if plan is None or plan.name != one.expected.api:
+    if plan is None or plan.name != request.expected.tool:
         return ERRORS[0]
-    required = {p.name: p for p in parameters(tools[plan.name]) if p.required}
+    required = {p.name: p for p in tool_parameters(tools[plan.name]) if p.required}
     wrong = [name for name in required if name in verdict.wrong]
     if any(name not in plan.arguments for name in wrong) or not wrong:
         return "missing argument"
@@ -104,19 +115,22 @@ def error_of(
     source = argument.sources[0] if argument.sources else None
     if source is None or source.kind == "contact":
         return "wrong person"
-    wanted = normal(one.expected.args[name][0], required[name], one.situation.people)
-    return "wrong field" if _holds(one, source.item, wanted) else "wrong item"
+    expected_value = normalize_value(
+        request.expected.args[name][0], required[name], request.planning_input.people
+    )
+    return "wrong field" if _contains_value(request, source.item, expected_value) else "wrong item"
 
 
-def _holds(one: PlannedRequest, item: str | None, wanted: object) -> bool:
-    """Whether the right value stands somewhere in the item that was pointed at."""
-    held = one.items.get(item or "")
-    if held is None:
+def _contains_value(request: PlannedRequest, item: str | None, expected_value: object) -> bool:
+    """Whether the item that was pointed at contains the right value."""
+    item_fields = request.items.get(item or "")
+    if item_fields is None:
         return False
-    values = [str(value) for value in held.fields.values()]
-    people = one.situation.people
+    values = [str(value) for value in item_fields.fields.values()]
+    people = request.planning_input.people
     return any(
-        normal(value, None, people) == wanted or (isinstance(wanted, str) and wanted in value.casefold())
+        normalize_value(value, None, people) == expected_value
+        or (isinstance(expected_value, str) and expected_value in value.casefold())
         for value in values
     )
 
@@ -127,28 +141,30 @@ def ranked_tools(
     tools: Mapping[str, Tool],
     *,
     context: bool,
-) -> Choose:
-    """Tools as rankers put them that have not seen the request."""
-    known = {example.name: example for example in examples}
+) -> ToolChooser:
+    """Rank tools with rankers that have not seen the request."""
+    examples_by_name = {example.name: example for example in examples}
 
-    def choose(one: PlannedRequest) -> Sequence[ToolHit]:
-        example = known[one.name] if context else without_context(known[one.name])
-        shown = FeaturedExample.of(example)
-        scores = rankers[example.fold].score(shown.group.matrix)
-        order = np.argsort(-scores, kind="stable")[: QueryContext.MOST]
+    def choose(request: PlannedRequest) -> Sequence[ToolHit]:
+        example = (
+            examples_by_name[request.name] if context else without_context(examples_by_name[request.name])
+        )
+        featured = FeaturedExample.build(example)
+        scores = rankers[example.fold].score(featured.group.matrix)
+        order = np.argsort(-scores, kind="stable")[: QueryContext.MAX_ITEMS]
         catalog = example.index.catalog
-        return [ToolHit(tools[catalog[int(shown.places[n])].name], float(scores[n])) for n in order]
+        return [ToolHit(tools[catalog[int(featured.places[n])].name], float(scores[n])) for n in order]
 
     return choose
 
 
-def said_tools(examples: Sequence[ToolExample], tools: Mapping[str, Tool]) -> Choose:
-    """The tool whose own words are said most: all there is to go by where nothing is retrieved."""
-    known = {example.name: example for example in examples}
+def keyword_tools(examples: Sequence[ToolExample], tools: Mapping[str, Tool]) -> ToolChooser:
+    """The tool with the best keyword match: the baseline without retrieval."""
+    examples_by_name = {example.name: example for example in examples}
 
-    def choose(one: PlannedRequest) -> Sequence[ToolHit]:
-        example = known[one.name]
-        scores = example.index.fields["all"].scores(tokenize(one.situation.request.text))
+    def choose(request: PlannedRequest) -> Sequence[ToolHit]:
+        example = examples_by_name[request.name]
+        scores = example.index.fields["all"].scores(tokenize(request.planning_input.request.text))
         best = int(np.argmax(scores))
         return [ToolHit(tools[example.index.catalog[best].name], float(scores[best]))]
 
@@ -157,14 +173,14 @@ def said_tools(examples: Sequence[ToolExample], tools: Mapping[str, Tool]) -> Ch
 
 @dataclass(frozen=True, slots=True)
 class PlanCell:
-    """One row's share on one metric, and p against the row without context."""
+    """Mean of one metric in one row, and its p-value against the row without context."""
 
     interval: Interval
     p: float | None
 
 
 def scores(cases: Sequence[PlanCase]) -> dict[str, Floats]:
-    """Every metric of every case."""
+    """All metrics, one value per case."""
     verdicts = [case.verdict for case in cases]
     return {
         "AST": np.array([verdict.ast for verdict in verdicts], np.float64),
@@ -173,30 +189,32 @@ def scores(cases: Sequence[PlanCase]) -> dict[str, Floats]:
     }
 
 
-def cells(rows: Rows) -> dict[tuple[str, str], PlanCell]:
-    """Every row on every metric, tested against the row without context."""
-    found: dict[tuple[str, str], PlanCell] = {}
+def cells(rows: PlanRows) -> dict[tuple[str, str], PlanCell]:
+    """All rows and metrics, tested against the row without context."""
+    cells_by_row: dict[tuple[str, str], PlanCell] = {}
     base = scores(rows[RAG])
     for row, cases in rows.items():
-        alike = [case.asked.group for case in cases]
+        groups = [case.request.group for case in cases]
         for metric, values in scores(cases).items():
-            p = None if row == RAG else paired_test(values, base[metric], groups=alike)
-            found[row, metric] = PlanCell(bootstrap(values, groups=alike), p)
-    return found
+            p = None if row == RAG else paired_test(values, base[metric], groups=groups)
+            cells_by_row[row, metric] = PlanCell(bootstrap(values, groups=groups), p)
+    return cells_by_row
 
 
-def split(cases: Sequence[PlanCase], by: Callable[[PlanCase], str]) -> dict[str, tuple[int, float, float]]:
-    """By kind of request or by API: how many, and the shares of AST and exact matches."""
+def split_cases(
+    cases: Sequence[PlanCase], by: Callable[[PlanCase], str]
+) -> dict[str, tuple[int, float, float]]:
+    """Group cases by `by`: count, AST share, exact share."""
     parts: dict[str, list[PlanCase]] = {}
     for case in cases:
         parts.setdefault(by(case), []).append(case)
-    found = {name: (len(part), scores(part)) for name, part in parts.items()}
+    cells_by_row = {name: (len(part), scores(part)) for name, part in parts.items()}
     return {
         name: (n, float(values["AST"].mean()), float(values["exact"].mean()))
-        for name, (n, values) in sorted(found.items())
+        for name, (n, values) in sorted(cells_by_row.items())
     }
 
 
-def errors(cases: Sequence[PlanCase]) -> dict[str, float]:
-    """The share of all requests that each error cost."""
+def error_shares(cases: Sequence[PlanCase]) -> dict[str, float]:
+    """Share of all requests lost to each error."""
     return {error: sum(case.error == error for case in cases) / len(cases) for error in ERRORS}

@@ -1,9 +1,8 @@
-"""How many of the facts a call needs are still there when ranked items must fit into a prompt.
+"""Prompt budget benchmark: share of needed facts that survive fitting the items into a token budget.
 
-A fact is needed where a value of the right call's arguments stands in a field of an item the query
-hangs on. It is kept where a prompt still says it: a time by its day and hour on one line, anything
-else in the same words. Measured against what most people do, the items one after the other, cut off
-where the budget ends; that has no fences, and so more room.
+A fact is a value of the right call's arguments that occurs in a field of a relevant item. It is kept if the
+prompt still contains it: a time by its day and hour on one line, anything else verbatim. The baseline joins
+the items and truncates at the budget; it has no fences, so it fits slightly more text.
 """
 
 import re
@@ -17,7 +16,7 @@ from typing import Any, cast
 from rich.table import Table as RichTable
 
 from contextune.context.excerpt import Excerpt
-from contextune.context.packing import Count, estimate_tokens, pack
+from contextune.context.packing import CountTokens, estimate_tokens, pack
 from contextune.datasets import Persona, Query, load_persona
 from contextune.errors import InvalidDataError
 from contextune.evaluate.stats import Interval, bootstrap, paired_test
@@ -26,20 +25,20 @@ from contextune.tuner import Tuner
 from contextune.types import ItemHit, Progress, Request
 
 BUDGETS = (64, 128, 256, 512, 1024, 2048)
-PACKED, CUT = "packed", "cut off"
+PACKED, TRUNCATED = "packed", "truncated"
 ORACLE = "right order"
 
-Rank = Callable[[Persona, Query], Sequence[ItemHit]]
-"""A query's items, best first."""
-_Writer = Callable[[Sequence[ItemHit], Request, int, Count], str]
+RankFunction = Callable[[Persona, Query], Sequence[ItemHit]]
+"""Ranks a query's items, best first."""
+_Writer = Callable[[Sequence[ItemHit], Request, int, CountTokens], str]
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)")
-_FREE = "*"
-"""Stands for text that the assistant writes itself."""
+_FREE_TEXT = "*"
+"""Marks text that the assistant words itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactsKept:
-    """The mean share of a query's needed facts that are kept; p is against the items cut off."""
+    """Mean share of the needed facts that are kept; `p` is against truncation."""
 
     share: Interval
     p: float | None = None
@@ -47,7 +46,7 @@ class FactsKept:
 
 @dataclass(frozen=True, slots=True)
 class BudgetTable:
-    """`cells` by ranking, way of writing and budget, over `queries` queries that need `facts` facts."""
+    """`cells` by (ranking, packing, budget), over `queries` queries that need `facts` facts."""
 
     cells: Mapping[tuple[str, str, int], FactsKept]
     queries: int
@@ -56,21 +55,21 @@ class BudgetTable:
 
 def budget_table(
     personas: Sequence[Persona],
-    rank: Rank | None = None,
+    rank: RankFunction | None = None,
     budgets: Sequence[int] = BUDGETS,
     progress: Progress | None = None,
     *,
     name: str = "semantic",
-    count: Count = estimate_tokens,
+    count: CountTokens = estimate_tokens,
 ) -> BudgetTable:
-    """The facts kept at each budget, for the right order and for `rank`, which is shown as `name`.
+    """Facts kept at each budget, for the oracle ranking and for `rank` (labelled `name`).
 
-    Without `rank`, the Tuner ranks by the method called `name`.
+    Without `rank`, the Tuner ranks with the method called `name`.
     """
     if rank is None:
-        with ranked_by(name) as ranking:
+        with tuner_ranking(name) as ranking:
             return budget_table(personas, ranking, budgets, progress, name=name, count=count)
-    ways: dict[str, _Writer] = {PACKED: _packed, CUT: _cut}
+    packings: dict[str, _Writer] = {PACKED: _packed, TRUNCATED: _truncated}
     scores: dict[tuple[str, str, int], list[float]] = {}
     groups: list[str] = []
     facts = 0
@@ -80,52 +79,59 @@ def budget_table(
                 continue
             groups.append(persona.id)
             facts += len(needed)
-            for order, hits in ((ORACLE, right_order(persona, query)), (name, rank(persona, query))):
-                for way, write in ways.items():
+            for ranking_name, hits in (
+                (ORACLE, oracle_ranking(persona, query)),
+                (name, rank(persona, query)),
+            ):
+                for packing, write in packings.items():
                     for budget in budgets:
                         text = write(hits, persona.request(query), budget, count)
-                        share = sum(says(text, fact) for fact in needed) / len(needed)
-                        scores.setdefault((order, way, budget), []).append(share)
+                        share = sum(contains_fact(text, fact) for fact in needed) / len(needed)
+                        scores.setdefault((ranking_name, packing, budget), []).append(share)
         if progress:
             progress(number, len(personas))
     if not groups:
-        raise InvalidDataError("no query's `args` hold a fact of its `relevant` items: nothing to measure")
-    cells = {
-        (order, way, budget): FactsKept(
-            bootstrap(shares, groups=groups),
-            paired_test(shares, scores[order, CUT, budget], groups=groups) if way == PACKED else None,
+        raise InvalidDataError(
+            "nothing to measure: no query has an argument value from one of its `relevant` items"
         )
-        for (order, way, budget), shares in scores.items()
+    cells = {
+        (ranking_name, packing, budget): FactsKept(
+            bootstrap(shares, groups=groups),
+            paired_test(shares, scores[ranking_name, TRUNCATED, budget], groups=groups)
+            if packing == PACKED
+            else None,
+        )
+        for (ranking_name, packing, budget), shares in scores.items()
     }
     return BudgetTable(cells, len(groups), facts)
 
 
 def needed_facts(persona: Persona, query: Query) -> list[str]:
-    """The values of the right call's arguments that an item the query hangs on has in a field."""
+    """Argument values of the right call that occur in a field of a relevant item."""
     relevant = query.gold.relevant or {}
     fields = [text for item in persona.items if item.id in relevant for text in _texts(item.fields)]
-    wanted = dict.fromkeys(_texts(query.gold.args or {}))
-    return [fact for fact in wanted if fact != _FREE and any(fact in text for text in fields)]
+    values = dict.fromkeys(_texts(query.gold.args or {}))
+    return [fact for fact in values if fact != _FREE_TEXT and any(fact in text for text in fields)]
 
 
-def says(text: str, fact: str) -> bool:
-    """Whether the text holds the fact; a time is held where its day and its hour are on one line."""
+def contains_fact(text: str, fact: str) -> bool:
+    """Whether the text contains the fact; a time needs its day and hour on one line."""
     if moment := _MOMENT.fullmatch(fact):
         return any(moment[1] in line and moment[2] in line for line in text.splitlines())
     return fact in text
 
 
-def right_order(persona: Persona, query: Query) -> list[ItemHit]:
-    """The items as a perfect ranking has them: the needed ones, those that help, the others it may see."""
+def oracle_ranking(persona: Persona, query: Query) -> list[ItemHit]:
+    """Visible items, most relevant first."""
     grades = query.gold.relevant or {}
-    seen = [persona.items[number] for number in persona.visible(query)]
-    ranked = sorted(seen, key=lambda item: -grades.get(item.id, 0))
+    visible = [persona.items[number] for number in persona.visible(query)]
+    ranked = sorted(visible, key=lambda item: -grades.get(item.id, 0))
     return [ItemHit(item, float(grades.get(item.id, 0))) for item in ranked]
 
 
 @contextmanager
-def ranked_by(method: str) -> Generator[Rank]:
-    """The Tuner's ranking by a method, each persona being loaded when its first query comes."""
+def tuner_ranking(method: str) -> Generator[RankFunction]:
+    """The Tuner's ranking with a method; personas are loaded on first use."""
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "bench.db") as store:
         tuner = Tuner(store, method=method)
         loaded: set[str] = set()
@@ -146,39 +152,45 @@ def to_rich(table: BudgetTable) -> RichTable:
     rich = RichTable("ranking", "items", title=title, title_justify="left", caption_justify="left")
     for budget in budgets:
         rich.add_column(f"{budget:,}", justify="right")
-    for order, way in dict.fromkeys((order, way) for order, way, _ in table.cells):
-        rich.add_row(order, way, *(_shown(table.cells[order, way, budget]) for budget in budgets))
-    rich.caption = "In percent, ± half the 95 % bootstrap interval; † p < 0.05 against the items cut off."
+    for ranking_name, packing in dict.fromkeys(
+        (ranking_name, packing) for ranking_name, packing, _ in table.cells
+    ):
+        rich.add_row(
+            ranking_name,
+            packing,
+            *(_cell_text(table.cells[ranking_name, packing, budget]) for budget in budgets),
+        )
+    rich.caption = "In percent, ± half the 95 % bootstrap interval; † p < 0.05 against truncation."
     return rich
 
 
-def _shown(kept: FactsKept) -> str:
-    half = (kept.share.high - kept.share.low) / 2
-    spread = f" ±{100 * half:.1f}" if half == half else ""  # there is none for a single persona
-    return f"{100 * kept.share.mean:.1f}{spread}{' †' if kept.p is not None and kept.p < 0.05 else ''}"
+def _cell_text(cell: FactsKept) -> str:
+    half = (cell.share.high - cell.share.low) / 2
+    spread = f" ±{100 * half:.1f}" if half == half else ""  # undefined for a single persona
+    return f"{100 * cell.share.mean:.1f}{spread}{' †' if cell.p is not None and cell.p < 0.05 else ''}"
 
 
-def _packed(hits: Sequence[ItemHit], request: Request, budget: int, count: Count) -> str:
+def _packed(hits: Sequence[ItemHit], request: Request, budget: int, count: CountTokens) -> str:
     return pack(hits, request, budget, count=count).text
 
 
-def _cut(hits: Sequence[ItemHit], _request: Request, budget: int, count: Count) -> str:
-    """The same words without fences, up to the last character that fits."""
-    text, taken = "", 0
+def _truncated(hits: Sequence[ItemHit], _request: Request, budget: int, count: CountTokens) -> str:
+    """The same text without fences, up to the last character that fits."""
+    text, tokens = "", 0
     for hit in hits:
         line = f"{hit.item.schema.noun}: {Excerpt(hit.item).whole}\n"
-        text, taken = text + line, taken + count(line)
-        if taken > budget:
+        text, tokens = text + line, tokens + count(line)
+        if tokens > budget:
             break
-    fits, end = 0, len(text)
-    while fits < end:
-        middle = (fits + end + 1) // 2
-        fits, end = (middle, end) if count(text[:middle]) <= budget else (fits, middle - 1)
-    return text[:fits]
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count(text[:middle]) <= budget else (low, middle - 1)
+    return text[:low]
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Every value in nested data, as text."""
+    """All values in nested data, as text."""
     if isinstance(value, Mapping):
         for inner in cast("Mapping[str, Any]", value).values():
             yield from _texts(inner)

@@ -1,11 +1,11 @@
-"""Public benchmarks of tool retrieval: ToolBench's paper-like filter, ToolLens and MetaTool."""
+"""Tool retrieval on public benchmarks: ToolBench (filtered as in the paper), ToolLens and MetaTool."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from contextune.embed import CachedEmbedder, Embedder, default_embedder
 from contextune.evaluate.metrics import Run
-from contextune.evaluate.results import ResultTable, evaluate
+from contextune.evaluate.results import ResultTable, evaluate_runs
 from contextune.lab.public_data.toolset import LabelledRequest, Toolset, read_toolset
 from contextune.tools import ToolRetriever
 from contextune.tools.index import MemoryVectorCache
@@ -18,14 +18,14 @@ TESTS: Mapping[str, tuple[str, str]] = {
     "ToolLens": ("toollens", "test"),
     "MetaTool": ("metatool", "test"),
 }
-"""What is measured: the folder of a toolset and the part of its requests that nothing was trained on."""
+"""Per benchmark: the folder of its toolset and its test split."""
 _DEPTH = 100
 
 
 def public_tables(
     folder: Path, untuned: Embedder | None, *, progress: Progress | None = None
 ) -> dict[str, ResultTable]:
-    """By benchmark: words, meaning by the untuned and the tuned embedder, and the learned ranking."""
+    """One table per benchmark: BM25, untuned and tuned embedder, hybrid and the learned ranker."""
     toolsets = {
         name: read_toolset(folder / name) for name in dict.fromkeys(name for name, _ in TESTS.values())
     }
@@ -34,29 +34,32 @@ def public_tables(
         rows[name] = _retrievers(toolset, untuned)
         if progress:
             progress(done, len(toolsets) + len(TESTS))
-    found: dict[str, ResultTable] = {}
+    tables: dict[str, ResultTable] = {}
     for done, (title, (name, split)) in enumerate(TESTS.items(), 1):
         queries, keys = toolsets[name].split(split), _keys(toolsets[name])
         runs = {
-            row: {asked: [keys[tool] for tool in ranked] for asked, ranked in run(retriever, queries).items()}
+            row: {
+                query_id: [keys[tool] for tool in ranked]
+                for query_id, ranked in rank_queries(retriever, queries).items()
+            }
             for row, retriever in rows[name].items()
         }
-        found[title] = evaluate(runs, _judged(toolsets[name], queries), METRICS, baseline=list(runs)[-1])
+        tables[title] = evaluate_runs(runs, _qrels(toolsets[name], queries), METRICS, baseline=list(runs)[-1])
         if progress:
             progress(len(toolsets) + done, len(toolsets) + len(TESTS))
-    return found
+    return tables
 
 
-def run(retriever: ToolRetriever, queries: Sequence[LabelledRequest]) -> Run:
-    """What a retriever ranks for every request; all are embedded first, since in batches that is quicker."""
+def rank_queries(retriever: ToolRetriever, queries: Sequence[LabelledRequest]) -> Run:
+    """Rank the tools for every query; queries are embedded first, as batches are faster."""
     retriever.embedder.embed([query.text for query in queries])
     return {query.id: [hit.tool.id for hit in retriever.search(query.text, _DEPTH)] for query in queries}
 
 
 def _retrievers(toolset: Toolset, untuned: Embedder | None) -> Mapping[str, ToolRetriever]:
-    kept, embedder = MemoryVectorCache(), CachedEmbedder(default_embedder())
-    tuned = {
-        title: ToolRetriever(toolset.tools, embedder, method=method, shelf=kept)
+    vectors, embedder = MemoryVectorCache(), CachedEmbedder(default_embedder())
+    retrievers = {
+        title: ToolRetriever(toolset.tools, embedder, method=method, vector_cache=vectors)
         for title, method in (
             ("BM25T", "bm25"),
             ("tuned embedder", "semantic"),
@@ -65,15 +68,15 @@ def _retrievers(toolset: Toolset, untuned: Embedder | None) -> Mapping[str, Tool
         )
     }
     if untuned is None:
-        return tuned
-    plain = ToolRetriever(toolset.tools, untuned, method="semantic")
-    return {"BM25T": tuned.pop("BM25T"), "Semantic search, untuned": plain, **tuned}
+        return retrievers
+    baseline = ToolRetriever(toolset.tools, untuned, method="semantic")
+    return {"BM25T": retrievers.pop("BM25T"), "Semantic search, untuned": baseline, **retrievers}
 
 
 def _keys(toolset: Toolset) -> dict[str, str]:
-    """What the data calls each tool: names may hold blanks, which TREC files cannot."""
+    """The data's own tool ids: names may contain blanks, which TREC files cannot."""
     return {tool.id: key for tool, key in zip(toolset.tools, toolset.ids, strict=True)}
 
 
-def _judged(toolset: Toolset, queries: Sequence[LabelledRequest]) -> dict[str, dict[str, int]]:
+def _qrels(toolset: Toolset, queries: Sequence[LabelledRequest]) -> dict[str, dict[str, int]]:
     return {query.id: {toolset.ids[place]: 1 for place in query.relevant} for query in queries}

@@ -1,6 +1,6 @@
-"""Plans by a language model, out of what it wrote in a training run for requests it had not seen.
+"""Plans from the recorded answers of a language model, made in a training run on unseen personas.
 
-Asking the model again would take hours on a machine without a GPU; what it wrote is read by the same planner.
+Querying the model again would take hours without a GPU. The recorded answers go through the same planner.
 """
 
 import json
@@ -9,39 +9,40 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contextune._internal.compression import read_packed
+from contextune._internal.compression import read_decompressed
 from contextune.errors import InvalidDataError, LanguageModelError
-from contextune.lab.bench.quality.plans import NOTHING
+from contextune.lab.bench.quality.plans import NO_RETRIEVAL
 from contextune.lab.train.rankers.argument_examples import PlannedRequest
 from contextune.llm import ChatReply, Draft, Message, Sampling
 from contextune.plan.language_model.grounding import UngroundedError
-from contextune.plan.language_model.planner import LanguagePlanner, read_call
+from contextune.plan.language_model.planner import LanguagePlanner, parse_call
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.types import Argument, Plan, ToolHit
 
-Answers = Mapping[tuple[str, str], str]
-"""By request and row."""
+WrittenAnswers = Mapping[tuple[str, str], str]
+"""Answers by (request name, row)."""
 
 
-def read_answers(file: Path) -> Answers:
-    """What `contextune.lab.train.llm.plan_writer` kept, plain or packed."""
+def read_written_plans(file: Path) -> WrittenAnswers:
+    """Read the answers recorded by `contextune.lab.train.llm.plan_writer`, plain or compressed."""
     try:
-        rows = [json.loads(line) for line in read_packed(file).decode().splitlines()]
+        rows = [json.loads(line) for line in read_decompressed(file).decode().splitlines()]
         return {(str(row["name"]), str(row["row"])): str(row["answer"]) for row in rows}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidDataError(
-            f"{str(file)!r} holds no written plans: {error}; contextune.lab.train.llm.plan_writer makes some"
+            f"{file}: not a file of written plans: {error} "
+            "(create one with contextune.lab.train.llm.plan_writer)"
         ) from None
 
 
 @dataclass
-class _RecordedPlanner:
-    """Says the one thing that was written."""
+class _RecordedChat:
+    """A chat that replies once, with the recorded answer."""
 
     answer: str
     name: str = "written"
-    asked: int = 0
+    calls: int = 0
 
     def ask(
         self,
@@ -50,40 +51,40 @@ class _RecordedPlanner:
         *,
         schema: Mapping[str, Any] | None = None,  # noqa: ARG002
     ) -> ChatReply:
-        self.asked += 1
-        if self.asked > 1:
-            raise LanguageModelError("it was asked once")
+        self.calls += 1
+        if self.calls > 1:
+            raise LanguageModelError("only one answer was recorded")
         return ChatReply((Draft(self.answer),))
 
 
 @dataclass
 class WrittenPlans:
-    """Plans by what was written; `light` has the light planner of each fold, for what cannot be called."""
+    """Plan with recorded answers; `fallback` has a pointer planner per fold, for invalid calls."""
 
-    answers: Answers
-    light: Mapping[int, PointerPlanner]
-    without: int = 0
-    """How many plans were made without the model: what it wrote could not be called."""
+    answers: WrittenAnswers
+    fallback: Mapping[int, PointerPlanner]
+    fallbacks: int = 0
+    """Number of plans that fell back because the recorded call was invalid."""
 
     def __call__(
-        self, row: str, one: PlannedRequest, seen: PlanningInput, tools: Sequence[ToolHit]
+        self, row: str, request: PlannedRequest, planning_input: PlanningInput, tools: Sequence[ToolHit]
     ) -> Plan | None:
         """The plan of one row for one request."""
-        answer = self.answers.get((one.name, row))
+        answer = self.answers.get((request.name, row))
         if answer is None:
-            raise InvalidDataError(f"nothing was written for {one.name} in the row {row!r}")
-        if row == NOTHING:
-            return _from_memory(answer)
-        chat = _RecordedPlanner(answer)
-        plan = LanguagePlanner(chat, self.light[one.fold]).plan(seen, tools)
-        self.without += chat.asked > 1
+            raise InvalidDataError(f"no recorded answer for {request.name} in row {row!r}")
+        if row == NO_RETRIEVAL:
+            return _unchecked_plan(answer)
+        chat = _RecordedChat(answer)
+        plan = LanguagePlanner(chat, self.fallback[request.fold]).plan(planning_input, tools)
+        self.fallbacks += chat.calls > 1
         return plan
 
 
-def _from_memory(answer: str) -> Plan | None:
-    """A call as it was written, without anything to hold it against."""
+def _unchecked_plan(answer: str) -> Plan | None:
+    """The call exactly as written, without grounding."""
     try:
-        api, given = read_call(answer)
+        api, arguments = parse_call(answer)
     except UngroundedError:
         return None
-    return Plan(api, {name: Argument(value) for name, value in given.items()})
+    return Plan(api, {name: Argument(value) for name, value in arguments.items()})

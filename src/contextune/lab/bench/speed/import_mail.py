@@ -1,4 +1,4 @@
-"""How fast a large mailbox is imported, and in how much memory: the mailbox is made for it."""
+"""Import speed and memory for a large synthetic mailbox."""
 
 import base64
 import multiprocessing
@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
-from contextune.importers.files import SourceFile, files_in
+from contextune.importers.files import SourceFile, iter_files
 from contextune.importers.mail.reader import MboxReader
 from contextune.importers.reader import ImportContext
 from contextune.importers.run import import_into
@@ -30,57 +30,57 @@ _WORDS = tuple(
     )
 )
 SHARES = {"plain": 45, "both": 30, "html": 15, "attached": 10}
-"""Of a hundred mails, so many are plain text, text and HTML, HTML alone, and with something attached."""
+"""Percentages of plain-text mails, text + HTML, HTML only, and mails with an attachment."""
 _START = datetime(2022, 1, 3, 8, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class ImportSpeed:
-    """What one import took."""
+    """Result of one import."""
 
     megabytes: float
     mails: int
     parsing: float
-    """Seconds to read the mailbox, without a store."""
+    """Seconds to parse the mailbox, without a store."""
     importing: float
-    """Seconds to import it."""
+    """Seconds for the first import."""
     again: float
-    """Seconds to import it once more, when nothing is new."""
+    """Seconds to import it again, when nothing is new."""
     memory: float
-    """The most the process held, in MB."""
+    """Peak memory of the process in MB."""
 
 
 def measure(
     megabytes: int = 1000, progress: Progress | None = None, shares: Mapping[str, int] = SHARES
 ) -> ImportSpeed:
-    """Make a mailbox of this size, and import it in a process of its own."""
+    """Write a mailbox of this size and import it in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         mailbox = Path(folder) / "Inbox.mbox"
         size = write_mailbox(mailbox, megabytes * 1_000_000, progress, shares)
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            mails, *figures = pool.apply(_measured, (mailbox,))
+            mails, *figures = pool.apply(_measure_import, (mailbox,))
     return ImportSpeed(size / 1e6, mails, *figures)
 
 
-def _measured(mailbox: Path) -> tuple[int, float, float, float, float]:
-    file = next(file for file in files_in([mailbox]) if isinstance(file, SourceFile))
-    about = ImportContext(User("bench"), _START)
+def _measure_import(mailbox: Path) -> tuple[int, float, float, float, float]:
+    file = next(file for file in iter_files([mailbox]) if isinstance(file, SourceFile))
+    context = ImportContext(User("bench"), _START)
     start = perf_counter()
-    mails = sum(isinstance(found, Item) for found in MboxReader().read(file, about))
+    mails = sum(isinstance(entry, Item) for entry in MboxReader().read(file, context))
     parsed = perf_counter()
     with SQLiteStore(mailbox.parent / "store.db") as store:
         times = [perf_counter()]
         for _ in range(2):
             import_into(store, "bench", [mailbox])
             times.append(perf_counter())
-    return mails, parsed - start, times[1] - times[0], times[2] - times[1], _most_memory()
+    return mails, parsed - start, times[1] - times[0], times[2] - times[1], _peak_memory()
 
 
-def _most_memory() -> float:
-    """In MB."""
+def _peak_memory() -> float:
+    """Peak resident memory in MB; NaN on Windows."""
     try:
         import resource
-    except ImportError:  # Windows has no such thing
+    except ImportError:  # not available on Windows
         return float("nan")
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return used / (1e6 if sys.platform == "darwin" else 1e3)
@@ -89,7 +89,7 @@ def _most_memory() -> float:
 def write_mailbox(
     path: Path, size: int, progress: Progress | None = None, shares: Mapping[str, int] = SHARES, seed: int = 7
 ) -> int:
-    """A mailbox of about this many bytes, as mailboxes are: most mails are small, most bytes attached."""
+    """Write about `size` bytes of mail: most mails are small, most bytes are attachments."""
     written = 0
     with path.open("wb") as target:
         for mail in _mails(Random(seed), shares):  # noqa: S311  # no secrets here
@@ -116,13 +116,13 @@ def _mails(random: Random, shares: Mapping[str, int]) -> Iterator[bytes]:
             f"\tfor <ines@example.com>; {format_datetime(time)}\n"
             for hop in range(3)
         )
-        signed = "\n\t".join(f"{random.getrandbits(280):070x}" for _ in range(14))
+        signature = "\n\t".join(f"{random.getrandbits(280):070x}" for _ in range(14))
         yield (
             (
                 f"From {random.getrandbits(60)}@xxx {stamp}\n"
                 f"X-GM-THRID: {random.getrandbits(60)}\nX-Gmail-Labels: Inbox,Opened\n"
                 f"Delivered-To: ines@example.com\n{relays}"
-                f"DKIM-Signature: v=1; a=rsa-sha256; d=example.org; s=one;\n\tb={signed}\n"
+                f"DKIM-Signature: v=1; a=rsa-sha256; d=example.org; s=one;\n\tb={signature}\n"
                 f"Message-ID: <{number}.{random.getrandbits(64):x}@example.org>\n"
                 f"Date: {format_datetime(time)}\nFrom: {sender.partition('.')[0].title()} <{sender}>\n"
                 f"To: Ines Duarte <ines@example.com>\nSubject: {_text(random, 6)}\n"
@@ -152,7 +152,7 @@ def _html(random: Random, rows: int) -> str:
     return f"<html><head><style>{style}</style></head><body><table>{cells}</table></body></html>"
 
 
-def _packed(text: str) -> str:
+def _quoted_printable(text: str) -> str:
     return quopri.encodestring(text.encode()).decode("ascii")
 
 
@@ -163,34 +163,40 @@ def _plain(random: Random) -> tuple[str, bytes]:
 
 def _only_html(random: Random) -> tuple[str, bytes]:
     headers = "Content-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n"
-    return headers, _packed(_html(random, random.randrange(60, 180))).encode()
+    return headers, _quoted_printable(_html(random, random.randrange(60, 180))).encode()
 
 
-def _both(random: Random) -> tuple[str, bytes]:
-    mark = f"{random.getrandbits(96):024x}"
+def _text_and_html(random: Random) -> tuple[str, bytes]:
+    boundary = f"{random.getrandbits(96):024x}"
     part = "Content-Type: text/{}; charset=UTF-8\nContent-Transfer-Encoding: quoted-printable\n\n"
-    plain, html = _packed(_paragraphs(random, 5)), _packed(_html(random, random.randrange(20, 100)))
-    body = f"--{mark}\n{part.format('plain')}{plain}\n--{mark}\n{part.format('html')}{html}\n--{mark}--\n"
-    return f'Content-Type: multipart/alternative; boundary="{mark}"\n', body.encode()
+    plain, html = (
+        _quoted_printable(_paragraphs(random, 5)),
+        _quoted_printable(_html(random, random.randrange(20, 100))),
+    )
+    body = (
+        f"--{boundary}\n{part.format('plain')}{plain}\n"
+        f"--{boundary}\n{part.format('html')}{html}\n--{boundary}--\n"
+    )
+    return f'Content-Type: multipart/alternative; boundary="{boundary}"\n', body.encode()
 
 
-def _attached(random: Random) -> tuple[str, bytes]:
-    mark = f"{random.getrandbits(96):024x}"
-    headers, body = _both(random)
+def _with_attachment(random: Random) -> tuple[str, bytes]:
+    boundary = f"{random.getrandbits(96):024x}"
+    headers, body = _text_and_html(random)
     content = base64.encodebytes(random.randbytes(int(random.lognormvariate(12.5, 1.2))))
     name = f"{random.choice(_WORDS)}.pdf"
-    inner = f"--{mark}\n{headers}\n".encode() + body
-    attached = (
-        f'\n--{mark}\nContent-Type: application/pdf; name="{name}"\n'
+    inner = f"--{boundary}\n{headers}\n".encode() + body
+    attachment = (
+        f'\n--{boundary}\nContent-Type: application/pdf; name="{name}"\n'
         f'Content-Disposition: attachment; filename="{name}"\nContent-Transfer-Encoding: base64\n\n'
     ).encode()
-    whole = inner + attached + content + f"--{mark}--\n".encode()
-    return f'Content-Type: multipart/mixed; boundary="{mark}"\n', whole
+    body_bytes = inner + attachment + content + f"--{boundary}--\n".encode()
+    return f'Content-Type: multipart/mixed; boundary="{boundary}"\n', body_bytes
 
 
 _BODIES: dict[str, Callable[[Random], tuple[str, bytes]]] = {
     "plain": _plain,
-    "both": _both,
+    "both": _text_and_html,
     "html": _only_html,
-    "attached": _attached,
+    "attached": _with_attachment,
 }

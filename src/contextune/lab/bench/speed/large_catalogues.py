@@ -1,7 +1,7 @@
-"""What a catalogue costs as it grows: building, memory and searching, and from where approximate search pays.
+"""Scaling benchmark: build time, memory and search time of catalogues of up to 1,000,000 tools.
 
-The tools are RapidAPI's endpoints as ToolBench has them (not in the package). A size beyond them is made
-of copies, a copy's vector being the original's turned a little; of those only the vectors are searched.
+The tools are RapidAPI's endpoints from ToolBench (not in the package). Larger sizes add copies with slightly
+perturbed vectors; for those sizes only vector search is measured.
 """
 
 import json
@@ -20,95 +20,99 @@ from typing import TypeVar
 import numpy as np
 from rich.table import Table
 
-from contextune._internal.compression import read_packed
+from contextune._internal.compression import read_decompressed
 from contextune.datasets import bundled_personas
 from contextune.embed import Embedder, Matrix, default_embedder
 from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError
-from contextune.lab.public_data.toolset import distinct, read_toolset, uniform_tool
+from contextune.lab.public_data.toolset import distinct_names, read_toolset, tool_from_row
 from contextune.search import similarities, top
 from contextune.search.ann import AnnIndex
 from contextune.tools import Catalog, ToolRetriever
 from contextune.tools.catalog_file import CatalogFile
 from contextune.tools.index import ToolIndex
-from contextune.tools.methods import DEFAULT
+from contextune.tools.methods import DEFAULT_METHOD
 from contextune.tools.tool_text import tool_text
 from contextune.types import Progress, Tool
 
 SIZES = (1_000, 10_000, 47_000, 100_000, 200_000, 500_000, 1_000_000)
-RECALL = 0.99
-"""What approximate search has to find of the exact ten, to be a match for it."""
+MIN_RECALL = 0.99
+"""Recall of the exact top ten that approximate search must reach."""
 _K = 10
 _REQUESTS = 200
 _SAMPLE = 256
 _NOISE = 0.01
-Asked = TypeVar("Asked")
-Found = TypeVar("Found")
+Query = TypeVar("Query")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTimes:
-    """Milliseconds of one search, and how many there are in a second, one after the other."""
+    """Latency of one search in milliseconds, and sequential searches per second."""
 
     median: float
     p95: float
     per_second: float
 
     @classmethod
-    def of(cls, seconds: Sequence[float]) -> "SearchTimes":
-        """Out of what each search took."""
-        taken = np.array(seconds) * 1000
-        return cls(float(np.median(taken)), float(np.percentile(taken, 95)), len(taken) / sum(seconds))
+    def from_seconds(cls, seconds: Sequence[float]) -> "SearchTimes":
+        """Summarize the seconds of each search."""
+        milliseconds = np.array(seconds) * 1000
+        return cls(
+            float(np.median(milliseconds)),
+            float(np.percentile(milliseconds, 95)),
+            len(seconds) / sum(seconds),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class RetrieverTimes:
-    """What the retriever takes as users have it: words and vectors, a request's own embedding included."""
+    """Times of the complete retriever: BM25 and vectors, including the embedding of the request."""
 
-    words_seconds: float
-    """To index the words."""
-    words_bytes: int | None
+    bm25_seconds: float
+    """Build the BM25 index."""
+    bm25_bytes: int | None
     open_seconds: float
-    """To open a catalogue whose vectors are kept from an earlier run."""
+    """Open a catalogue whose vectors are cached."""
     search: SearchTimes
-    """With ToolBench's requests, which are of two or three sentences."""
+    """ToolBench's requests: two or three sentences."""
     short: SearchTimes
-    """With the bundled personas' requests, as people speak to an assistant."""
+    """The bundled personas' requests: one short sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleRow:
-    """One size of catalogue, measured in a process of its own. Memory is None where it cannot be told."""
+    """One catalogue size, measured in its own process. Memory is None where it cannot be measured."""
 
     tools: int
     texts_per_second: float
-    """Embedded, on a sample of the tools."""
-    whole: RetrieverTimes | None
-    """None for more tools than there are."""
+    """Embedding throughput, on a sample of the tools."""
+    retriever: RetrieverTimes | None
+    """None for sizes beyond the real tools."""
     graph_seconds: float
-    """To build the approximate index."""
+    """Build the approximate index."""
     vector_bytes: int
     graph_bytes: int
     exact: SearchTimes
-    """Of the vectors alone, as are those below."""
+    """Vector search only, as below."""
     approximate: SearchTimes
     recall: float
-    """How many of the exact ten nearest the approximate ten hold."""
+    """Share of the exact top ten that approximate search returns."""
     peak_bytes: int | None
 
     @property
     def embed_seconds(self) -> float:
-        """How long it takes to embed all, at the rate of the sample."""
+        """Seconds to embed all tools, at the sampled rate."""
         return self.tools / self.texts_per_second
 
 
 @dataclass(frozen=True, eq=False)
 class ScaleJob:
-    """What one size is measured on. `tools` is empty where there are not as many."""
+    """Input for measuring one size; `tools` is empty for sizes beyond the real tools."""
 
     size: int
     tools: Sequence[Tool]
     vectors: Path
-    shelf: Path
+    cache: Path
     requests: Sequence[str]
     method: str
     texts_per_second: float
@@ -121,55 +125,55 @@ def scale_rows(
     progress: Progress | None = None,
     *,
     requests: int = _REQUESTS,
-    method: str = DEFAULT,
+    method: str = DEFAULT_METHOD,
 ) -> list[ScaleRow]:
-    """A row a size. `data` is the folder that holds toolbench; `cache` is a file that keeps the vectors.
+    """One row per size. `data` is the folder that holds `toolbench`; `cache` is a file for the vectors.
 
-    `progress` is told first of tools embedded, then of tools measured, over all sizes.
+    `progress` first counts embedded tools, then measured tools over all sizes.
     """
     if not sizes or min(sizes) < _K:
-        raise InvalidRequestError(f"the sizes {list(sizes)!r} cannot be measured: name sizes of {_K} or more")
-    AnnIndex.build(np.empty((0, 1), np.float32))  # says at once if its library is missing
+        raise InvalidRequestError(f"cannot measure sizes {list(sizes)!r}: every size must be at least {_K}")
+    AnnIndex.build(np.empty((0, 1), np.float32))  # fail early if usearch is missing
     tools = read_tools(data)[: max(sizes)]
-    asked = read_requests(data, requests)
+    texts = read_requests(data, requests)
     embedder = default_embedder()
     rows: list[ScaleRow] = []
     with tempfile.TemporaryDirectory() as folder:
-        shelf, vectors = cache or Path(folder) / "vectors.db", Path(folder) / "vectors.npy"
-        with CatalogFile(shelf) as kept:
-            built = ToolIndex.build(Catalog(tools), embedder, shelf=kept, progress=progress)
-        np.save(vectors, built.vectors)
-        del built
+        cache_file, vectors = cache or Path(folder) / "vectors.db", Path(folder) / "vectors.npy"
+        with CatalogFile(cache_file) as vector_cache:
+            index = ToolIndex.build(Catalog(tools), embedder, vector_cache=vector_cache, progress=progress)
+        np.save(vectors, index.vectors)
+        del index
         rate = _rate(embedder, [tool_text(tool) for tool in tools[:_SAMPLE]])
-        given = (vectors, shelf, asked, method, rate)
-        jobs = [ScaleJob(size, tools[:size] if size <= len(tools) else (), *given) for size in sizes]
-        # a process for each: its memory holds nothing of the sizes before
+        shared = (vectors, cache_file, texts, method, rate)
+        jobs = [ScaleJob(size, tools[:size] if size <= len(tools) else (), *shared) for size in sizes]
+        # one process per size, so that memory is not shared
         with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
             try:
-                for row in pool.map(measured, jobs):
+                for row in pool.map(measure_size, jobs):
                     rows.append(row)
                     if progress:
                         progress(sum(row.tools for row in rows), sum(sizes))
             except BrokenProcessPool:
                 size = sizes[len(rows)]
                 raise ContextuneError(
-                    f"measuring {size:,} tools was ended: is there enough memory?"
+                    f"the process measuring {size:,} tools died: probably out of memory"
                 ) from None
     return rows
 
 
-def crossover(rows: Sequence[ScaleRow], recall: float = RECALL) -> int | None:
-    """The size from which on approximate search is the quicker one and finds enough, or None."""
-    found = None
+def crossover(rows: Sequence[ScaleRow], recall: float = MIN_RECALL) -> int | None:
+    """The smallest size from which approximate search is faster with enough recall, or None."""
+    results = None
     for row in sorted(rows, key=lambda row: -row.tools):
         if row.recall < recall or row.approximate.median >= row.exact.median:
             break
-        found = row.tools
-    return found
+        results = row.tools
+    return results
 
 
 def to_rich(rows: Sequence[ScaleRow]) -> list[Table]:
-    """Two tables: what a size takes to build, and what to search."""
+    """Two tables: build cost and search latency."""
     seconds = ("embedding s", "graph s", "words s", "opening s")
     memory = ("vectors MB", "graph MB", "words MB", "peak MB")
     kinds = ("search", "short", "exact", "approximate")
@@ -182,17 +186,20 @@ def to_rich(rows: Sequence[ScaleRow]) -> list[Table]:
         title="One search; short: of a short request; exact and approximate: the vectors alone",
     )
     for row in rows:
-        whole, size = row.whole, f"{row.tools:,}"
-        opened = (whole.words_seconds, whole.open_seconds) if whole else (None, None)
+        retriever, size = row.retriever, f"{row.tools:,}"
+        opened = (retriever.bm25_seconds, retriever.open_seconds) if retriever else (None, None)
         took = map(_figure, (row.embed_seconds, row.graph_seconds, *opened))
-        held = row.vector_bytes, row.graph_bytes, whole and whole.words_bytes, row.peak_bytes
-        building.add_row(size, *took, *(_figure(part and part / 1e6) for part in held))
-        cells = map(_cells, (whole and whole.search, whole and whole.short, row.exact, row.approximate))
+        sizes_in_bytes = row.vector_bytes, row.graph_bytes, retriever and retriever.bm25_bytes, row.peak_bytes
+        building.add_row(size, *took, *(_figure(part and part / 1e6) for part in sizes_in_bytes))
+        cells = map(
+            _cells,
+            (retriever and retriever.search, retriever and retriever.short, row.exact, row.approximate),
+        )
         searching.add_row(size, *chain(*cells), f"{row.recall:.3f}")
-    least = crossover(rows)
+    crossover_size = crossover(rows)
     building.caption = f"Embedding at {rows[0].texts_per_second:,.0f} texts a second." if rows else None
-    searching.caption = f"Approximate search is quicker, and finds {RECALL:.0%} or more, " + (
-        f"from {least:,} tools on." if least else "at none of these sizes."
+    searching.caption = f"Approximate search is faster, with recall of {MIN_RECALL:.0%} or more, " + (
+        f"from {crossover_size:,} tools on." if crossover_size else "at none of these sizes."
     )
     return [building, searching]
 
@@ -208,26 +215,26 @@ def _cells(times: SearchTimes | None) -> list[str]:
 
 
 def read_tools(data: Path) -> list[Tool]:
-    """ToolBench's endpoints, mixed, so that the first thousand are of every kind, each under its own id."""
+    """ToolBench's endpoints in random order, each with a unique id."""
     file = data / "toolbench" / "toolenv.jsonl.gz"
     try:
-        lines = read_packed(file).splitlines()
-        mixed = list(distinct(uniform_tool(json.loads(line)) for line in lines))
+        lines = read_decompressed(file).splitlines()
+        tools = list(distinct_names(tool_from_row(json.loads(line)) for line in lines))
     except (OSError, ValueError, KeyError) as error:
         raise InvalidDataError(f"{file}: cannot be read: {error}") from None
-    Random(0).shuffle(mixed)  # noqa: S311  # no secrets here
-    return mixed
+    Random(0).shuffle(tools)  # noqa: S311  # no secrets here
+    return tools
 
 
 def read_requests(data: Path, number: int) -> list[str]:
-    """Requests of ToolBench's users, each once: what was asked before would be remembered."""
-    found = sorted({query.text for query in read_toolset(data / "toolbench").queries})
-    Random(0).shuffle(found)  # noqa: S311
-    return found[:number]
+    """Distinct requests of ToolBench: repeated ones would hit caches."""
+    results = sorted({query.text for query in read_toolset(data / "toolbench").queries})
+    Random(0).shuffle(results)  # noqa: S311
+    return results[:number]
 
 
-def grown(vectors: Matrix, size: int) -> Matrix:
-    """`size` rows: those there are, then copies of them, each turned a little."""
+def extend_with_copies(vectors: Matrix, size: int) -> Matrix:
+    """Extend `vectors` to `size` rows with slightly perturbed copies."""
     if size <= len(vectors):
         return np.array(vectors[:size])
     noise = np.random.default_rng(0)
@@ -241,51 +248,63 @@ def grown(vectors: Matrix, size: int) -> Matrix:
     return rows
 
 
-def measured(job: ScaleJob) -> ScaleRow:
-    """One size, in this process."""
+def measure_size(job: ScaleJob) -> ScaleRow:
+    """Measure one size in this process."""
     embedder = default_embedder()
-    vectors = grown(np.load(job.vectors, mmap_mode="r"), job.size)
-    whole = _whole(job, embedder, vectors) if job.tools else None
-    asked = embedder.embed(job.requests)
+    vectors = extend_with_copies(np.load(job.vectors, mmap_mode="r"), job.size)
+    retriever = _measure_retriever(job, embedder, vectors) if job.tools else None
+    request_vectors = embedder.embed(job.requests)
     start = perf_counter()
     graph = AnnIndex.build(vectors)
     graph_seconds = perf_counter() - start
-    right, exact = _timed(lambda vector: top(similarities(vector, vectors), _K), asked)
-    found, approximate = _timed(lambda vector: graph.nearest(vector, _K), asked)
-    recall = float(np.mean([len(np.intersect1d(*pair)) / _K for pair in zip(right, found, strict=True)]))
-    held, peak = (vectors.nbytes, graph.nbytes), _memory("VmHWM")
+    exact_hits, exact = _time_searches(lambda vector: top(similarities(vector, vectors), _K), request_vectors)
+    results, approximate = _time_searches(lambda vector: graph.nearest(vector, _K), request_vectors)
+    recall = float(
+        np.mean([len(np.intersect1d(*pair)) / _K for pair in zip(exact_hits, results, strict=True)])
+    )
+    sizes_in_bytes, peak = (vectors.nbytes, graph.nbytes), _memory("VmHWM")
     return ScaleRow(
-        job.size, job.texts_per_second, whole, graph_seconds, *held, exact, approximate, recall, peak
+        job.size,
+        job.texts_per_second,
+        retriever,
+        graph_seconds,
+        *sizes_in_bytes,
+        exact,
+        approximate,
+        recall,
+        peak,
     )
 
 
-def _whole(job: ScaleJob, embedder: Embedder, vectors: Matrix) -> RetrieverTimes:
+def _measure_retriever(job: ScaleJob, embedder: Embedder, vectors: Matrix) -> RetrieverTimes:
     catalog = Catalog(job.tools)
     before, start = _memory("VmRSS"), perf_counter()
-    index = ToolIndex.of(catalog, vectors)
-    words_seconds, after = perf_counter() - start, _memory("VmRSS")
+    index = ToolIndex.from_vectors(catalog, vectors)
+    bm25_seconds, after = perf_counter() - start, _memory("VmRSS")
     del index
-    with CatalogFile(job.shelf) as shelf:
+    with CatalogFile(job.cache) as vector_cache:
         start = perf_counter()
-        retriever = ToolRetriever(catalog, embedder, method=job.method, shelf=shelf)
+        retriever = ToolRetriever(catalog, embedder, method=job.method, vector_cache=vector_cache)
         open_seconds = perf_counter() - start
     retriever.search("warm up", _K)
-    _, search = _timed(lambda text: retriever.search(text, _K), job.requests)
-    spoken = list({query.text: None for persona in bundled_personas() for query in persona.queries})
-    _, short = _timed(lambda text: retriever.search(text, _K), spoken[: len(job.requests)])
-    grew = None if before is None or after is None else max(0, after - before)
-    return RetrieverTimes(words_seconds, grew, open_seconds, search, short)
+    _, search = _time_searches(lambda text: retriever.search(text, _K), job.requests)
+    short_requests = list({query.text: None for persona in bundled_personas() for query in persona.queries})
+    _, short = _time_searches(lambda text: retriever.search(text, _K), short_requests[: len(job.requests)])
+    index_bytes = None if before is None or after is None else max(0, after - before)
+    return RetrieverTimes(bm25_seconds, index_bytes, open_seconds, search, short)
 
 
-def _timed(search: Callable[[Asked], Found], requests: Iterable[Asked]) -> tuple[list[Found], SearchTimes]:
-    """What each finds, and how long they take."""
-    found: list[Found] = []
-    taken: list[float] = []
+def _time_searches(
+    search: Callable[[Query], Result], requests: Iterable[Query]
+) -> tuple[list[Result], SearchTimes]:
+    """Results and times of all searches."""
+    results: list[Result] = []
+    seconds: list[float] = []
     for request in requests:
         start = perf_counter()
-        found.append(search(request))
-        taken.append(perf_counter() - start)
-    return found, SearchTimes.of(taken)
+        results.append(search(request))
+        seconds.append(perf_counter() - start)
+    return results, SearchTimes.from_seconds(seconds)
 
 
 def _rate(embedder: Embedder, texts: Sequence[str]) -> float:
@@ -296,7 +315,7 @@ def _rate(embedder: Embedder, texts: Sequence[str]) -> float:
 
 
 def _memory(name: str) -> int | None:
-    """By Linux's own account; `getrusage` would count in what the parent process had held."""
+    """A value of /proc/self/status in bytes; `getrusage` would include the parent process."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

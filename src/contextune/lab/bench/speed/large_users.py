@@ -1,4 +1,4 @@
-"""Users with as much data as one has after years: the personas' lives put together, week after week."""
+"""Synthetic users with years of data, made by repeating the personas' items week after week."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,123 +8,128 @@ from itertools import islice
 import numpy as np
 
 from contextune.context.enriched_text import Relations, enriched_text
-from contextune.datasets import Persona, uses
+from contextune.datasets import Persona, usage_events
 from contextune.embed import Embedder, Matrix
 from contextune.store import Store, text_digest
 from contextune.types import NAMELESS, Contact, Item, Request, UsageEvent, User
 
-_EMBEDDED = 1000
-"""How many items are embedded; the rest are their copies."""
+_EMBEDDED_ITEMS = 1000
+"""Number of items that are embedded; all others are copies of them."""
 _MONDAY = datetime(2024, 5, 13)
-"""All requests are made in the week of this day, a wall clock."""
-_AHEAD = 2
-"""Weeks in which there is something to come."""
+"""All requests are made in the week of this day (local time)."""
+_WEEKS_AHEAD = 2
+"""Number of weeks ahead that contain planned items."""
 _WEEK = timedelta(weeks=1)
 
 
 @dataclass(frozen=True, eq=False)
 class LargeUsers:
-    """Items that users are made of, with their uses and the vectors of their portraits."""
+    """Items to build users from, with their uses and enriched-text vectors."""
 
     user: User
     items: Sequence[Item]
     uses: Sequence[Sequence[UsageEvent]]
-    """Of each item."""
+    """Uses of each item."""
     vectors: Matrix
 
     @classmethod
-    def of(cls, personas: Sequence[Persona], embedder: Embedder) -> "LargeUsers":
-        """Out of the first of the personas, each moved by whole weeks, so that all live at one time."""
-        lives: list[tuple[Item, list[UsageEvent]]] = []
+    def from_personas(cls, personas: Sequence[Persona], embedder: Embedder) -> "LargeUsers":
+        """Build from the first personas, each shifted by whole weeks into the same period."""
+        items: list[tuple[Item, list[UsageEvent]]] = []
         contacts: list[Contact] = []
-        for one in personas:
-            if len(lives) < _EMBEDDED:
-                lives += _life(one)
-                contacts += one.user.contacts
-        everyone = User("crowd", places=personas[0].user.places, contacts=tuple(contacts))
-        relations = Relations(everyone)
-        said = [enriched_text(item, everyone, its, relations) for item, its in lives]
-        return cls(everyone, [item for item, _ in lives], [its for _, its in lives], embedder.embed(said))
+        for persona in personas:
+            if len(items) < _EMBEDDED_ITEMS:
+                items += _shifted_items(persona)
+                contacts += persona.user.contacts
+        user = User("crowd", places=personas[0].user.places, contacts=tuple(contacts))
+        relations = Relations(user)
+        texts = [enriched_text(item, user, uses_of_item, relations) for item, uses_of_item in items]
+        return cls(
+            user,
+            [item for item, _ in items],
+            [uses_of_item for _, uses_of_item in items],
+            embedder.embed(texts),
+        )
 
-    def settle(self, store: Store, size: int, model: str) -> User:
-        """Put a user of `size` items into the store.
+    def store_user(self, store: Store, size: int, model: str) -> User:
+        """Store a user of `size` items.
 
-        A copy's title differs from the original's in a number, and it takes over the original's vector turned
-        a little, for its text as well as its portrait, so that nobody waits for thousands of embeddings.
+        A copy's title gets a number, and its vectors are the original's, slightly perturbed, so that
+        thousands of embeddings need not be computed.
         """
         user = replace(self.user, id=f"crowd-{size}")
         copies = list(islice(self._copies(), size))
         items = [item for item, _ in copies]
         store.put_user(user)
         store.put_items(user.id, items)
-        store.put_uses(user.id, [use for _, used in copies for use in used])
-        rows, relations = _turned(self.vectors, size), Relations(user)
+        store.put_uses(user.id, [use for _, item_uses in copies for use in item_uses])
+        rows, relations = _perturbed(self.vectors, size), Relations(user)
         digests = [text_digest(item.text) for item in items]
         store.put_vectors(user.id, model, dict(zip(digests, rows, strict=True)))
-        portraits = {
-            item.id: (text_digest(enriched_text(item, user, used, relations)), row)
-            for (item, used), row in zip(copies, rows, strict=True)
+        enriched_vectors = {
+            item.id: (text_digest(enriched_text(item, user, item_uses, relations)), row)
+            for (item, item_uses), row in zip(copies, rows, strict=True)
         }
-        store.put_portraits(user.id, model, portraits)
+        store.put_enriched_vectors(user.id, model, enriched_vectors)
         return user
 
     def _copies(self) -> Iterator[tuple[Item, Sequence[UsageEvent]]]:
         number = week = 0
         while True:
             week += 1
-            for item, used in zip(self.items, self.uses, strict=True):
-                # what was made or used lies behind every request; what is planned may lie ahead
-                ahead = 0 if used or item.made else _AHEAD
-                copy = moved(item, (ahead - week) * _WEEK, f"i{number:06}", str(number))
-                yield copy, [UsageEvent(copy.id, use.time - week * _WEEK, use.place) for use in used]
+            for item, item_uses in zip(self.items, self.uses, strict=True):
+                # past items must precede every request; planned ones may follow it
+                ahead = 0 if item_uses or item.made else _WEEKS_AHEAD
+                copy = shift_item(item, (ahead - week) * _WEEK, f"i{number:06}", str(number))
+                yield copy, [UsageEvent(copy.id, use.time - week * _WEEK, use.place) for use in item_uses]
                 number += 1
 
 
-def requests_of(personas: Sequence[Persona], count: int, user: User) -> list[Request]:
-    """The personas' requests as another user's: in one week, at the same hour, where the user may be."""
+def requests_for(personas: Sequence[Persona], count: int, user: User) -> list[Request]:
+    """The personas' requests as another user's: in one week, at the same hour, at a place the user has."""
     places = {*user.places, *NAMELESS}
-    found = (
+    rows = (
         replace(
-            asked,
+            request,
             user=user.id,
-            time=asked.time + _shift(one),
-            place=asked.place if asked.place in places else None,
+            time=request.time + _weeks_to_monday(persona),
+            place=request.place if request.place in places else None,
         )
-        for one in personas
-        for asked in map(one.request, one.queries)
+        for persona in personas
+        for request in map(persona.request, persona.queries)
     )
-    return list(islice(found, count))
+    return list(islice(rows, count))
 
 
-def _life(persona: Persona) -> Iterator[tuple[Item, list[UsageEvent]]]:
-    by = _shift(persona)
-    used: dict[str, list[UsageEvent]] = {}
-    for use in uses(persona):
-        used.setdefault(use.item, []).append(replace(use, time=use.time + by))
+def _shifted_items(persona: Persona) -> Iterator[tuple[Item, list[UsageEvent]]]:
+    offset = _weeks_to_monday(persona)
+    item_uses: dict[str, list[UsageEvent]] = {}
+    for use in usage_events(persona):
+        item_uses.setdefault(use.item, []).append(replace(use, time=use.time + offset))
     for item in persona.items:
-        yield moved(item, by), used.get(item.id, [])
+        yield shift_item(item, offset), item_uses.get(item.id, [])
 
 
-def _shift(persona: Persona) -> timedelta:
-    """Whole weeks, so that day and hour, and with them the portraits, stay."""
+def _weeks_to_monday(persona: Persona) -> timedelta:
+    """Shift by whole weeks: weekday and hour, and so the enriched texts, stay the same."""
     first = min((query.time.date() for query in persona.queries), default=_MONDAY.date())
     return _MONDAY.date() - first + timedelta(days=first.weekday())
 
 
-def moved(item: Item, by: timedelta, name: str | None = None, mark: str = "") -> Item:
-    """The same item at another time; with another id, and a mark behind its title, where they are given."""
+def shift_item(item: Item, offset: timedelta, name: str | None = None, suffix: str = "") -> Item:
+    """Shift an item in time; optionally with a new id and a suffix after its title."""
     fields = dict(item.fields)
     for field in {*item.schema.times.values(), item.schema.made} - {None}:
         if value := fields.get(str(field)):
             time = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-            fields[str(field)] = (time + by).isoformat(timespec="minutes")
-    if mark:
-        fields[item.schema.title] = f"{item.title} {mark}"
+            fields[str(field)] = (time + offset).isoformat(timespec="minutes")
+    if suffix:
+        fields[item.schema.title] = f"{item.title} {suffix}"
     return Item(name or item.id, item.app, fields)
 
 
-def _turned(rows: Matrix, size: int) -> Matrix:
-    noise = np.random.default_rng(0)
-    found = rows[np.arange(size) % len(rows)]
-    found += noise.normal(0, 0.01, found.shape).astype(np.float32)
-    return found / np.linalg.norm(found, axis=1, keepdims=True)
+def _perturbed(rows: Matrix, size: int) -> Matrix:
+    generator = np.random.default_rng(0)
+    rows = rows[np.arange(size) % len(rows)]
+    rows += generator.normal(0, 0.01, rows.shape).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)

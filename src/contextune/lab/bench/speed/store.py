@@ -1,4 +1,4 @@
-"""How fast the embedded store is: a bulk load, reading it back, single writes."""
+"""Store speed: bulk load, full read, single writes."""
 
 import tempfile
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _SINGLE_PUTS = 200
 
 
 def _items(count: int, seed: int = 7) -> Iterator[Item]:
-    """Mails and notes in the order they might arrive, which is not the order of their ids."""
+    """Mails and notes; arrival order differs from id order."""
     random = Random(seed)  # noqa: S311  # no secrets here
 
     def words(count: int) -> str:
@@ -46,21 +46,21 @@ def _items(count: int, seed: int = 7) -> Iterator[Item]:
 
 
 def measure(items: int = 100_000) -> dict[str, float]:
-    """Items per second of one bulk load, of reading all of them back, and of puts of one item each."""
-    everything = list(_items(items))
+    """Items per second of a bulk load, of reading them back, and of single puts."""
+    items_to_load = list(_items(items))
     single = list(_items(_SINGLE_PUTS, seed=8))
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "store.db") as store:
         store.put_user(User("bench"))
         start = perf_counter()
-        store.put_items("bench", everything)
+        store.put_items("bench", items_to_load)
         loaded = perf_counter()
-        found = store.items("bench")
+        items_read = store.items("bench")
         read = perf_counter()
         for item in single:
             store.put_items("bench", [item])
         done = perf_counter()
     return {
-        "load": len(everything) / (loaded - start),
-        "read": len(found) / (read - loaded),
+        "load": len(items_to_load) / (loaded - start),
+        "read": len(items_read) / (read - loaded),
         "single_put": len(single) / (done - read),
     }

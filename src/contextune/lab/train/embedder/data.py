@@ -1,10 +1,8 @@
-"""What the embedder learns from, as one JSON file that can travel to a machine with a GPU.
+"""Training set of the embedder, as one JSON file for a machine with a GPU.
 
-Every persona is given a fold; an embedder that is judged on a fold, or feeds a model that
-is, has not seen the personas of that fold. Pairs and tools belong to no persona.
-
-Requests to public catalogues of tools are learnt from where a folder with them is named; of
-these, only parts made for training, and none that names a server kept for the test.
+Every persona has a fold. An embedder that is evaluated on a fold, or feeds a model that is, has not seen the
+personas of that fold. Pairs and tools belong to no fold. With `--public`, training requests to public tool
+catalogues are added, except those that name a server reserved for testing.
 
     python -m contextune.lab.train.embedder.data DATA.json [--public FOLDER]
 """
@@ -18,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from contextune.context.enriched_text import enriched_text, moment_text
-from contextune.context.signals.utterance import KINDS
+from contextune.context.signals.utterance import REQUEST_KINDS
 from contextune.datasets import (
     Pair,
     PairItem,
@@ -28,7 +26,7 @@ from contextune.datasets import (
     bundled_personas,
     training_pairs,
     training_personas,
-    uses,
+    usage_events,
 )
 from contextune.lab.public_data.folds import training_catalogs
 from contextune.tools import bundled_toolbox
@@ -37,73 +35,74 @@ from contextune.types.app_schema import APPS
 
 FOLDS = 5
 PARTS = ("items", "bare", "around", "queries", "augmented", "kinds", "apps")
-"""What is kept of a fold: items; what is said, what is around it, both, both with CoT; what heads say."""
+"""Arrays of a fold: items; request text, situation, both, both with CoT; outputs of the two heads."""
 
 
-def folds(personas: Sequence[Persona], count: int = FOLDS) -> dict[str, int]:
-    """The fold of each persona, by its place in the sorted list: each author's are spread over all."""
+def assign_folds(personas: Sequence[Persona], count: int = FOLDS) -> dict[str, int]:
+    """Fold by persona id, round robin over the sorted ids: each author is spread over all folds."""
     return {name: number % count for number, name in enumerate(sorted(persona.id for persona in personas))}
 
 
 def all_personas() -> list[Persona]:
-    """Those that are measured on, then those that are only learnt from."""
+    """Measured personas, then those for training only."""
     return [*bundled_personas(), *training_personas()]
 
 
 def all_folds() -> dict[str, int]:
-    """The fold of every persona; each of the two sets is spread over all folds."""
-    return {**folds(bundled_personas()), **folds(training_personas())}
+    """Fold of every persona; both sets are spread over all folds."""
+    return {**assign_folds(bundled_personas()), **assign_folds(training_personas())}
 
 
 def training_set(public: Path | None = None) -> dict[str, Any]:
-    """All of it, from the bundled data and the public catalogues in a folder."""
-    judged = {persona.id for persona in bundled_personas()}
+    """The training set, from bundled data and optional public catalogues."""
+    measured = {persona.id for persona in bundled_personas()}
     fold = all_folds()
     return {
         "apps": list(APPS),
-        "kinds": list(KINDS),
+        "kinds": list(REQUEST_KINDS),
         "tools": [{"name": tool.name, "text": tool_text(tool)} for tool in bundled_toolbox()],
         "personas": [
-            {"id": p.id, "fold": fold[p.id], "judged": p.id in judged, **_persona(p)} for p in all_personas()
+            {"id": p.id, "fold": fold[p.id], "judged": p.id in measured, **_persona(p)}
+            for p in all_personas()
         ],
         "pairs": [_pair(pair) for pair in (*bundled_pairs(), *training_pairs())],
         "catalogs": training_catalogs(public, FOLDS) if public else [],
     }
 
 
-def portraits(persona: Persona) -> list[str]:
-    """Every item in words, with what the persona's habits, places and contacts say of it."""
-    used = uses(persona)
+def item_texts(persona: Persona) -> list[str]:
+    """The enriched text of every item: with the persona's habits, places and contacts."""
+    events = usage_events(persona)
     return [
-        enriched_text(item, persona.user, [use for use in used if use.item == item.id])
+        enriched_text(item, persona.user, [use for use in events if use.item == item.id])
         for item in persona.items
     ]
 
 
-def around(query: Query) -> str:
-    """When and where it is said, in words."""
+def situation_text(query: Query) -> str:
+    """Time and place of the query, in words."""
     return moment_text(query.time.replace(tzinfo=None), query.place)
 
 
-def digest(personas: Sequence[Persona]) -> str:
-    """A checksum of every text of the personas that is embedded."""
-    found = sha256()
+def personas_digest(personas: Sequence[Persona]) -> str:
+    """Checksum of all embedded texts of the personas."""
+    checksum = sha256()
     for persona in personas:
-        asked = [f"{query.text} {query.gold.cot} {around(query)}" for query in persona.queries]
-        texts = [*portraits(persona), *asked]
-        found.update("\n".join([persona.id, *texts]).encode())
-    return found.hexdigest()
+        queries = [f"{query.text} {query.gold.cot} {situation_text(query)}" for query in persona.queries]
+        texts = [*item_texts(persona), *queries]
+        checksum.update("\n".join([persona.id, *texts]).encode())
+    return checksum.hexdigest()
 
 
 def _persona(persona: Persona) -> dict[str, Any]:
     position = {item.id: number for number, item in enumerate(persona.items)}
     return {
-        "items": portraits(persona),
+        "items": item_texts(persona),
         "queries": [
             {
                 "id": query.id,
                 "text": query.text,
-                "situation": around(query),
+                "situation": situation_text(query),
                 "cot": query.gold.cot,
                 "kind": query.gold.kind,
                 "api": query.gold.api,
@@ -132,7 +131,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
 
 
 def _item_text(item: PairItem) -> str:
-    """The text with the application's noun in front, as the text of a stored item has it."""
+    """The text with the application's noun in front, like stored items."""
     return (
         item.text.replace(item.app, APPS[item.app].noun, 1) if item.text.startswith(item.app) else item.text
     )

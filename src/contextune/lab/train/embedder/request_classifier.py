@@ -1,8 +1,8 @@
-"""Makes the reader of requests out of the heads that were trained along with the embedder.
+"""Convert the heads of an embedder training run into the request classifier that ships.
 
     python -m contextune.lab.train.embedder.request_classifier RUN/heads.npz OUT/reader.npz
 
-The tools are embedded by the embedder in the package, which must be the one of that run.
+Tools are embedded with the bundled embedder, which must come from the same run.
 """
 
 from pathlib import Path
@@ -17,11 +17,11 @@ from contextune.tools import bundled_toolbox
 from contextune.tools.tool_text import tool_text
 
 
-def reader(heads: Path) -> RequestClassifier:
-    """The heads, each with its constant as one more column, and the tools."""
-    with np.load(heads) as found:
+def classifier_from_heads(heads: Path) -> RequestClassifier:
+    """The classifier: head weights with their bias as last column, and the tool vectors."""
+    with np.load(heads) as arrays:
         kinds, apps = (
-            np.hstack([found[f"{head}.weight"], found[f"{head}.bias"][:, None]]).astype(np.float32)
+            np.hstack([arrays[f"{head}.weight"], arrays[f"{head}.bias"][:, None]]).astype(np.float32)
             for head in ("kind", "app")
         )
     tools = bundled_toolbox()
@@ -33,9 +33,9 @@ def main(
     heads: Annotated[Path, typer.Argument(help="The heads of a training run.")],
     out: Annotated[Path, typer.Argument(help="The file to write.")],
 ) -> None:
-    """Write the reader."""
+    """Write the request classifier."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    reader(heads).save(out)
+    classifier_from_heads(heads).save(out)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,15 @@
-"""Tunes the sentence encoder to requests that leave things out.
+"""Fine-tune the sentence encoder on implicit requests.
 
-One run trains an embedder for each fold, without that fold's personas, and one on
-everything, which ships. Contrastive learning on all that the data ties together:
-request → item, request with CoT → item, CoT → item, request → CoT, request → tool, request
-and item → tool. A persona's request is set against all the items of that persona; a pair's
-against the other pairs' items and the near misses, less those too like the right one to be
-wrong; a request to a public catalogue against the tools the untuned encoder takes for right.
+One run trains an embedder per fold, without that fold's personas, and one on everything, which ships. The
+loss is contrastive: request → item, request with CoT → item, CoT → item, request → CoT, request → tool,
+request and item → tool. Negatives are all items of the persona; for a pair, other pairs' items and
+distractors, except near-duplicates; for a public catalogue, the tools the untuned encoder ranks first.
 
-Two small heads are learnt along: which kind of thing a request leaves out and which
-applications it speaks of. They put into two numbers what a chain of thought would say.
+Two heads are trained along: the kind of thing a request leaves out, and the applications it is about.
 
     python -m contextune.lab.train.embedder.train DATA.json WEIGHTS OUT [--set epochs=6 …]
 
-`DATA.json` is `embedder_data.training_set()`. Needs torch and transformers, and wants a GPU.
+`DATA.json` is written by `contextune.lab.train.embedder.data`. Needs torch and transformers; use a GPU.
 """
 
 import argparse
@@ -35,11 +32,11 @@ from contextune.lab.train.embedder.losses import CatalogueSampler, Data, LossWei
 
 @dataclass(frozen=True)
 class EmbedderRecipe:
-    """Everything that decides what comes out."""
+    """Hyperparameters of a run."""
 
     epochs: float = 5.0
     pairs: int = 40
-    """Pairs a step; of personas' requests so many that both come round equally often."""
+    """Pairs per step; persona requests are added in proportion, so that both finish an epoch together."""
     rate: float = 2.5e-4
     head_rate: float = 1e-2
     warmup: float = 0.1
@@ -51,22 +48,22 @@ class EmbedderRecipe:
     head_weight: float = 0.3
     catalog_weight: float = 1.5
     catalog_requests: int = 256
-    """Requests to a public catalogue a step, if there are any."""
+    """Requests to a public catalogue per step, if there are any."""
     augmented: float = 0.35
-    """How often a request comes with its CoT, or as its CoT alone."""
+    """Probability that a request has its CoT appended or is replaced by it."""
     unplaced: float = 0.25
-    """How often a request comes without the time and place it was made at, as it may when in use."""
+    """Probability that time and place are left out, as they may be at run time."""
     alike: float = 0.9
-    """A negative this like the positive, by the untuned encoder, may be right and is left out."""
+    """Negatives more similar than this to the positive (untuned encoder) are masked."""
     average_from: float = 0.6
-    """The weights shipped are the mean over the steps after this part of the run."""
+    """Weights are averaged over the steps after this part of the run."""
     soup: int = 1
-    """How many runs of different seeds are averaged into one."""
+    """Number of seeds whose weights are averaged (model soup)."""
     seed: int = 0
     max_tokens: int = 128
 
     def weights(self) -> LossWeights:
-        """What each thing taught counts."""
+        """The weights of the losses."""
         return LossWeights(
             temperature=self.temperature,
             tool=self.tool_weight,
@@ -81,13 +78,13 @@ class EmbedderRecipe:
 
 
 def train(data: Data, weights: Path, recipe: EmbedderRecipe, *, without: int | None, device: str) -> Encoder:
-    """An encoder that has seen everything but the personas of one fold."""
+    """Train an encoder without the personas of one fold."""
     random.seed(recipe.seed)
     torch.manual_seed(recipe.seed)  # pyright: ignore[reportUnknownMemberType]
     encoder = Encoder(weights, len(data["kinds"]), len(data["apps"]), recipe.max_tokens).to(device)
     personas = [persona for persona in data["personas"] if persona["fold"] != without]
-    alike = _alike(encoder, data)
-    shelves = CatalogueSampler(
+    untuned_vectors = _untuned_vectors(encoder, data)
+    sampler = CatalogueSampler(
         encoder, data.get("catalogs", []), without=without, seed=recipe.seed, alike=recipe.alike
     )
     heads = [*encoder.kind.parameters(), *encoder.app.parameters()]
@@ -102,8 +99,8 @@ def train(data: Data, weights: Path, recipe: EmbedderRecipe, *, without: int | N
     batches = _batches(personas, data["pairs"], recipe)
     for step in range(steps):
         encoder.train()
-        shelf = shelves.draw(recipe.catalog_requests) if shelves else None
-        loss = TrainingStep(encoder, recipe.weights()).loss(data, *next(batches), alike, shelf)
+        catalogue = sampler.draw(recipe.catalog_requests) if sampler else None
+        loss = TrainingStep(encoder, recipe.weights()).loss(data, *next(batches), untuned_vectors, catalogue)
         optimizer.zero_grad()
         loss.backward()  # pyright: ignore[reportUnknownMemberType]
         torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
@@ -118,7 +115,7 @@ def train(data: Data, weights: Path, recipe: EmbedderRecipe, *, without: int | N
 
 
 def soup(data: Data, weights: Path, recipe: EmbedderRecipe, *, without: int | None, device: str) -> Encoder:
-    """The mean of the weights of several runs: from one start they end close enough for that to be better."""
+    """Average the weights of several runs (model soup)."""
     runs = [
         train(data, weights, replace(recipe, seed=recipe.seed + number), without=without, device=device)
         for number in range(recipe.soup)
@@ -136,8 +133,8 @@ def _rate(done: float, warmup: float) -> float:
     return done / warmup if done < warmup else max(0.05, (1 - done) / (1 - warmup))
 
 
-def _alike(encoder: Encoder, data: Data) -> dict[str, Tensor]:
-    """The untuned vector of every pair's item and near miss, to tell false negatives by."""
+def _untuned_vectors(encoder: Encoder, data: Data) -> dict[str, Tensor]:
+    """Untuned vectors of all pair items and distractors, to detect false negatives."""
     texts = sorted({text for pair in data["pairs"] for text in (*pair["items"], pair["distractor"])})
     return dict(zip(texts, encoder.embed(texts), strict=True))
 
@@ -145,29 +142,29 @@ def _alike(encoder: Encoder, data: Data) -> dict[str, Tensor]:
 def _batches(
     personas: list[Data], pairs: list[Data], recipe: EmbedderRecipe
 ) -> Iterator[tuple[list[Any], list[Data]]]:
-    """Without end: some requests of personas, each persona at most once, and some pairs."""
+    """Endless batches: persona requests (each persona at most once) and pairs."""
     draw = random.Random(recipe.seed)  # noqa: S311  # repeatable, not secret
-    asked = [(persona, query) for persona in personas for query in persona["queries"]]
-    size = max(1, round(len(asked) * recipe.pairs / len(pairs)))
+    queries = [(persona, query) for persona in personas for query in persona["queries"]]
+    size = max(1, round(len(queries) * recipe.pairs / len(pairs)))
     queue: list[Any] = []
-    rest: list[Data] = []
+    remaining: list[Data] = []
     while True:
-        if len(rest) < recipe.pairs:
-            rest = draw.sample(pairs, len(pairs))
+        if len(remaining) < recipe.pairs:
+            remaining = draw.sample(pairs, len(pairs))
         if len(queue) < size:
-            queue = queue + draw.sample(asked, len(asked))
-        taken, queue = queue[:size], queue[size:]
-        yield taken, [rest.pop() for _ in range(recipe.pairs)]
+            queue = queue + draw.sample(queries, len(queries))
+        batch, queue = queue[:size], queue[size:]
+        yield batch, [remaining.pop() for _ in range(recipe.pairs)]
 
 
 @torch.no_grad()
-def vectors(encoder: Encoder, data: Data, fold: int | None) -> dict[str, np.ndarray]:
-    """Of the personas of a fold, or of all: items, requests, with and without what is around them, heads."""
+def embed_fold(encoder: Encoder, data: Data, fold: int | None) -> dict[str, np.ndarray]:
+    """Vectors of the personas of a fold, or of all, and the outputs of the heads."""
     personas = [persona for persona in data["personas"] if fold is None or persona["fold"] == fold]
     queries = [query for persona in personas for query in persona["queries"]]
     around = encoder.embed([query["situation"] for query in queries])
     bare = encoder.embed([query["text"] for query in queries])
-    thought = encoder.embed([f"{query['text']} {query['cot']}" for query in queries])
+    with_cot = encoder.embed([f"{query['text']} {query['cot']}" for query in queries])
     rows = F.normalize(bare + around, dim=-1)
     on_device = rows.to(encoder.kind.weight.device)
     public: dict[str, np.ndarray] = {}
@@ -181,21 +178,21 @@ def vectors(encoder: Encoder, data: Data, fold: int | None) -> dict[str, np.ndar
         "queries": rows.numpy(),
         "bare": bare.numpy(),
         "around": around.numpy(),
-        "augmented": F.normalize(thought + around, dim=-1).numpy(),
+        "augmented": F.normalize(with_cot + around, dim=-1).numpy(),
         "kinds": encoder.kind(on_device).softmax(1).cpu().numpy(),
         "apps": encoder.app(on_device).sigmoid().cpu().numpy(),
         "tools": encoder.embed([tool["text"] for tool in data["tools"]]).numpy(),
     }
 
 
-def judge(data: Data, fold: int, found: dict[str, np.ndarray]) -> dict[str, float]:
-    """Recall on the personas of a fold, by request alone and with CoT; tools by request alone."""
+def evaluate_fold(data: Data, fold: int, arrays: dict[str, np.ndarray]) -> dict[str, float]:
+    """Recall on the personas of a fold: items with and without CoT, tools by request."""
     personas = [persona for persona in data["personas"] if persona["fold"] == fold]
     names = [tool["name"] for tool in data["tools"]]
     values: dict[str, list[float]] = {}
     item = query_number = 0
     for persona in personas:
-        items = found["items"][item : item + len(persona["items"])]
+        items = arrays["items"][item : item + len(persona["items"])]
         item += len(items)
         if not persona["judged"]:
             query_number += len(persona["queries"])
@@ -204,25 +201,25 @@ def judge(data: Data, fold: int, found: dict[str, np.ndarray]) -> dict[str, floa
             hidden = np.ones(len(items), bool)
             hidden[query["visible"]] = False
             for name in ("queries", "bare", "augmented"):
-                scores = np.where(hidden, -9, items @ found[name][query_number])
+                scores = np.where(hidden, -9, items @ arrays[name][query_number])
                 order = np.argsort(-scores)
                 for k in (3, 5, 10):
                     hits = sum(int(n) in order[:k] for n in query["relevant"])
                     values.setdefault(f"{name}@{k}", []).append(hits / len(query["relevant"]))
             for name in ("queries", "bare"):
-                order = np.argsort(-(found["tools"] @ found[name][query_number]))
+                order = np.argsort(-(arrays["tools"] @ arrays[name][query_number]))
                 for k in (1, 3, 5):
                     right = float(names.index(query["api"]) in order[:k])
                     values.setdefault(f"tools by {name}@{k}", []).append(right)
             right = data["kinds"].index(query["kind"])
-            values.setdefault("kind", []).append(float(found["kinds"][query_number].argmax() == right))
-            best = data["apps"][int(found["apps"][query_number].argmax())]
+            values.setdefault("kind", []).append(float(arrays["kinds"][query_number].argmax() == right))
+            best = data["apps"][int(arrays["apps"][query_number].argmax())]
             values.setdefault("app", []).append(float(best in query["apps"]))
             query_number += 1
     for catalog in data.get("catalogs", []):
         kept = [query for query in catalog["queries"] if query["kept"] == fold]
-        rows = found[f"{catalog['name']} queries"]
-        orders = np.argsort(-(rows @ found[f"{catalog['name']} tools"].T), axis=1)[:, :5].tolist()
+        rows = arrays[f"{catalog['name']} queries"]
+        orders = np.argsort(-(rows @ arrays[f"{catalog['name']} tools"].T), axis=1)[:, :5].tolist()
         values[f"{catalog['name']}@5"] = [
             len(set(order) & set(query["relevant"])) / len(query["relevant"])
             for order, query in zip(orders, kept, strict=True)
@@ -231,7 +228,7 @@ def judge(data: Data, fold: int, found: dict[str, np.ndarray]) -> dict[str, floa
 
 
 def main() -> None:
-    """Train the embedders of the folds asked for, and the one that ships."""
+    """Train the embedders of the given folds, and the one that ships."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("weights", type=Path)
@@ -240,35 +237,40 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings")
     parser.add_argument("--no-save", action="store_true", help="only measure")
     arguments = parser.parse_args()
-    given = dict(setting.split("=", 1) for setting in arguments.settings)
-    plain = EmbedderRecipe()
-    settings: dict[str, Any] = {name: type(getattr(plain, name))(value) for name, value in given.items()}
-    recipe = replace(plain, **settings)
+    overrides = dict(setting.split("=", 1) for setting in arguments.settings)
+    default = EmbedderRecipe()
+    settings: dict[str, Any] = {
+        name: type(getattr(default, name))(value) for name, value in overrides.items()
+    }
+    recipe = replace(default, **settings)
     data = json.loads(arguments.data.read_text())
     device = "cuda" if torch.cuda.is_available() else "cpu"
     arguments.out.mkdir(parents=True, exist_ok=True)
     print(json.dumps(asdict(recipe)), flush=True)  # noqa: T201
-    judged: list[dict[str, float]] = []
+    metrics_by_fold: list[dict[str, float]] = []
     for name in arguments.folds.split(","):
         fold = None if name == "all" else int(name)
         start = time.time()
         encoder = soup(data, arguments.weights, recipe, without=fold, device=device)
-        found = vectors(encoder, data, fold)
+        arrays = embed_fold(encoder, data, fold)
         if fold is not None:
-            judged.append(judge(data, fold, found))
+            metrics_by_fold.append(evaluate_fold(data, fold, arrays))
         if not arguments.no_save:
-            _save(encoder, found, arguments.out, name, arguments.weights)
-        line = f"fold {name}: {time.time() - start:.0f} s {judged[-1] if fold is not None else ''}"
+            _save(encoder, arrays, arguments.out, name, arguments.weights)
+        line = f"fold {name}: {time.time() - start:.0f} s {metrics_by_fold[-1] if fold is not None else ''}"
         print(line, flush=True)  # noqa: T201
-    if judged:
-        mean = {name: round(float(np.mean([one[name] for one in judged])), 2) for name in judged[0]}
+    if metrics_by_fold:
+        mean = {
+            name: round(float(np.mean([metrics[name] for metrics in metrics_by_fold])), 2)
+            for name in metrics_by_fold[0]
+        }
         print("mean", json.dumps(mean), flush=True)  # noqa: T201
 
 
-def _save(encoder: Encoder, found: dict[str, np.ndarray], out: Path, name: str, weights: Path) -> None:
-    """The fold's vectors; of the encoder that ships, the heads and a folder that `train.export` takes."""
-    halves: dict[str, Any] = {key: value.astype(np.float16) for key, value in found.items()}
-    np.savez(out / f"vectors-{name}.npz", **halves)
+def _save(encoder: Encoder, arrays: dict[str, np.ndarray], out: Path, name: str, weights: Path) -> None:
+    """Save the fold's vectors; for the final encoder also the heads and a folder for `export`."""
+    arrays_fp16: dict[str, Any] = {key: value.astype(np.float16) for key, value in arrays.items()}
+    np.savez(out / f"vectors-{name}.npz", **arrays_fp16)
     if name != "all":
         return
     from safetensors import torch as safetensors
@@ -281,8 +283,8 @@ def _save(encoder: Encoder, found: dict[str, np.ndarray], out: Path, name: str, 
     cast("Any", safetensors).save_file(state, folder / "model.safetensors")
     heads = {"kind": encoder.kind, "app": encoder.app}
     tensors = {f"{part}.{key}": v for part, head in heads.items() for key, v in head.state_dict().items()}
-    arrays: dict[str, Any] = {key: value.cpu().numpy() for key, value in tensors.items()}
-    np.savez(out / "heads.npz", **arrays)
+    head_arrays: dict[str, Any] = {key: value.cpu().numpy() for key, value in tensors.items()}
+    np.savez(out / "heads.npz", **head_arrays)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What a language model learns planning from, and what it is asked to be measured: messages and answers.
+"""Fine-tuning and evaluation prompts for a planner language model.
 
-An answer holds only what can be seen: a value that stands nowhere in what is shown is left out of it, so that
-leaving out, not making up, is what is learnt.
+A target call contains only values that occur in the prompt, so that the model learns to leave arguments out
+instead of inventing them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,95 +9,96 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from contextune.lab.train.rankers.argument_examples import ALONE, FOUND, ORACLE, PlannedRequest
+from contextune.lab.train.rankers.argument_examples import NO_CONTEXT, ORACLE, RETRIEVED, PlannedRequest
 from contextune.llm.chat import Message
 from contextune.plan.language_model.grounding import Grounder, UngroundedError
-from contextune.plan.language_model.planner import TOOLS, call_text
+from contextune.plan.language_model.planner import MAX_TOOLS, call_json
 from contextune.plan.language_model.prompt import plan_messages
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.schema import parameters
+from contextune.plan.schema import tool_parameters
 from contextune.types import ItemHit, Tool, ToolHit
 
-Choose = Callable[[PlannedRequest], Sequence[ToolHit]]
-_SHOWN = 5
-"""The right items are among so many, in lessons."""
+ToolChooser = Callable[[PlannedRequest], Sequence[ToolHit]]
+_VISIBLE_HITS = 5
+"""Relevant items are put among the first n hits."""
 
 
-def answer(one: PlannedRequest, seen: PlanningInput, tool: Tool) -> str:
-    """The right call, as far as what is seen has its values."""
-    ground = Grounder(seen)
-    given: dict[str, Any] = {}
-    for parameter in parameters(tool):
-        wanted = one.expected.args.get(parameter.name)
-        if wanted is None:
+def target_call(request: PlannedRequest, planning_input: PlanningInput, tool: Tool) -> str:
+    """The gold call, limited to values that can be grounded in the planning input."""
+    grounder = Grounder(planning_input)
+    arguments: dict[str, Any] = {}
+    for parameter in tool_parameters(tool):
+        values = request.expected.args.get(parameter.name)
+        if values is None:
             continue
         try:
-            ground.argument(wanted[0], parameter)
+            grounder.ground(values[0], parameter)
         except UngroundedError:
             continue
-        given[parameter.name] = wanted[0]
-    return call_text(tool.name, given)
+        arguments[parameter.name] = values[0]
+    return call_json(tool.name, arguments)
 
 
-def lessons(
-    requests: Sequence[PlannedRequest], chosen: Choose, tools: Mapping[str, Tool], *, seed: int = 0
+def training_rows(
+    requests: Sequence[PlannedRequest], choose_tools: ToolChooser, tools: Mapping[str, Tool], *, seed: int = 0
 ) -> Iterator[dict[str, Any]]:
-    """With what was found; some also with the right context, with none, and without tools."""
-    luck = Random(seed)  # noqa: S311  # no secrets here
-    for number, one in enumerate(requests):
-        right = tools[one.expected.api]
-        offered = _with_right([hit.tool for hit in chosen(one)][:TOOLS], right)
-        yield _lesson(one, _completed(one, luck), offered, right)
+    """Training rows: retrieved context for every request; for some also gold context, none, or no tools."""
+    rng = Random(seed)  # noqa: S311  # no secrets here
+    for number, request in enumerate(requests):
+        right_tool = tools[request.expected.tool]
+        tools_offered = _with_right([hit.tool for hit in choose_tools(request)][:MAX_TOOLS], right_tool)
+        yield _training_row(request, _with_relevant_items(request, rng), tools_offered, right_tool)
         if number % 3 == 0:
-            few = luck.choice(([right], offered))
-            yield _lesson(one, one.seeing(ORACLE), few, right)
+            few = rng.choice(([right_tool], tools_offered))
+            yield _training_row(request, request.with_context(ORACLE), few, right_tool)
         if number % 6 == 1:
-            yield _lesson(one, one.seeing(ALONE), offered, right)
+            yield _training_row(request, request.with_context(NO_CONTEXT), tools_offered, right_tool)
         if number % 6 == 4:
-            yield _lesson(one, one.seeing(ALONE), (), right)
+            yield _training_row(request, request.with_context(NO_CONTEXT), (), right_tool)
 
 
-def questions(
-    requests: Sequence[PlannedRequest], rows: Mapping[str, tuple[str, Choose | None]]
+def evaluation_rows(
+    requests: Sequence[PlannedRequest], rows: Mapping[str, tuple[str, ToolChooser | None]]
 ) -> Iterator[dict[str, Any]]:
-    """What is asked for each row of the table: `rows` says what is seen, and who chooses the tools."""
-    for one in requests:
-        for row, (what, choose) in rows.items():
-            offered = [hit.tool for hit in choose(one)][:TOOLS] if choose else []
-            asked = plan_messages(one.seeing(what), offered)
-            yield {"fold": one.fold, "name": one.name, "row": row, "asked": _spelled(asked)}
+    """Evaluation prompts per request and row; `rows` gives the context and the tool chooser of each row."""
+    for request in requests:
+        for row, (context, choose_tools) in rows.items():
+            tools_offered = [hit.tool for hit in choose_tools(request)][:MAX_TOOLS] if choose_tools else []
+            messages = plan_messages(request.with_context(context), tools_offered)
+            yield {"fold": request.fold, "name": request.name, "row": row, "asked": _message_rows(messages)}
 
 
-def right_tool(tools: Mapping[str, Tool]) -> Choose:
-    """The tool the request was written for."""
-    return lambda one: [ToolHit(tools[one.expected.api], 1.0)]
+def oracle_tool(tools: Mapping[str, Tool]) -> ToolChooser:
+    """Always choose the gold tool."""
+    return lambda request: [ToolHit(tools[request.expected.tool], 1.0)]
 
 
-def _lesson(one: PlannedRequest, seen: PlanningInput, offered: Sequence[Tool], right: Tool) -> dict[str, Any]:
+def _training_row(
+    request: PlannedRequest, planning_input: PlanningInput, tools_offered: Sequence[Tool], right_tool: Tool
+) -> dict[str, Any]:
     return {
-        "fold": one.fold,
-        "asked": _spelled(plan_messages(seen, offered)),
-        "answer": answer(one, seen, right),
+        "fold": request.fold,
+        "asked": _message_rows(plan_messages(planning_input, tools_offered)),
+        "answer": target_call(request, planning_input, right_tool),
     }
 
 
-def _completed(one: PlannedRequest, luck: Random) -> PlanningInput:
-    """What was found, with the right items put in where they were missed."""
-    hits = list(one.seeing(FOUND).hits)
-    shown = {hit.item.id for hit in hits[:_SHOWN]}
-    for name in one.right:
-        if name not in shown:
+def _with_relevant_items(request: PlannedRequest, rng: Random) -> PlanningInput:
+    """The retrieved hits, with missing relevant items inserted."""
+    hits = list(request.with_context(RETRIEVED).hits)
+    visible = {hit.item.id for hit in hits[:_VISIBLE_HITS]}
+    for name in request.relevant:
+        if name not in visible:
             hits = [hit for hit in hits if hit.item.id != name]
-            place = luck.randrange(min(_SHOWN, len(hits) + 1))
+            place = rng.randrange(min(_VISIBLE_HITS, len(hits) + 1))
             score = hits[min(place, len(hits) - 1)].score if hits else 0.0
-            missed: ItemHit = ItemHit(one.items[name], score)
-            hits.insert(place, missed)
-    return replace(one.situation, hits=hits)
+            hits.insert(place, ItemHit(request.items[name], score))
+    return replace(request.planning_input, hits=hits)
 
 
-def _with_right(offered: list[Tool], right: Tool) -> list[Tool]:
-    return offered if right in offered else [*offered[: TOOLS - 1], right]
+def _with_right(tools_offered: list[Tool], right_tool: Tool) -> list[Tool]:
+    return tools_offered if right_tool in tools_offered else [*tools_offered[: MAX_TOOLS - 1], right_tool]
 
 
-def _spelled(messages: Sequence[Message]) -> list[list[str]]:
-    return [[one.role, one.content] for one in messages]
+def _message_rows(messages: Sequence[Message]) -> list[list[str]]:
+    return [[message.role, message.content] for message in messages]

@@ -1,13 +1,13 @@
-"""Tunes a language model to write queries for tools (Kachuee et al.): by example, then by what they find.
+"""Fine-tune a language model to write tool-retrieval queries (Kachuee et al.): SFT, then alignment.
 
-SFT learns request → descriptions of the tools that serve it. Alignment (the paper's Algorithm 1) lets the
-model draft, searches with every draft, keeps the best one of each request, and learns from those; and again.
+SFT trains request → descriptions of the right tools. Alignment (the paper's Algorithm 1) repeats: draft
+queries, search with every draft, keep the best draft of each request, train on those.
 
     python -m contextune.lab.train.llm.querygen DATA.json ENCODER MODEL OUT [--config FILE.toml]
 
-`DATA.json` is of `querygen_data`, `ENCODER` the folder of the sentence encoder that searches, `MODEL` any
-causal model of `transformers`, by name or folder. What a run that was broken off had learnt and judged is
-found in `OUT`, and not done again.
+`DATA.json` is written by `querygen_data`, `ENCODER` is the folder of the sentence encoder that searches,
+`MODEL` a causal model of `transformers` (name or folder). An interrupted run continues from what is in
+`OUT`.
 """
 
 import argparse
@@ -20,32 +20,31 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from contextune.evaluate.metrics import recall
+from contextune.evaluate.metrics import Floats, recall
 from contextune.lab.train.embedder.encoder import Encoder
-from contextune.lab.train.llm.lora import blended, read_adapter
+from contextune.lab.train.llm.lora import blend_adapters, read_adapter
 from contextune.lab.train.llm.querygen_config import DraftFilter, QuerygenConfig, read_config
 from contextune.lab.train.llm.reward import RewardExample, RewardRetrieval
 from contextune.lab.train.llm.sampling import SamplingOptions
 from contextune.lab.train.llm.writer import CausalWriter, Lesson
 from contextune.llm.chat import Message
-from contextune.tools.querygen.parse import parse
+from contextune.tools.querygen.parse import parse_queries
 from contextune.tools.querygen.prompts import describe_messages, intent_messages
 
 ENGINES: Mapping[str, Callable[..., CausalWriter]] = {"here": CausalWriter}
-"""Who learns and writes: whatever else does both, on several machines say, can be named here."""
-_JUDGED = ("dev", "ood_dev", "id_test", "test", "ood")
-_REPEATED = ("toolbench", "more")
-KINDS = {"descriptions": describe_messages, "intents": intent_messages}
+"""Training engines by name; register another one here, for instance a distributed one."""
+_EVALUATED_SPLITS = ("dev", "ood_dev", "id_test", "test", "ood")
+_REPEATED_SETS = ("toolbench", "more")
+PROMPTS = {"descriptions": describe_messages, "intents": intent_messages}
 
 
-Pool = list[tuple[RewardExample, list[str], dict[str, NDArray[np.float64]]]]
-"""Requests, their drafts, and what these are worth by each metric."""
+DraftPool = list[tuple[RewardExample, list[str], dict[str, Floats]]]
+"""(request, its drafts, their rewards by metric)."""
 
 
 class QuerygenRun:
-    """One model, one set of data, and a folder for what comes of them."""
+    """Trains one model on one dataset; adapters, written queries and the log go to a folder."""
 
     def __init__(
         self,
@@ -59,266 +58,301 @@ class QuerygenRun:
         self.config, self.out = config, out
         out.mkdir(parents=True, exist_ok=True)
         self._start = time.perf_counter()
-        searcher = Encoder(encoder, 1, 1, 128).to("cuda" if torch.cuda.is_available() else "cpu")
+        search_encoder = Encoder(encoder, 1, 1, 128).to("cuda" if torch.cuda.is_available() else "cpu")
         self.tools: dict[str, list[str]] = {name: part["tools"] for name, part in data["sets"].items()}
-        self.wanted = {name: _wanted(part) for name, part in data["sets"].items()}
-        self.lessons = [_lesson(row) for row in data["lessons"]]
-        self.retrieval = RewardRetrieval(searcher, self.tools)
+        self.examples = {name: _examples(part) for name, part in data["sets"].items()}
+        self.authored_lessons = [_lesson(row) for row in data["lessons"]]
+        self.retrieval = RewardRetrieval(search_encoder, self.tools)
         gguf = next(iter(sorted(model.glob("*.gguf"))), None) if model.is_dir() else None
         self.writer = ENGINES[engine](model, file=gguf and gguf.name, rank=config.rank, alpha=config.alpha)
-        self._judged = self._before()
-        self._first: Pool = []
-        self.say("ready")
+        self._evaluated = self._read_evaluated()
+        self._first_pool: DraftPool = []
+        self.log("ready")
 
-    def _before(self) -> dict[str, dict[str, float]]:
-        """What an earlier run into the same folder judged, by model."""
+    def _read_evaluated(self) -> dict[str, dict[str, float]]:
+        """Results of an earlier run into the same folder, by model."""
         log = self.out / "log.jsonl"
         rows = map(json.loads, log.read_text(encoding="utf-8").splitlines()) if log.exists() else ()
         return {row["model"]: row["recall5"] for row in rows if row["what"] == "judged"}
 
-    def learnt(self, model: str, learn: Callable[[], None]) -> None:
-        """Learn, and keep the adapter; or take over the one that an earlier run kept."""
+    def train_or_load(self, model: str, train: Callable[[], None]) -> None:
+        """Train and save an adapter, or load the one an earlier run saved."""
         file = self.out / f"{model}.safetensors"
         if file.exists():
             self.writer.load(read_adapter(file))
-            self.say("taken over", model=model)
+            self.log("taken over", model=model)
             return
-        learn()
+        train()
         self.writer.adapter.save(file)
 
-    def all(self, until: float = 1e9) -> None:
-        """Zero-shot, SFT and alignment, one after the other, as far as the recipe names them."""
+    def run_stages(self, until: float = 1e9) -> None:
+        """Run the configured stages: zero-shot, SFT, alignment, ablations, blends."""
         stages = self.config.stages
         if "zero-shot" in stages:
-            self.judge("zero-shot", 0.6)
+            self.evaluate("zero-shot", 0.6)
         if "sft" in stages:
-            self.learnt("sft", self.sft)
-            self.judge("sft", self.calibrate("sft"))
+            self.train_or_load("sft", self.sft)
+            self.evaluate("sft", self.calibrate("sft"))
         if "warm" in stages:
-            self.learnt("warm", self.warm)
-            self.judge("warm", 0.1)
+            self.train_or_load("warm", self.warm)
+            self.evaluate("warm", 0.1)
         if "align" in stages:
             self.align(until)
             self.calibrate("alignment")
         if "ablations" in stages:
-            self.ablate(until)
+            self.run_ablations(until)
         if "blends" in stages:
-            self.blend()
+            self.evaluate_blends()
 
-    def say(self, what: str, **figures: Any) -> None:
-        """One line to the log and the screen."""
-        line = json.dumps({"at": round(time.perf_counter() - self._start, 1), "what": what, **figures})
-        with (self.out / "log.jsonl").open("a", encoding="utf-8") as log:
-            log.write(line + "\n")
-        print(line, flush=True)  # noqa: T201  # the machine it runs on has no other console
+    def log(self, what: str, **values: Any) -> None:
+        """Append one line to the log and print it."""
+        line = json.dumps({"at": round(time.perf_counter() - self._start, 1), "what": what, **values})
+        with (self.out / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+        print(line, flush=True)  # noqa: T201  # console of the training machine
 
-    def part(self, name: str, *splits: str) -> list[RewardExample]:
-        """Requests of some parts of a set."""
-        return [one for one in self.wanted[name] if one.split in splits]
+    def split(self, name: str, *splits: str) -> list[RewardExample]:
+        """The examples of some splits of a set."""
+        return [example for example in self.examples[name] if example.split in splits]
 
-    def ask(self, wanted: Sequence[RewardExample]) -> list[list[Message]]:
-        """The prompts of requests."""
-        return [KINDS[self.config.kind](one.text) for one in wanted]
+    def prompts(self, examples: Sequence[RewardExample]) -> list[list[Message]]:
+        """One prompt per request."""
+        return [PROMPTS[self.config.kind](example.text) for example in examples]
 
-    def queries(self, one: RewardExample, answer: str) -> list[str]:
-        """What is searched for: what was written, and the request."""
-        found = [query for query in parse(answer, one.text) if query != one.text]
-        return [one.text, *found] if self.config.request_first else [*found, one.text]
+    def queries(self, example: RewardExample, answer: str) -> list[str]:
+        """The queries to search with: those in the answer, and the request itself."""
+        written = [query for query in parse_queries(answer, example.text) if query != example.text]
+        return [example.text, *written] if self.config.request_first else [*written, example.text]
 
-    def write(self, wanted: Sequence[RewardExample], how: SamplingOptions) -> list[list[list[str]]]:
-        """Of each request so many drafts, each as what is searched for."""
-        written = self.writer.write(self.ask(wanted), how)
+    def write(self, examples: Sequence[RewardExample], options: SamplingOptions) -> list[list[list[str]]]:
+        """Drafts per request, each as a list of queries."""
+        answers = self.writer.write(self.prompts(examples), options)
         return [
-            [self.queries(one, text) for text in drafts] for one, drafts in zip(wanted, written, strict=True)
+            [self.queries(example, text) for text in drafts]
+            for example, drafts in zip(examples, answers, strict=True)
         ]
 
-    def examples(self, name: str, wanted: Sequence[RewardExample]) -> list[Lesson]:
-        """Requests with their tools, a line each."""
+    def lessons(self, name: str, examples: Sequence[RewardExample]) -> list[Lesson]:
+        """SFT lessons: each request with the descriptions of its tools, one per line."""
         return [
-            (messages, "\n".join(dict.fromkeys(_line(self.tools[name][n]) for n in sorted(one.relevant))))
-            for one, messages in zip(wanted, self.ask(wanted), strict=True)
+            (
+                messages,
+                "\n".join(dict.fromkeys(_first_words(self.tools[name][n]) for n in sorted(example.relevant))),
+            )
+            for example, messages in zip(examples, self.prompts(examples), strict=True)
         ]
 
-    def _answered(self, name: str, wanted: Sequence[RewardExample]) -> list[tuple[RewardExample, Lesson]]:
-        return list(zip(wanted, self.examples(name, wanted), strict=True))
-
-    def judge(self, model: str, temperature: float) -> dict[str, float]:
-        """Write for every request that is judged, keep what was written, and say how much of it is found."""
-        if model in self._judged:
-            return self._judged[model]
-        judged = {
-            name: [one for split in _JUDGED for one in self.part(name, split)[: self.config.judged]]
-            for name in self.wanted
+    def evaluate(self, model: str, temperature: float) -> dict[str, float]:
+        """Write queries for the evaluation splits, save them, and log recall@5 by set and split."""
+        if model in self._evaluated:
+            return self._evaluated[model]
+        examples_by_set = {
+            name: [
+                example
+                for split in _EVALUATED_SPLITS
+                for example in self.split(name, split)[: self.config.judged]
+            ]
+            for name in self.examples
         }
-        judged = {name: part for name, part in judged.items() if part}
-        asked = [one for part in judged.values() for one in part]
-        how = SamplingOptions(temperature=temperature, seed=self.config.seed)
-        answers = iter(self.writer.write(self.ask(asked), how))
-        found: dict[str, float] = {}
-        with (self.out / "queries.jsonl").open("a", encoding="utf-8") as kept:
-            for name, wanted in judged.items():
-                written = [next(answers)[0] for _ in wanted]
-                rows = [self.queries(one, answer) for one, answer in zip(wanted, written, strict=True)]
-                worth = recall(self.retrieval.judged(name, wanted, rows), 5)
-                for split in sorted({one.split for one in wanted}):
-                    chosen = [one.split == split for one in wanted]
-                    found[f"{name} {split}"] = round(100 * float(worth[chosen].mean()), 2)
-                lines = {one.id: parse(answer, "") for one, answer in zip(wanted, written, strict=True)}
+        examples_by_set = {name: examples for name, examples in examples_by_set.items() if examples}
+        all_examples = [example for examples in examples_by_set.values() for example in examples]
+        options = SamplingOptions(temperature=temperature, seed=self.config.seed)
+        answers = iter(self.writer.write(self.prompts(all_examples), options))
+        recalls: dict[str, float] = {}
+        with (self.out / "queries.jsonl").open("a", encoding="utf-8") as file:
+            for name, examples in examples_by_set.items():
+                written = [next(answers)[0] for _ in examples]
+                pairs = list(zip(examples, written, strict=True))
+                queries = [self.queries(example, answer) for example, answer in pairs]
+                values = recall(self.retrieval.judge(name, examples, queries), 5)
+                for split in sorted({example.split for example in examples}):
+                    in_split = [example.split == split for example in examples]
+                    recalls[f"{name} {split}"] = round(100 * float(values[in_split].mean()), 2)
+                lines = {example.id: parse_queries(answer, "") for example, answer in pairs}
                 row = {"model": model, "temperature": temperature, "set": name, "lines": lines}
-                kept.write(json.dumps(row) + "\n")
-        self.say(
+                file.write(json.dumps(row) + "\n")
+        self.log(
             "judged",
             model=model,
             temperature=temperature,
-            recall5=found,
+            recall5=recalls,
             tokens_per_second=round(self.writer.speed),
         )
-        return found
+        return recalls
 
     def calibrate(self, model: str) -> float:
-        """The temperature at which most is found of the requests kept for it, the lower one of equals."""
-        wanted = self.part("toolbench", "dev")
-        found: dict[float, float] = {}
+        """The temperature with the best recall on the dev split; the lower one if equal."""
+        examples = self.split("toolbench", "dev")
+        recalls: dict[float, float] = {}
         for temperature in self.config.temperatures:
-            drafts = self.write(wanted, SamplingOptions(temperature=temperature, drafts=4))
-            worth = self.retrieval.rewards("toolbench", wanted, drafts)["recall"]
-            found[temperature] = float(np.concatenate(worth).mean())
-        best = max(found, key=lambda temperature: (round(found[temperature], 3), -temperature))
-        self.say("calibrated", model=model, recall=found, best=best)
+            drafts = self.write(examples, SamplingOptions(temperature=temperature, drafts=4))
+            rewards = self.retrieval.rewards("toolbench", examples, drafts)["recall"]
+            recalls[temperature] = float(np.concatenate(rewards).mean())
+        best = max(recalls, key=lambda temperature: (round(recalls[temperature], 3), -temperature))
+        self.log("calibrated", model=model, recall=recalls, best=best)
         return best
 
     def sft(self) -> None:
-        """Learn from the descriptions of the right tools."""
+        """Supervised fine-tuning on the descriptions of the right tools."""
         config = self.config
-        given: list[Lesson] = []
-        for name, most in config.sft_sets.items():
-            examples = self.examples(name, self.part(name, "train")[:most])
-            given += examples * (config.repeats if name in _REPEATED else 1)
+        lessons: list[Lesson] = []
+        for name, limit in config.sft_sets.items():
+            of_set = self.lessons(name, self.split(name, "train")[:limit])
+            lessons += of_set * (config.repeats if name in _REPEATED_SETS else 1)
         self.writer.reset()
-        loss = self.writer.learn([*given, *self.lessons[: config.lessons]], config.sft, seed=config.seed)
-        self.say("sft", lessons=len(given), loss=loss)
+        loss = self.writer.learn(
+            [*lessons, *self.authored_lessons[: config.lessons]], config.sft, seed=config.seed
+        )
+        self.log("sft", lessons=len(lessons), loss=loss)
 
     def warm(self) -> None:
-        """Show a few examples, so that lines are written."""
-        given = self.examples("toolbench", self.part("toolbench", "train")[: self.config.warmup])
+        """Train on a few examples, so that the model writes one query per line."""
+        lessons = self.lessons("toolbench", self.split("toolbench", "train")[: self.config.warmup])
         self.writer.reset()
-        loss = self.writer.learn([*given, *self.lessons[:400]], self.config.warm, seed=self.config.seed)
-        self.say("warm", lessons=len(given), loss=loss)
+        loss = self.writer.learn(
+            [*lessons, *self.authored_lessons[:400]], self.config.warm, seed=self.config.seed
+        )
+        self.log("warm", lessons=len(lessons), loss=loss)
 
     def align(self, until: float) -> None:
-        """Algorithm 1, for so many iterations or seconds."""
+        """Algorithm 1 of the paper, for the configured iterations or `until` seconds have passed."""
         best: tuple[float, str] = (-1.0, "")
         for iteration in range(1, self.config.iterations + 1):
             if time.perf_counter() - self._start > until:
-                self.say("out of time", iteration=iteration)
+                self.log("out of time", iteration=iteration)
                 break
             model = f"align-{iteration}"
-            self.learnt(model, lambda iteration=iteration: self.iterate(iteration))
-            found = self.judge(model, 0.1)
-            kept = [recalls for part, recalls in found.items() if part.endswith("dev")]
-            best = max(best, (sum(kept) / max(1, len(kept)), model))
-        self.say("best", model=best[1], recall5=best[0])
+            self.train_or_load(model, lambda iteration=iteration: self.iterate(iteration))
+            recalls = self.evaluate(model, 0.1)
+            dev = [value for split, value in recalls.items() if split.endswith("dev")]
+            best = max(best, (sum(dev) / max(1, len(dev)), model))
+        self.log("best", model=best[1], recall5=best[0])
 
     def iterate(self, iteration: int) -> None:
-        """Draft, keep the best, learn from these."""
-        pool = self.drafted(iteration)
-        self._first = pool if iteration == 1 else self._first
-        kept = self.kept(pool, self.config.reward, self.config.filter)
-        mixed = self.lessons[(iteration * self.config.lessons) % max(1, len(self.lessons)) :]
-        given = [*kept, *mixed[: self.config.lessons]]
-        loss = self.writer.learn(given, self.config.align, seed=self.config.seed + iteration)
-        self.say("aligned", iteration=iteration, kept=len(kept), loss=loss)
+        """One iteration: draft, select the best drafts, train on them."""
+        pool = self.draft(iteration)
+        self._first_pool = pool if iteration == 1 else self._first_pool
+        selected = self.select(pool, self.config.reward, self.config.filter)
+        authored = self.authored_lessons[
+            (iteration * self.config.lessons) % max(1, len(self.authored_lessons)) :
+        ]
+        lessons = [*selected, *authored[: self.config.lessons]]
+        loss = self.writer.learn(lessons, self.config.align, seed=self.config.seed + iteration)
+        self.log("aligned", iteration=iteration, kept=len(selected), loss=loss)
 
-    def drafted(self, iteration: int) -> Pool:
-        """Drafts for the training requests; all rewards of all of them are kept."""
-        pool: Pool = []
-        for name, most in self.config.align_sets.items():
-            wanted = _turn(self.part(name, "train"), most, iteration)
-            if not wanted:
+    def draft(self, iteration: int) -> DraftPool:
+        """Drafts for the training requests of an iteration, with all their rewards."""
+        pool: DraftPool = []
+        for name, limit in self.config.align_sets.items():
+            examples = _rotate(self.split(name, "train"), limit, iteration)
+            if not examples:
                 continue
-            how = replace(self.config.drafts, seed=self.config.seed + iteration)
-            drafts = self.write(wanted, how)
+            options = replace(self.config.drafts, seed=self.config.seed + iteration)
+            drafts = self.write(examples, options)
             speed = self.writer.speed
-            worth = self.retrieval.rewards(name, wanted, drafts)
-            spread = np.histogram(np.concatenate(worth["mmrr"]), np.linspace(0, 1, 11))[0]
-            self.say(
+            rewards = self.retrieval.rewards(name, examples, drafts)
+            histogram = np.histogram(np.concatenate(rewards["mmrr"]), np.linspace(0, 1, 11))[0]
+            self.log(
                 "drafted",
                 iteration=iteration,
                 set=name,
-                requests=len(wanted),
+                requests=len(examples),
                 tokens_per_second=round(speed),
-                mean={metric: round(float(np.concatenate(rows).mean()), 4) for metric, rows in worth.items()},
-                best=round(float(np.mean([rows.max() for rows in worth["mmrr"]])), 4),
-                spread=(spread / spread.sum()).round(4).tolist(),
+                mean={
+                    metric: round(float(np.concatenate(rows).mean()), 4) for metric, rows in rewards.items()
+                },
+                best=round(float(np.mean([rows.max() for rows in rewards["mmrr"]])), 4),
+                spread=(histogram / histogram.sum()).round(4).tolist(),
             )
             if self.config.shown:
-                right = [[self.queries(one, answer)] for one, (_, answer) in self._answered(name, wanted)]
-                also = self.retrieval.rewards(name, wanted, right)
-                drafts = [[*rows, *more] for rows, more in zip(drafts, right, strict=True)]
-                for metric, rows in also.items():
-                    worth[metric] = [np.append(*pair) for pair in zip(worth[metric], rows, strict=True)]
-            for n, one in enumerate(wanted):
-                lines = ["\n".join(query for query in row if query != one.text) for row in drafts[n]]
-                pool.append((one, lines, {metric: worth[metric][n] for metric in worth}))
+                drafts, rewards = self._add_targets(name, examples, drafts, rewards)
+            for n, example in enumerate(examples):
+                lines = ["\n".join(query for query in row if query != example.text) for row in drafts[n]]
+                pool.append((example, lines, {metric: rewards[metric][n] for metric in rewards}))
         return pool
 
-    def kept(self, pool: Pool, reward: str, how: DraftFilter) -> list[Lesson]:
-        """The drafts that are learnt from."""
-        chosen: list[tuple[float, RewardExample, str]] = []
-        for one, drafts, worth in pool:
-            seen: set[str] = set()
-            for n in map(int, np.argsort(-worth[reward], kind="stable")):
-                value, text = float(worth[reward][n]), drafts[n]
-                if len(seen) < how.drafts and text and text not in seen and value >= how.least:
-                    seen.add(text)
-                    chosen.append((value, one, text))
-        floor = np.percentile([value for value, _, _ in chosen], 100 - how.top) if chosen else 0.0
-        left = [(one, text) for value, one, text in chosen if value >= floor]
-        asked = self.ask([one for one, _ in left])
-        return [(messages, text) for messages, (_, text) in zip(asked, left, strict=True)]
+    def _add_targets(
+        self,
+        name: str,
+        examples: Sequence[RewardExample],
+        drafts: list[list[list[str]]],
+        rewards: dict[str, list[Floats]],
+    ) -> tuple[list[list[list[str]]], dict[str, list[Floats]]]:
+        """Add the right tools' own descriptions to the drafts, with their rewards."""
+        targets = [
+            [self.queries(example, answer)]
+            for example, (_, answer) in zip(examples, self.lessons(name, examples), strict=True)
+        ]
+        target_rewards = self.retrieval.rewards(name, examples, targets)
+        return (
+            [[*rows, *more] for rows, more in zip(drafts, targets, strict=True)],
+            {
+                metric: [np.append(*pair) for pair in zip(rows, target_rewards[metric], strict=True)]
+                for metric, rows in rewards.items()
+            },
+        )
 
-    def ablate(self, until: float) -> None:
-        """One iteration under other rewards and filters, from the same drafts of the same model."""
-        left = {
-            name: how for name, how in self.config.ablations.items() if f"ablation {name}" not in self._judged
+    def select(self, pool: DraftPool, reward: str, draft_filter: DraftFilter) -> list[Lesson]:
+        """The drafts to train on: the best of each request that pass the filter."""
+        candidates: list[tuple[float, RewardExample, str]] = []
+        for example, drafts, rewards in pool:
+            texts: set[str] = set()
+            for n in map(int, np.argsort(-rewards[reward], kind="stable")):
+                value, text = float(rewards[reward][n]), drafts[n]
+                full = len(texts) >= draft_filter.drafts
+                if not full and text and text not in texts and value >= draft_filter.least:
+                    texts.add(text)
+                    candidates.append((value, example, text))
+        values = [value for value, _, _ in candidates]
+        floor = np.percentile(values, 100 - draft_filter.top) if candidates else 0.0
+        selected = [(example, text) for value, example, text in candidates if value >= floor]
+        prompts = self.prompts([example for example, _ in selected])
+        return [(messages, text) for messages, (_, text) in zip(prompts, selected, strict=True)]
+
+    def run_ablations(self, until: float) -> None:
+        """One iteration with other rewards and filters, each from the same drafts of the same model."""
+        remaining = {
+            name: overrides
+            for name, overrides in self.config.ablations.items()
+            if f"ablation {name}" not in self._evaluated
         }
-        if not left:
+        if not remaining:
             return
-        self.learnt("warm", self.warm)
+        self.train_or_load("warm", self.warm)
         warm = self.writer.adapter.state()
-        pool = self._first or self.drafted(1)
-        for name, changed in left.items():
+        pool = self._first_pool or self.draft(1)
+        for name, overrides in remaining.items():
             if time.perf_counter() - self._start > until:
-                self.say("out of time", ablation=name)
+                self.log("out of time", ablation=name)
                 break
-            reward = str(changed.get("reward", self.config.reward))
-            other = {key: value for key, value in changed.items() if key != "reward"}
-            kept = self.kept(pool, reward, replace(self.config.filter, **other))
+            reward = str(overrides.get("reward", self.config.reward))
+            changes = {key: value for key, value in overrides.items() if key != "reward"}
+            selected = self.select(pool, reward, replace(self.config.filter, **changes))
             self.writer.load(warm)
-            self.writer.learn(kept, self.config.align, seed=self.config.seed)
-            self.say("ablated", name=name, kept=len(kept))
-            self.judge(f"ablation {name}", 0.1)
+            self.writer.learn(selected, self.config.align, seed=self.config.seed)
+            self.log("ablated", name=name, kept=len(selected))
+            self.evaluate(f"ablation {name}", 0.1)
 
-    def blend(self) -> None:
-        """Judge adapters that lie between others: what one learnt in domain, and the other beyond it."""
+    def evaluate_blends(self) -> None:
+        """Evaluate weighted averages of adapters."""
         for name, shares in self.config.blends.items():
-            parts = [
-                (read_adapter(self.out / f"{part}.safetensors"), share) for part, share in shares.items()
+            adapters = [
+                (read_adapter(self.out / f"{model}.safetensors"), share) for model, share in shares.items()
             ]
-            self.writer.load(blended(parts))
+            self.writer.load(blend_adapters(adapters))
             self.writer.adapter.save(self.out / f"{name}.safetensors")
-            self.judge(name, 0.1)
+            self.evaluate(name, 0.1)
 
 
-def _turn(wanted: list[RewardExample], most: int, iteration: int) -> list[RewardExample]:
-    """So many of them, another iteration's others, beginning again at the end."""
-    if most >= len(wanted):
-        return wanted
-    start = (iteration - 1) * most
-    return [wanted[n % len(wanted)] for n in range(start, start + most)]
+def _rotate(examples: list[RewardExample], count: int, iteration: int) -> list[RewardExample]:
+    """`count` examples, the next ones in every iteration, wrapping around."""
+    if count >= len(examples):
+        return examples
+    start = (iteration - 1) * count
+    return [examples[n % len(examples)] for n in range(start, start + count)]
 
 
-def _wanted(part: Mapping[str, Any]) -> list[RewardExample]:
+def _examples(part: Mapping[str, Any]) -> list[RewardExample]:
     return [
         RewardExample(row["id"], row["text"], row["split"], frozenset(row["relevant"]))
         for row in part["queries"]
@@ -329,22 +363,26 @@ def _lesson(row: Mapping[str, Any]) -> Lesson:
     return [Message(role, content) for role, content in row["asked"]], row["answer"]
 
 
-def _line(text: str) -> str:
+def _first_words(text: str) -> str:
     return " ".join(text.split()[:19])
 
 
 def main() -> None:
-    """Zero-shot, SFT and alignment, one after the other."""
+    """Run the stages of the configuration."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     for name in ("data", "encoder", "model", "out"):
         parser.add_argument(name, type=Path)
-    parser.add_argument("--config", type=Path, help="a TOML file that changes the recipe")
-    parser.add_argument("--until", type=float, default=1e9, help="seconds after which nothing long is begun")
-    parser.add_argument("--engine", choices=list(ENGINES), default="here", help="who learns and writes")
-    given = parser.parse_args()
-    data = json.loads(given.data.read_text(encoding="utf-8"))
-    run = QuerygenRun(read_config(given.config), data, given.encoder, given.model, given.out, given.engine)
-    run.all(given.until)
+    parser.add_argument("--config", type=Path, help="TOML file of QuerygenConfig settings")
+    parser.add_argument(
+        "--until", type=float, default=1e9, help="seconds after which no further iteration starts"
+    )
+    parser.add_argument("--engine", choices=list(ENGINES), default="here", help="training engine")
+    options = parser.parse_args()
+    data = json.loads(options.data.read_text(encoding="utf-8"))
+    run = QuerygenRun(
+        read_config(options.config), data, options.encoder, options.model, options.out, options.engine
+    )
+    run.run_stages(options.until)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""What a query generator learns from and is judged on, as one JSON file that can travel to a GPU machine.
+"""Training and evaluation data of query generation, as one JSON file for a machine with a GPU.
 
-Learnt from: ToolBench's training requests after the paper's filter; "more", its training requests that the
-filter left out and that are about the same servers; ToolLens's training requests; MetaTool's about every
-other tool; and the bundled pairs, whose authors wrote where to look and what a tool would have to do. Judged
-on: the filter's test requests in and out of domain, ToolLens's, MetaTool's about the tools that are not
-learnt from, and "wide": whatever of ToolBench names none of the servers that are learnt from.
+Training: ToolBench's training requests after the paper's filter; "more", those that the filter dropped and
+that are about the same servers; ToolLens's training requests; MetaTool's about every other tool; and the
+bundled pairs. Evaluation: the filter's test requests in and out of domain, ToolLens's, MetaTool's about
+held-out tools, and "wide": ToolBench requests about servers that are not trained on.
 
     python -m contextune.lab.train.llm.querygen_data DATA.json FOLDER
 """
@@ -22,129 +21,145 @@ import typer
 
 from contextune.context.chain_of_thought import thought_messages
 from contextune.datasets import bundled_pairs, training_pairs
-from contextune.lab.public_data.toolset import LabelledRequest, Toolset, distinct, read_toolset
+from contextune.lab.public_data.toolset import LabelledRequest, Toolset, distinct_names, read_toolset
 from contextune.llm.chat import Message
 from contextune.search.tokenize import alnum_key
-from contextune.tools.querygen.parse import MOST, WORDS
+from contextune.tools.querygen.parse import MAX_QUERIES, MAX_WORDS
 from contextune.tools.querygen.prompts import describe_messages
 from contextune.tools.tool_text import tool_text
 from contextune.types import Request, Tool
 
 DEV = 120
-"""Training requests that are kept to choose settings by."""
+"""Training requests held out to choose settings."""
 WIDE_DEV = 200
-"""And of those about other servers."""
-_FEW = 3
-"""Tools a request may need at most, as in the paper."""
+"""Held-out requests about unseen servers."""
+_MAX_TOOLS = 3
+"""Maximum number of tools per request, as in the paper."""
 
 
 def querygen_data(folder: Path) -> dict[str, Any]:
-    """All of it."""
-    bench = read_toolset(folder / "toolbench" / "filter", "toolbench")
-    lens, meta = read_toolset(folder / "toollens"), read_toolset(folder / "metatool")
-    dev = {query.id for query in sorted(bench.split("train"), key=lambda query: _mixed(query.text))[:DEV]}
-    parts = {query.id: "dev" if query.id in dev else query.split for query in bench.queries}
-    strange, others = wide(folder, bench, lens)
-    kept = {query.id for query in sorted(others, key=lambda query: _mixed(query.text))[:WIDE_DEV]}
+    """The complete data."""
+    toolbench = read_toolset(folder / "toolbench" / "filter", "toolbench")
+    toollens, metatool = read_toolset(folder / "toollens"), read_toolset(folder / "metatool")
+    dev = {
+        query.id
+        for query in sorted(toolbench.split("train"), key=lambda query: _hash_order(query.text))[:DEV]
+    }
+    splits = {query.id: "dev" if query.id in dev else query.split for query in toolbench.queries}
+    unseen_toolset, unseen_requests = unseen_servers(folder, toolbench, toollens)
+    dev_of_unseen = {
+        query.id for query in sorted(unseen_requests, key=lambda query: _hash_order(query.text))[:WIDE_DEV]
+    }
     return {
         "sets": {
-            "toolbench": _set(bench, bench.queries, parts),
-            "more": _set(*more(folder, bench)),
-            "toollens": _set(lens, sorted(lens.queries, key=lambda query: _mixed(query.text))),
-            "wide": _set(strange, others, dict.fromkeys(kept, "ood_dev")),
-            "metatool": _set(meta, halves(meta)),
+            "toolbench": _set(toolbench, toolbench.queries, splits),
+            "more": _set(*extra_training(folder, toolbench)),
+            "toollens": _set(toollens, sorted(toollens.queries, key=lambda query: _hash_order(query.text))),
+            "wide": _set(unseen_toolset, unseen_requests, dict.fromkeys(dev_of_unseen, "ood_dev")),
+            "metatool": _set(metatool, split_metatool(metatool)),
         },
         "lessons": [
-            {"asked": [[one.role, one.content] for one in messages], "answer": answer}
-            for messages, answer in lessons()
+            {"asked": [[message.role, message.content] for message in messages], "answer": answer}
+            for messages, answer in authored_lessons()
         ],
     }
 
 
-def more(folder: Path, bench: Toolset) -> tuple[Toolset, list[LabelledRequest]]:
-    """ToolBench's training requests that the filter left out, about servers that are learnt from anyway."""
-    whole = read_toolset(folder / "toolbench")
-    known = {place for query in bench.queries if query.split == "train" for place in query.relevant}
-    servers = {alnum_key(_server(bench.tools[place])) for place in known}
-    said = {query.text for query in bench.queries}
-    chosen = [
+def extra_training(folder: Path, toolbench: Toolset) -> tuple[Toolset, list[LabelledRequest]]:
+    """ToolBench's training requests that the filter dropped, about servers that are trained on anyway."""
+    all_toolbench = read_toolset(folder / "toolbench")
+    trained_places = {
+        place for query in toolbench.queries if query.split == "train" for place in query.relevant
+    }
+    servers = {alnum_key(_server(toolbench.tools[place])) for place in trained_places}
+    texts_in_filter = {query.text for query in toolbench.queries}
+    selected = [
         query
-        for query in whole.split("train")
-        if query.text not in said
-        and 0 < len(query.relevant) <= MOST
-        and all(alnum_key(_server(whole.tools[place])) in servers for place in query.relevant)
+        for query in all_toolbench.split("train")
+        if query.text not in texts_in_filter
+        and 0 < len(query.relevant) <= MAX_QUERIES
+        and all(alnum_key(_server(all_toolbench.tools[place])) in servers for place in query.relevant)
     ]
-    return _among(bench, "more", whole, sorted(chosen, key=lambda query: _mixed(query.text)), "train")
+    return _with_filter_tools(
+        toolbench, "more", all_toolbench, sorted(selected, key=lambda query: _hash_order(query.text)), "train"
+    )
 
 
-def halves(meta: Toolset) -> list[LabelledRequest]:
-    """MetaTool's requests about half of its tools to learn from, about the other half to be judged on."""
-    order = sorted(range(len(meta.tools)), key=lambda place: _mixed(meta.tools[place].name))
-    learnt = frozenset(order[::2])
-    mixed = sorted(meta.queries, key=lambda query: _mixed(query.text))
+def split_metatool(metatool: Toolset) -> list[LabelledRequest]:
+    """Split MetaTool by tool: half of the tools for training, the other half for evaluation."""
+    order = sorted(range(len(metatool.tools)), key=lambda place: _hash_order(metatool.tools[place].name))
+    trained = frozenset(order[::2])
+    shuffled = sorted(metatool.queries, key=lambda query: _hash_order(query.text))
     return [
-        *(query for query in mixed if query.split == "train" and query.relevant <= learnt),
+        *(query for query in shuffled if query.split == "train" and query.relevant <= trained),
         *(
             replace(query, split="ood")
-            for query in mixed
-            if query.split == "test" and not query.relevant & learnt
+            for query in shuffled
+            if query.split == "test" and not query.relevant & trained
         ),
     ]
 
 
-def wide(folder: Path, bench: Toolset, lens: Toolset) -> tuple[Toolset, list[LabelledRequest]]:
-    """ToolBench's requests that the filter left out and that name no server that is learnt from."""
-    whole = read_toolset(folder / "toolbench")
-    known = {place for query in bench.queries if query.split != "ood" for place in query.relevant}
-    learnt = {alnum_key(_server(tool)) for tool in (*(bench.tools[place] for place in known), *lens.tools)}
-    said = {query.text for query in bench.queries}
-    chosen: list[LabelledRequest] = []
-    for query in whole.queries:
-        servers = {alnum_key(_server(whole.tools[place])) for place in query.relevant}
-        if query.text in said or not 0 < len(query.relevant) <= _FEW or servers & learnt:
-            continue
-        said.add(query.text)
-        chosen.append(query)
-    return _among(bench, "wide", whole, chosen, "ood")
-
-
-def _among(
-    bench: Toolset, name: str, whole: Toolset, chosen: Sequence[LabelledRequest], split: str
+def unseen_servers(
+    folder: Path, toolbench: Toolset, toollens: Toolset
 ) -> tuple[Toolset, list[LabelledRequest]]:
-    """Requests of the whole, searched for among the filter's tools and their own."""
-    tools, ids = list(bench.tools), {key: number for number, key in enumerate(bench.ids)}
+    """ToolBench requests that the filter dropped and that use no trained server."""
+    all_toolbench = read_toolset(folder / "toolbench")
+    trained_places = {
+        place for query in toolbench.queries if query.split != "ood" for place in query.relevant
+    }
+    trained = {
+        alnum_key(_server(tool))
+        for tool in (*(toolbench.tools[place] for place in trained_places), *toollens.tools)
+    }
+    texts_in_filter = {query.text for query in toolbench.queries}
+    selected: list[LabelledRequest] = []
+    for query in all_toolbench.queries:
+        servers = {alnum_key(_server(all_toolbench.tools[place])) for place in query.relevant}
+        if query.text in texts_in_filter or not 0 < len(query.relevant) <= _MAX_TOOLS or servers & trained:
+            continue
+        texts_in_filter.add(query.text)
+        selected.append(query)
+    return _with_filter_tools(toolbench, "wide", all_toolbench, selected, "ood")
+
+
+def _with_filter_tools(
+    toolbench: Toolset, name: str, all_toolbench: Toolset, selected: Sequence[LabelledRequest], split: str
+) -> tuple[Toolset, list[LabelledRequest]]:
+    """Requests of all of ToolBench, with the filter's tools and their own as catalogue."""
+    tools, ids = list(toolbench.tools), {key: number for number, key in enumerate(toolbench.ids)}
     queries: list[LabelledRequest] = []
-    for query in chosen:
+    for query in selected:
         for place in sorted(query.relevant):
-            if whole.ids[place] not in ids:
-                ids[whole.ids[place]] = len(tools)
-                tools.append(whole.tools[place])
-        relevant = frozenset(ids[whole.ids[place]] for place in query.relevant)
+            if all_toolbench.ids[place] not in ids:
+                ids[all_toolbench.ids[place]] = len(tools)
+                tools.append(all_toolbench.tools[place])
+        relevant = frozenset(ids[all_toolbench.ids[place]] for place in query.relevant)
         queries.append(LabelledRequest(query.id, query.text, relevant, split))
-    return Toolset(name, tuple(distinct(tools)), tuple(queries), tuple(ids)), queries
+    return Toolset(name, tuple(distinct_names(tools)), tuple(queries), tuple(ids)), queries
 
 
-def line(text: str) -> str:
-    """As much of a tool's text as a query may have words."""
-    return " ".join(text.split()[:WORDS])
+def first_words(text: str) -> str:
+    """The first words of a tool's text, as many as a query may have."""
+    return " ".join(text.split()[:MAX_WORDS])
 
 
-def lessons() -> list[tuple[list[Message], str]]:
-    """What authors wrote for requests of no persona: where to look, and what a tool would have to do."""
-    luck = Random(0)  # noqa: S311  # no secrets here
-    found: list[tuple[list[Message], str]] = []
+def authored_lessons() -> list[tuple[list[Message], str]]:
+    """Lessons from the pairs: where to look, and what a tool would have to do."""
+    rng = Random(0)  # noqa: S311  # no secrets here
+    lessons: list[tuple[list[Message], str]] = []
     for pair in (*bundled_pairs(), *training_pairs()):
-        time = datetime(2025, 3, luck.randrange(1, 29), luck.randrange(6, 24), tzinfo=UTC)
-        place = luck.choice((None, None, "home", "work", "gym"))
+        time = datetime(2025, 3, rng.randrange(1, 29), rng.randrange(6, 24), tzinfo=UTC)
+        place = rng.choice((None, None, "home", "work", "gym"))
         if pair.cot:
-            found.append((thought_messages(Request(pair.query, "anybody", time, place)), pair.cot))
+            lessons.append((thought_messages(Request(pair.query, "anybody", time, place)), pair.cot))
         if pair.tool_query:
-            found.append((describe_messages(pair.query), line(pair.tool_query)))
-    return found
+            lessons.append((describe_messages(pair.query), first_words(pair.tool_query)))
+    return lessons
 
 
 def _set(
-    toolset: Toolset, queries: Sequence[LabelledRequest], parts: dict[str, str] | None = None
+    toolset: Toolset, queries: Sequence[LabelledRequest], splits: dict[str, str] | None = None
 ) -> dict[str, Any]:
     return {
         "tools": [tool_text(tool) for tool in toolset.tools],
@@ -152,7 +167,7 @@ def _set(
             {
                 "id": query.id,
                 "text": query.text,
-                "split": (parts or {}).get(query.id, query.split),
+                "split": (splits or {}).get(query.id, query.split),
                 "relevant": sorted(query.relevant),
             }
             for query in queries
@@ -164,13 +179,13 @@ def _server(tool: Tool) -> str:
     return tool.app or tool.name
 
 
-def _mixed(text: str) -> str:
+def _hash_order(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
 def main(
-    out: Annotated[Path, typer.Argument(help="The file to write.")],
-    folder: Annotated[Path, typer.Argument(help="The folder that holds toolbench, toollens and metatool.")],
+    out: Annotated[Path, typer.Argument(help="File to write.")],
+    folder: Annotated[Path, typer.Argument(help="Folder with toolbench, toollens and metatool.")],
 ) -> None:
     """Write the data of query generation."""
     out.write_text(json.dumps(querygen_data(folder)), encoding="utf-8")

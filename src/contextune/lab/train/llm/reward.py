@@ -1,4 +1,4 @@
-"""What generated queries are worth: the tools they find, judged by the tools that were wanted."""
+"""Retrieval reward of generated queries: how well they find the right tools."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from contextune.lab.train.embedder.encoder import Encoder
 from contextune.search.fusion import interleave
 
 DEPTH = 11
-"""Tools in a list: the deepest the paper looks."""
+"""Length of the result list: the deepest cutoff of the paper."""
 REWARDS: Mapping[str, Callable[[JudgedRanking], Floats]] = {
-    "mmrr": lambda judged: mmrr(judged, DEPTH),
-    "map": lambda judged: average_precision(judged, DEPTH),
-    "recall": lambda judged: (recall(judged, 5) + recall(judged, DEPTH)) / 2,
+    "mmrr": lambda judge: mmrr(judge, DEPTH),
+    "map": lambda judge: average_precision(judge, DEPTH),
+    "recall": lambda judge: (recall(judge, 5) + recall(judge, DEPTH)) / 2,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class RewardExample:
-    """A request and the tools that serve it, by place in their set."""
+    """A request and the places of its right tools in their set."""
 
     id: str
     text: str
@@ -32,46 +32,50 @@ class RewardExample:
 
 
 class RewardRetrieval:
-    """Catalogues, searched as the paper does: the likest tools for each query, the lists taking turns."""
+    """Semantic search over catalogues as in the paper: one search per query, results interleaved."""
 
     def __init__(self, encoder: Encoder, tools: Mapping[str, Sequence[str]]) -> None:
-        """`tools` are the texts of each set's tools."""
+        """`tools` are the texts of the tools by set."""
         self._encoder = encoder
         device = encoder.kind.weight.device
         self._tools = {name: encoder.embed(texts).to(device) for name, texts in tools.items()}
         self._best: dict[str, dict[str, list[int]]] = {name: {} for name in tools}
 
-    def judged(
-        self, name: str, wanted: Sequence[RewardExample], queries: Sequence[Sequence[str]]
+    def judge(
+        self, name: str, examples: Sequence[RewardExample], queries: Sequence[Sequence[str]]
     ) -> JudgedRanking:
-        """What each request's queries find in a set, seen through what was wanted."""
-        self._look(name, sorted({query for row in queries for query in row}))
+        """Search with each request's queries and judge the results."""
+        self._search(name, sorted({query for row in queries for query in row}))
         best = self._best[name]
         run = {
             str(n): [str(place) for place in interleave([best[query] for query in row])[:DEPTH]]
             for n, row in enumerate(queries)
         }
-        return JudgedRanking.of(
-            run, {str(n): {str(place): 1 for place in one.relevant} for n, one in enumerate(wanted)}
+        return JudgedRanking.from_run(
+            run, {str(n): {str(place): 1 for place in example.relevant} for n, example in enumerate(examples)}
         )
 
     def rewards(
-        self, name: str, wanted: Sequence[RewardExample], drafts: Sequence[Sequence[Sequence[str]]]
+        self, name: str, examples: Sequence[RewardExample], drafts: Sequence[Sequence[Sequence[str]]]
     ) -> dict[str, list[Floats]]:
-        """By metric: of each request, what each of its drafts is worth."""
-        rows = [(one, queries) for one, several in zip(wanted, drafts, strict=True) for queries in several]
-        judged = self.judged(name, [one for one, _ in rows], [queries for _, queries in rows])
-        ends = np.cumsum([len(several) for several in drafts])[:-1]
-        return {metric: np.split(worth(judged), ends) for metric, worth in REWARDS.items()}
+        """Rewards by metric: one array per request, one value per draft."""
+        rows = [
+            (example, queries)
+            for example, drafts_of_example in zip(examples, drafts, strict=True)
+            for queries in drafts_of_example
+        ]
+        judge = self.judge(name, [example for example, _ in rows], [queries for _, queries in rows])
+        ends = np.cumsum([len(drafts_of_example) for drafts_of_example in drafts])[:-1]
+        return {metric: np.split(reward(judge), ends) for metric, reward in REWARDS.items()}
 
     @torch.no_grad()
-    def _look(self, name: str, queries: Sequence[str]) -> None:
-        """The likest tools for what was not asked before."""
+    def _search(self, name: str, queries: Sequence[str]) -> None:
+        """Search for queries that are not cached."""
         best, tools = self._best[name], self._tools[name]
-        new = [query for query in queries if query not in best]
-        for start in range(0, len(new), 16_384):
-            part = new[start : start + 16_384]
+        new_queries = [query for query in queries if query not in best]
+        for start in range(0, len(new_queries), 16_384):
+            part = new_queries[start : start + 16_384]
             vectors: Tensor = self._encoder.embed(part).to(tools.device)
             depth = min(DEPTH, len(tools))
-            found = cast("Any", torch.topk(vectors @ tools.T, depth).indices)
-            best.update(zip(part, cast("list[list[int]]", found.tolist()), strict=True))
+            indices = cast("Any", torch.topk(vectors @ tools.T, depth).indices)
+            best.update(zip(part, cast("list[list[int]]", indices.tolist()), strict=True))

@@ -1,9 +1,8 @@
-"""Trains the light planner: which candidate fills an argument, and how probable it is that it is right.
+"""Train the argument scorer of the pointer planner: ranking of candidates, and confidence.
 
-It learns from the calls that personas' requests were written for, seen with the context that was found by
-what had not seen the persona, with the right context, and with none; from training pairs; and from made
-requests about times. What is known of an argument (where its value mostly stands) is always counted
-on other folds than the request's: on its own it would know too much.
+Training data: the personas' requests with retrieved, gold and no context; pairs; and generated requests about
+times. Statistics of an argument (where its values usually come from) are always counted on other folds than
+the request's, otherwise they would leak its label.
 """
 
 import math
@@ -16,17 +15,17 @@ from numpy.typing import NDArray
 
 from contextune.datasets import Pair
 from contextune.lab.train.rankers.argument_examples import (
-    ALONE,
-    FOUND,
+    NO_CONTEXT,
     ORACLE,
+    RETRIEVED,
     ArgumentExample,
     PlannedRequest,
-    to_fill,
+    argument_examples,
 )
 from contextune.lab.train.rankers.argument_pairs import pair_examples
 from contextune.plan.pointer.feature_names import NAMES
 from contextune.plan.pointer.priors import ArgumentPriors, ArgumentStatistics, CommonWords
-from contextune.plan.pointer.scorer import DOUBTS, ArgumentScorer, doubt_inputs
+from contextune.plan.pointer.scorer import CONFIDENCE_FEATURES, ArgumentScorer, confidence_features
 from contextune.rank import CandidateGroup, LogisticRegression, Ranker, RankerSettings
 from contextune.search import tokenize
 from contextune.types import Progress, Tool
@@ -42,132 +41,140 @@ SETTINGS = RankerSettings(
     row_share=0.8,
     truncation=4,
 )
-_WRONG = 40
-"""So many wrong candidates of an argument are learnt from; there may be hundreds, most of them alike."""
-_PAIRS = 3
-"""Of so many pairs one is learnt from: more of them outweigh the personas, whose items are real ones."""
-_UNKNOWN = 0.2
-"""Share of the arguments that are learnt as if nothing were known of them, as those of new tools are."""
+_MAX_NEGATIVES = 40
+"""Maximum number of wrong candidates per argument; there may be hundreds of similar ones."""
+_PAIR_STEP = 3
+"""Use every n-th pair: more would outweigh the personas, whose items are complete."""
+_UNKNOWN_SHARE = 0.2
+"""Share of arguments trained without statistics, like those of new tools."""
 _PRIORS = [NAMES.index(name) for name in ("prior", "prior by name", "prior rank", "given")]
 
 
 @dataclass(frozen=True, eq=False)
 class ArgumentTrainingData:
-    """All there is to learn from. `counted` says which examples priors are counted on."""
+    """All training examples; `counted` marks those that the statistics count."""
 
     examples: Sequence[ArgumentExample]
     counted: Sequence[bool]
     common: CommonWords
 
     @classmethod
-    def of(
+    def build(
         cls,
         requests: Sequence[PlannedRequest],
-        made: Sequence[ArgumentExample],
+        generated: Sequence[ArgumentExample],
         pairs: Sequence[Pair],
         tools: Mapping[str, Tool],
         *,
         progress: Progress | None = None,
     ) -> "ArgumentTrainingData":
-        """From personas' requests, made ones, and pairs."""
+        """Collect examples from requests, generated requests and pairs."""
         examples: list[ArgumentExample] = []
         counted: list[bool] = []
-        for number, one in enumerate(requests, 1):
-            for what in (FOUND, ORACLE, ALONE):
-                found = list(to_fill(one, tools, what))
-                examples += found
-                counted += [what == ORACLE] * len(found)
+        for number, request in enumerate(requests, 1):
+            for context in (RETRIEVED, ORACLE, NO_CONTEXT):
+                filled = list(argument_examples(request, tools, context))
+                examples += filled
+                counted += [context == ORACLE] * len(filled)
             if progress:
                 progress(number, len(requests))
-        extra = [*made, *pair_examples(pairs[::_PAIRS], tools)]
+        extra = [*generated, *pair_examples(pairs[::_PAIR_STEP], tools)]
         return cls([*examples, *extra], [*counted, *[False] * len(extra)], common_words(pairs))
 
-    def known(self, *but: int) -> ArgumentStatistics:
-        """What is known from all folds but some."""
+    def statistics(self, *excluded_folds: int) -> ArgumentStatistics:
+        """Statistics over all folds but some."""
         kept = zip(self.examples, self.counted, strict=True)
         return ArgumentStatistics(
-            ArgumentPriors.of(one.filled for one, counts in kept if counts and one.fold not in but),
+            ArgumentPriors.from_examples(
+                example.filled for example, counts in kept if counts and example.fold not in excluded_folds
+            ),
             self.common,
         )
 
 
 def common_words(pairs: Sequence[Pair]) -> CommonWords:
-    """Words that many texts of the pairs have."""
+    """Words that occur in many texts of the pairs."""
     texts = [text for pair in pairs for text in (pair.query, *(item.text for item in pair.items))]
-    return CommonWords.of(tokenize(text) for text in texts)
+    return CommonWords.from_texts(tokenize(text) for text in texts)
 
 
-def fit(lessons: ArgumentTrainingData, *but: int, progress: Progress | None = None) -> Ranker:
-    """A ranker of candidates that has seen no example of some folds."""
-    folds = sorted({one.fold for one in lessons.examples} - set(but))
+def fit(data: ArgumentTrainingData, *excluded_folds: int, progress: Progress | None = None) -> Ranker:
+    """Fit a ranker of candidates without the excluded folds."""
+    folds = sorted({example.fold for example in data.examples} - set(excluded_folds))
     draw = np.random.default_rng(0)
     groups: list[CandidateGroup] = []
     for fold in folds:
-        known = lessons.known(*but, fold)
-        mine = [one for one in lessons.examples if one.fold == fold]
-        # what has nothing right, or nothing wrong, teaches nothing
-        made = [_group(one, known, draw) for one in mine]
-        groups += [group for group in made if group.grades.any() and not group.grades.all()]
+        statistics = data.statistics(*excluded_folds, fold)
+        examples_of_fold = [example for example in data.examples if example.fold == fold]
+        # groups with one grade only teach nothing
+        all_groups = [_group(example, statistics, draw) for example in examples_of_fold]
+        groups += [group for group in all_groups if group.grades.any() and not group.grades.all()]
     return Ranker.fit(groups, NAMES, SETTINGS, progress=progress)
 
 
-def _group(one: ArgumentExample, known: ArgumentStatistics, draw: np.random.Generator) -> CandidateGroup:
-    """An argument as it is in use: of a tool that is known, its candidates narrowed, or of a new one."""
-    unknown = draw.random() < _UNKNOWN
-    one = one if unknown else one.narrowed(known)
-    wrong = np.flatnonzero(one.grades == 0)
-    if len(wrong) > _WRONG:
-        wrong = draw.choice(wrong, _WRONG, replace=False)
-    kept = np.sort(np.concatenate([np.flatnonzero(one.grades), wrong]))
-    matrix = one.matrix(known)[kept]
-    if unknown:
+def _group(
+    example: ArgumentExample, statistics: ArgumentStatistics, draw: np.random.Generator
+) -> CandidateGroup:
+    """An argument as seen at run time: of a known tool, with restricted candidates, or of a new tool."""
+    hide_priors = draw.random() < _UNKNOWN_SHARE
+    example = example if hide_priors else example.restricted(statistics)
+    wrong = np.flatnonzero(example.grades == 0)
+    if len(wrong) > _MAX_NEGATIVES:
+        wrong = draw.choice(wrong, _MAX_NEGATIVES, replace=False)
+    kept = np.sort(np.concatenate([np.flatnonzero(example.grades), wrong]))
+    matrix = example.matrix(statistics)[kept]
+    if hide_priors:
         matrix[:, _PRIORS] = np.nan
-    return CandidateGroup(matrix, one.grades[kept])
+    return CandidateGroup(matrix, example.grades[kept])
 
 
 @dataclass(frozen=True, eq=False)
 class ArgumentFold:
-    """What is learnt without a fold, for requests of that fold."""
+    """Ranker and statistics without one fold, for requests of that fold."""
 
-    scores: Ranker
-    known: ArgumentStatistics
+    ranker: Ranker
+    statistics: ArgumentStatistics
 
 
-def by_fold(lessons: ArgumentTrainingData, *, progress: Progress | None = None) -> dict[int, ArgumentFold]:
-    """For each fold a ranker, and what is known, without it."""
-    folds = sorted({one.fold for one in lessons.examples if one.fold >= 0})
-    found: dict[int, ArgumentFold] = {}
+def fit_by_fold(data: ArgumentTrainingData, *, progress: Progress | None = None) -> dict[int, ArgumentFold]:
+    """A ranker and statistics per fold, fitted without it."""
+    folds = sorted({example.fold for example in data.examples if example.fold >= 0})
+    models: dict[int, ArgumentFold] = {}
     for number, fold in enumerate(folds, 1):
-        found[fold] = ArgumentFold(fit(lessons, fold), lessons.known(fold))
+        models[fold] = ArgumentFold(fit(data, fold), data.statistics(fold))
         if progress:
             progress(number, len(folds))
-    return found
+    return models
 
 
-def doubts(
-    lessons: ArgumentTrainingData, learnt: Mapping[int, ArgumentFold], *but: int
+def fit_confidence(
+    data: ArgumentTrainingData, models: Mapping[int, ArgumentFold], *excluded_folds: int
 ) -> LogisticRegression:
-    """The probability that a choice is right, from choices by rankers that had not seen the request."""
+    """Calibrate the probability that a choice is right, on out-of-fold choices."""
     rows: list[Floats] = []
-    right: list[bool] = []
-    for one in lessons.examples:
-        if one.fold < 0 or one.fold in but or one.name.rpartition("/")[2].startswith("time"):
-            continue  # pairs and made requests are not what is asked in use
-        seen = one.narrowed(learnt[one.fold].known)
-        matrix = seen.matrix(learnt[one.fold].known)
-        scores = learnt[one.fold].scores.score(matrix)
+    correct: list[bool] = []
+    for example in data.examples:
+        if (
+            example.fold < 0
+            or example.fold in excluded_folds
+            or example.name.rpartition("/")[2].startswith("time")
+        ):
+            continue  # calibrate on real requests only
+        restricted = example.restricted(models[example.fold].statistics)
+        matrix = restricted.matrix(models[example.fold].statistics)
+        scores = models[example.fold].ranker.score(matrix)
         best = int(np.argmax(scores))
-        rows.append(doubt_inputs(seen.found, matrix, scores, best))
-        right.append(bool(seen.grades[best]))
-    made = LogisticRegression.fit(np.stack(rows), np.array(right), DOUBTS)
-    # it weighs right and wrong the same; how often choices are right is put back, so that 0.1 is one in ten
-    often = float(np.mean(right))
-    return replace(made, constant=made.constant + math.log(often / (1 - often)))
+        rows.append(confidence_features(restricted.candidates, matrix, scores, best))
+        correct.append(bool(restricted.grades[best]))
+    model = LogisticRegression.fit(np.stack(rows), np.array(correct), CONFIDENCE_FEATURES)
+    # the fit balances both classes: restore the base rate, so that 0.1 means one in ten
+    accuracy = float(np.mean(correct))
+    return replace(model, constant=model.constant + math.log(accuracy / (1 - accuracy)))
 
 
 def train(
-    lessons: ArgumentTrainingData, about: Mapping[str, Any], *, progress: Progress | None = None
+    data: ArgumentTrainingData, about: Mapping[str, Any], *, progress: Progress | None = None
 ) -> ArgumentScorer:
-    """The scorer that ships, from all examples."""
-    learnt = by_fold(lessons, progress=progress)
-    return ArgumentScorer(fit(lessons), lessons.known(), doubts(lessons, learnt), about)
+    """Train the scorer that ships, on all examples."""
+    models = fit_by_fold(data, progress=progress)
+    return ArgumentScorer(fit(data), data.statistics(), fit_confidence(data, models), about)

@@ -1,8 +1,7 @@
-"""Trains the ranker of context: LambdaMART on all signals, a second pass, and the fusion after it.
+"""Train the context ranker: LambdaMART on all signals, a second pass over links, and RRF weights.
 
-The second pass learns from scores the first gave to requests it had not learnt from, fold by
-fold, and the fusion from such scores of the second: on what it has learnt, a ranker is surer
-than it will be in use, and whatever builds on it would trust it too much.
+The second pass trains on out-of-fold scores of the first pass, and the fusion on out-of-fold scores of the
+second: in-sample scores would be too confident.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.ranker import ContextRanker, lists
-from contextune.context.signals import FAMILY_OF, NAMES, features, recompute_links
+from contextune.context.ranker import ContextRanker, fusion_lists
+from contextune.context.signals import FAMILY_BY_FEATURE, FEATURE_NAMES, compute_features, recompute_links
 from contextune.context.signals.request_classifier import RequestClassifier
 from contextune.errors import RankerError
 from contextune.lab.train.rankers.context_examples import ContextExample
@@ -30,54 +29,54 @@ GRID: Mapping[str, Sequence[float]] = {
     "words": (0.0, 0.05, 0.1),
 }
 KS = (2.0, 10.0, 60.0)
-SETTINGS = RankerSettings(rounds=140, rate=0.08, seeds=1)
-"""The first pass only says what is strong, so that few and quick steps will do."""
-SECOND = RankerSettings(rounds=280, seeds=1)
+FIRST_PASS = RankerSettings(rounds=140, rate=0.08, seeds=1)
+"""The first pass only needs rough scores, so few fast rounds suffice."""
+SECOND_PASS = RankerSettings(rounds=280, seeds=1)
 
 
 @dataclass(frozen=True, eq=False)
 class FeaturedExamples:
-    """Examples with their features, worked out once for however many rankers."""
+    """Examples with their feature matrices, computed once for all rankers."""
 
     examples: Sequence[ContextExample]
     matrices: Sequence[NDArray[np.float32]]
 
     @classmethod
-    def of(
+    def build(
         cls, examples: Sequence[ContextExample], *, progress: Progress | None = None
     ) -> "FeaturedExamples":
-        """Work out the features of all."""
-        found: list[NDArray[np.float32]] = []
+        """Compute the features of all examples."""
+        matrices: list[NDArray[np.float32]] = []
         for number, example in enumerate(examples, 1):
-            found.append(features(example.scene))
+            matrices.append(compute_features(example.scene))
             if progress:
                 progress(number, len(examples))
-        return cls(examples, found)
+        return cls(examples, matrices)
 
-    def part(self, chosen: Callable[[ContextExample], bool]) -> "FeaturedExamples":
-        """Those that are chosen."""
-        kept = [n for n, example in enumerate(self.examples) if chosen(example)]
+    def select(self, predicate: Callable[[ContextExample], bool]) -> "FeaturedExamples":
+        """The examples for which `predicate` holds."""
+        kept = [n for n, example in enumerate(self.examples) if predicate(example)]
         return FeaturedExamples([self.examples[n] for n in kept], [self.matrices[n] for n in kept])
 
-    def linked(self, strengths: Sequence[Floats]) -> "FeaturedExamples":
-        """The same for a second pass, links being worked out anew from the scores of the first."""
-        again = [
-            recompute_links(example.scene, matrix, strength)
-            for example, matrix, strength in zip(self.examples, self.matrices, strengths, strict=True)
+    def with_links(self, first_scores: Sequence[Floats]) -> "FeaturedExamples":
+        """The input of the second pass: link features recomputed from the scores of the first."""
+        matrices = [
+            recompute_links(example.scene, matrix, first_score)
+            for example, matrix, first_score in zip(self.examples, self.matrices, first_scores, strict=True)
         ]
-        return FeaturedExamples(self.examples, again)
+        return FeaturedExamples(self.examples, matrices)
 
     def without(self, family: str) -> "FeaturedExamples":
-        """The same with a family of features blanked out."""
-        gone = [n for n, name in enumerate(NAMES) if FAMILY_OF[name] == family]
-        blank = [matrix.copy() for matrix in self.matrices]
-        for matrix in blank:
-            matrix[:, gone] = np.nan
-        return FeaturedExamples(self.examples, blank)
+        """The same with one feature family set to NaN."""
+        columns = [n for n, name in enumerate(FEATURE_NAMES) if FAMILY_BY_FEATURE[name] == family]
+        matrices = [matrix.copy() for matrix in self.matrices]
+        for matrix in matrices:
+            matrix[:, columns] = np.nan
+        return FeaturedExamples(self.examples, matrices)
 
     @property
     def groups(self) -> list[CandidateGroup]:
-        """As a ranker learns from them; requests with nothing right, or nothing wrong, teach nothing."""
+        """Training groups; requests whose candidates all have the same relevance are dropped."""
         return [
             CandidateGroup(matrix, example.grades)
             for example, matrix in zip(self.examples, self.matrices, strict=True)
@@ -88,107 +87,113 @@ class FeaturedExamples:
 def fit(
     data: FeaturedExamples, settings: RankerSettings | None = None, *, progress: Progress | None = None
 ) -> Ranker:
-    """A ranker of these examples."""
-    return Ranker.fit(data.groups, NAMES, settings or SETTINGS, progress=progress)
+    """Fit a ranker on these examples."""
+    return Ranker.fit(data.groups, FEATURE_NAMES, settings or FIRST_PASS, progress=progress)
 
 
-def unseen_scores(
+def out_of_fold_scores(
     data: FeaturedExamples, settings: RankerSettings | None = None, *, progress: Progress | None = None
 ) -> list[Floats]:
-    """Scores for every example by a ranker that has not seen its fold."""
+    """Score every example with a ranker fitted on the other folds."""
     folds = sorted({example.fold for example in data.examples})
-    if len(folds) < 2:  # one to learn from and one to be judged
-        raise RankerError("examples of one fold only leave nothing to judge by: give more personas")
-    found: list[Floats] = [np.empty(0)] * len(data.examples)
+    if len(folds) < 2:  # one to train on and one to score
+        raise RankerError(
+            "all examples are in one fold: cross-validation needs personas of at least two folds"
+        )
+    scores: list[Floats] = [np.empty(0)] * len(data.examples)
     for number, fold in enumerate(folds):
-        told = _told(progress, number, len(folds))
-        rest = data.part(lambda example, fold=fold: example.fold != fold)
-        ranker = fit(rest, replace(settings or SETTINGS, seeds=1), progress=told)
+        fold_progress = _sub_progress(progress, number, len(folds))
+        other_folds = data.select(lambda example, fold=fold: example.fold != fold)
+        ranker = fit(other_folds, replace(settings or FIRST_PASS, seeds=1), progress=fold_progress)
         for n, example in enumerate(data.examples):
             if example.fold == fold:
-                found[n] = ranker.score(data.matrices[n])
-    return found
+                scores[n] = ranker.score(data.matrices[n])
+    return scores
 
 
 def choose_fusion(data: FeaturedExamples, scores: Sequence[Floats]) -> FusionWeights:
-    """The weights that do best on scores for unseen requests."""
-    judged = [
-        (lists(example.scene, score), example.grades)
+    """The fusion weights that are best on out-of-fold scores."""
+    ranked_lists = [
+        (fusion_lists(example.scene, score), example.grades)
         for example, score in zip(data.examples, scores, strict=True)
         if example.grades.any()
     ]
-    return FusionWeights.choose(judged, GRID, KS)
+    return FusionWeights.choose(ranked_lists, GRID, KS)
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedPasses:
-    """Both passes and the fusion, learnt from the same examples."""
+    """Both passes and the fusion weights, trained on the same examples."""
 
     first: Ranker
     second: Ranker
     fusion: FusionWeights
 
     @classmethod
-    def learnt(cls, data: FeaturedExamples, *, progress: Progress | None = None) -> "TrainedPasses":
-        """Each on what the one before it says of requests it has not seen."""
+    def fit(cls, data: FeaturedExamples, *, progress: Progress | None = None) -> "TrainedPasses":
+        """Train each stage on out-of-fold scores of the one before."""
         steps = 4
-        linked = data.linked(unseen_scores(data, progress=_told(progress, 0, steps)))
-        fusion = choose_fusion(linked, unseen_scores(linked, SECOND, progress=_told(progress, 1, steps)))
-        first = fit(data, progress=_told(progress, 2, steps))
-        return cls(first, fit(linked, SECOND, progress=_told(progress, 3, steps)), fusion)
+        linked = data.with_links(out_of_fold_scores(data, progress=_sub_progress(progress, 0, steps)))
+        fusion = choose_fusion(
+            linked, out_of_fold_scores(linked, SECOND_PASS, progress=_sub_progress(progress, 1, steps))
+        )
+        first = fit(data, progress=_sub_progress(progress, 2, steps))
+        return cls(first, fit(linked, SECOND_PASS, progress=_sub_progress(progress, 3, steps)), fusion)
 
     def rank(self, example: ContextExample, matrix: NDArray[np.float32]) -> "HeldOutRanking":
-        """One example that was not learnt from."""
-        strength = self.first.score(matrix)
-        scores = self.second.score(recompute_links(example.scene, matrix, strength))
-        return HeldOutRanking(example, strength, scores, self.fusion.fuse(lists(example.scene, scores)))
+        """Rank an example that was not trained on."""
+        first_score = self.first.score(matrix)
+        scores = self.second.score(recompute_links(example.scene, matrix, first_score))
+        return HeldOutRanking(
+            example, first_score, scores, self.fusion.fuse(fusion_lists(example.scene, scores))
+        )
 
 
 def train(
     data: FeaturedExamples,
-    reader: RequestClassifier,
+    classifier: RequestClassifier,
     about: Mapping[str, Any],
     *,
     progress: Progress | None = None,
 ) -> ContextRanker:
-    """The ranker that ships, from all examples."""
-    made = TrainedPasses.learnt(data, progress=progress)
-    return ContextRanker(reader, made.first, made.second, made.fusion, about)
+    """Train the ranker that ships, on all examples."""
+    passes = TrainedPasses.fit(data, progress=progress)
+    return ContextRanker(classifier, passes.first, passes.second, passes.fusion, about)
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRanking:
-    """How one request was ranked by what had not seen its fold: by the first pass, the second, and fused."""
+    """One request's scores by out-of-fold models: first pass, second pass, fused."""
 
     example: ContextExample
-    strength: Floats
+    first_score: Floats
     scores: Floats
     fused: Floats
 
     def ranked(self, by: Literal["first", "second", "fused"] = "fused") -> list[str]:
-        """Items, best first."""
-        scores = {"first": self.strength, "second": self.scores, "fused": self.fused}[by]
+        """Item ids, best first; ties by the second pass."""
+        scores = {"first": self.first_score, "second": self.scores, "fused": self.fused}[by]
         ids = self.example.ids
         return [ids[n] for n in np.lexsort((-self.scores, -scores))]
 
 
 def cross_validate(data: FeaturedExamples, *, progress: Progress | None = None) -> list[HeldOutRanking]:
-    """Every example that may be measured on, ranked by what was made from the other folds alone."""
+    """Rank every measured example with models trained on the other folds."""
     folds = sorted({example.fold for example in data.examples if example.measured})
-    found: list[HeldOutRanking] = []
+    rankings: list[HeldOutRanking] = []
     for number, fold in enumerate(folds):
-        rest = data.part(lambda example, fold=fold: example.fold != fold)
-        made = TrainedPasses.learnt(rest, progress=_told(progress, number, len(folds)))
-        found += [
-            made.rank(example, matrix)
+        other_folds = data.select(lambda example, fold=fold: example.fold != fold)
+        passes = TrainedPasses.fit(other_folds, progress=_sub_progress(progress, number, len(folds)))
+        rankings += [
+            passes.rank(example, matrix)
             for example, matrix in zip(data.examples, data.matrices, strict=True)
             if example.fold == fold and example.measured
         ]
-    return found
+    return rankings
 
 
-def _told(progress: Progress | None, number: int, parts: int) -> Progress | None:
+def _sub_progress(progress: Progress | None, number: int, parts: int) -> Progress | None:
     if progress is None:
         return None
-    tell = progress
-    return lambda done, total: tell(number * total + done, parts * total)
+    report = progress
+    return lambda done, total: report(number * total + done, parts * total)

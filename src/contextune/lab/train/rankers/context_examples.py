@@ -1,4 +1,4 @@
-"""Requests with the items they hang on, as scenes that a ranker can be trained and judged on."""
+"""Training examples for the context ranker: requests as scenes with graded items."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.build_scene import RequestVectors, scene_of
+from contextune.context.build_scene import RequestVectors, scene_from_vectors
 from contextune.context.index import UserIndex
 from contextune.context.signals import RequestClasses, Scene, UseColumns
-from contextune.context.signals.request_classifier import RequestClassifier, reading
-from contextune.datasets import Pair, Persona, Query, bundled_pairs, training_pairs, uses
+from contextune.context.signals.request_classifier import RequestClassifier, build_request_classes
+from contextune.datasets import Pair, Persona, Query, bundled_pairs, training_pairs, usage_events
 from contextune.embed import Embedder, Matrix
-from contextune.lab.train.embedder.data import around, folds, portraits
+from contextune.lab.train.embedder.data import assign_folds, item_texts, situation_text
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.tools import bundled_toolbox
 from contextune.tools.tool_text import tool_text
@@ -22,46 +22,48 @@ from contextune.types.app_schema import APPS
 
 @dataclass(frozen=True, eq=False)
 class ContextExample:
-    """One request: its candidates, how right each of them is, and which fold and kind it belongs to."""
+    """One request: its candidates, their grades, its fold and kind."""
 
     name: str
     group: str
-    """The persona or user."""
+    """Persona or user id."""
     fold: int
     kind: str
     scene: Scene
     grades: NDArray[np.int64]
     relevant: int
-    """How many items are right, candidates or not."""
+    """Number of relevant items, whether candidates or not."""
     measured: bool = True
-    """Whether it may be measured on, or is only to learn from."""
+    """False if it is for training only."""
 
     @property
     def ids(self) -> list[str]:
-        """The candidates' items."""
+        """Item ids of the candidates."""
         return [item.id for item in self.scene.items]
 
 
 def from_folds(vectors: FoldVectors, *, progress: Progress | None = None) -> list[ContextExample]:
-    """The personas' requests, each as an embedder sees it that has not seen the persona."""
+    """The personas' requests, embedded by models that have not seen the persona."""
     measured = {persona.id for persona in vectors.personas}
     tool_apps = [tool.app for tool in bundled_toolbox()]
-    found: list[ContextExample] = []
+    examples: list[ContextExample] = []
     for number, (persona, parts) in enumerate(vectors, 1):
-        stage = PersonaStage.of(persona, parts["items"])
+        scenes = PersonaScenes.build(persona, parts["items"])
         for n, query in enumerate(persona.queries):
-            asked = RequestVectors(parts["bare"][n], parts["around"][n])
-            read = reading(parts["kinds"][n], parts["apps"][n], parts["tools"] @ asked.bare, tool_apps)
-            example = stage.example(query, asked, read, vectors.fold[persona.id])
-            found.append(replace(example, measured=persona.id in measured))
+            request_vectors = RequestVectors(parts["bare"][n], parts["around"][n])
+            classes = build_request_classes(
+                parts["kinds"][n], parts["apps"][n], parts["tools"] @ request_vectors.text, tool_apps
+            )
+            example = scenes.example(query, request_vectors, classes, vectors.fold[persona.id])
+            examples.append(replace(example, measured=persona.id in measured))
         if progress:
-            progress(number, len(vectors.everybody))
-    return found
+            progress(number, len(vectors.all_personas))
+    return examples
 
 
 @dataclass(frozen=True)
-class PersonaStage:
-    """A persona made ready: its items in the order an index has them, with their vectors and uses."""
+class PersonaScenes:
+    """A persona prepared for scenes: its items in index order, with vectors and uses."""
 
     persona: Persona
     index: UserIndex
@@ -69,13 +71,13 @@ class PersonaStage:
     uses: UseColumns
 
     @classmethod
-    def of(
-        cls, persona: Persona, vectors: Matrix, used: Sequence[UsageEvent] | None = None
-    ) -> "PersonaStage":
-        """`vectors` are those of the portraits, in the items' order; `used` stands in for the habits."""
+    def build(
+        cls, persona: Persona, vectors: Matrix, events: Sequence[UsageEvent] | None = None
+    ) -> "PersonaScenes":
+        """`vectors` are those of the enriched texts, in item order; `events` replaces the generated uses."""
 
         def no_texts(texts: Sequence[str]) -> Matrix:
-            raise AssertionError(f"{len(texts)} texts would be embedded, but all vectors are given")
+            raise AssertionError(f"unexpected embedding of {len(texts)} texts: all vectors are given")
 
         index = UserIndex(persona.user, list(persona.items), no_texts)
         place = {item.id: number for number, item in enumerate(persona.items)}
@@ -84,18 +86,20 @@ class PersonaStage:
             persona,
             index,
             vectors[order],
-            UseColumns.of(index.facts, uses(persona) if used is None else used),
+            UseColumns.build(index.item_columns, usage_events(persona) if events is None else events),
         )
 
-    def example(self, query: Query, asked: RequestVectors, read: RequestClasses, fold: int) -> ContextExample:
-        """One of the persona's requests."""
-        scene = scene_of(
+    def example(
+        self, query: Query, request_vectors: RequestVectors, classes: RequestClasses, fold: int
+    ) -> ContextExample:
+        """The example of one of the persona's queries."""
+        scene = scene_from_vectors(
             self.persona.request(query),
             self.index,
             self.uses,
             vectors=self.vectors,
-            asked=asked,
-            reading=read,
+            request_vectors=request_vectors,
+            request_classes=classes,
             depth=10,
         )
         gold = query.gold.relevant or {}
@@ -114,46 +118,51 @@ class PersonaStage:
 def from_embedder(
     personas: Sequence[Persona], embedder: Embedder, *, progress: Progress | None = None
 ) -> tuple[list[ContextExample], RequestClassifier]:
-    """The personas' requests as any embedder sees them, and a reader for its vectors.
+    """The personas' requests for any embedder, and a request classifier for its vectors.
 
-    For embedders that were not trained on the personas. What the reader says of a request comes
-    from one that has not seen the request's fold; the reader returned has seen everything.
+    For embedders that were not trained on the personas. Request classes come from out-of-fold classifiers;
+    the returned classifier is fitted on everything.
     """
-    fold, tools = folds(personas), bundled_toolbox()
+    fold, tools = assign_folds(personas), bundled_toolbox()
     pairs = [*bundled_pairs(), *training_pairs()]
     tool_vectors = embedder.embed([tool_text(tool) for tool in tools])
     tool_apps = [tool.app for tool in tools]
-    asked = [(persona, query) for persona in personas for query in persona.queries]
-    bare = embedder.embed([query.text for _, query in asked])
+    queries = [(persona, query) for persona in personas for query in persona.queries]
+    bare = embedder.embed([query.text for _, query in queries])
     vectors = [
         RequestVectors(*pair)
-        for pair in zip(bare, embedder.embed([around(query) for _, query in asked]), strict=True)
+        for pair in zip(bare, embedder.embed([situation_text(query) for _, query in queries]), strict=True)
     ]
     labels = [
-        *((query.gold.kind or "", _apps(persona, query)) for persona, query in asked),
+        *((query.gold.kind or "", _apps(persona, query)) for persona, query in queries),
         *map(_labels, pairs),
     ]
-    rows = np.vstack([*(one.meant for one in vectors), embedder.embed([pair.query for pair in pairs])])
-    of_fold = np.array([*(fold[persona.id] for persona, _ in asked), *[-1] * len(pairs)])
+    rows = np.vstack(
+        [
+            *(query_vectors.situated for query_vectors in vectors),
+            embedder.embed([pair.query for pair in pairs]),
+        ]
+    )
+    of_fold = np.array([*(fold[persona.id] for persona, _ in queries), *[-1] * len(pairs)])
 
-    def reader(without: int | None) -> RequestClassifier:
-        chosen = [n for n in range(len(rows)) if without is None or of_fold[n] != without]
+    def classifier(excluded_fold: int | None) -> RequestClassifier:
+        chosen = [n for n in range(len(rows)) if excluded_fold is None or of_fold[n] != excluded_fold]
         kinds, apps = zip(*(labels[n] for n in chosen), strict=True)
         return RequestClassifier.fit(rows[chosen], kinds, apps, tool_vectors, tool_apps)
 
-    readers = {number: reader(number) for number in sorted(set(fold.values()))}
-    found: list[ContextExample] = []
+    classifiers = {number: classifier(number) for number in sorted(set(fold.values()))}
+    examples: list[ContextExample] = []
     number = 0
     for done, persona in enumerate(personas, 1):
-        stage = PersonaStage.of(persona, embedder.embed(portraits(persona)))
+        scenes = PersonaScenes.build(persona, embedder.embed(item_texts(persona)))
         for query in persona.queries:
-            one = vectors[number]
-            read = readers[fold[persona.id]].read(one.meant, one.bare)
-            found.append(stage.example(query, one, read, fold[persona.id]))
+            query_vectors = vectors[number]
+            classes = classifiers[fold[persona.id]].classify(query_vectors.situated, query_vectors.text)
+            examples.append(scenes.example(query, query_vectors, classes, fold[persona.id]))
             number += 1
         if progress:
             progress(done, len(personas))
-    return found, reader(None)
+    return examples, classifier(None)
 
 
 def _apps(persona: Persona, query: Query) -> list[str]:

@@ -1,4 +1,4 @@
-"""Feedback kept in a store, as examples to go on learning from."""
+"""Continue training the context ranker on a store's feedback."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,21 +8,21 @@ import numpy as np
 from contextune.context.build_scene import build_scene
 from contextune.context.index import UserIndexCache
 from contextune.context.ranker import ContextRanker
-from contextune.context.signals import NAMES
+from contextune.context.signals import FEATURE_NAMES
 from contextune.embed import Embedder
 from contextune.errors import RankerError
-from contextune.lab.train.rankers.context import SECOND, FeaturedExamples
+from contextune.lab.train.rankers.context import SECOND_PASS, FeaturedExamples
 from contextune.lab.train.rankers.context_examples import ContextExample
 from contextune.rank import Ranker, RankerSettings
 from contextune.store import Store
 from contextune.types import Progress
 
 _USED = 2
-CONTINUED = replace(SECOND, rounds=60, smallest_leaf=5)
-"""A few more rounds on top of what was learnt before; leaves may be small, since feedback is little."""
+CONTINUE_SETTINGS = replace(SECOND_PASS, rounds=60, smallest_leaf=5)
+"""A few more rounds with small leaves, as there is little feedback."""
 
 
-def from_store(
+def feedback_examples(
     store: Store,
     embedder: Embedder,
     ranker: ContextRanker,
@@ -30,38 +30,40 @@ def from_store(
     users: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> list[ContextExample]:
-    """Every request that feedback was given on, as it was at its time: nothing later is seen."""
+    """One example per request with feedback, as of its time: later items are invisible."""
     chosen = store.users() if users is None else list(users)
     indexes = UserIndexCache(store, embedder)
-    found: list[ContextExample] = []
+    examples: list[ContextExample] = []
     for done, user in enumerate(chosen, 1):
-        for number, told in enumerate(store.feedback(user)):
-            known = indexes.of(user)
-            if not told.used or not known.index.visible(told.request.time).any():
+        for number, feedback in enumerate(store.feedback(user)):
+            user_index = indexes.get(user)
+            if not feedback.used or not user_index.index.visible(feedback.request.time).any():
                 continue
-            scene = build_scene(told.request, known, embedder, ranker, len(told.used))
-            grades = np.array([_USED * (item.id in told.used) for item in scene.items], np.int64)
-            found.append(
-                ContextExample(f"{user}/{number}", user, 0, "feedback", scene, grades, len(told.used))
+            scene = build_scene(feedback.request, user_index, embedder, ranker, len(feedback.used))
+            grades = np.array([_USED * (item.id in feedback.used) for item in scene.items], np.int64)
+            examples.append(
+                ContextExample(f"{user}/{number}", user, 0, "feedback", scene, grades, len(feedback.used))
             )
         if progress:
             progress(done, len(chosen))
-    return found
+    return examples
 
 
-def go_on(
+def continue_training(
     ranker: ContextRanker,
     examples: Sequence[ContextExample],
-    settings: RankerSettings = CONTINUED,
+    settings: RankerSettings = CONTINUE_SETTINGS,
     *,
     progress: Progress | None = None,
 ) -> ContextRanker:
-    """The ranker after its second pass has learnt from more examples; all the rest stays as it is."""
-    data = FeaturedExamples.of(examples)
-    strengths = [ranker.first.score(matrix) for matrix in data.matrices]
-    groups = data.linked(strengths).groups
+    """Continue the second pass on more examples; everything else stays as it is."""
+    data = FeaturedExamples.build(examples)
+    first_scores = [ranker.first_pass.score(matrix) for matrix in data.matrices]
+    groups = data.with_links(first_scores).groups
     if not groups:
-        raise RankerError("the store holds no feedback to learn from: record some with Tuner.feedback")
-    like_before = replace(settings, seeds=len(ranker.second.models))
-    learnt = Ranker.fit(groups, NAMES, like_before, before=ranker.second, progress=progress)
-    return replace(ranker, second=learnt, about={**ranker.about, "feedback": len(groups)})
+        raise RankerError("no feedback in the store: record some with Tuner.feedback")
+    settings_as_before = replace(settings, seeds=len(ranker.second_pass.models))
+    second = Ranker.fit(
+        groups, FEATURE_NAMES, settings_as_before, before=ranker.second_pass, progress=progress
+    )
+    return replace(ranker, second_pass=second, metadata={**ranker.metadata, "feedback": len(groups)})

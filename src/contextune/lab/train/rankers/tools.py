@@ -1,9 +1,8 @@
-"""Trains the ranker of tools, and what says that none fits.
+"""Train the tool ranker and the abstention model.
 
-The ranker learns from personas' requests with and without their context, and from requests to
-public catalogues. What says no learns from the same requests, each once with its tools and once
-with the whole application or server taken away, and from authored requests that no tool of the
-bundled toolbox serves. All scores it learns from are by rankers that have not seen the request.
+The ranker trains on personas' requests with and without context, and on requests to public catalogues. The
+abstention model trains on the same requests, each with its tools and with the whole application or server
+removed, and on authored requests that no bundled tool serves. All its scores are out of fold.
 """
 
 import tempfile
@@ -23,8 +22,8 @@ from contextune.lab.train.rankers.tool_examples import RIGHT, ToolExample, witho
 from contextune.rank import CandidateGroup, LogisticRegression, Ranker, RankerSettings
 from contextune.store import SQLiteStore
 from contextune.tools import Catalog, bundled_toolbox
-from contextune.tools.abstain import INPUTS, Abstain, context_inputs, inputs
-from contextune.tools.features import NAMES
+from contextune.tools.abstain import FIT_INPUTS, AbstentionModel, context_inputs, fit_inputs
+from contextune.tools.features import FEATURE_NAMES
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import QueryContext, ToolQuery
 from contextune.tools.ranker import ToolRanker
@@ -32,9 +31,9 @@ from contextune.types import Progress
 
 Floats = NDArray[np.float64]
 SETTINGS = RankerSettings(rounds=200, seeds=1, rate=0.05, leaves=12)
-_TWIN = 0.6
-"""A tool this like one that was taken away may serve in its stead, and is taken away too."""
-_HOSTS = 12
+_SIMILAR = 0.6
+"""Cosine similarity above which a tool could replace a removed one, so it is removed too."""
+_HOST_PERSONAS = 12
 _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 
@@ -47,54 +46,62 @@ class FeaturedExample:
     group: CandidateGroup
 
     @classmethod
-    def of(cls, example: ToolExample) -> "FeaturedExample":
-        """Work them out."""
+    def build(cls, example: ToolExample) -> "FeaturedExample":
+        """Compute candidates and features."""
         places = example.places()
         return cls(example, places, example.group_of(places))
 
-    def less(self) -> "FeaturedExample":
-        """The same request with no tool left that serves it: its applications are gone, and their like."""
+    def without_relevant_tools(self) -> "FeaturedExample":
+        """The same request after removing the tools that serve it, their applications and similar tools."""
         index, wanted = self.example.index, [p for p, grade in self.example.grades.items() if grade > 1]
-        gone = np.isin(index.app[self.places], index.app[wanted]) & (
+        same_app = np.isin(index.app[self.places], index.app[wanted]) & (
             np.array(index.apps)[index.app[self.places]] != ""
         )
-        like = (index.vectors[self.places] @ index.vectors[wanted].T).max(1) > _TWIN
+        similar = (index.vectors[self.places] @ index.vectors[wanted].T).max(1) > _SIMILAR
         graded = np.isin(self.places, list(self.example.grades))
-        bare = replace(self.example, grades={})
-        kept = self.places[~(gone | like | graded)]
-        return FeaturedExample(bare, kept, bare.group_of(kept))
+        stripped = replace(self.example, grades={})
+        kept = self.places[~(same_app | similar | graded)]
+        return FeaturedExample(stripped, kept, stripped.group_of(kept))
 
 
-def shown(examples: Sequence[ToolExample], *, progress: Progress | None = None) -> list[FeaturedExample]:
-    """Examples with their features."""
-    found: list[FeaturedExample] = []
+def with_features(
+    examples: Sequence[ToolExample], *, progress: Progress | None = None
+) -> list[FeaturedExample]:
+    """Compute the features of all examples."""
+    featured: list[FeaturedExample] = []
     for number, example in enumerate(examples, 1):
-        found.append(FeaturedExample.of(example))
+        featured.append(FeaturedExample.build(example))
         if progress and number % 50 == 0:
             progress(number, len(examples))
-    return found
+    return featured
 
 
 def fit(examples: Sequence[FeaturedExample], *, progress: Progress | None = None) -> Ranker:
-    """A ranker of these examples."""
-    groups = [one.group for one in examples if one.group.grades.any() and not one.group.grades.all()]
-    return Ranker.fit(groups, NAMES, SETTINGS, progress=progress)
+    """Fit a ranker on these examples."""
+    groups = [
+        featured.group
+        for featured in examples
+        if featured.group.grades.any() and not featured.group.grades.all()
+    ]
+    return Ranker.fit(groups, FEATURE_NAMES, SETTINGS, progress=progress)
 
 
-def by_fold(examples: Sequence[FeaturedExample], *, progress: Progress | None = None) -> dict[int, Ranker]:
-    """For each fold a ranker that has not seen it."""
-    folds = sorted({one.example.fold for one in examples})
-    found: dict[int, Ranker] = {}
+def fit_by_fold(
+    examples: Sequence[FeaturedExample], *, progress: Progress | None = None
+) -> dict[int, Ranker]:
+    """A ranker per fold, fitted without it."""
+    folds = sorted({featured.example.fold for featured in examples})
+    rankers: dict[int, Ranker] = {}
     for number, fold in enumerate(folds, 1):
-        found[fold] = fit([one for one in examples if one.example.fold != fold])
+        rankers[fold] = fit([featured for featured in examples if featured.example.fold != fold])
         if progress:
             progress(number, len(folds))
-    return found
+    return rankers
 
 
 @dataclass(frozen=True, eq=False)
 class AbstentionData:
-    """What the probability that a tool fits is learnt from: inputs, whether one fits, fold and source."""
+    """Training data of the abstention model: inputs, whether a tool fits, fold and source."""
 
     rows: Floats
     fits: NDArray[np.bool_]
@@ -102,106 +109,118 @@ class AbstentionData:
     source: tuple[str, ...]
 
     @classmethod
-    def of(
+    def build(
         cls, examples: Sequence[FeaturedExample], rankers: Mapping[int, Ranker], embedder: Embedder
     ) -> "AbstentionData":
-        """Every example as it is and with its tools taken away, and the authored requests."""
+        """Every example with and without its tools, and the authored requests."""
         cases: list[tuple[FeaturedExample, bool]] = []
-        for one in examples:
-            cases += [(one, True), (one.less(), False)]
-        cases += [(one, bool(one.example.grades)) for one in _plain(embedder)]
+        for featured in examples:
+            cases += [(featured, True), (featured.without_relevant_tools(), False)]
+        cases += [(featured, bool(featured.example.grades)) for featured in _authored_examples(embedder)]
         rows = [
-            inputs(one.group.matrix, rankers[one.example.fold].score(one.group.matrix)) for one, _ in cases
+            fit_inputs(featured.group.matrix, rankers[featured.example.fold].score(featured.group.matrix))
+            for featured, _ in cases
         ]
         return cls(
             np.stack(rows),
             np.array([fits for _, fits in cases]),
-            np.array([one.example.fold for one, _ in cases], np.int64),
+            np.array([featured.example.fold for featured, _ in cases], np.int64),
             tuple(
-                one.example.group if one.example.kind == one.example.group else "personas" for one, _ in cases
+                featured.example.group if featured.example.kind == featured.example.group else "personas"
+                for featured, _ in cases
             ),
         )
 
-    def model(self, but: int | None = None) -> LogisticRegression:
-        """Learnt from all folds, or from all but one."""
-        kept = self.fold != but
-        return LogisticRegression.fit(self.rows[kept], self.fits[kept], INPUTS)
+    def model(self, excluded_fold: int | None = None) -> LogisticRegression:
+        """Fit on all folds, or on all but one."""
+        kept = self.fold != excluded_fold
+        return LogisticRegression.fit(self.rows[kept], self.fits[kept], FIT_INPUTS)
 
-    def unseen(self) -> Floats:
-        """The probability of each case by a model that has not seen its fold."""
-        found = np.zeros(len(self.rows))
+    def out_of_fold(self) -> Floats:
+        """Out-of-fold probabilities of all cases."""
+        probabilities = np.zeros(len(self.rows))
         for fold in np.unique(self.fold):
-            mine = self.fold == fold
-            found[mine] = self.model(int(fold)).probability(self.rows[mine])
-        return found
+            mask = self.fold == fold
+            probabilities[mask] = self.model(int(fold)).probability(self.rows[mask])
+        return probabilities
 
 
-def _plain(embedder: Embedder) -> list[FeaturedExample]:
-    """The authored requests, alone and with whatever context somebody's data has for them."""
+def _authored_examples(embedder: Embedder) -> list[FeaturedExample]:
+    """The authored requests, alone and with context from a persona's data."""
     toolbox = Catalog(bundled_toolbox())
     index = ToolIndex.build(toolbox, embedder)
     place = {tool.name: number for number, tool in enumerate(toolbox)}
     requests = plain_requests()
     vectors = embedder.embed([request.text for request in requests])
-    wishes = [ToolQuery(request.text, vector) for request, vector in zip(requests, vectors, strict=True)]
-    found: list[FeaturedExample] = []
-    for number, wish in enumerate([*wishes, *_placed(wishes, embedder)]):
+    tool_queries = [
+        ToolQuery(request.text, vector) for request, vector in zip(requests, vectors, strict=True)
+    ]
+    examples: list[FeaturedExample] = []
+    for number, tool_query in enumerate([*tool_queries, *_with_foreign_context(tool_queries, embedder)]):
         request = requests[number % len(requests)]
         grades = {place[request.api]: RIGHT} if request.api else {}
         fold = number % len(requests) % FOLDS
-        found.append(
-            FeaturedExample.of(ToolExample(f"plain-{number}", "plain", fold, "plain", index, wish, grades))
+        examples.append(
+            FeaturedExample.build(
+                ToolExample(f"plain-{number}", "plain", fold, "plain", index, tool_query, grades)
+            )
         )
-    return found
+    return examples
 
 
-def _placed(wishes: Sequence[ToolQuery], embedder: Embedder) -> list[ToolQuery]:
-    """The same requests among the data of some personas, whose it is not."""
-    found: list[ToolQuery] = []
-    personas = bundled_personas()[:_HOSTS]
+def _with_foreign_context(tool_queries: Sequence[ToolQuery], embedder: Embedder) -> list[ToolQuery]:
+    """The same requests with context retrieved from unrelated personas."""
+    with_context: list[ToolQuery] = []
+    personas = bundled_personas()[:_HOST_PERSONAS]
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "hosts.db") as store:
         for persona in personas:
             load_persona(store, persona)
         retriever = ContextRetriever(store, embedder)
-        for number, wish in enumerate(wishes):
+        for number, tool_query in enumerate(tool_queries):
             host = personas[number % len(personas)]
             query = host.queries[number % len(host.queries)]
-            request = replace(host.request(query), text=wish.text)
-            hits = retriever.rank(request, QueryContext.MOST)
-            around = retriever.around(request, [hit.item.id for hit in hits])
+            request = replace(host.request(query), text=tool_query.text)
+            hits = retriever.rank(request, QueryContext.MAX_ITEMS)
+            inputs = retriever.tool_search_inputs(request, [hit.item.id for hit in hits])
             scores = [hit.score for hit in hits]
-            context = QueryContext.of([hit.item for hit in hits], scores, around.vectors)
-            found.append(replace(wish, context=context, apps=around.apps))
-    return found
+            context = QueryContext.build([hit.item for hit in hits], scores, inputs.vectors)
+            with_context.append(replace(tool_query, context=context, app_probabilities=inputs.apps))
+    return with_context
 
 
-def context_model(implicit: Matrix, embedder: Embedder, *, but: int | None = None) -> LogisticRegression:
-    """Tells requests that leave things out from those that say all.
+def context_model(
+    implicit: Matrix, embedder: Embedder, *, excluded_fold: int | None = None
+) -> LogisticRegression:
+    """Fit a classifier of implicit against self-contained requests.
 
-    `implicit` are vectors of personas' requests by embedders that have not seen them; authored
-    requests of both sorts are added, without one part in five if that is to be judged on.
+    `implicit` are out-of-fold vectors of the personas' requests; authored requests of both kinds are added,
+    without those of `excluded_fold`.
     """
     plain = plain_requests()
-    kept = [request for number, request in enumerate(plain) if but is None or number % FOLDS != but]
+    kept = [
+        request
+        for number, request in enumerate(plain)
+        if excluded_fold is None or number % FOLDS != excluded_fold
+    ]
     vectors = np.vstack([implicit, embedder.embed([request.text for request in kept])])
     labels = np.array([True] * len(implicit) + [request.implicit for request in kept])
     return LogisticRegression.fit(vectors, labels, context_inputs(vectors.shape[1]), ridge=3e-2)
 
 
 def train(
-    people: Sequence[ToolExample],
+    personas: Sequence[ToolExample],
     public: Sequence[ToolExample],
     embedder: Embedder,
     about: Mapping[str, Any],
     *,
     progress: Progress | None = None,
 ) -> ToolRanker:
-    """The ranker that ships, from all examples."""
-    examples = shown([*people, *map(without_context, people), *public])
-    rankers = by_fold(examples, progress=progress)
-    doubts = AbstentionData.of(examples, rankers, embedder)
-    chance = doubts.unseen()[~doubts.fits]
-    thresholds = {str(share): float(np.quantile(chance, 1 - share)) for share in _SHARES}
-    implicit = np.stack([example.wish.vector for example in people])
-    abstain = Abstain(doubts.model(), context_model(implicit, embedder), thresholds)
+    """Train the ranker that ships, on all examples."""
+    examples = with_features([*personas, *map(without_context, personas), *public])
+    rankers = fit_by_fold(examples, progress=progress)
+    data = AbstentionData.build(examples, rankers, embedder)
+    probabilities = data.out_of_fold()[~data.fits]
+    thresholds = {str(share): float(np.quantile(probabilities, 1 - share)) for share in _SHARES}
+    implicit = np.stack([example.query.vector for example in personas])
+    abstain = AbstentionModel(data.model(), context_model(implicit, embedder), thresholds)
     return ToolRanker(fit(examples), abstain, about)

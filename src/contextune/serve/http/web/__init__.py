@@ -1,7 +1,7 @@
-"""The inspector: one page that shows why, served beside the API. Its files lie here, as browsers get them.
+"""Inspector page: static files and their routes.
 
-There is nothing of anybody's in them: whoever opens the page shows a token first. What comes from mails and
-notes is put in as text, and the policy below keeps a browser from running it should that ever fail.
+The files contain no user data; the page asks for a token. Personal text is inserted as text nodes only, and
+the Content-Security-Policy below prevents the browser from executing it should that ever fail.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,14 +10,14 @@ from importlib.resources import files
 from fastapi import APIRouter
 from starlette.responses import RedirectResponse, Response
 
-_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "json": "application/json"}
+_MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 _FILES = (
-    "inspector.css", "inspector.js", "api.js", "benchmarks.js", "benchmarks.json", "dom.js", "keys.js",
-    "map.js", "plan.js", "plot.js", "results.js", "situation.js",
+    "inspector.css", "inspector.js", "api.js", "dom.js", "keys.js",
+    "map.js", "plan.js", "results.js", "situation.js",
 )  # fmt: skip
-_AT = {"/inspector/": "index.html"} | {f"/inspector/{name}": name for name in _FILES}
-PATHS = frozenset({"/", "/inspector", *_AT})
-"""Addresses that anybody may open; no name of a file is ever made from what a client sends."""
+_FILE_BY_PATH = {"/inspector/": "index.html"} | {f"/inspector/{name}": name for name in _FILES}
+INSPECTOR_PATHS = frozenset({"/", "/inspector", *_FILE_BY_PATH})
+"""Public paths. File names are never built from client input."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -29,26 +29,26 @@ HEADERS = {
 }
 
 
-def pages() -> APIRouter:
-    """The routes of the page and its files; `/` leads to it."""
+def inspector_routes() -> APIRouter:
+    """Routes of the page and its files; `/` redirects to it."""
     routes = APIRouter(include_in_schema=False)
     for path in ("/", "/inspector"):
-        routes.add_api_route(path, _to_the_page)
-    for path, name in _AT.items():
-        routes.add_api_route(path, _file(name))
+        routes.add_api_route(path, _redirect)
+    for path, name in _FILE_BY_PATH.items():
+        routes.add_api_route(path, _file_route(name))
     return routes
 
 
-async def _to_the_page() -> Response:
-    # relative, so that a proxy may put the service under a folder of its own
+async def _redirect() -> Response:
+    # relative, so that the service works behind a proxy under a path prefix
     return RedirectResponse("inspector/", headers=HEADERS)
 
 
-def _file(name: str) -> Callable[[], Awaitable[Response]]:
+def _file_route(name: str) -> Callable[[], Awaitable[Response]]:
     content = files(__name__).joinpath(name).read_bytes()
-    kind = _TYPES[name.rpartition(".")[2]]
+    media_type = _MEDIA_TYPES[name.rpartition(".")[2]]
 
-    async def send() -> Response:
-        return Response(content, media_type=kind, headers=HEADERS)
+    async def send_file() -> Response:
+        return Response(content, media_type=media_type, headers=HEADERS)
 
-    return send
+    return send_file

@@ -1,69 +1,70 @@
-// The service, and the tokens it is shown. They live in this tab's storage and go with it.
+// HTTP client of the service, and the tokens of the signed-in users. Tokens are kept in sessionStorage only.
 
-const KEY = "contextune.people";
+const STORAGE_KEY = "contextune.users";
 
-export class Refused extends Error {
-  constructor(status, fault) {
-    super([fault.message, ...(fault.where ?? [])].join(" · "));
+export class ApiError extends Error {
+  constructor(status, error) {
+    super([error.message, ...(error.where ?? [])].join(" · "));
     this.status = status;
-    this.code = fault.code;
+    this.code = error.code;
   }
 }
 
-let people = read();
-let current = people.length ? 0 : -1;
+let users = load();
+let current = users.length ? 0 : -1;
 
-function read() {
+function load() {
   try {
-    const found = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(found) ? found.filter((one) => typeof one?.token === "string") : [];
+    const stored = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? "[]");
+    return Array.isArray(stored) ? stored.filter((user) => typeof user?.token === "string") : [];
   } catch {
     return [];
   }
 }
 
-function keep() {
-  sessionStorage.setItem(KEY, JSON.stringify(people));
+function save() {
+  sessionStorage.setItem(STORAGE_KEY, JSON.stringify(users));
 }
 
-export const everybody = () => people;
-export const whoNow = () => current;
+export const allUsers = () => users;
+export const currentUser = () => current;
 
-export function become(number) {
-  current = number;
+export function selectUser(index) {
+  current = index;
 }
 
-export function add(token, name) {
-  const there = people.findIndex((one) => one.token === token);
-  if (there >= 0) people[there].name = name;
-  else people.push({ token, name });
-  current = there >= 0 ? there : people.length - 1;
-  keep();
+export function addUser(token, name) {
+  const index = users.findIndex((user) => user.token === token);
+  if (index >= 0) users[index].name = name;
+  else users.push({ token, name });
+  current = index >= 0 ? index : users.length - 1;
+  save();
 }
 
-export function leave() {
-  people.splice(current, 1);
-  current = people.length - 1;
-  keep();
+export function removeCurrentUser() {
+  users.splice(current, 1);
+  current = users.length - 1;
+  save();
 }
 
-// `token` stands in for that of the user chosen, to see whose it is.
-export async function call(method, path, body, token = people[current]?.token) {
-  let answer;
+// `token` defaults to that of the selected user; signing in passes one that is not stored yet.
+export async function call(method, path, body, token = users[current]?.token) {
+  let response;
   try {
-    answer = await fetch(`../v1/${path}`, {
+    response = await fetch(`../v1/${path}`, {
       method,
       headers: { Authorization: `Bearer ${token}`, ...(body ? { "Content-Type": "application/json" } : {}) },
       body: body ? JSON.stringify(body) : undefined,
       credentials: "omit",
     });
   } catch (error) {
-    // a token of letters no header can hold fails here as well
-    const said = error instanceof TypeError && /[^\x20-\x7e]/.test(token ?? "") ? "this is no token" : "the service cannot be reached: is it running?";
-    throw new Refused(0, { code: "unreachable", message: said });
+    // fetch also fails for a token with characters that a header cannot contain
+    const badToken = error instanceof TypeError && /[^\x20-\x7e]/.test(token ?? "");
+    const message = badToken ? "this is not a token" : "the service cannot be reached: is it running?";
+    throw new ApiError(0, { code: "unreachable", message });
   }
-  if (answer.status === 204) return null;
-  const said = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(answer.status, said.error ?? { code: "broken", message: `the service answered ${answer.status}` });
-  return said;
+  if (response.status === 204) return null;
+  const reply = await response.json().catch(() => ({}));
+  if (!response.ok) throw new ApiError(response.status, reply.error ?? { code: "broken", message: `the service answered ${response.status}` });
+  return reply;
 }

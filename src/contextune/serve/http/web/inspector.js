@@ -1,94 +1,96 @@
-// The page put together: signing in, asking, telling what was right, tabs and theme.
+// Entry point: sign-in, requests, feedback and theme.
 
 import * as api from "./api.js";
-import * as benchmarks from "./benchmarks.js";
 import { byId, el } from "./dom.js";
 import * as keys from "./keys.js";
 import * as plan from "./plan.js";
 import * as results from "./results.js";
 import * as situation from "./situation.js";
 
-let asked = null; // what the answer on the page was asked with
-let turn = 0; // answers that come after another question are thrown away
+const FEEDBACK_HINT = "Mark items and a tool as right or wrong, then send. Later answers use your feedback.";
 
-function fault(error) {
-  byId("fault").textContent = error ? error.message : "";
-  if (error && !(error instanceof api.Refused)) throw error;
+let shownRequest = null; // the request whose answer is on the page
+let turn = 0; // an answer that arrives after a newer request is dropped
+
+function showError(error) {
+  byId("error").textContent = error ? error.message : "";
+  if (error && !(error instanceof api.ApiError)) throw error;
 }
 
-async function trying(button, work) {
-  fault(null);
+// Run an action with its button disabled, and show its error.
+async function attempt(button, action) {
+  showError(null);
   if (button) button.disabled = true;
   try {
-    await work();
+    await action();
   } catch (error) {
-    fault(error);
+    showError(error);
   } finally {
     if (button) button.disabled = false;
   }
 }
 
-// --- who
+// --- users
 
-async function profile(token) {
+async function fetchUser(token) {
   try {
     return await api.call("GET", "me", undefined, token);
   } catch (error) {
-    if (error.code === "unknown_user") return null; // a token that is good, of somebody who has put nothing yet
+    if (error.code === "unknown_user") return null; // a valid token of a user without data
     throw error;
   }
 }
 
 async function signIn(event) {
   event.preventDefault();
-  await trying(event.submitter, async () => {
+  await attempt(event.submitter, async () => {
     const token = byId("token").value.trim();
-    const me = await profile(token);
+    const user = await fetchUser(token);
     byId("token").value = "";
-    api.add(token, situation.nameOf(me, token));
-    await enter(me);
+    api.addUser(token, situation.displayName(user, token));
+    await showUser(user);
   });
 }
 
-async function enter(me) {
+async function showUser(user) {
   turn += 1;
-  asked = null;
+  shownRequest = null;
   byId("results").hidden = true;
   byId("status").textContent = "";
-  const people = api.everybody();
-  byId("people").replaceChildren(...people.map((one, number) => el("option", { value: number, selected: number === api.whoNow() }, one.name)));
-  signingIn(people.length === 0);
-  if (people.length) {
-    await situation.show(me);
+  const users = api.allUsers();
+  byId("users").replaceChildren(...users.map(({ name }, index) => el("option", { value: index, selected: index === api.currentUser() }, name)));
+  showSignIn(users.length === 0);
+  if (users.length) {
+    await situation.show(user);
     byId("request").focus();
   }
 }
 
-function signingIn(on) {
-  const anybody = api.everybody().length > 0;
+function showSignIn(on) {
+  const signedIn = api.allUsers().length > 0;
   byId("sign-in").hidden = !on;
   byId("signed-in").hidden = on;
-  byId("people-part").hidden = !anybody;
-  byId("stay").hidden = !anybody;
+  byId("user-menu").hidden = !signedIn;
+  byId("cancel-sign-in").hidden = !signedIn;
   if (on) byId("token").focus();
 }
 
-async function change(number) {
-  api.become(number);
-  await enter(number < 0 ? null : await profile());
+async function switchUser(index) {
+  api.selectUser(index);
+  await showUser(index < 0 ? null : await fetchUser());
 }
 
-// --- asking
+// --- requests
 
 async function ask(event) {
   event.preventDefault();
-  const mine = ++turn;
-  const said = { text: byId("request").value, time: situation.time(), place: situation.place() };
-  byId("status").textContent = "Looking …";
-  await trying(event.submitter, async () => {
+  const thisTurn = ++turn;
+  const request = { text: byId("request").value, time: situation.time(), place: situation.place() };
+  byId("status").textContent = "Searching …";
+  await attempt(event.submitter, async () => {
     try {
-      const answer = await api.call("POST", "inspect", said);
-      if (mine === turn) show(answer);
+      const answer = await api.call("POST", "inspect", request);
+      if (thisTurn === turn) showAnswer(answer);
     } catch (error) {
       byId("status").textContent = "";
       throw error;
@@ -96,76 +98,57 @@ async function ask(event) {
   });
 }
 
-function show(answer) {
-  // the moment as the service took it: "now" is over when feedback is sent
-  asked = { text: answer.request.text, time: answer.request.time, place: answer.request.place };
-  results.show(answer, marked);
+function showAnswer(answer) {
+  // with the time that the service resolved: "now" is over when feedback is sent
+  shownRequest = { text: answer.request.text, time: answer.request.time, place: answer.request.place };
+  results.show(answer, updateFeedback);
   plan.show(answer.plans, answer.context);
-  byId("kept").textContent = "";
-  marked();
+  byId("saved").textContent = "";
+  updateFeedback();
   byId("results").hidden = false;
   const ms = 1000 * Object.values(answer.seconds).reduce((sum, seconds) => sum + seconds, 0);
   byId("status").textContent = `${answer.context.length} items, ${answer.tools.length} tools, ${answer.plans.length || "no"} ${answer.plans.length > 1 ? "calls" : "call"}, in ${Math.round(ms)} ms.`;
 }
 
-// --- telling what was right
+// --- feedback
 
-function marked() {
+function updateFeedback() {
   results.refresh();
-  const words = results.inWords(results.feedback());
-  byId("send").disabled = !words;
-  byId("marked").textContent = words ? `Marked: ${words}.` : "Mark items and a tool as right or wrong, then send it: the next answers know.";
+  const summary = results.summarize(results.feedback());
+  byId("send").disabled = !summary;
+  byId("marked").textContent = summary ? `Marked: ${summary}.` : FEEDBACK_HINT;
 }
 
-async function send() {
-  const told = results.feedback();
-  await trying(byId("send"), async () => {
-    await api.call("POST", "feedback", { ...asked, ...told });
-    byId("kept").textContent = `Kept: ${results.inWords(told)}. The next answers know.`;
+async function sendFeedback() {
+  const feedback = results.feedback();
+  await attempt(byId("send"), async () => {
+    await api.call("POST", "feedback", { ...shownRequest, ...feedback });
+    byId("saved").textContent = `Saved: ${results.summarize(feedback)}. Later answers use it.`;
   });
 }
 
-// --- tabs and theme
+// --- theme
 
-const TABS = ["ask", "benchmarks"];
+const THEMES = ["system", "light", "dark"];
+const currentTheme = () => document.documentElement.dataset.theme ?? "system";
 
-function open(name) {
-  for (const tab of TABS) {
-    const on = tab === name;
-    byId(`tab-${tab}`).setAttribute("aria-selected", String(on));
-    byId(`tab-${tab}`).tabIndex = on ? 0 : -1;
-    byId(`panel-${tab}`).hidden = !on;
-  }
-  if (name === "benchmarks") benchmarks.show();
-}
-
-function theme(name) {
-  if (name === "automatic") delete document.documentElement.dataset.theme;
+function setTheme(name) {
+  if (name === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = name;
   byId("theme").textContent = `Theme: ${name}`;
   sessionStorage.setItem("contextune.theme", name);
 }
 
-const THEMES = ["automatic", "light", "dark"];
-const themeNow = () => document.documentElement.dataset.theme ?? "automatic";
-
 byId("sign-in").addEventListener("submit", signIn);
-byId("stay").addEventListener("click", () => signingIn(false));
-byId("add-person").addEventListener("click", () => signingIn(true));
-byId("sign-out").addEventListener("click", (event) => trying(event.target, () => (api.leave(), change(api.whoNow()))));
-byId("people").addEventListener("change", (event) => trying(event.target, () => change(Number(event.target.value))));
+byId("cancel-sign-in").addEventListener("click", () => showSignIn(false));
+byId("add-user").addEventListener("click", () => showSignIn(true));
+byId("sign-out").addEventListener("click", (event) => attempt(event.target, () => (api.removeCurrentUser(), switchUser(api.currentUser()))));
+byId("users").addEventListener("change", (event) => attempt(event.target, () => switchUser(Number(event.target.value))));
 byId("ask").addEventListener("submit", ask);
 byId("now").addEventListener("click", () => (byId("time").value = ""));
-byId("send").addEventListener("click", send);
-byId("theme").addEventListener("click", () => theme(THEMES[(THEMES.indexOf(themeNow()) + 1) % THEMES.length]));
-for (const tab of TABS) byId(`tab-${tab}`).addEventListener("click", () => open(tab));
-byId("tab-ask").parentElement.addEventListener("keydown", (event) => {
-  if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
-  const other = TABS[1 - TABS.indexOf(event.target.id.replace("tab-", ""))];
-  open(other);
-  byId(`tab-${other}`).focus();
-});
+byId("send").addEventListener("click", sendFeedback);
+byId("theme").addEventListener("click", () => setTheme(THEMES[(THEMES.indexOf(currentTheme()) + 1) % THEMES.length]));
 keys.listen();
-const kept = sessionStorage.getItem("contextune.theme");
-theme(THEMES.includes(kept) ? kept : "automatic");
-trying(null, () => change(api.whoNow()));
+const storedTheme = sessionStorage.getItem("contextune.theme");
+setTheme(THEMES.includes(storedTheme) ? storedTheme : "system");
+attempt(null, () => switchUser(api.currentUser()));

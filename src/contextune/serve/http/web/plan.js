@@ -1,44 +1,44 @@
-// The call to make. Each argument leads to the item it came from, and lights it up while it is looked at.
+// The planned calls. Each argument links to its source item and highlights it on hover and focus.
 
 import { byId, el, percent } from "./dom.js";
 
 export function show(plans, context) {
-  const places = new Map(context.map((hit, place) => [hit.item.id, [place, hit.title || hit.item.id]]));
+  const positions = new Map(context.map((hit, position) => [hit.item.id, [position, hit.title || hit.item.id]]));
   byId("plans").replaceChildren(
-    ...plans.map((plan, step) => one(plan, plans.length > 1 ? step + 1 : 0, places)),
+    ...plans.map((plan, step) => planCard(plan, plans.length > 1 ? step + 1 : 0, positions)),
   );
-  if (!plans.length) byId("plans").append(el("p", {}, "No call: no tool serves this, or too little is known."));
+  if (!plans.length) byId("plans").append(el("p", {}, "No call: no tool fits, or too little is known."));
 }
 
-function one(plan, step, places) {
-  const parts = Object.entries(plan.arguments).map(([name, argument]) => part(name, argument, plan.why[name] ?? "", places));
-  const state = plan.ready ? "ready" : "asks first";
+function planCard(plan, step, positions) {
+  const rows = Object.entries(plan.arguments).map(([name, argument]) => argumentRow(name, argument, plan.why[name] ?? "", positions));
+  const state = plan.ready ? "ready" : "needs input";
   return el(
     "article",
     { class: "plan" },
-    el("div", { class: "head" }, step ? el("span", {}, `${step}.`) : null, el("code", {}, plan.name), el("span", { class: "badge" }, state), el("span", { class: "quiet" }, `${percent(plan.confidence)} sure`)),
-    parts.length ? el("ul", { class: "arguments" }, ...parts) : el("p", { class: "quiet" }, "It takes nothing."),
+    el("div", { class: "head" }, step ? el("span", {}, `${step}.`) : null, el("code", {}, plan.name), el("span", { class: "badge" }, state), el("span", { class: "quiet" }, `confidence ${percent(plan.confidence)}`)),
+    rows.length ? el("ul", { class: "arguments" }, ...rows) : el("p", { class: "quiet" }, "No arguments."),
     ...plan.missing.map((missing) => el("p", { class: "missing" }, el("code", {}, missing.argument), ` ${missing.question}`)),
   );
 }
 
-function part(name, argument, why, places) {
-  const from = [...new Set(argument.sources.map((source) => source.item))].filter((id) => places.has(id));
+function argumentRow(name, argument, why, positions) {
+  const itemIds = [...new Set(argument.sources.map((source) => source.item))].filter((id) => positions.has(id));
   const value = typeof argument.value === "string" ? argument.value : JSON.stringify(argument.value);
-  const light = (on) => () => from.forEach((id) => byId(`item-${places.get(id)[0]}`)?.classList.toggle("linked", on));
+  const highlight = (on) => () => itemIds.forEach((id) => byId(`item-${positions.get(id)[0]}`)?.classList.toggle("linked", on));
   return el(
     "li",
-    { tabindex: -1, "data-walk": "plans", mouseenter: light(true), mouseleave: light(false), focusin: light(true), focusout: light(false) },
+    { tabindex: -1, "data-walk": "plans", mouseenter: highlight(true), mouseleave: highlight(false), focusin: highlight(true), focusout: highlight(false) },
     el("div", {}, el("code", {}, name), " = ", el("strong", {}, value)),
     el("div", { class: "quiet" }, `${why} · ${percent(argument.confidence)}`),
-    ...from.map((id) => source(...places.get(id))),
+    ...itemIds.map((id) => sourceLink(...positions.get(id))),
   );
 }
 
-function source(place, title) {
-  const go = (event) => {
-    event.preventDefault(); // focus scrolls there, and keys walk on from it
-    byId(`item-${place}`).focus();
+function sourceLink(position, title) {
+  const focusItem = (event) => {
+    event.preventDefault(); // focusing scrolls to it, and the arrow keys continue from there
+    byId(`item-${position}`).focus();
   };
-  return el("a", { href: `#item-${place}`, class: "source", click: go }, `item ${place + 1}: ${title}`);
+  return el("a", { href: `#item-${position}`, class: "source", click: focusItem }, `item ${position + 1}: ${title}`);
 }

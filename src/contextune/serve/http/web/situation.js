@@ -1,44 +1,44 @@
-// Who is asking, when and where: what is known of the user, and the moment the request is said in.
+// User, time and place of the request.
 
 import { call } from "./api.js";
 import { byId, el } from "./dom.js";
 import { draw } from "./map.js";
 
-const ANYWHERE = [["", "not said"], ["commute", "on the way"]];
+const NOT_ON_MAP = [["", "unknown"], ["commute", "commuting"]];
 let places = {};
-let chosen = "";
+let selected = "";
 
-export const place = () => (chosen === "" ? null : chosen);
+export const place = () => (selected === "" ? null : selected);
 export const time = () => byId("time").value || null;
 
-export function nameOf(me, token) {
-  const name = me?.profile?.name;
+export function displayName(user, token) {
+  const name = user?.profile?.name;
   return typeof name === "string" && name ? name : `token ${token.split("_")[1] ?? ""}`;
 }
 
-export async function show(me) {
-  places = me?.places ?? {};
-  const about = ["name", "profession", "city"].map((key) => me?.profile?.[key]).filter((part) => typeof part === "string");
-  byId("who").textContent = about.join(", ") || (me ? "No profile." : "Nothing is kept for this user yet.");
-  if (me?.zone) byId("who").append(`, ${me.zone}`);
+export async function show(user) {
+  places = user?.places ?? {};
+  const details = ["name", "profession", "city"].map((key) => user?.profile?.[key]).filter((value) => typeof value === "string");
+  byId("who").textContent = details.join(", ") || (user ? "No profile." : "No data stored for this user.");
+  if (user?.zone) byId("who").append(`, ${user.zone}`);
   byId("places").replaceChildren(
-    ...[...ANYWHERE, ...Object.keys(places).filter((name) => name !== "commute").map((name) => [name, name])].map(([value, said]) => radio(value, said)),
+    ...[...NOT_ON_MAP, ...Object.keys(places).filter((name) => name !== "commute").map((name) => [name, name])].map(([value, label]) => radio(value, label)),
   );
-  choose("");
-  if (!me) return;
+  select("");
+  if (!user) return;
   const { total } = await call("GET", "items?limit=1");
   byId("who").append(` · ${total} ${total === 1 ? "item" : "items"}`);
 }
 
-function radio(value, said) {
-  const input = el("input", { type: "radio", name: "place", value, change: () => choose(value) });
-  return el("label", { class: "choice" }, input, el("span", {}, said));
+function radio(value, label) {
+  const input = el("input", { type: "radio", name: "place", value, change: () => select(value) });
+  return el("label", { class: "choice" }, input, el("span", {}, label));
 }
 
-// A place is a name, or latitude and longitude where the map was clicked beside all of them.
-function choose(value) {
-  chosen = value;
-  const named = typeof value === "string" ? value : null;
-  for (const input of byId("places").querySelectorAll("input")) input.checked = input.value === named;
-  byId("map").replaceChildren(draw(places, chosen, choose));
+// A place is a name, or [latitude, longitude] of a click on the map.
+function select(value) {
+  selected = value;
+  const name = typeof value === "string" ? value : null;
+  for (const input of byId("places").querySelectorAll("input")) input.checked = input.value === name;
+  byId("map").replaceChildren(draw(places, selected, select));
 }

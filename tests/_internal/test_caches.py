@@ -1,0 +1,61 @@
+"""`forget` purges every cache of the process."""
+
+import gc
+from urllib.parse import urlsplit
+from weakref import WeakSet
+
+import pytest
+
+import contextune.importers.web.urls  # imports `urlsplit`
+from contextune._internal import caches as registry
+from contextune._internal.caches import UserCache, forget, register_cache
+from contextune._internal.json_schema import is_supported_pattern
+from contextune.errors import StoreError
+
+
+@pytest.fixture(autouse=True)
+def no_other_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the caches that earlier tests of this process registered."""
+    monkeypatch.setattr(registry, "_caches", WeakSet[UserCache]())
+
+
+class RecordingCache:
+    """Records the users it was told to forget."""
+
+    def __init__(self, error: StoreError | None = None) -> None:
+        self.users: list[str] = []
+        self._error = error
+
+    def forget(self, user: str) -> None:
+        self.users.append(user)
+        if self._error:
+            raise self._error
+
+
+def test_registered_caches_forget_the_user() -> None:
+    caches = [register_cache(RecordingCache()) for _ in range(2)]
+    forget("ines")
+    assert [cache.users for cache in caches] == [["ines"], ["ines"]]
+
+
+def test_failing_cache_does_not_stop_the_others() -> None:
+    caches = [
+        register_cache(RecordingCache(error))
+        for error in (None, StoreError("cannot write"), None, StoreError("cannot write"))
+    ]
+    with pytest.raises(StoreError, match="cannot write"):
+        forget("ines")
+    assert all(cache.users == ["ines"] for cache in caches)
+    del caches
+    gc.collect()
+    forget("ines")  # caches are not kept alive
+
+
+def test_lru_caches_of_all_subpackages_are_cleared() -> None:
+    assert contextune.importers.web.urls.urlsplit is urlsplit
+    urlsplit("https://example.org/a-page-somebody-visited")
+    is_supported_pattern("^a$")
+    caches = (urlsplit, is_supported_pattern)
+    assert all(cache.cache_info().currsize for cache in caches)  # pyright: ignore[reportFunctionMemberAccess]
+    forget("ines")
+    assert not any(cache.cache_info().currsize for cache in caches)  # pyright: ignore[reportFunctionMemberAccess]
