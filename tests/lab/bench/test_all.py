@@ -12,9 +12,9 @@ from contextune.errors import MissingExtraError
 
 
 def needed(command: Callable[..., object]) -> list[str]:
-    """The options that a command cannot do without."""
-    given = inspect.signature(command).parameters.items()
-    return [name for name, one in given if one.default is inspect.Parameter.empty]
+    """The required options of a command."""
+    parameters = inspect.signature(command).parameters.items()
+    return [name for name, parameter in parameters if parameter.default is inspect.Parameter.empty]
 
 
 def test_all_runs_every_benchmark_without_required_options() -> None:

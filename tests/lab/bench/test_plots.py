@@ -25,7 +25,7 @@ def table() -> ResultTable:
 
 
 def lines(file: Path) -> list[list[tuple[float, float]]]:
-    """Where the lines with marks run, in the picture's own units: right and up."""
+    """The points of all marked lines, in plot units: right and up."""
     lines_found: list[list[tuple[float, float]]] = []
     for group in Xml.parse(file).getroot().iter(f"{SVG}g"):
         points = [

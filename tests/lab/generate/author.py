@@ -1,6 +1,6 @@
-"""A server that plays the model: it writes plain answers that keep to the rules, or does worse if told to.
+"""A chat server that acts as the model: it writes valid answers, or invalid ones on request.
 
-What it writes follows from the question alone, so that the same question has the same answer.
+Answers depend on the question only, so the same question gets the same answer.
 """
 
 import json
@@ -16,7 +16,7 @@ from tests.openai_server import OpenAIServer, Reply
 
 Answer = dict[str, Any]
 Spoil = Callable[[str, Answer, int], "Reply | Answer | None"]
-"""What is said in place of a right answer, by part, the right one, and how often the part was asked for."""
+"""(part, valid answer, how often the part was asked) -> another answer, or None to keep it."""
 
 COMMON = [
     "about", "again", "any", "are", "back", "before", "call", "can", "check", "could", "day", "did", "do",
@@ -52,7 +52,7 @@ def said(text: str, *, finish: str = "stop") -> Reply:
 
 
 class Author(OpenAIServer):
-    """`parts` counts what it was asked for; `spoil` has it say something else."""
+    """Counts requests in `parts`; `spoil` replaces answers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,11 +73,11 @@ class Author(OpenAIServer):
 
 
 def keep(_part: str, _answer: Answer, _count: int) -> None:
-    """Say what is right."""
+    """Keep the valid answer."""
 
 
 def wanted(body: dict[str, Any]) -> dict[str, Any]:
-    """The schema of the answer, which is said in words where it was not kept to before."""
+    """The JSON Schema of the answer, from the request or, in a retry, from its text."""
     if "response_format" in body:
         return body["response_format"]["json_schema"]["schema"]
     return json.loads(body["messages"][-1]["content"].rpartition("fits this JSON Schema: ")[2])
@@ -225,7 +225,7 @@ def _requests(question: str, draw: random.Random) -> Answer:
 
 
 def _about(question: str) -> tuple[str, str]:
-    """The first entry that a request is about: its application and its fields."""
+    """The first entry of a request: its application and fields."""
     entries = question[question.index("Entries it is about:") :]
     found = re.search(r"^- (\w+): (.*)$", entries, re.MULTILINE)
     assert found

@@ -22,7 +22,7 @@ def meter() -> CostMeter:
 
 @pytest.fixture
 def scribe_of(author: Author, meter: CostMeter) -> Callable[[Path], ValidJsonWriter]:
-    """A new scribe each time, as a new run has one, that remembers in a folder."""
+    """Creates a new writer per call, as in a new run, with its cache in a folder."""
     chat = MeteredEndpoint("author", meter, base_url=author.url, api_key="key", retries=2)
 
     def make(folder: Path) -> ValidJsonWriter:

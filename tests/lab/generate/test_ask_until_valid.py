@@ -38,7 +38,7 @@ def server() -> Iterator[ChatServer]:
 
 
 def fruits(server: ChatServer, *answers: HttpReply | str) -> None:
-    """Have the server say these, one after the other."""
+    """Script the answers of the server."""
     said_so_far = iter(answers)
 
     def answer(_: dict[str, Any]) -> HttpReply:

@@ -12,7 +12,7 @@ from contextune.datasets import bundled_persona_files
 from contextune.errors import InvalidDataError
 from contextune.lab.generate import check_files
 from contextune.lab.generate.faults import JsonLines
-from contextune.tools import bundled_toolbox
+from contextune.lab.generate.files import bundled_tools
 
 Data = dict[str, Any]
 
@@ -24,23 +24,25 @@ def a01() -> Data:
 def faults(folder: Path, data: Data, name: str = "a01") -> list[str]:
     file = folder / f"{name}.json"
     file.write_text(json.dumps(data, indent=1), encoding="utf-8")
-    return [str(found.fault) for found in check_files([file]).faults]
+    return [str(faults_found.fault) for faults_found in check_files([file]).faults]
 
 
 def test_bundled_personas_have_no_faults() -> None:
-    seen: list[tuple[int, int]] = []
-    found = check_files(bundled_persona_files(), progress=lambda done, line_of: seen.append((done, line_of)))
-    assert [str(fault) for fault in found.faults] == []
-    assert found.files == len(found.personas) == 109
-    assert seen[-1] == (109, 109)
+    lines_seen: list[tuple[int, int]] = []
+    faults_found = check_files(
+        bundled_persona_files(), progress=lambda done, line_of: lines_seen.append((done, line_of))
+    )
+    assert [str(fault) for fault in faults_found.faults] == []
+    assert faults_found.files == len(faults_found.personas) == 109
+    assert lines_seen[-1] == (109, 109)
 
 
 def item(data: Data, name: str) -> Data:
-    return next(one for one in data["items"] if one["id"] == name)
+    return next(persona_ for persona_ in data["items"] if persona_["id"] == name)
 
 
 def change(path: str, value: Any) -> Callable[[Data], None]:
-    """Set what a path such as `items.3.due` leads to; None takes it away."""
+    """Set the value at a path such as `items.3.due`; None removes it."""
 
     def do(data: Data) -> None:
         *before, last = path.split("/")
@@ -80,7 +82,7 @@ def same_query(data: Data) -> None:
         (change("contacts/Suso Pombo/relation", None), "contacts.Suso Pombo.relation: missing"),
         # items
         (change("items/0/app", "Photos"), "items[0].app: 'Photos' not one of Mail, Calendar"),
-        (change("items/0/event_name", " "), "items[0].event_name: is empty"),
+        (change("items/0/event_name", " "), "items[0].event_name: empty"),
         (change("items/0/organizer", "me@corme.es"), "items[0].organizer: 'me@corme.es' does not end in"),
         (change("items/2/participants/1", "x@y.org"), "items[2].participants[1]: 'x@y.org' does not end in"),
         (change("items/0/end_time", "2023-10-10T11:20"), "items[0].end_time: not after the start"),
@@ -96,7 +98,7 @@ def same_query(data: Data) -> None:
         (change("items/8/date", "2023-10-19T21:40"), "items[8].date: is after the last query"),
         (change("items/27/due", "2023-10-09T09:00"), "items[27].due: before the reminder was made"),
         (change("items/17/content", "Yes. " * 9), "items[17].content: is too long"),
-        (change("items/17/recipients", []), "items[17].recipients: is empty"),
+        (change("items/17/recipients", []), "items[17].recipients: empty"),
         (change("items/31/number", "555-0000"), "items[31].number: '555-0000' not 'Antía Pose"),
         (change("items/31/number", "981-0000"), "items[31].number: '981-0000' does not start with 555-"),
         (change("items/31/duration_s", 9), "items[31].duration_s: a missed call lasts 0"),
@@ -167,8 +169,8 @@ def same_query(data: Data) -> None:
 def test_planted_fault_is_found(tmp_path: Path, plant: Callable[[Data], None], fault: str) -> None:
     data = a01()
     plant(data)
-    found = faults(tmp_path, data)
-    assert any(one.startswith(fault) for one in found), found
+    faults_found = faults(tmp_path, data)
+    assert any(persona_.startswith(fault) for persona_ in faults_found), faults_found
 
 
 def test_fault_has_the_line_of_its_path(tmp_path: Path) -> None:
@@ -179,8 +181,8 @@ def test_fault_has_the_line_of_its_path(tmp_path: Path) -> None:
     file = tmp_path / "a01.json"
     file.write_text(planted, encoding="utf-8")
     line = next(n for n, row in enumerate(planted.splitlines(), 1) if '"args": {"subject"' in row)
-    found = check_files([file]).faults
-    assert {str(one) for one in found} == {
+    faults_found = check_files([file]).faults
+    assert {str(persona_) for persona_ in faults_found} == {
         f"{file}:{line}: queries[3].args: reply_to_email needs 'email_subject'",
         f"{file}:{line}: queries[3].args.subject: not an argument of reply_to_email",
     }
@@ -208,13 +210,13 @@ def test_unreadable_file_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text('{"id": "broken",')
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "list.json").write_text("[]")
-    found = check_files([tmp_path, tmp_path / "gone.json"])
-    told = {one.file.name: str(one.fault) for one in found.faults}
-    assert told["broken.json"].startswith("not valid JSON in UTF-8: Expecting property name")
-    assert told["bytes.json"].startswith("not valid JSON in UTF-8")
-    assert told["list.json"].startswith("Input should be an object")
-    assert told["gone.json"] == "cannot read the file: No such file or directory"
-    assert found.files == 4
+    faults_found = check_files([tmp_path, tmp_path / "gone.json"])
+    messages = {persona_.file.name: str(persona_.fault) for persona_ in faults_found.faults}
+    assert messages["broken.json"].startswith("not valid JSON in UTF-8: Expecting property name")
+    assert messages["bytes.json"].startswith("not valid JSON in UTF-8")
+    assert messages["list.json"].startswith("Input should be an object")
+    assert messages["gone.json"] == "cannot read the file: No such file or directory"
+    assert faults_found.files == 4
     (tmp_path / "empty").mkdir()
     with pytest.raises(InvalidDataError, match="no persona files"):
         check_files([tmp_path / "empty"])
@@ -224,12 +226,12 @@ def test_reader_faults_are_split(tmp_path: Path) -> None:
     data = a01()
     for number in range(7):
         data["items"][number]["place"] = "moon; items[3]"
-    found = faults(tmp_path, data)
-    assert found[:2] == [
+    faults_found = faults(tmp_path, data)
+    assert faults_found[:2] == [
         "items[0].place: 'moon; items[3]' is not one of the persona's places",
         "items[1].place: 'moon; items[3]' is not one of the persona's places",
     ]
-    assert found[5:] == ["and 2 more"]
+    assert faults_found[5:] == ["and 2 more"]
 
 
 def test_duplicates_across_files_are_faults(tmp_path: Path) -> None:
@@ -239,13 +241,13 @@ def test_duplicates_across_files_are_faults(tmp_path: Path) -> None:
     faults(tmp_path, a01())
     other = {**a01(), "id": "a02"}
     faults(tmp_path, other, "a02")
-    told = [str(one.fault) for one in check_files([tmp_path]).faults]
-    assert "queries[0].query: duplicate of a01/q1: remove one" in told
-    assert f"id: duplicate persona id 'a01', also in {tmp_path / 'a01.json'}" in told
+    messages = [str(persona_.fault) for persona_ in check_files([tmp_path]).faults]
+    assert "queries[0].query: duplicate of a01/q1: remove one" in messages
+    assert f"id: duplicate persona id 'a01', also in {tmp_path / 'a01.json'}" in messages
 
 
 def test_check_against_another_toolbox() -> None:
     file = asset("personas/a01.json")
-    tools = [tool for tool in bundled_toolbox() if tool.app != "Notes"]
-    told = [str(one.fault) for one in check_files([file], tools).faults]
-    assert "queries[1].api: 'read_note' is not in the toolbox" in told
+    tools = [tool for tool in bundled_tools() if tool.app != "Notes"]
+    messages = [str(persona_.fault) for persona_ in check_files([file], tools).faults]
+    assert "queries[1].api: 'read_note' is not in the toolbox" in messages

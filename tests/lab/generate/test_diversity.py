@@ -9,7 +9,7 @@ from contextune.datasets import Gold, Persona, Query, bundled_personas
 from contextune.lab.generate import diversity
 from contextune.lab.generate.deduplicate import NearDuplicates
 from contextune.lab.generate.diversity import evenness
-from contextune.tools import bundled_toolbox
+from contextune.lab.generate.files import bundled_tools
 from contextune.types import Item, User
 
 
@@ -27,37 +27,37 @@ def test_statistics_of_a_small_example() -> None:
         persona("a", "why do my pots crack", "read that note again"),
         persona("b", "why do my pots all crack", "what about celadon", kind="recency"),
     ]
-    found = diversity(people, bundled_toolbox())
-    assert (found.personas, found.queries) == (2, 4)
-    assert found.items["Notes"] == 1
-    assert found.items["Mail"] == 0
-    assert found.overlap == pytest.approx((0 + 1 / 4 + 0 + 1 / 3) / 4)  # "note" and "celadon"
-    assert found.telling == pytest.approx(1 / 3 / 4)
-    assert found.leaking == 1 / 4
-    assert found.alike == 2 / 4
-    assert found.people == 0.5
-    assert found.kinds["semantic"] == found.kinds["recency"] == 2
-    assert found.kinds_even == pytest.approx(evenness([2, 2, 0, 0, 0, 0, 0]))
-    assert found.apis == {"read_note": 4}
-    assert found.apis_even == 0
-    assert len(found.apis_unused) == 58
+    stats = diversity(people, bundled_tools())
+    assert (stats.personas, stats.queries) == (2, 4)
+    assert stats.items["Notes"] == 1
+    assert stats.items["Mail"] == 0
+    assert stats.overlap == pytest.approx((0 + 1 / 4 + 0 + 1 / 3) / 4)  # "note" and "celadon"
+    assert stats.telling == pytest.approx(1 / 3 / 4)
+    assert stats.leaking == 1 / 4
+    assert stats.alike == 2 / 4
+    assert stats.people == 0.5
+    assert stats.kinds["semantic"] == stats.kinds["recency"] == 2
+    assert stats.kinds_even == pytest.approx(evenness([2, 2, 0, 0, 0, 0, 0]))
+    assert stats.apis == {"read_note": 4}
+    assert stats.apis_even == 0
+    assert len(stats.apis_unused) == 58
 
 
 def test_bundled_personas_are_diverse() -> None:
-    found = diversity(bundled_personas(), bundled_toolbox())
-    assert (found.personas, found.leaking, found.apis_unused) == (109, 0, ())
-    assert found.alike < 0.01
-    assert found.kinds_even > 0.99
-    assert found.apis_even > 0.8
-    assert found.overlap < 0.2
-    assert found.telling < 0.01
+    stats = diversity(bundled_personas(), bundled_tools())
+    assert (stats.personas, stats.leaking, stats.apis_unused) == (109, 0, ())
+    assert stats.alike < 0.01
+    assert stats.kinds_even > 0.99
+    assert stats.apis_even > 0.8
+    assert stats.overlap < 0.2
+    assert stats.telling < 0.01
 
 
 def test_statistics_of_no_personas() -> None:
-    found = diversity([], [])
-    assert (found.personas, found.queries, found.overlap, found.alike, found.people) == (0, 0, 0, 0, 0)
+    stats = diversity([], [])
+    assert (stats.personas, stats.queries, stats.overlap, stats.alike, stats.people) == (0, 0, 0, 0, 0)
     bare = replace(persona("a", "hello there"), queries=())
-    assert diversity([bare], bundled_toolbox()).queries == 0
+    assert diversity([bare], bundled_tools()).queries == 0
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_evenness_is_normalised_entropy(counts: list[int], even: float) -> None:
 
 
 def test_near_duplicate_is_found_and_not_added() -> None:
-    seen = NearDuplicates(["Read me the note"])
-    assert seen.find("read me THE note!") == "Read me the note"
-    assert seen.add("read me the note please") == "Read me the note"
-    assert seen.add("play some music") is None
-    assert seen.find("Play some music.") == "play some music"
+    texts = NearDuplicates(["Read me the note"])
+    assert texts.find("read me THE note!") == "Read me the note"
+    assert texts.add("read me the note please") == "Read me the note"
+    assert texts.add("play some music") is None
+    assert texts.find("Play some music.") == "play some music"

@@ -5,6 +5,7 @@ from datetime import datetime
 
 import pytest
 
+from contextune.lab.generate.files import bundled_tools
 from contextune.lab.generate.quotas import (
     APIS,
     ITEMS,
@@ -16,7 +17,6 @@ from contextune.lab.generate.quotas import (
     suggested_apis,
 )
 from contextune.lab.generate.traits import draw_traits
-from contextune.tools import bundled_toolbox
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -30,28 +30,28 @@ def test_item_counts_match_the_paper(seed: int) -> None:
 
 
 def test_api_counts_match_the_paper() -> None:
-    assert Counter(tool.app for tool in bundled_toolbox()) == APIS
+    assert Counter(tool.app for tool in bundled_tools()) == APIS
     assert sum(APIS.values()) == 59
 
 
 def test_query_counts_match_the_paper_over_all_kinds() -> None:
     counts = [query_count(number) for number in range(PERSONAS)]
     assert sum(counts) == QUERIES == 5_274
-    found = Counter(kind for number, count in enumerate(counts) for kind in kinds(number, count))
-    assert len(found) == 7
-    assert max(found.values()) - min(found.values()) <= 1
+    counts = Counter(kind for number, count in enumerate(counts) for kind in kinds(number, count))
+    assert len(counts) == 7
+    assert max(counts.values()) - min(counts.values()) <= 1
 
 
 def test_every_api_is_suggested() -> None:
-    tools = bundled_toolbox()
-    found = Counter(
+    tools = bundled_tools()
+    counts = Counter(
         tool.name
         for n in range(PERSONAS)
         for offer in suggested_apis(n, query_count(n), tools)
         for tool in offer
     )
-    assert len(found) == len(tools)
-    assert max(found.values()) < 1.1 * min(found.values())
+    assert len(counts) == len(tools)
+    assert max(counts.values()) < 1.1 * min(counts.values())
     assert all(len({tool.name for tool in offer}) == 3 for offer in suggested_apis(5, 7, tools))
 
 
@@ -63,10 +63,10 @@ def test_more_personas_do_not_change_earlier_ones() -> None:
 
 
 def test_traits_are_diverse() -> None:
-    found = [draw_traits(number) for number in range(122)]
-    assert set(Counter(one.country for one in found).values()) == {2}
-    assert len({one.field for one in found}) > 40
-    assert max(one.age for one in found) - min(one.age for one in found) > 60
-    assert all(one.age >= 60 for one in found if one.field.startswith("retirement"))
-    assert len({one.now.date() for one in found}) == 122
-    assert all(datetime(2023, 1, 2) <= one.now < datetime(2025, 10, 1) for one in found)
+    counts = [draw_traits(number) for number in range(122)]
+    assert set(Counter(value.country for value in counts).values()) == {2}
+    assert len({value.field for value in counts}) > 40
+    assert max(value.age for value in counts) - min(value.age for value in counts) > 60
+    assert all(value.age >= 60 for value in counts if value.field.startswith("retirement"))
+    assert len({value.now.date() for value in counts}) == 122
+    assert all(datetime(2023, 1, 2) <= value.now < datetime(2025, 10, 1) for value in counts)

@@ -20,21 +20,20 @@ from contextune.lab.generate import (
     make_queries,
 )
 from contextune.lab.generate.deduplicate import NearDuplicates
-from contextune.lab.generate.files import ANSWERS
+from contextune.lab.generate.files import ANSWERS, bundled_tools
 from contextune.lab.generate.persona_rules import item_faults, user_faults
 from contextune.lab.generate.personas import add_items, make_person
 from contextune.lab.generate.quotas import item_counts, kinds, query_count
 from contextune.lab.generate.traits import draw_traits
 from contextune.llm import EndpointChat
 from contextune.store import SQLiteStore
-from contextune.tools import bundled_toolbox
 
 ScribeOf = Callable[[Path], ValidJsonWriter]
 
 
 @pytest.fixture(scope="module")
 def somebody(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One persona without queries, made once."""
+    """One persona without queries, generated once."""
     folder = tmp_path_factory.mktemp("somebody")
     with Author() as author:
         chat = EndpointChat("author", base_url=author.url, api_key="key")
@@ -68,7 +67,7 @@ def test_small_run_end_to_end(
         assert len(store.items(persona.id)) == len(persona.items)
     assert meter.spent.answers == len(author.asked) == sum(author.parts.values())
     assert (meter.spent.read, meter.spent.written) == (100 * len(author.asked), 20 * len(author.asked))
-    assert diversity(made.personas, bundled_toolbox()).people == 1
+    assert diversity(made.personas, bundled_tools()).people == 1
 
 
 def test_repeated_run_asks_nothing(author: Author, scribe_of: ScribeOf, tmp_path: Path) -> None:
@@ -168,7 +167,7 @@ def test_failed_persona_is_skipped_and_retried_in_the_next_run(
             "items[0].use: 'moon' not one of",
         ),
         ("PhoneCall", {"contact": "Nobody"}, "items[0].contact: 'Nobody' not one of"),
-        ("Google", {"query": " "}, "items[0].query: is empty"),
+        ("Google", {"query": " "}, "items[0].query: empty"),
     ],
 )
 def test_invalid_item_is_asked_for_again(
@@ -231,7 +230,7 @@ def test_invalid_person_is_asked_for_again(
 
 
 def request(author: Author, place: int = -1) -> str:
-    """What the author was told when it was asked for requests, from the end."""
+    """The n-th last request for queries that the author received."""
     asked = [body for body in author.asked if "requests" in wanted(body)["properties"]]
     return asked[place]["messages"][-1]["content"]
 
@@ -298,7 +297,7 @@ def test_duplicate_query_is_asked_for_again(author: Author, scribe_of: ScribeOf,
     make_personas(scribe_of(tmp_path), tmp_path, 2)
     made = make_queries(scribe_of(tmp_path), tmp_path, at_once=1)
     assert "is a near-duplicate" in request(author)
-    assert diversity(made.personas, bundled_toolbox()).alike == 0
+    assert diversity(made.personas, bundled_tools()).alike == 0
     assert author.parts["requests"] == 3
 
 
@@ -365,4 +364,4 @@ def test_invalid_parameters_are_rejected(author: Author, scribe_of: ScribeOf, tm
         make_queries(writer, tmp_path / "empty")
     make_personas(writer, tmp_path, 1)
     with pytest.raises(InvalidDataError, match="the toolbox has 2 APIs"):
-        make_queries(writer, tmp_path, toolbox=bundled_toolbox()[:2])
+        make_queries(writer, tmp_path, toolbox=bundled_tools()[:2])

@@ -66,10 +66,10 @@ def test_faults_are_sent_back_to_the_model(author: Author, scribe_of: ScribeOf, 
     bad = {"api": "look", "description": " ", "arguments": [argument, argument]}
     author.spoil = lambda _part, _answer, count: {"apis": [bad]} if count == 1 else None
     make_toolbox(scribe_of(tmp_path), tmp_path / "t.yaml", {"Photos": 1})
-    told = author.asked[1]["messages"][-1]["content"]
-    assert "look has two arguments of one name" in told
-    assert "look.when: free text is a string or a list" in told
-    assert "look is not described" in told
+    messages = author.asked[1]["messages"][-1]["content"]
+    assert "look has two arguments of one name" in messages
+    assert "look.when: free text is a string or a list" in messages
+    assert "look is not described" in messages
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,14 @@ def write(file: Path, value: object) -> Path:
 
 
 def table(file: Path, rows: Iterable[Sequence[object]], delimiter: str = "\t") -> None:
-    """As pandas writes one."""
+    """Write a table as pandas does."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, delimiter=delimiter, lineterminator="\n").writerows(rows)
 
 
 def api(server: str, name: str, description: str = "", category: str = "Food", **more: Any) -> Json:
-    found: Json = {
+    rows: Json = {
         "category_name": category,
         "tool_name": server,
         "api_name": name,
@@ -34,15 +34,15 @@ def api(server: str, name: str, description: str = "", category: str = "Food", *
         "optional_parameters": [],
         "method": "GET",
     }
-    return found | more
+    return rows | more
 
 
 def request(number: int | None, text: str, apis: list[Json], *relevant: tuple[str, str]) -> Json:
-    entry = {"api_list": apis, "query": text, "relevant APIs": [list(one) for one in relevant]}
+    entry = {"api_list": apis, "query": text, "relevant APIs": [list(request_) for request_ in relevant]}
     return entry if number is None else entry | {"query_id": number}
 
 
-def asked(published: PublicBenchmark) -> Mapping[str, tuple[str, str, set[str]]]:
+def requests_by_id(published: PublicBenchmark) -> Mapping[str, tuple[str, str, set[str]]]:
     tools = published.toolset.tools
     return {
         query.id: (query.text, query.split, {tools[place].id for place in query.relevant})
@@ -50,8 +50,8 @@ def asked(published: PublicBenchmark) -> Mapping[str, tuple[str, str, set[str]]]
     }
 
 
-def left_out(published: PublicBenchmark) -> dict[str, tuple[str, str]]:
-    return {one.id: (one.reason, one.detail) for one in published.skipped}
+def skipped_by_id(published: PublicBenchmark) -> dict[str, tuple[str, str]]:
+    return {request_.id: (request_.reason, request_.detail) for request_ in published.skipped}
 
 
 DRINKS = api("Drinks", "List", "A list of drinks with their names")

@@ -39,7 +39,7 @@ def plainly(said: Iterable[str]) -> set[str]:
 
 
 def server(tool: Tool) -> str:
-    """Where a tool has its server's name, it has no application."""
+    """A tool named like its server has no app."""
     return tool.app or tool.name
 
 
@@ -92,7 +92,7 @@ def test_tested_server_named_like_its_tool_is_excluded(tmp_path: Path) -> None:
 
 
 def test_merged_tools_keep_their_requests(tmp_path: Path) -> None:
-    """Of two tools of one name the filter has the second only, and so calls it by the plain name."""
+    """Of two tools with one name the filter has only the second, under the plain name."""
     twice = [api("Air", "codes", "first"), api("Air", "codes", "second"), api("Air", "codes", "third")]
     write(tmp_path / "toolbench" / "filter", twice[1:2], [ask("kept", "train", "second")])
     asked = [ask(key, "train", key) for key in ("first", "second", "third")]
@@ -131,7 +131,7 @@ def requests(servers: tuple[str, ...], splits: tuple[str, ...]) -> st.SearchStra
 def test_no_tested_request_is_in_training(
     tmp_path_factory: pytest.TempPathFactory, filtered: list[Row], strange: list[Row], whole: list[Row]
 ) -> None:
-    """Whatever the data: the same texts come up in all parts, and requests with servers of all sorts."""
+    """For any data: equal texts in all splits, requests with trained and tested servers."""
     strange = [row for row in strange if row["query"] not in {other["query"] for other in filtered}]
     folder = tmp_path_factory.mktemp("made")
     tools = [api(name, part) for name in (*_SEEN, *_KEPT, *_MORE) for part in ("x", "y")]
@@ -181,7 +181,7 @@ def test_request_is_kept_by_a_fold_that_excludes_it(name: str) -> None:
 
 
 def test_requests_of_a_server_share_their_excluded_fold() -> None:
-    """Of ToolBench: a fold's embedder has seen no request at all to a server of that fold."""
+    """In ToolBench, a fold's embedder has seen no request to a server of that fold."""
     found = assign_folds(made("toolbench", 300), 5)
     alone = {query["relevant"][0]: query["folds"] for query in found if len(query["relevant"]) == 1}
     assert len(alone) == 30
@@ -199,7 +199,7 @@ def test_other_catalogues_are_split_by_request() -> None:
 
 
 def test_folds_depend_only_on_the_data() -> None:
-    """Neither on the order of the requests nor on the run: vectors of one run are read in another."""
+    """Independent of request order and run: vectors of one run are read in another."""
     toolset = made("toolbench", 60)
     mixed = list(toolset.queries)
     random.Random(7).shuffle(mixed)
@@ -282,6 +282,6 @@ def test_training_data_contains_no_measured_query() -> None:
 
 
 def test_random_test_vectors_are_dissimilar() -> None:
-    """What the made vectors of these tests rely on."""
+    """A precondition of these tests."""
     rows = [vector(0, n) for n in range(60)]
     assert max(float(a @ b) for a in rows for b in rows if a is not b) < 0.6

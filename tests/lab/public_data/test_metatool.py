@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.lab.public_data.published_files import asked, left_out, table, write
+from tests.lab.public_data.published_files import requests_by_id, skipped_by_id, table, write
 
 from contextune.errors import InvalidDataError
 from contextune.lab.public_data import (
@@ -84,12 +84,12 @@ def test_single_and_multi_tool_requests_are_read(metatool: Path) -> None:
         ("PDF&URLTool", "Reads PDF files"),
         ("chess", "Plays chess"),
     ]
-    assert asked(published) == {
+    assert requests_by_id(published) == {
         "single/1": ('Roll, "now"', "single", {"dice"}),
         "single/2": ("Read it", "single", {"PDF&URLTool"}),
         "multi/1": ("Roll and read", "multi", {"dice", "PDF&URLTool"}),
     }
-    assert left_out(published) == {
+    assert skipped_by_id(published) == {
         "single/3": (UNKNOWN_TOOL, "lost"),
         "single/4": (NO_TEXT, ""),
         "multi/2": (UNKNOWN_TOOL, "lost"),
@@ -99,8 +99,8 @@ def test_single_and_multi_tool_requests_are_read(metatool: Path) -> None:
 def test_scenario_has_only_its_own_tools(metatool: Path) -> None:
     published = read_metatool_scenario(metatool, "Students")
     assert [tool.id for tool in published.toolset.tools] == ["PDF&URLTool", "chess"]
-    assert asked(published) == {"single/2": ("Read it", "single", {"PDF&URLTool"})}
-    assert left_out(published) == {"single/3": (UNKNOWN_TOOL, "lost")}
+    assert requests_by_id(published) == {"single/2": ("Read it", "single", {"PDF&URLTool"})}
+    assert skipped_by_id(published) == {"single/3": (UNKNOWN_TOOL, "lost")}
     with pytest.raises(InvalidDataError, match="no scenario 'Elders', available: Students"):
         read_metatool_scenario(metatool, "Elders")
     write(metatool / "scenario" / "Students.json", {"Tools": ["lost"]})
@@ -109,7 +109,7 @@ def test_scenario_has_only_its_own_tools(metatool: Path) -> None:
 
 
 def test_awareness_task_has_requests_without_tool(metatool: Path) -> None:
-    assert asked(read_metatool_awareness(metatool)) == {
+    assert requests_by_id(read_metatool_awareness(metatool)) == {
         "task1/1": ("Roll one", "positive", {"dice"}),
         "task1/2": ("Why is the sky blue?", "negative", set()),
     }
@@ -120,12 +120,12 @@ def test_awareness_task_has_requests_without_tool(metatool: Path) -> None:
 
 def test_shortlist_without_right_tool_has_no_relevant_tool(metatool: Path) -> None:
     lists = read_metatool_shortlists(metatool)
-    assert asked(lists.benchmark) == {"subtask3/1": ("Roll two", "subtask3", set())}
+    assert requests_by_id(lists.benchmark) == {"subtask3/1": ("Roll two", "subtask3", set())}
     assert lists.offered == {"subtask3/1": (2, 1)}
-    assert left_out(lists.benchmark) == {"subtask3/2": (UNKNOWN_TOOL, "lost")}
+    assert skipped_by_id(lists.benchmark) == {"subtask3/2": (UNKNOWN_TOOL, "lost")}
 
     both = read_metatool_shortlists(metatool, subtask=4)
-    assert asked(both.benchmark) == {"subtask4/1": ("Two", "subtask4", {"dice", "chess"})}
+    assert requests_by_id(both.benchmark) == {"subtask4/1": ("Two", "subtask4", {"dice", "chess"})}
     assert both.offered == {"subtask4/1": (2, 0, 1)}
 
     write(

@@ -6,7 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.lab.public_data.published_files import DRINKS, RECIPE, Json, asked, left_out, table, write
+from tests.lab.public_data.published_files import (
+    DRINKS,
+    RECIPE,
+    Json,
+    requests_by_id,
+    skipped_by_id,
+    table,
+    write,
+)
 
 from contextune.errors import InvalidDataError
 from contextune.lab.public_data import read_retrieval, read_toollens
@@ -34,12 +42,12 @@ def test_toolbench_retrieval_folder_is_read(tmp_path: Path) -> None:
     assert csv.field_size_limit() == limit
     assert published.toolset.name == "G1"
     assert [tool.id for tool in published.toolset.tools] == ["Drinks/List", "Drinks/Recipe", "Drinks/List 2"]
-    assert asked(published) == {
+    assert requests_by_id(published) == {
         "2": ("Both", "test", {"Drinks/List 2"}),
         "3": ("Third", "test", {"Drinks/Recipe"}),
         "1": ('Say "cheers"\nto all', "train", {"Drinks/List", "Drinks/Recipe"}),
     }
-    assert [(one.id, one.reason, one.detail) for one in published.skipped] == [
+    assert [(request_.id, request_.reason, request_.detail) for request_ in published.skipped] == [
         ("6", NO_TEXT, ""),
         ("7", NO_TEXT, ""),
         ("2", ALSO_IN_TEST, ""),
@@ -58,7 +66,7 @@ LABELLED = (
 def toollens(folder: Path) -> None:
     documents: list[Json] = [{"_id": "0", "title": "", "text": LABELLED, "metadata": {}}]
     documents.append({"_id": "1", "title": "", "text": LABELLED.replace("Suggest", "Rate"), "metadata": {}})
-    write(folder / "corpus.jsonl", "".join(json.dumps(one) + "\n" for one in documents))
+    write(folder / "corpus.jsonl", "".join(json.dumps(request_) + "\n" for request_ in documents))
     queries = [("18", "A meal?"), ("19", "How good?"), ("20", "Anything?"), ("21", "Gone?")]
     write(folder / "queries.jsonl", "".join(json.dumps({"_id": n, "text": t}) + "\n" for n, t in queries))
     header = ("query-id", "corpus-id", "score")
@@ -81,11 +89,11 @@ def test_toollens_beir_layout_is_read(tmp_path: Path) -> None:
         "few": {"type": "boolean", "description": ""},
     }
     assert tool.parameters["required"] == ["q"]
-    assert asked(published) == {
+    assert requests_by_id(published) == {
         "19": ("How good?", "test", {"Recipes, and more/Rate"}),
         "18": ("A meal?", "train", {"Recipes, and more/Suggest", "Recipes, and more/Rate"}),
     }
-    assert left_out(published) == {"21": (UNKNOWN_TOOL, "7"), "20": (NO_TOOL, "")}
+    assert skipped_by_id(published) == {"21": (UNKNOWN_TOOL, "7"), "20": (NO_TOOL, "")}
 
 
 def test_toollens_single_file_is_read_without_corpus(tmp_path: Path) -> None:
@@ -96,11 +104,11 @@ def test_toollens_single_file_is_read_without_corpus(tmp_path: Path) -> None:
     ]
     write(tmp_path / "ToolLens_data.json", entries)
     published = read_toollens(tmp_path)
-    assert asked(published) == {
+    assert requests_by_id(published) == {
         "1": ("Both", "all", {"Drinks/List", "Drinks/Recipe"}),
         "2": ("One", "all", {"Drinks/List"}),
     }
-    assert left_out(published) == {"3": (NO_TOOL, "")}
+    assert skipped_by_id(published) == {"3": (NO_TOOL, "")}
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from tests.lab.public_data.published_files import (
     RECIPE,
     Json,
     api,
-    asked,
-    left_out,
     request,
+    requests_by_id,
+    skipped_by_id,
     write,
 )
 
@@ -34,7 +34,7 @@ def test_requests_and_their_apis_are_read(tmp_path: Path) -> None:
         ],
     )
     published = read_toolbench(tmp_path)
-    assert asked(published) == {
+    assert requests_by_id(published) == {
         "G3_query/7": ("Drinks and news?", "train", {"Drinks/List", "Search/news"}),
         "G3_query/1": ("How is it mixed?", "train", {"Drinks/Recipe"}),
     }
@@ -67,12 +67,12 @@ def test_tested_requests_are_not_in_training(tmp_path: Path) -> None:
         ],
     )
     published = read_toolbench(tmp_path)
-    assert {name: split for name, (_, split, _) in asked(published).items()} == {
+    assert {name: split for name, (_, split, _) in requests_by_id(published).items()} == {
         "G1_tool/2": "test",
         "G1_query/5": "test",
         "G1_query/6": "train",
     }
-    assert left_out(published) == {"G1_query/2": (ALSO_IN_TEST, ""), "G1_query/3": (ALSO_IN_TEST, "")}
+    assert skipped_by_id(published) == {"G1_query/2": (ALSO_IN_TEST, ""), "G1_query/3": (ALSO_IN_TEST, "")}
     assert published.counts == {ALSO_IN_TEST: 2}
 
 
@@ -108,11 +108,11 @@ def test_requests_for_unknown_tools_are_skipped(tmp_path: Path) -> None:
         ],
     )
     published = read_toolbench(tmp_path, groups=["G2"])
-    assert {name: ids for name, (_, _, ids) in asked(published).items()} == {
+    assert {name: ids for name, (_, _, ids) in requests_by_id(published).items()} == {
         "G2_query/1": {"Drinks/Recipe"},
         "G2_query/5": {"Search/news", "Search/news 2"},
     }
-    assert left_out(published) == {
+    assert skipped_by_id(published) == {
         "G2_query/2": (UNKNOWN_TOOL, "Drinks/Gone"),
         "G2_query/3": (NO_TOOL, ""),
         "G2_query/4": (AMBIGUOUS, "Search/news"),
@@ -154,7 +154,7 @@ def test_toolenv_adds_server_descriptions(tmp_path: Path) -> None:
     whole = read_toolbench(tmp_path, whole_toolenv=True)
     assert [tool.id for tool in whole.toolset.tools] == ["Drinks/List", "Drinks/Random", "Search/news"]
     assert whole.toolset.tools[0].description == "All drinks"
-    assert asked(whole)["G1_query/1"] == ("Which?", "train", {"Drinks/List"})
+    assert requests_by_id(whole)["G1_query/1"] == ("Which?", "train", {"Drinks/List"})
 
 
 def test_toolenv_can_be_read_without_requests(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_filter_keeps_requests_with_few_well_described_tools() -> None:
         ("1", {0, 1}, "train"),
         ("3", {0, 1, 2}, "train"),
     ]
-    assert {one.id: one.reason for one in published.skipped} == {
+    assert {request_.id: request_.reason for request_ in published.skipped} == {
         "0": ILL_DESCRIBED,
         "2": ILL_DESCRIBED,
         "4": TOO_MANY,
@@ -60,16 +60,16 @@ def test_filter_can_keep_tools_without_requests() -> None:
 
 def test_domains_share_no_server_and_match_the_papers_shares() -> None:
     toolset = many(1000, 6000)
-    found = paper_filter(toolset).toolset
+    filtered = paper_filter(toolset).toolset
     servers = {
-        split: {found.tools[place].app for query in found.split(split) for place in query.relevant}
+        split: {filtered.tools[place].app for query in filtered.split(split) for place in query.relevant}
         for split in ("train", "id_test", "ood")
     }
     assert not servers["ood"] & (servers["train"] | servers["id_test"])
     assert len(servers["ood"]) / 1000 == pytest.approx(OUT_OF_DOMAIN, abs=0.04)
-    seen = len(found.split("train", "id_test"))
-    assert len(found.split("id_test")) / seen == pytest.approx(0.1, abs=0.02)
-    assert len(found.queries) == 6000
+    seen = len(filtered.split("train", "id_test"))
+    assert len(filtered.split("id_test")) / seen == pytest.approx(0.1, abs=0.02)
+    assert len(filtered.queries) == 6000
 
 
 def test_split_depends_only_on_the_seed() -> None:
@@ -86,7 +86,7 @@ def test_requests_across_domains_are_skipped() -> None:
     unseen, seen = (next(n for n, name in split.items() if (name == "ood") is out) for out in (True, False))
     mixed = LabelledRequest("both", "Find both", frozenset([unseen, seen]), "train")
     published = paper_filter(Toolset("many", single.tools, (*single.queries, mixed)))
-    assert {one.id: one.reason for one in published.skipped} == {"both": MIXED}
+    assert {request_.id: request_.reason for request_ in published.skipped} == {"both": MIXED}
 
 
 def test_invalid_shares_are_rejected() -> None:
@@ -98,13 +98,13 @@ def test_invalid_shares_are_rejected() -> None:
 def test_filter_reproduces_the_filtered_copy() -> None:
     kept = read_toolset(SHARED / "toolbench" / "filter")
     published = paper_filter(read_toolset(SHARED / "toolbench"))
-    found = published.toolset
+    filtered = published.toolset
     # the copy was split by another draw: which requests pass is the same, before those of both domains go
-    passed = {query.id for query in found.queries} | {
-        one.id for one in published.skipped if one.reason == MIXED
+    passed = {query.id for query in filtered.queries} | {
+        request_.id for request_ in published.skipped if request_.reason == MIXED
     }
     assert {query.id for query in kept.queries} <= passed
-    assert 0.5 < len(found.queries) / len(kept.queries) < 2
-    assert 0.5 < len(found.tools) / len(kept.tools) < 2
-    assert {query.split for query in found.queries} == {query.split for query in kept.queries}
-    assert all(5 <= len(tool.description.split()) <= 50 for tool in found.tools)
+    assert 0.5 < len(filtered.queries) / len(kept.queries) < 2
+    assert 0.5 < len(filtered.tools) / len(kept.tools) < 2
+    assert {query.split for query in filtered.queries} == {query.split for query in kept.queries}
+    assert all(5 <= len(tool.description.split()) <= 50 for tool in filtered.tools)

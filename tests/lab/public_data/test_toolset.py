@@ -34,10 +34,10 @@ QUERIES: tuple[Row, ...] = (
 
 
 def test_tools_and_requests_are_read(tmp_path: Path) -> None:
-    found = read_toolset(write(tmp_path / "few", TOOLS, QUERIES))
-    assert found.name == "few"
-    assert [tool.id for tool in found.tools] == ["Post/send", "Post/track", "Clock"]
-    send = found.tools[0]
+    toolset = read_toolset(write(tmp_path / "few", TOOLS, QUERIES))
+    assert toolset.name == "few"
+    assert [tool.id for tool in toolset.tools] == ["Post/send", "Post/track", "Clock"]
+    send = toolset.tools[0]
     assert (send.app, send.name, send.about) == ("Post", "send", "Letters and parcels")
     assert send.parameters["required"] == ["to"]
     assert send.parameters["properties"] == {
@@ -45,7 +45,7 @@ def test_tools_and_requests_are_read(tmp_path: Path) -> None:
         "grams": {"type": "number", "description": ""},
         "note": {"type": "string", "description": ""},
     }
-    assert [(query.text, query.relevant) for query in found.queries] == [
+    assert [(query.text, query.relevant) for query in toolset.queries] == [
         ("send it", {0}),
         ("where is it, and how late is it", {1, 2}),
         ("track it", {1}),
@@ -54,10 +54,10 @@ def test_tools_and_requests_are_read(tmp_path: Path) -> None:
 
 
 def test_split_selects_requests(tmp_path: Path) -> None:
-    found = read_toolset(write(tmp_path, TOOLS, QUERIES))
-    assert [query.text for query in found.split("train")] == ["send it"]
-    assert [query.text for query in found.split("dev", "train")] == ["send it", "track it"]
-    assert found.split("tests") == []
+    toolset = read_toolset(write(tmp_path, TOOLS, QUERIES))
+    assert [query.text for query in toolset.split("train")] == ["send it"]
+    assert [query.text for query in toolset.split("dev", "train")] == ["send it", "track it"]
+    assert toolset.split("tests") == []
 
 
 def test_server_named_like_its_tool_has_no_app() -> None:
@@ -78,10 +78,10 @@ def test_compressed_file_is_read(tmp_path: Path) -> None:
 def test_duplicate_tool_names_are_numbered(tmp_path: Path) -> None:
     rows = [api("Post", "send", "a"), api("Mail", "send", "b"), api("Post", "send", "c")]
     rows += [api("Post", "send", "d")]
-    found = read_toolset(write(tmp_path, rows, [ask("send", "train", "c", "d")]))
-    assert [tool.id for tool in found.tools] == ["Post/send", "Mail/send", "Post/send 2", "Post/send 3"]
-    assert found.queries[0].relevant == {2, 3}
-    assert [tool.description for tool in found.tools] == ["does a", "does b", "does c", "does d"]
+    toolset = read_toolset(write(tmp_path, rows, [ask("send", "train", "c", "d")]))
+    assert [tool.id for tool in toolset.tools] == ["Post/send", "Mail/send", "Post/send 2", "Post/send 3"]
+    assert toolset.queries[0].relevant == {2, 3}
+    assert [tool.description for tool in toolset.tools] == ["does a", "does b", "does c", "does d"]
 
 
 @given(st.lists(st.sampled_from(["send", "send 2", "send 3", "send 2 2"]), max_size=7))
@@ -93,10 +93,10 @@ def test_tool_ids_are_unique(tmp_path_factory: pytest.TempPathFactory, names: li
 
 
 def test_unicode_line_separators_do_not_split_lines(tmp_path: Path) -> None:
-    """JSON may hold them as they are."""
-    said = "one\u2028two\x85three"
-    found = read_toolset(write(tmp_path, TOOLS, [ask(said, "train", "Post.send")]))
-    assert found.queries[0].text == said
+    """JSON may contain them unescaped."""
+    text_ = "one\u2028two\x85three"
+    toolset = read_toolset(write(tmp_path, TOOLS, [ask(text_, "train", "Post.send")]))
+    assert toolset.queries[0].text == text_
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_unknown_tool_is_reported_with_its_request(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kept", [0, 3, -8])
 def test_unreadable_file_is_reported(tmp_path: Path, kept: int) -> None:
-    """None there, no gzip, and one that was cut off."""
+    """Missing file, no gzip data, truncated gzip data."""
     with pytest.raises(InvalidDataError, match=r"tools\.jsonl: cannot be read"):
         read_toolset(tmp_path)
     packed = gzip.compress(lines(TOOLS).encode())

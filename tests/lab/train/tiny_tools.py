@@ -25,27 +25,27 @@ from contextune.types.app_schema import APPS
 QUICK = RankerSettings(rounds=3, seeds=1, smallest_leaf=5)
 Row = dict[str, Any]
 _WIDTH = 64
-"""Enough that no two random directions are like each other."""
+"""Wide enough that random directions are dissimilar."""
 
 
 def api(server: str, name: str, key: str = "", **more: object) -> Row:
-    """A tool; its description holds the id the data has for it, so that it is known whatever it is called."""
-    known = key or f"{server}.{name}".replace(" ", "-")
-    return {"id": known, "tool": server, "name": name, "description": f"does {known}", **more}
+    """A tool row; its description contains its id, so that it can be identified."""
+    key_ = key or f"{server}.{name}".replace(" ", "-")
+    return {"id": key_, "tool": server, "name": name, "description": f"does {key_}", **more}
 
 
 def ask(text: str, split: str, *relevant: str) -> Row:
-    """A request."""
+    """A request row."""
     return {"id": text.replace(" ", "-"), "query": text, "split": split, "relevant": list(relevant)}
 
 
 def lines(rows: Iterable[Row]) -> str:
-    """As a file has them."""
+    """Rows as JSON Lines."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def write(folder: Path, tools: Iterable[Row], queries: Iterable[Row]) -> Path:
-    """A toolset's folder."""
+    """Write a toolset's folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tools.jsonl").write_text(lines(tools), encoding="utf-8")
     (folder / "queries.jsonl").write_text(lines(queries), encoding="utf-8")
@@ -53,15 +53,15 @@ def write(folder: Path, tools: Iterable[Row], queries: Iterable[Row]) -> Path:
 
 
 def world(folder: Path) -> Path:
-    """All four folders: ToolBench's filter has eight servers to learn from and two for the test."""
-    seen, kept = [f"seen{n}" for n in range(8)], [f"kept{n}" for n in range(2)]
-    few = [api(server, name) for server in (*seen, *kept) for name in ("read", "send", "list")]
+    """Write all four folders: ToolBench's filter has eight servers for training and two for testing."""
+    trained, tested = [f"seen{n}" for n in range(8)], [f"kept{n}" for n in range(2)]
+    few = [api(server, name) for server in (*trained, *tested) for name in ("read", "send", "list")]
     more = [api(f"more{n}", name) for n in range(4) for name in ("read", "send")]
-    asked = [
-        *(ask(f"{n} for {s}", "train", f"{s}.read", f"{s}.send") for s in seen for n in range(5)),
-        *(ask(f"both {a} and {b}", "train", f"{a}.list", f"{b}.list") for a, b in pairwise(seen)),
-        *(ask(f"test of {s}", "id_test", f"{s}.list") for s in seen),
-        *(ask(f"test of {s}", "ood", f"{s}.read", f"{s}.list") for s in kept),
+    queries = [
+        *(ask(f"{n} for {s}", "train", f"{s}.read", f"{s}.send") for s in trained for n in range(5)),
+        *(ask(f"both {a} and {b}", "train", f"{a}.list", f"{b}.list") for a, b in pairwise(trained)),
+        *(ask(f"test of {s}", "id_test", f"{s}.list") for s in trained),
+        *(ask(f"test of {s}", "ood", f"{s}.read", f"{s}.list") for s in tested),
     ]
     whole = [
         *(ask(f"whole {n} for more{n % 4}", "train", f"more{n % 4}.read") for n in range(8)),
@@ -72,58 +72,58 @@ def world(folder: Path) -> Path:
         ask("0 for seen0", "train", "seen0.read", "seen0.send"),
         ask("test of seen0", "train", "seen0.list"),
     ]
-    write(folder / "toolbench" / "filter", few, asked)
+    write(folder / "toolbench" / "filter", few, queries)
     write(folder / "toolbench", [*more, *few], whole)
     lens = [api(f"lens{n // 2}", f"tool {n}") for n in range(12)]
-    lens_asked = [
+    lens_queries = [
         ask(f"lens {n}", "test" if n % 10 == 9 else "train", *{lens[n % 12]["id"], lens[n % 7]["id"]})
         for n in range(60)
     ]
-    write(folder / "toollens", lens, lens_asked)
+    write(folder / "toollens", lens, lens_queries)
     meta = [api(f"plugin{n}", f"plugin{n}") for n in range(9)]
     splits = ("train", "train", "train", "train", "dev", "test")
-    meta_asked = [ask(f"meta {n}", splits[n % 6], meta[n % 9]["id"]) for n in range(72)]
-    write(folder / "metatool", meta, meta_asked)
+    meta_queries = [ask(f"meta {n}", splits[n % 6], meta[n % 9]["id"]) for n in range(72)]
+    write(folder / "metatool", meta, meta_queries)
     return folder
 
 
-def vector(*said: object) -> Matrix:
-    """A direction of its own for whatever is said."""
-    row = np.random.default_rng(crc32(repr(said).encode())).normal(size=_WIDTH)
+def vector(*key: object) -> Matrix:
+    """A random unit vector, fixed by its key."""
+    row = np.random.default_rng(crc32(repr(key).encode())).normal(size=_WIDTH)
     return (row / np.linalg.norm(row)).astype(np.float32)
 
 
 def public_rows(toolsets: Sequence[Toolset]) -> dict[str, Matrix]:
-    """Vectors as the embedders' training run makes them: each fold sees tools and requests in its own way."""
-    found: dict[str, Matrix] = {}
+    """Vectors as in the embedders' training run: every fold has its own."""
+    rows: dict[str, Matrix] = {}
     for toolset in toolsets:
         queries = assign_folds(toolset, FOLDS)
         for fold in range(FOLDS):
             tools = [vector(fold, tool_text(tool)) for tool in toolset.tools]
-            asked = [vector(fold, query["text"]) for query in queries if query["kept"] == fold]
-            found[f"{fold}/{toolset.name} tools"] = np.reshape(tools, (-1, _WIDTH))
-            found[f"{fold}/{toolset.name} queries"] = np.reshape(asked, (-1, _WIDTH))
-    return found
+            vectors = [vector(fold, query["text"]) for query in queries if query["kept"] == fold]
+            rows[f"{fold}/{toolset.name} tools"] = np.reshape(tools, (-1, _WIDTH))
+            rows[f"{fold}/{toolset.name} queries"] = np.reshape(vectors, (-1, _WIDTH))
+    return rows
 
 
 def few_folds(file: Path, embedder: Embedder, count: int = FOLDS) -> FoldVectors:
-    """Some of the bundled personas, one a fold, and one to learn from only, as one embedder sees them all."""
+    """Fold vectors of some bundled personas, one per fold, and one for training only, by one embedder."""
     names = ("a01", "a02", "b01", "c05", "d10")[:count]
-    people = [read_persona(bundled_persona_file(name)) for name in names]
+    personas = [read_persona(bundled_persona_file(name)) for name in names]
     more = [read_persona(lab_asset("training/j01.json"))]
-    asked = [query for persona in (*people, *more) for query in persona.queries]
-    kinds, apps = np.ones((len(asked), len(REQUEST_KINDS))), np.ones((len(asked), len(APPS)))
+    queries = [query for persona in (*personas, *more) for query in persona.queries]
+    kinds, apps = np.ones((len(queries), len(REQUEST_KINDS))), np.ones((len(queries), len(APPS)))
     tools = [tool_text(tool) for tool in bundled_toolbox()]
     rows: dict[str, Any] = {
-        "digest": np.array(personas_digest([*people, *more])),
-        "items": embedder.embed([text for persona in (*people, *more) for text in item_texts(persona)]),
-        "bare": embedder.embed([query.text for query in asked]),
-        "around": embedder.embed([situation_text(query) for query in asked]),
-        "queries": embedder.embed([f"{query.text} {situation_text(query)}" for query in asked]),
-        "augmented": embedder.embed([f"{query.text} {query.gold.cot}" for query in asked]),
+        "digest": np.array(personas_digest([*personas, *more])),
+        "items": embedder.embed([text for persona in (*personas, *more) for text in item_texts(persona)]),
+        "bare": embedder.embed([query.text for query in queries]),
+        "around": embedder.embed([situation_text(query) for query in queries]),
+        "queries": embedder.embed([f"{query.text} {situation_text(query)}" for query in queries]),
+        "augmented": embedder.embed([f"{query.text} {query.gold.cot}" for query in queries]),
         "kinds": kinds / len(REQUEST_KINDS),
         "apps": apps / len(APPS),
         "tools": np.tile(embedder.embed(tools), (FOLDS, 1)),
     }
     np.savez(file, **rows)
-    return FoldVectors(people, more, file)
+    return FoldVectors(personas, more, file)

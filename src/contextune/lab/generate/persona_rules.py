@@ -75,7 +75,7 @@ def item_faults(persona: Persona) -> Iterator[RuleFault]:
         if duplicates[item.app, item.text, item.time] > 1:
             yield RuleFault(path, "duplicate of another item at the same time: remove one")
         if not item.title.strip():
-            yield RuleFault(f"{path}.{item.schema.title}", "is empty")
+            yield RuleFault(f"{path}.{item.schema.title}", "empty")
         for field, text in _texts(item.fields):
             for address in filter(_is_real_address, _ADDRESS.findall(text)):
                 yield RuleFault(
@@ -106,7 +106,7 @@ def _call_faults(
 def _mail_faults(mail: Mapping[str, Any], path: str) -> Iterator[RuleFault]:
     content = str(mail["content"])
     if not content.strip():
-        yield RuleFault(f"{path}.content", "is empty: write one to four sentences")
+        yield RuleFault(f"{path}.content", "empty: write one to four sentences")
     elif len(_SENTENCE.findall(content)) > MAX_SENTENCES:
         yield RuleFault(f"{path}.content", "is too long: write one to four sentences")
     if not mail["recipients"]:

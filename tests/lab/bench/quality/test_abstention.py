@@ -84,7 +84,7 @@ def personas(tmp_path: Path, word_embedder: Embedder) -> list[ToolExample]:
 
 
 def assert_row(row: AbstentionRow, fits: Sequence[bool], probabilities: Sequence[float]) -> None:
-    """Against sums over all pairs, and a bar that 95 % of the right ones pass, give or take one."""
+    """Compare with a brute-force computation."""
     right = [c for c, fit in zip(probabilities, fits, strict=True) if fit]
     wrong = [c for c, fit in zip(probabilities, fits, strict=True) if not fit]
     assert row.count == len(fits)
@@ -150,7 +150,7 @@ def test_measurement_on_a_few_examples(
     assert len({int(bucket.predicted * 10) for bucket in report.bins}) == len(report.bins)
     assert all(0 <= row.auroc <= 1 and 0 <= row.false_positives <= 1 for row in report.rows)
     assert report.rows[0].auroc > 0.6
-    assert report.context.count == len(PLAIN) + sum(one.measured for one in personas)
+    assert report.context.count == len(PLAIN) + sum(example.measured for example in personas)
     assert report.context.auroc > 0.6
 
 

@@ -73,22 +73,22 @@ def test_query_without_gold_is_rejected() -> None:
         QueryJudgements.from_personas([bare])
 
 
-class Sure:
-    """A model that knows one thing, and at times nothing."""
+class FixedModel:
+    """A model that answers questions only."""
 
     name = "sure"
 
     def ask(self, messages: Sequence[Message], *_: object, **__: object) -> ChatReply:
-        said = messages[-1].content
-        return ChatReply((Draft("An event of the Calendar." if "?" in said else "I cannot say."),))
+        question = messages[-1].content
+        return ChatReply((Draft("An event of the Calendar." if "?" in question else "I cannot say."),))
 
 
 def test_language_model_cot_changes_the_ranking(word_embedder: Embedder) -> None:
-    personas, chain = bundled_personas()[:2], ChainOfThought(Sure())
-    asked = [query.text for persona in personas for query in persona.queries]
+    personas, chain = bundled_personas()[:2], ChainOfThought(FixedModel())
+    texts = [query.text for persona in personas for query in persona.queries]
     plain = run_methods(personas, ["semantic"], embedder=word_embedder)["semantic"]
     row = language_model_cot_row(personas, word_embedder, chain)
     assert row.keys() == plain.keys()
-    assert chain.failures == sum("?" not in text for text in asked)
+    assert chain.failures == sum("?" not in text for text in texts)
     changed = [name for name in row if row[name] != plain[name]]
-    assert 0 < len(changed) <= sum("?" in text for text in asked)
+    assert 0 < len(changed) <= sum("?" in text for text in texts)

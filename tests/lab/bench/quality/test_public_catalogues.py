@@ -62,7 +62,7 @@ def test_every_method_is_measured_on_every_test(tables: dict[str, ResultTable], 
 
 
 def test_tables_can_be_written_as_trec(tables: dict[str, ResultTable], tmp_path: Path) -> None:
-    """Names of tools hold blanks, which TREC files cannot; what the data calls them does not."""
+    """Tool names may contain blanks, which TREC files cannot; their ids do not."""
     for title, table in tables.items():
         write_table(table, tmp_path / title)
         lines = (tmp_path / title / "qrels.trec").read_text(encoding="utf-8").splitlines()
@@ -75,7 +75,7 @@ def test_tables_can_be_written_as_trec(tables: dict[str, ResultTable], tmp_path:
 
 
 def test_bm25_finds_tools_by_server_name(tables: dict[str, ResultTable]) -> None:
-    """`test of kept0` shares a word with the three tools of that server, two of which are right."""
+    """`test of kept0` shares a word with three tools of that server, two of which are relevant."""
     cell = tables["ToolBench filter, out-of-domain"].cell("BM25T", "recall@3")
     assert cell.interval.mean == 1
     cell = tables["ToolBench filter, in-domain"].cell("BM25T", "recall@3")

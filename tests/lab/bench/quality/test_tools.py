@@ -78,7 +78,7 @@ def test_metrics_of_a_small_example() -> None:
 
 
 def test_plausible_tools_do_not_count() -> None:
-    """Not those that could serve as well."""
+    """Only the right tool counts."""
     table = tool_table(EXAMPLES, ROWS)
     assert table.qrels == {
         "ann/1": {"send": 1},
@@ -112,7 +112,7 @@ def folds(tmp_path: Path, word_embedder: Embedder) -> FoldVectors:
 
 @pytest.fixture
 def personas(folds: FoldVectors) -> list[ToolExample]:
-    """With whatever comes first as the context found."""
+    """The personas' requests with items in index order as context."""
     examples = from_folds(folds)
     return from_personas(folds, examples, [-np.arange(len(e.grades), dtype=np.float64) for e in examples])
 
@@ -133,15 +133,15 @@ def test_requests_have_four_forms(folds: FoldVectors, personas: list[ToolExample
         for persona, parts in folds
         for number, query in enumerate(persona.queries)
     }
-    for bare, found, with_cot, oracle in zip(*forms.values(), strict=True):
+    for bare, retrieved, with_cot, oracle in zip(*forms.values(), strict=True):
         plain_vector, cot_vector, persona, query = rows[bare.name]
         assert bare.query.context is None
         assert with_cot.query.context is None
         np.testing.assert_array_equal(bare.query.vector, plain_vector)
-        np.testing.assert_array_equal(found.query.vector, plain_vector)
+        np.testing.assert_array_equal(retrieved.query.vector, plain_vector)
         np.testing.assert_array_equal(oracle.query.vector, plain_vector)
         np.testing.assert_array_equal(with_cot.query.vector, cot_vector)
-        assert found.query.context is not None
+        assert retrieved.query.context is not None
         assert oracle.query.context is not None
         gold = query.gold.relevant or {}
         context_ids = [item.id for item in oracle.query.context.items]
@@ -150,7 +150,7 @@ def test_requests_have_four_forms(folds: FoldVectors, personas: list[ToolExample
         assert [gold[name] for name in context_ids] == sorted(
             (gold[name] for name in context_ids), reverse=True
         )
-        assert {item.id for item in found.query.context.items} <= {item.id for item in persona.items}
+        assert {item.id for item in retrieved.query.context.items} <= {item.id for item in persona.items}
 
 
 def test_every_row_ranks_every_api(
@@ -174,15 +174,15 @@ def test_every_row_ranks_every_api(
     requests = {case.name: case for case in personas if case.measured}
     for row, run in rows.items():
         assert run.keys() == requests.keys(), row
-        assert all(sorted(found) == sorted(names) for found in run.values()), row
+        assert all(sorted(retrieved) == sorted(names) for retrieved in run.values()), row
     # the made vectors are those of the embedder that stands in for the untuned one
     assert rows[UNTUNED] == rows["tuned embedder"]
     assert rows["tuned embedder"] != rows["tuned embedder, with the context found"]
     assert len({str(rows[row]) for row in list(rows)[5:]}) == 4
     index = ToolIndex.build(Catalog(replace(tool, examples=()) for tool in toolbox), word_embedder)
     for name, case in requests.items():
-        said = word_embedder.embed([case.query.text])[0]
-        best = index.vectors @ said
+        vector_ = word_embedder.embed([case.query.text])[0]
+        best = index.vectors @ vector_
         assert best[names.index(rows["tuned embedder"][name][0])] == best.max()
         lexical = index.fields["all"].scores(tokenize(case.query.text))
         assert lexical[names.index(rows["BM25T"][name][0])] == lexical.max()
@@ -190,8 +190,8 @@ def test_every_row_ranks_every_api(
     for name, case in requests.items():
         context = case.query.context
         assert context is not None
-        said = replace(context, vectors=word_embedder.embed([item.text for item in context.items]))
-        hits = plugged_in.search(case.query.text, len(names), context=said)
+        vector_ = replace(context, vectors=word_embedder.embed([item.text for item in context.items]))
+        hits = plugged_in.search(case.query.text, len(names), context=vector_)
         score_by_name = {hit.tool.name: hit.score for hit in hits}
         ranked = [score_by_name[tool] for tool in rows[f"{UNTUNED}, with the context found"][name]]
         np.testing.assert_allclose(ranked, [hit.score for hit in hits], atol=1e-6)  # ties in any order

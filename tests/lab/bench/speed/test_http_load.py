@@ -14,17 +14,17 @@ from contextune.store import SQLiteStore
 
 
 def personas() -> list[Persona]:
-    found = [read_persona(asset(f"personas/{name}.json")) for name in ("a08", "b05")]
-    return [replace(persona, items=persona.items[:6]) for persona in found]
+    all_personas = [read_persona(asset(f"personas/{name}.json")) for name in ("a08", "b05")]
+    return [replace(persona, items=persona.items[:6]) for persona in all_personas]
 
 
 def test_concurrent_users_get_only_their_items() -> None:
     progress_calls: list[int] = []
-    profile = LoadProfile(requests=50, clients=4, fresh=False)
+    profile = LoadProfile(requests=50, clients=3, fresh=False)
     load = measure(
-        personas(), profile, users=4, workers=2, progress=lambda done, _: progress_calls.append(done)
+        personas(), profile, users=3, workers=2, progress=lambda done, _: progress_calls.append(done)
     )
-    assert (load.requests, load.users, load.failures, load.leaks) == (50, 4, 0, 0)
+    assert (load.requests, load.users, load.failures, load.leaks) == (50, 3, 0, 0)
     assert load.items > 50
     assert 0 < load.p50 <= load.p95 <= load.p99
     assert progress_calls == [50]

@@ -34,7 +34,7 @@ THINGS = ("weather", "flights", "songs", "recipes", "stocks", "hotels", "news", 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixty endpoints and eight requests, in ToolBench's form."""
+    """Sixty endpoints and eight requests in ToolBench's format."""
     folder = tmp_path_factory.mktemp("data")
     (folder / "toolbench").mkdir()
     rows = [
@@ -79,7 +79,7 @@ def _digests(data: Path) -> list[bytes]:
 
 
 def job(data: Path, folder: Path, size: int) -> ScaleJob:
-    """Over vectors of the right width that mean nothing."""
+    """A job over random vectors."""
     tools = read_tools(data)
     rows = np.random.default_rng(1).normal(size=(len(tools), 384)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)

@@ -69,10 +69,10 @@ def test_export_is_deterministic(weights: Path, exported: Path, tmp_path: Path) 
 
 def test_other_weights_get_another_name(exported: Path, tmp_path: Path) -> None:
     export(tiny_bert.make(tmp_path / "weights", seed=1), tmp_path / "out", name="tiny")
-    one, other = OnnxEmbedder(exported).name, OnnxEmbedder(tmp_path / "out").name
-    assert one.startswith("tiny@")
-    assert other.startswith("tiny@")
-    assert one != other
+    first, second = OnnxEmbedder(exported).name, OnnxEmbedder(tmp_path / "out").name
+    assert first.startswith("tiny@")
+    assert second.startswith("tiny@")
+    assert first != second
 
 
 def test_half_precision(weights: Path, exported: Path, tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ from contextune.lab.train.embedder.reference import persona_texts, texts_digest,
 
 
 def test_write(tmp_path: Path, word_embedder: Embedder) -> None:
-    one, other = tmp_path / "new" / "one.npz", tmp_path / "other.npz"
-    for file in (one, other):
+    first, other = tmp_path / "new" / "one.npz", tmp_path / "other.npz"
+    for file in (first, other):
         write(word_embedder, file, name="words")
-    assert one.read_bytes() == other.read_bytes()
+    assert first.read_bytes() == other.read_bytes()
 
     personas = bundled_personas()
     texts = persona_texts(personas)
-    with np.load(one, allow_pickle=False) as arrays:
+    with np.load(first, allow_pickle=False) as arrays:
         assert str(arrays["model"]) == "words"
         assert str(arrays["digest"]) == texts_digest(texts)
         sample: list[str] = arrays["texts"].tolist()
@@ -37,7 +37,7 @@ def test_top_items(word_embedder: Embedder) -> None:
         items = word_embedder.embed([item.text for item in persona.items])
         for query in persona.queries:
             scores = items @ word_embedder.embed([query.text])[0]
-            found = top[persona.id, query.id]
+            ids = top[persona.id, query.id]
             by_id = {item.id: float(score) for item, score in zip(persona.items, scores, strict=True)}
-            assert len(set(found)) == 5
-            assert np.allclose([by_id[name] for name in found], sorted(by_id.values(), reverse=True)[:5])
+            assert len(set(ids)) == 5
+            assert np.allclose([by_id[name] for name in ids], sorted(by_id.values(), reverse=True)[:5])

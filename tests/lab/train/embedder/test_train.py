@@ -72,9 +72,9 @@ def test_held_out_fold_does_not_influence_training(data: dict[str, Any], weights
     for query in other["personas"][1]["queries"]:
         query["text"], query["cot"], query["relevant"] = "call mum", "buy tea", {"0": 2}
     other["catalogs"][0]["queries"][1].update(text="pay the taxi", relevant=[2])
-    unseen, seen = (tuned(other, weights, fold)["tools"] for fold in (1, None))
-    assert np.array_equal(unseen, tuned(data, weights, 1)["tools"])
-    assert not np.array_equal(seen, tuned(data, weights, None)["tools"])
+    held_out, trained_on = (tuned(other, weights, fold)["tools"] for fold in (1, None))
+    assert np.array_equal(held_out, tuned(data, weights, 1)["tools"])
+    assert not np.array_equal(trained_on, tuned(data, weights, None)["tools"])
 
 
 def test_loss_decreases(data: dict[str, Any], weights: Path, capsys: pytest.CaptureFixture[str]) -> None:

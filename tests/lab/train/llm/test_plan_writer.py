@@ -21,13 +21,11 @@ TOOLS_BY_NAME = {tool.name: tool for tool in bundled_toolbox()}
 
 
 def planned_requests() -> list[PlannedRequest]:
-    rows_found: list[PlannedRequest] = []
+    requests_: list[PlannedRequest] = []
     for fold, persona in enumerate(bundled_personas()[:2]):
         hits = [ItemHit(item, float(-n)) for n, item in enumerate(persona.items)]
-        rows_found += [
-            planned_request(persona, query, hits, fold, measured=True) for query in persona.queries
-        ]
-    return rows_found
+        requests_ += [planned_request(persona, query, hits, fold, measured=True) for query in persona.queries]
+    return requests_
 
 
 def test_target_call_contains_only_visible_values() -> None:
@@ -44,23 +42,23 @@ def test_target_call_contains_only_visible_values() -> None:
 def test_training_rows_contain_right_tool_and_items() -> None:
     wrong = [ToolHit(tool, 1.0) for tool in list(TOOLS_BY_NAME.values())[:MAX_TOOLS]]
     requests = planned_requests()
-    made = list(training_rows(requests, lambda _: wrong, TOOLS_BY_NAME))
-    assert len(made) > len(requests)
-    for row in made:
+    rows = list(training_rows(requests, lambda _: wrong, TOOLS_BY_NAME))
+    assert len(rows) > len(requests)
+    for row in rows:
         api = parse_call(row["answer"])[0]
         text = row["asked"][1][1]
         assert f"\n{api}(" in text or "Tools:" not in text
     first = requests[0]
     titles = [first.items[name].title for name in first.relevant]
-    assert all(title.split()[0] in made[0]["asked"][1][1] for title in titles)
+    assert all(title.split()[0] in rows[0]["asked"][1][1] for title in titles)
 
 
 def test_evaluation_rows_have_one_prompt_per_row() -> None:
     rows = {"none": (NO_CONTEXT, None), "both": (ORACLE, oracle_tool(TOOLS_BY_NAME))}
-    rows_found = list(evaluation_rows(planned_requests()[:2], rows))
-    assert [row["row"] for row in rows_found] == ["none", "both"] * 2
-    assert "Tools:" not in rows_found[0]["asked"][1][1]
-    assert rows_found[1]["asked"][1][1].count("(") >= 1
+    requests_ = list(evaluation_rows(planned_requests()[:2], rows))
+    assert [row["row"] for row in requests_] == ["none", "both"] * 2
+    assert "Tools:" not in requests_[0]["asked"][1][1]
+    assert requests_[1]["asked"][1][1].count("(") >= 1
 
 
 def test_run_trains_on_other_folds_and_answers_its_own(

@@ -40,7 +40,7 @@ def writer(model: Path) -> CausalWriter:
 
 
 def test_batched_drafts_equal_generate(model: Path) -> None:
-    """Prompts of several lengths, keys that heads share, drafts that end early: all as one by one."""
+    """Batched prompts of several lengths with shared keys give the same drafts as single ones."""
     library = cast("Any", transformers)
     plain = library.AutoModelForCausalLM.from_pretrained(model).eval()
     shared = library.AutoModelForCausalLM.from_config(

@@ -81,7 +81,7 @@ def test_without_context_removes_only_the_context(persona_requests: list[ToolExa
 
 
 def test_context_comes_from_out_of_fold_rankers(tmp_path: Path, word_embedder: Embedder) -> None:
-    """With other items right for one persona, its own context is found as before."""
+    """With other gold items for one persona, that persona's context stays the same."""
     folds = few_folds(tmp_path / "three.npz", word_embedder, 3)
     first, *others = folds.personas
     queries = tuple(
@@ -109,14 +109,14 @@ def test_public_examples_have_vectors_of_their_fold(tmp_path: Path, toolsets: li
     world(tmp_path)
     np.savez(tmp_path / "public.npz", **rows)
     examples = public_examples(tmp_path, tmp_path / "public.npz")
-    asked = {(toolset.name, query.text): query for toolset in toolsets for query in toolset.queries}
+    queries = {(toolset.name, query.text): query for toolset in toolsets for query in toolset.queries}
     tools = {toolset.name: toolset.tools for toolset in toolsets}
     assert {(public_example.group, public_example.query.text) for public_example in examples} == set(
-        asked
+        queries
     )  # all are few enough to be kept
     assert {public_example.fold for public_example in examples} == set(range(FOLDS))
     for public_example in examples:
-        query = asked[public_example.group, public_example.query.text]
+        query = queries[public_example.group, public_example.query.text]
         assert public_example.kind == public_example.group
         assert public_example.grades == dict.fromkeys(query.relevant, RIGHT)
         assert tuple(public_example.index.catalog) == tools[public_example.group]
@@ -141,7 +141,7 @@ def test_public_examples_are_unseen_by_their_embedder(
 def test_past_calls_come_from_other_requests(
     toolsets: list[Toolset], public_requests: list[ToolExample]
 ) -> None:
-    known = {
+    queries_by_vector = {
         (toolset.name, fold, vector(fold, query.text).tobytes()): query
         for toolset in toolsets
         for query in toolset.queries
@@ -153,7 +153,7 @@ def test_past_calls_come_from_other_requests(
         if past is None:
             continue
         for tool, row, age, ok in zip(past.tool, past.vectors, past.age, past.ok, strict=True):
-            query = known[public_example.group, public_example.fold, row.tobytes()]
+            query = queries_by_vector[public_example.group, public_example.fold, row.tobytes()]
             assert query.text != public_example.query.text
             assert (int(tool) in query.relevant) == bool(ok)
             assert age > 0
@@ -166,7 +166,7 @@ def test_past_calls_come_from_other_requests(
 
 
 def test_repeated_request_is_not_its_own_past() -> None:
-    """Some data has the same words under two ids."""
+    """Some datasets have the same text under two ids."""
     tools = tuple(Tool(f"tool {n}", "") for n in range(4))
     twice = [LabelledRequest(str(n), f"request {n % 20}", frozenset({n % 4}), "train") for n in range(40)]
     toolset = Toolset("metatool", tools, tuple(twice))
