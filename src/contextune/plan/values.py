@@ -14,6 +14,8 @@ from typing import Any, cast
 from contextune.context.signals.people import relation_synonyms
 from contextune.plan.schema import Parameter
 from contextune.search import tokenize
+from contextune.time_phrases.durations import find_duration_words
+from contextune.time_phrases.phrase import fold
 from contextune.types import Contact, local_time
 
 _ONE_TO_TWELVE = (
@@ -41,15 +43,6 @@ NUMBER_WORDS: Mapping[str, int] = {
     "fifty": 50,
     "sixty": 60,
 }
-_UNITS = {"second": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600, "day": 86400, "week": 604800}
-_COUNT = rf"\d+(?:[.,]\d+)?|{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))}"
-_UNIT = r"second|minute|min|hour|hr|day|week"
-_DURATION = re.compile(
-    rf"\b(?:(?P<half>half an?|(?:a )?quarter of an) (?P<of>hour)"
-    rf"|(?P<count>{_COUNT})(?P<and>(?: and)? (?:a )?half)?(?: extra| full| whole| good)? ?(?P<unit>{_UNIT})s?"
-    rf"(?P<tail> and a half)?)\b",
-    re.IGNORECASE,
-)
 _ISO_DURATION = re.compile(
     r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.IGNORECASE
 )
@@ -193,17 +186,9 @@ def find_numbers(text: str) -> list[tuple[float, str]]:
 
 def find_durations(text: str) -> list[tuple[timedelta, int, int]]:
     """The durations in a text ("half an hour", "90 min"), each with its start and end."""
-    durations: list[tuple[timedelta, int, int]] = []
-    for match in _DURATION.finditer(text):
-        if match["of"]:
-            seconds = 3600 * (0.5 if match["half"].casefold().startswith("half") else 0.25)
-        else:
-            count = match["count"].casefold()
-            amount = float(NUMBER_WORDS[count] if count in NUMBER_WORDS else count.replace(",", "."))
-            amount += 0.5 if match["and"] or match["tail"] else 0
-            seconds = amount * _UNITS[match["unit"].casefold()]
-        durations.append((timedelta(seconds=seconds), match.start(), match.end()))
-    return durations
+    durations = find_duration_words(fold(text))
+    # months and years have no fixed length
+    return [(duration.delta, start, end) for duration, start, end in durations if not duration.months]
 
 
 def parse_duration(text: str) -> timedelta | None:

@@ -1,11 +1,12 @@
 """Finding time expressions, and resolving them to candidate times."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 import pytest
 
 from contextune.plan.times.phrases import find_times
-from contextune.plan.times.resolve import candidate_times
+from contextune.plan.times.resolve import candidate_times, is_best_reading
+from contextune.time_phrases import parse_time_phrases
 from contextune.types import Item
 
 NOW = datetime(2024, 5, 16, 17, 40)  # a Thursday
@@ -36,6 +37,14 @@ MAIL = Item(
         ("the 3rd", "2024-06-03"),
         ("2024-12-24", "2024-12-24"),
         ("tonight", "2024-05-16"),
+        ("tomorrow afternoon", "2024-05-17"),
+        ("13/12/2023", "2023-12-13"),
+        ("Dec 13th 2025", "2025-12-13"),
+        ("Tuesday next week", "2024-05-21"),
+        ("next Friday", "2024-05-24"),
+        ("on the twenty-first", "2024-05-21"),
+        ("the fourth of June", "2024-06-04"),
+        ("in two months", "2024-07-16"),
     ],
 )
 def test_finds_days(said: str, day: str) -> None:
@@ -58,6 +67,11 @@ def test_finds_days(said: str, day: str) -> None:
         ("Sunday, seven in the morning", ["07:00"]),
         ("Friday ten", ["22:00", "10:00"]),
         ("eight sharp", ["20:00", "08:00"]),
+        ("7ish", ["19:00", "07:00"]),
+        ("4.30pm", ["16:30"]),
+        ("quarter to one", ["12:45", "00:45"]),
+        ("twenty-five past six", ["18:25", "06:25"]),
+        ("from 3 to 5", ["15:00", "03:00", "17:00", "05:00"]),
         ("two of them, for three people, in four hours", []),
     ],
 )
@@ -70,6 +84,9 @@ def test_shifts_have_a_sign() -> None:
     assert [shift.sign for shift in find_times("an hour before it", NOW).shifts] == [-1]
     assert [shift.sign for shift in find_times("in half an hour", NOW).shifts] == [1]
     assert [shift.sign for shift in find_times("two days", NOW).shifts] == [0]
+    assert [shift.length for shift in find_times("in forty-five minutes", NOW).shifts] == [
+        timedelta(minutes=45)
+    ]
     assert find_times("the day before we leave", NOW).day_offsets == (-1,)
     assert find_times("once it is over", NOW).refers_to_end
 
@@ -91,6 +108,23 @@ def test_shifts_have_a_sign() -> None:
 def test_meant_time_is_a_candidate(said: str, meant: str) -> None:
     found = {one.time for one in candidate_times(find_times(said, NOW), NOW, [EVENT])}
     assert datetime.fromisoformat(meant) in found
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Remind me at three.", "2024-05-17T15:00"),
+        ("Wake me at six.", "2024-05-17T06:00"),
+        ("Saturday at noon.", "2024-05-18T12:00"),
+        ("In forty minutes.", "2024-05-16T18:20"),
+        ("Half six.", "2024-05-16T18:30"),
+    ],
+)
+def test_one_candidate_is_the_best_reading(said: str, meant: str) -> None:
+    phrases = parse_time_phrases(said, NOW)
+    candidates = candidate_times(find_times(said, NOW), NOW, [])
+    best = {candidate.time for candidate in candidates if is_best_reading(candidate, phrases)}
+    assert best == {datetime.fromisoformat(meant)}
 
 
 def test_times_in_item_texts_are_candidates() -> None:

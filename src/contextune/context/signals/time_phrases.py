@@ -1,67 +1,50 @@
-"""Time expressions such as “tonight” or “last week” → intervals, relative to the time of the request."""
+"""Times that a request names, as the features of family `times` read them.
+
+Relative days, weekdays, parts of the day, weeks, weekends, and hours of the clock. The columns of a trained
+ranker depend on exactly these; the other phrases that `contextune.time_phrases` understands are for columns
+of their own.
+"""
 
 import re
-from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from datetime import datetime
 
-Interval = tuple[datetime, datetime]
+from contextune.time_phrases import Interval
+from contextune.time_phrases.calendar_math import day_interval, weekend_interval
+from contextune.time_phrases.days import find_day_parts, find_relative_days, find_weekdays
+from contextune.time_phrases.number_words import HOUR_WORDS
+from contextune.time_phrases.parser import parse_input
+from contextune.time_phrases.periods import find_calendar_periods
+from contextune.time_phrases.phrase import ParseInput, TimeAtom
 
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = {
-    word: number
-    for number, word in enumerate(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
-        start=1,
-    )
-}
-_DAY, _HOUR = timedelta(days=1), timedelta(hours=1)
-
-
-def _whole_day(offset: int) -> Callable[[datetime], Interval]:
-    return lambda day: (day + offset * _DAY, day + (offset + 1) * _DAY)
-
-
-def _part(offset: int, start: int, end: int) -> Callable[[datetime], Interval]:
-    return lambda day: (day + offset * _DAY + start * _HOUR, day + offset * _DAY + end * _HOUR)
-
-
-_PHRASES: tuple[tuple[str, Callable[[datetime], Interval]], ...] = (
-    (r"last night|yesterday evening|overnight", _part(-1, 18, 29)),
-    (r"day before yesterday", _whole_day(-2)),
-    (r"(?<!before )yesterday(?! evening)", _whole_day(-1)),
-    (r"day after tomorrow", _whole_day(2)),
-    (r"tomorrow morning", _part(1, 4, 12)),
-    (r"tomorrow (evening|night)", _part(1, 17, 29)),
-    (r"(?<!after )tomorrow(?! (?:morning|evening|night))", _whole_day(1)),
-    (r"tonight|this evening|bedtime|after (work|dinner|supper)", _part(0, 17, 29)),
-    (r"this morning|(at|over|before) breakfast", _part(0, 4, 12)),
-    (r"this afternoon|after lunch", _part(0, 12, 18)),
-    (r"(at|over|before) lunch|(at |by |before )noon|midday", _part(0, 10, 14)),
-    (r"today", _whole_day(0)),
-    (r"next week", lambda day: (day + (7 - day.weekday()) * _DAY, day + (14 - day.weekday()) * _DAY)),
-    (r"last week", lambda day: (day - (day.weekday() + 7) * _DAY, day - day.weekday() * _DAY)),
-    (r"this week", lambda day: (day - day.weekday() * _DAY, day + (7 - day.weekday()) * _DAY)),
-    (r"last weekend", lambda day: (day - (day.weekday() + 2) * _DAY, day - day.weekday() * _DAY)),
-    (r"(?<!last )weekend", lambda day: (day + (5 - day.weekday()) * _DAY, day + (7 - day.weekday()) * _DAY)),
+_PARTS_KEPT = frozenset(
+    ["tomorrow morning", "tomorrow evening", "tomorrow night", "yesterday evening"],
 )
-_COMPILED = tuple((re.compile(rf"\b(?:{phrase})\b"), resolve) for phrase, resolve in _PHRASES)
-_WEEKDAY = re.compile(rf"\b(last |on |next |this )?({'|'.join(_DAYS)})s?\b")
+"""Parts of another day that are read; of others, such as "tomorrow afternoon", the day is."""
+_HOUR = r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?: ?(?P<half>am|pm|o'clock))?"
 _CLOCK = re.compile(
-    r"\b(?:at|around|by|before|till|until|about) (\d{1,2})(?::(\d\d))?(?: ?(am|pm|o'clock))?\b"
+    rf"\b(?:at|around|by|before|till|until|about) (?:{_HOUR}|(?P<word>{'|'.join(HOUR_WORDS)}))\b"
 )
-_CLOCK_WORD = re.compile(rf"\b(?:at|around|by|before|till|until|about) ({'|'.join(_NUMBERS)})\b")
 
 
 def find_time_mentions(text: str, now: datetime) -> list[tuple[Interval, int, int]]:
     """Intervals that the text names, each with the start and end of its mention in the text."""
-    folded = text.casefold()
-    day = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    phrases = [
-        (resolve(day), match.start(), match.end())
-        for phrase, resolve in _COMPILED
-        if (match := phrase.search(folded))
+    source = parse_input(text, now)
+    mentions = [_relative_day(source, atom) for atom in find_relative_days(source)]
+    mentions += [
+        (atom.readings[0], atom.first, atom.last)
+        for atom in find_day_parts(source)
+        if atom.form == "part of day"
     ]
-    return [*phrases, *_find_weekdays(folded, day)]
+    for atom in find_calendar_periods(source):
+        if atom.form == "weekend":
+            weekend = weekend_interval(source.midnight, -(atom.modifier == "last"))
+            mentions.append((weekend, atom.first, atom.last))
+        elif source.low[atom.first : atom.last] in ("this week", "next week", "last week"):
+            mentions.append((atom.readings[0], atom.first, atom.last))
+    for atom in find_weekdays(source, plurals=True):
+        mentions += _weekday(source, atom)
+    return mentions
 
 
 def find_intervals(text: str, now: datetime) -> list[Interval]:
@@ -70,14 +53,12 @@ def find_intervals(text: str, now: datetime) -> list[Interval]:
 
 
 def find_clock_hours(text: str) -> list[float]:
-    """Hours of the clock that the text names; an hour without am or pm gives both."""
-    folded = text.casefold()
+    """Hours of the clock that the text names after a preposition; an hour without am or pm gives both."""
     hours: list[float] = []
-    for hour, minute, half in _CLOCK.findall(folded):
-        if int(hour) < 24:
-            hours += _possible_hours(int(hour) + int(minute or 0) / 60, half)
-    for word in _CLOCK_WORD.findall(folded):
-        hours += _possible_hours(_NUMBERS[word], "")
+    for match in _CLOCK.finditer(text.casefold()):
+        hour = HOUR_WORDS[match["word"]] if match["word"] else int(match["hour"])
+        if hour < 24:
+            hours += _possible_hours(hour + int(match["minute"] or 0) / 60, match["half"] or "")
     return hours
 
 
@@ -87,14 +68,18 @@ def _possible_hours(hour: float, half: str) -> list[float]:
     return [hour] if half == "am" or hour > 12 else [hour, (hour + 12) % 24]
 
 
-def _find_weekdays(folded: str, day: datetime) -> Iterator[tuple[Interval, int, int]]:
-    for match in _WEEKDAY.finditer(folded):
-        word, name = match[1] or "", match[2]
-        ahead = (_DAYS.index(name) - day.weekday()) % 7
-        if word == "last ":
-            ahead = ahead - 7
-        yield (day + ahead * _DAY, day + (ahead + 1) * _DAY), match.start(), match.end()
-        if (
-            not word.strip() and ahead != 0
-        ):  # a bare weekday may also be the previous one: "the one from Tuesday"
-            yield (day + (ahead - 7) * _DAY, day + (ahead - 6) * _DAY), match.start(), match.end()
+def _relative_day(source: ParseInput, atom: TimeAtom) -> tuple[Interval, int, int]:
+    if not atom.modifier or source.low[atom.first : atom.last] in _PARTS_KEPT:
+        return atom.readings[0], atom.first, atom.last
+    day = atom.readings[0][0].replace(hour=0)
+    return day_interval(day), atom.first, atom.last - len(atom.modifier) - 1
+
+
+def _weekday(source: ParseInput, atom: TimeAtom) -> Iterator[tuple[Interval, int, int]]:
+    ahead = (atom.readings[0][0].weekday() - source.now.weekday()) % 7
+    if atom.modifier == "last":
+        ahead -= 7
+    yield day_interval(source.midnight, ahead), atom.first, atom.last
+    if atom.modifier not in ("last", "on", "next", "this") and ahead != 0:
+        # a bare weekday may also be the previous one: "the one from Tuesday"
+        yield day_interval(source.midnight, ahead - 7), atom.first, atom.last

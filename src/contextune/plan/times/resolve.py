@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 
 from contextune.plan.times.phrases import ClockMention, DayMention, TimeExpressions, TimeShift, find_times
+from contextune.time_phrases import TimePhrase
 from contextune.types import Item, local_time
 
 _DAY = timedelta(days=1)
@@ -62,6 +63,24 @@ class _ItemTime:
     clock: int | None
     words: str = ""
     in_text: bool = False
+
+
+def is_best_reading(candidate: CandidateTime, phrases: Sequence[TimePhrase]) -> bool:
+    """Whether the request, read by itself, means this time: of "at three", the next three by day.
+
+    Args:
+        candidate: A time, or a day.
+        phrases: The time phrases of the request: `parse_time_phrases(request.text, now)`.
+    """
+    for phrase in phrases:
+        if phrase.kind in ("duration", "recurrence"):
+            continue
+        if candidate.clock is None:
+            if phrase.granularity == "day" and phrase.anchor.date() == candidate.day:
+                return True
+        elif phrase.granularity in ("minute", "hour") and phrase.anchor.replace(second=0) == candidate.time:
+            return True
+    return False
 
 
 def candidate_times(
