@@ -10,6 +10,7 @@ from contextune.datasets.bundled import (
     plain_requests,
     training_pairs,
     training_personas,
+    training_requests,
 )
 from contextune.datasets.habits import load_persona, usage_events
 from contextune.datasets.pairs import Pair, PairItem, read_pairs
@@ -48,5 +49,6 @@ __all__ = [
     "read_personas",
     "training_pairs",
     "training_personas",
+    "training_requests",
     "usage_events",
 ]

@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextune._internal.assets import asset, lab_asset
+from contextune._internal.compression import read_decompressed
 from contextune.datasets.pairs import Pair, read_pairs
-from contextune.datasets.persona import Persona, persona_files, read_persona, read_personas
+from contextune.datasets.persona import (
+    Persona,
+    Query,
+    parse_query,
+    persona_files,
+    read_persona,
+    read_personas,
+)
 
 
 def demo_personas() -> list[Persona]:
@@ -39,6 +47,22 @@ def bundled_persona_file(name: str) -> Path:
 def training_personas() -> list[Persona]:
     """72 more personas, by other authors: for training only, never for evaluation."""
     return list(read_personas(lab_asset("training", "the training personas")))
+
+
+def training_requests() -> dict[str, list[Query]]:
+    """30 more requests of each persona, benchmark and training ones alike, by persona id.
+
+    For training only. Of the kind "explicit" are those that say all that is needed; half of these need no
+    item, so their `relevant` is empty.
+    """
+    requests: dict[str, list[Query]] = {}
+    file = lab_asset("training/requests.jsonl.gz", "the training requests")
+    for line in read_decompressed(file).decode().splitlines():
+        row = json.loads(line)
+        name = row.pop("persona")
+        del row["set"]
+        requests.setdefault(name, []).append(parse_query(row))
+    return requests
 
 
 def bundled_pairs() -> list[Pair]:

@@ -126,7 +126,7 @@ def parse_persona(data: object, *, source: str = "persona") -> Persona:
             Item(item["id"], item["app"], _without(item, ("id", "app", "use"))) for item in valid["items"]
         ),
         habits={item["id"]: tuple(Habit(*entry) for entry in item["use"]) for item in valid["items"]},
-        queries=tuple(_query(query) for query in valid["queries"]),
+        queries=tuple(parse_query(query) for query in valid["queries"]),
         more=_without(valid, _PERSONA),
     )
 
@@ -174,7 +174,8 @@ def _contact(name: str, details: Mapping[str, Any]) -> Contact:
     return Contact(name, **{key: details.get(key) for key in _CONTACT}, more=_without(details, _CONTACT))
 
 
-def _query(data: Mapping[str, Any]) -> Query:
+def parse_query(data: Mapping[str, Any]) -> Query:
+    """Build a query from valid JSON."""
     gold = {key: data[key] for key in _GOLD if key in data}
     if "tools" in gold:
         gold["tools"] = tuple(gold["tools"])

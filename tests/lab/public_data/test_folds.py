@@ -11,11 +11,19 @@ from tests.lab.train.tiny_tools import Row, api, ask, vector, world, write
 from tests.paths import SHARED_DATA
 
 from contextune.context.signals.utterance import REQUEST_KINDS
-from contextune.datasets import bundled_pairs, bundled_personas, plain_requests, training_pairs
+from contextune.datasets import (
+    bundled_pairs,
+    bundled_personas,
+    plain_requests,
+    training_pairs,
+    training_personas,
+    training_requests,
+)
 from contextune.lab.bench.quality.public_catalogues import TESTS
 from contextune.lab.public_data import folds as public_tools
 from contextune.lab.public_data.folds import (
     WEIGHTS,
+    HeldOutTools,
     assign_folds,
     toolbench_training,
     training_catalogs,
@@ -58,7 +66,7 @@ def test_training_toolsets_have_only_training_requests(folder: Path) -> None:
     for name in ("toollens", "metatool"):
         given = read_toolset(folder / name)
         assert toolsets[name].tools == given.tools
-        assert toolsets[name].queries == tuple(given.split("train"))
+        assert toolsets[name].queries == tuple(given.split("train"))  # none of them uses a tested server
     assert sum(WEIGHTS.values()) == 1
 
 
@@ -278,10 +286,57 @@ def test_plain_requests_use_the_bundled_toolbox() -> None:
 def test_training_data_contains_no_measured_query() -> None:
     asked = plainly(query.text for persona in bundled_personas() for query in persona.queries)
     learnt = [pair.query for pair in training_pairs()] + [request.text for request in plain_requests()]
+    learnt += [query.text for queries in training_requests().values() for query in queries]
     assert not asked & plainly(learnt)
+
+
+def test_training_requests_refer_to_their_personas() -> None:
+    personas = {persona.id: persona for persona in (*bundled_personas(), *training_personas())}
+    requests, tools = training_requests(), {tool.name for tool in bundled_toolbox()}
+    assert requests.keys() == personas.keys()
+    for name, queries in requests.items():
+        persona = personas[name]
+        assert len({query.id for query in queries} | {query.id for query in persona.queries}) == len(
+            queries
+        ) + len(persona.queries)
+        for query in queries:
+            visible = {persona.items[place].id for place in persona.visible(query)}
+            assert (query.gold.relevant or {}).keys() <= visible, (name, query.id)
+            assert query.gold.api in tools
+            assert query.gold.relevant or query.gold.kind == "explicit"
 
 
 def test_random_test_vectors_are_dissimilar() -> None:
     """A precondition of these tests."""
     rows = [vector(0, n) for n in range(60)]
     assert max(float(a @ b) for a in rows for b in rows if a is not b) < 0.6
+
+
+def test_held_out_servers_and_apis_are_in_no_training_source(tmp_path: Path) -> None:
+    """ToolLens draws from ToolBench's servers: under another spelling, or an API under another server."""
+    tested, other = api("Weather API", "now"), api("Clock", "read")
+    write(tmp_path / "toolbench" / "filter", [tested], [ask("is it wet", "ood", "Weather-API.now")])
+    write(tmp_path / "toolbench", [tested, other], [ask("how late", "train", "Clock.read")])
+    respelt, moved = api("weather-api", "later"), {**tested, "id": "moved", "tool": "Sky"}
+    wanted = [
+        ask("will it be wet", "train", "weather-api.later"),
+        ask("wet or not", "train", "moved"),
+        ask("wet by which hour", "train", "Clock.read", "moved"),
+        ask("which hour", "train", "Clock.read"),
+    ]
+    for name in ("toollens", "metatool"):
+        write(tmp_path / name, [respelt, moved, other], wanted)
+    for toolset in training_toolsets(tmp_path):
+        assert texts(toolset.queries) == (["how late"] if toolset.name == "toolbench" else ["which hour"])
+        # not even a wrong tool is held out
+        assert [tool.id for tool in toolset.tools] == ["Clock/read"]
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the public catalogues are not here")
+def test_no_training_request_uses_a_held_out_server_of_the_real_data() -> None:
+    held_out = HeldOutTools.from_toolbench(read_toolset(SHARED / "toolbench" / "filter", "toolbench"))
+    assert len(held_out.servers) == 66
+    for toolset in training_toolsets(SHARED):
+        assert toolset.queries
+        for query in toolset.queries:
+            assert held_out.allows(toolset.tools[place] for place in query.relevant), query.text

@@ -1,6 +1,7 @@
 """Fine-tuning of the embedder on a tiny model: deterministic, held-out folds, exportable."""
 
 import json
+import random
 import sys
 from copy import deepcopy
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from tests.embed import tiny_bert
 
 from contextune.datasets import bundled_persona_file, bundled_personas, read_persona
@@ -17,9 +19,12 @@ from contextune.lab.train.embedder import data as data_module
 from contextune.lab.train.embedder import train as embedder
 from contextune.lab.train.embedder.data import FOLDS, assign_folds, personas_digest
 from contextune.lab.train.embedder.export import export
+from contextune.lab.train.embedder.losses import PersonaBatch, TeacherVectors, TrainingStep, UntunedVectors
 
-SETTINGS = [word for setting in ("epochs=1", "pairs=4", "max_tokens=32") for word in ("--set", setting)]
-RECIPE = embedder.EmbedderRecipe(epochs=2, pairs=4, max_tokens=32)
+SETTINGS = [
+    word for setting in ("epochs=1", "pairs=4", "max_tokens=32", "personas=2") for word in ("--set", setting)
+]
+RECIPE = embedder.EmbedderRecipe(epochs=2, pairs=4, max_tokens=32, personas=2)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +36,7 @@ def data() -> dict[str, Any]:
         patch.setattr(data_module, "training_personas", list)
         training_set = data_module.training_set()
     training_set["personas"] = [
-        {**persona, "fold": number, "queries": persona["queries"][:2]}
+        {**persona, "fold": number, "queries": persona["queries"][:2], "more": persona["more"][:4]}
         for number, persona in enumerate(training_set["personas"])
     ]
     training_set["pairs"] = training_set["pairs"][:8]
@@ -69,12 +74,46 @@ def test_same_seed_gives_same_vectors(data: dict[str, Any], weights: Path) -> No
 
 def test_held_out_fold_does_not_influence_training(data: dict[str, Any], weights: Path) -> None:
     other = deepcopy(data)
-    for query in other["personas"][1]["queries"]:
+    for query in (*other["personas"][1]["queries"], *other["personas"][1]["more"]):
         query["text"], query["cot"], query["relevant"] = "call mum", "buy tea", {"0": 2}
     other["catalogs"][0]["queries"][1].update(text="pay the taxi", relevant=[2])
     held_out, trained_on = (tuned(other, weights, fold)["tools"] for fold in (1, None))
     assert np.array_equal(held_out, tuned(data, weights, 1)["tools"])
     assert not np.array_equal(trained_on, tuned(data, weights, None)["tools"])
+
+
+def test_training_requests_are_learnt_from(data: dict[str, Any], weights: Path) -> None:
+    recipes = [replace(RECIPE, more=share) for share in (0.0, 1.0)]
+    without, with_more = (
+        embedder.train(data, weights, recipe, without=0, device="cpu").embed(["call mum"])
+        for recipe in recipes
+    )
+    assert not np.allclose(without, with_more, atol=1e-4)
+    kinds = {query["kind"] for persona in data["personas"] for query in persona["more"]}
+    assert "explicit" in kinds  # requests without items and kinds are among them
+    assert not all(query["relevant"] for persona in data["personas"] for query in persona["more"])
+
+
+def test_distillation_costs_the_divergence_from_the_teacher(data: dict[str, Any], weights: Path) -> None:
+    """Nothing against a teacher with the encoder's own vectors, much against one with random vectors."""
+    encoder = embedder.Encoder(weights, len(data["kinds"]), len(data["apps"]), 32).eval()
+    pairs = UntunedVectors.build(encoder, data).pairs
+    own = TeacherVectors.build(encoder, data, without=0)
+    generator = torch.Generator().manual_seed(0)
+    strange = TeacherVectors(
+        own.place, torch.nn.functional.normalize(torch.randn(own.rows.shape, generator=generator))
+    )
+    personas = data["personas"][1:]
+    batch = PersonaBatch(personas, [(persona, query) for persona in personas for query in persona["queries"]])
+
+    def loss(teacher: TeacherVectors | None) -> float:
+        random.seed(0)
+        step = TrainingStep(encoder, RECIPE.weights(), teacher)
+        with torch.no_grad():
+            return step.loss(data, batch, data["pairs"], pairs, None).item()
+
+    assert loss(own) == pytest.approx(loss(None), abs=1e-3)
+    assert loss(strange) > loss(None) + 0.5
 
 
 def test_loss_decreases(data: dict[str, Any], weights: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,9 +140,12 @@ def test_command_output_can_be_exported(
     fold = np.load(tmp_path / "out" / "vectors-0.npz")
     assert len(fold["items"]) == len(data["personas"][0]["items"])
     assert len(fold["queries"]) == len(fold["augmented"]) == len(fold["kinds"]) == 2
+    assert len(fold["more_bare"]) == len(fold["more_apps"]) == 4
+    assert np.abs(fold["large_model_cot"] - fold["augmented"]).max() > 0.01
     export(tmp_path / "out" / "model", tmp_path / "exported", name="tuned")
-    everyone = np.load(tmp_path / "out" / "vectors-all.npz")["bare"].astype(np.float32)
     texts = [query["text"] for persona in data["personas"] for query in persona["queries"]]
+    recipe = replace(RECIPE, epochs=1)
+    everyone = embedder.train(data, weights, recipe, without=None, device="cpu").embed(texts).numpy()
     assert (OnnxEmbedder(tmp_path / "exported").embed(texts) * everyone).sum(1).min() > 0.99
 
 

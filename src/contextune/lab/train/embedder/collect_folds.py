@@ -15,6 +15,7 @@ import typer
 
 from contextune.lab.train.embedder.bert_onnx import int8
 from contextune.lab.train.embedder.data import FOLDS, PARTS, all_folds, all_personas, personas_digest
+from contextune.lab.train.embedder.fold_vectors import OPTIONAL_PARTS
 
 
 def collect_personas(run: Path) -> dict[str, np.ndarray]:
@@ -22,16 +23,17 @@ def collect_personas(run: Path) -> dict[str, np.ndarray]:
     personas = all_personas()
     fold = all_folds()
     files = [np.load(run / f"vectors-{number}.npz") for number in range(FOLDS)]
-    offsets = [dict.fromkeys(PARTS, 0) for _ in range(FOLDS)]
-    rows: dict[str, list[np.ndarray]] = {part: [] for part in PARTS}
+    parts = [*PARTS, *(part for part in OPTIONAL_PARTS if all(part in file for file in files))]
+    offsets = [dict.fromkeys(parts, 0) for _ in range(FOLDS)]
+    rows: dict[str, list[np.ndarray]] = {part: [] for part in parts}
     for persona in personas:
         number = fold[persona.id]
-        for part in PARTS:
+        for part in parts:
             count = len(persona.items if part == "items" else persona.queries)
             start = offsets[number][part]
             rows[part].append(files[number][part][start : start + count])
             offsets[number][part] += count
-    arrays = {part: np.concatenate(parts) for part, parts in rows.items()}
+    arrays = {part: np.concatenate(chunks) for part, chunks in rows.items()}
     arrays["tools"] = np.concatenate([file["tools"] for file in files])
     return arrays
 

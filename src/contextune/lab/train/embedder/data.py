@@ -8,7 +8,7 @@ catalogues are added, except those that name a server reserved for testing.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,8 +26,10 @@ from contextune.datasets import (
     bundled_personas,
     training_pairs,
     training_personas,
+    training_requests,
     usage_events,
 )
+from contextune.lab.bench.large_model import large_model_cot
 from contextune.lab.public_data.folds import training_catalogs
 from contextune.tools import bundled_toolbox
 from contextune.tools.tool_text import tool_text
@@ -56,13 +58,18 @@ def all_folds() -> dict[str, int]:
 def training_set(public: Path | None = None) -> dict[str, Any]:
     """The training set, from bundled data and optional public catalogues."""
     measured = {persona.id for persona in bundled_personas()}
-    fold = all_folds()
+    fold, more, thoughts = all_folds(), training_requests(), large_model_cot()
     return {
         "apps": list(APPS),
         "kinds": list(REQUEST_KINDS),
         "tools": [{"name": tool.name, "text": tool_text(tool)} for tool in bundled_toolbox()],
         "personas": [
-            {"id": p.id, "fold": fold[p.id], "judged": p.id in measured, **_persona(p)}
+            {
+                "id": p.id,
+                "fold": fold[p.id],
+                "judged": p.id in measured,
+                **_persona(p, more.get(p.id, []), thoughts),
+            }
             for p in all_personas()
         ],
         "pairs": [_pair(pair) for pair in (*bundled_pairs(), *training_pairs())],
@@ -94,26 +101,28 @@ def personas_digest(personas: Sequence[Persona]) -> str:
     return checksum.hexdigest()
 
 
-def _persona(persona: Persona) -> dict[str, Any]:
-    position = {item.id: number for number, item in enumerate(persona.items)}
+def _persona(persona: Persona, more: Sequence[Query], thoughts: Mapping[str, str]) -> dict[str, Any]:
     return {
         "items": item_texts(persona),
-        "queries": [
-            {
-                "id": query.id,
-                "text": query.text,
-                "situation": situation_text(query),
-                "cot": query.gold.cot,
-                "kind": query.gold.kind,
-                "api": query.gold.api,
-                "relevant": {
-                    str(position[name]): grade for name, grade in (query.gold.relevant or {}).items()
-                },
-                "apps": sorted({persona.items[position[name]].app for name in query.gold.relevant or {}}),
-                "visible": persona.visible(query),
-            }
-            for query in persona.queries
-        ],
+        "queries": [_query(persona, query, thoughts.get(persona.name(query))) for query in persona.queries],
+        "more": [_query(persona, query) for query in more],
+    }
+
+
+def _query(persona: Persona, query: Query, large_model_cot: str | None = None) -> dict[str, Any]:
+    position = {item.id: number for number, item in enumerate(persona.items)}
+    relevant = query.gold.relevant or {}
+    return {
+        "id": query.id,
+        "text": query.text,
+        "situation": situation_text(query),
+        "cot": query.gold.cot,
+        "large_model_cot": large_model_cot,
+        "kind": query.gold.kind,
+        "api": query.gold.api,
+        "relevant": {str(position[name]): grade for name, grade in relevant.items()},
+        "apps": sorted({persona.items[position[name]].app for name in relevant}),
+        "visible": persona.visible(query),
     }
 
 

@@ -8,8 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812  # as everybody calls it
 
-_CHUNK = 192
+_CHUNK = 640
 """Texts per forward pass."""
+_TOKENS: dict[tuple[str, int], dict[str, list[int]]] = {}
+"""Token ids by weights and limit: texts repeat every epoch and in every fold."""
 
 
 class Encoder(nn.Module):
@@ -25,7 +27,7 @@ class Encoder(nn.Module):
         self.kind = nn.Linear(int(self.bert.config.hidden_size), kinds)
         self.app = nn.Linear(int(self.bert.config.hidden_size), apps)
         self.max_tokens = max_tokens
-        self._tokens: dict[str, list[int]] = {}
+        self._tokens = _TOKENS.setdefault((str(weights), max_tokens), {})
 
     def forward(self, texts: Sequence[str]) -> Tensor:
         """One unit vector per text."""
@@ -60,7 +62,7 @@ class Encoder(nn.Module):
         return rows
 
     def _tokenized(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids; texts repeat every epoch, so they are cached."""
+        """Token ids, cached."""
         if new := list({text for text in texts if text not in self._tokens}):
             ids = self.tokenizer(new, truncation=True, max_length=self.max_tokens)["input_ids"]
             self._tokens |= dict(zip(new, ids, strict=True))

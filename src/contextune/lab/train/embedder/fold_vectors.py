@@ -16,6 +16,8 @@ from contextune.errors import InvalidDataError
 from contextune.lab.train.embedder.data import FOLDS, PARTS, assign_folds, personas_digest
 
 Matrix = NDArray[np.float32]
+OPTIONAL_PARTS = ("large_model_cot",)
+"""Arrays of requests that a file may lack: both with the chain of thought of a large model."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class FoldVectors:
         try:
             with np.load(self.file, allow_pickle=False) as arrays:
                 digest = str(arrays["digest"])
-                rows = {part: _floats(arrays, part) for part in (*PARTS, "tools")}
+                optional = [part for part in OPTIONAL_PARTS if part in arrays]
+                rows = {part: _floats(arrays, part) for part in (*PARTS, "tools", *optional)}
         except (OSError, KeyError, ValueError) as error:
             raise InvalidDataError(f"{self.file}: not a file of fold vectors: {error}") from None
         if digest != personas_digest(self.all_personas):
@@ -55,8 +58,9 @@ class FoldVectors:
         """Each persona with its part of every matrix, and the tools as embedded by its fold's model."""
         item = query = 0
         tools = self._rows["tools"].reshape(FOLDS, -1, self._rows["tools"].shape[1])
+        names = [*PARTS[1:], *(part for part in OPTIONAL_PARTS if part in self._rows)]
         for persona in self.all_personas:
-            parts = {part: self._rows[part][query : query + len(persona.queries)] for part in PARTS[1:]}
+            parts = {part: self._rows[part][query : query + len(persona.queries)] for part in names}
             items = self._rows["items"][item : item + len(persona.items)]
             yield persona, {"items": items, "tools": tools[self.fold[persona.id]], **parts}
             item, query = item + len(persona.items), query + len(persona.queries)

@@ -2,12 +2,15 @@
 
 One run trains an embedder per fold, without that fold's personas, and one on everything, which ships. The
 loss is contrastive: request → item, request with CoT → item, CoT → item, request → CoT, request → tool,
-request and item → tool. Negatives are all items of the persona; for a pair, other pairs' items and
-distractors, except near-duplicates; for a public catalogue, the tools the untuned encoder ranks first.
+request and item → tool. Negatives are the items of all personas of the step; for a pair, other pairs' items
+and distractors, except near-duplicates; for a public catalogue, the tools the untuned encoder ranks first.
 
 Two heads are trained along: the kind of thing a request leaves out, and the applications it is about.
 
-    python -m contextune.lab.train.embedder.train DATA.json WEIGHTS OUT [--set epochs=6 …]
+With `--teacher`, a larger encoder is trained first, on the same fold, and the encoder also learns to
+reproduce its similarities.
+
+    python -m contextune.lab.train.embedder.train DATA.json WEIGHTS OUT [--teacher LARGER] [--set epochs=6 …]
 
 `DATA.json` is written by `contextune.lab.train.embedder.data`. Needs torch and transformers; use a GPU.
 """
@@ -23,11 +26,19 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # as everybody calls it
 
 from contextune.lab.train.embedder.encoder import Encoder
-from contextune.lab.train.embedder.losses import CatalogueSampler, Data, LossWeights, TrainingStep
+from contextune.lab.train.embedder.losses import (
+    EXPLICIT,
+    CatalogueSampler,
+    Data,
+    LossWeights,
+    PersonaBatch,
+    TeacherVectors,
+    TrainingStep,
+    UntunedVectors,
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,13 @@ class EmbedderRecipe:
 
     epochs: float = 5.0
     pairs: int = 40
-    """Pairs per step; persona requests are added in proportion, so that both finish an epoch together."""
+    """Pairs per step."""
+    personas: int = 12
+    """Personas per step, whose items are each other's negatives."""
+    requests: int = 4
+    """Requests of each of these personas."""
+    more: float = 0.6
+    """Share of them from the training requests; the others are the persona's own."""
     rate: float = 2.5e-4
     head_rate: float = 1e-2
     warmup: float = 0.1
@@ -47,8 +64,12 @@ class EmbedderRecipe:
     pair_weight: float = 1.0
     head_weight: float = 0.3
     catalog_weight: float = 1.5
+    explicit_weight: float = 0.5
+    """Explicit requests by their words alone, without time and place."""
+    distil_weight: float = 1.0
+    """Weight of the teacher, if there is one."""
     catalog_requests: int = 256
-    """Requests to a public catalogue per step, if there are any."""
+    """Requests to a public catalogue per step, if there are any; none with 0."""
     augmented: float = 0.35
     """Probability that a request has its CoT appended or is replaced by it."""
     unplaced: float = 0.25
@@ -57,8 +78,6 @@ class EmbedderRecipe:
     """Negatives more similar than this to the positive (untuned encoder) are masked."""
     average_from: float = 0.6
     """Weights are averaged over the steps after this part of the run."""
-    soup: int = 1
-    """Number of seeds whose weights are averaged (model soup)."""
     seed: int = 0
     max_tokens: int = 128
 
@@ -71,22 +90,32 @@ class EmbedderRecipe:
             pair=self.pair_weight,
             head=self.head_weight,
             catalog=self.catalog_weight,
+            explicit=self.explicit_weight,
+            distil=self.distil_weight,
             augmented=self.augmented,
             unplaced=self.unplaced,
             alike=self.alike,
         )
 
 
-def train(data: Data, weights: Path, recipe: EmbedderRecipe, *, without: int | None, device: str) -> Encoder:
-    """Train an encoder without the personas of one fold."""
+def train(
+    data: Data,
+    weights: Path,
+    recipe: EmbedderRecipe,
+    *,
+    without: int | None,
+    device: str,
+    untuned: UntunedVectors | None = None,
+    teacher: TeacherVectors | None = None,
+) -> Encoder:
+    """Train an encoder without the personas of one fold; with a teacher, on its similarities too."""
     random.seed(recipe.seed)
     torch.manual_seed(recipe.seed)  # pyright: ignore[reportUnknownMemberType]
     encoder = Encoder(weights, len(data["kinds"]), len(data["apps"]), recipe.max_tokens).to(device)
     personas = [persona for persona in data["personas"] if persona["fold"] != without]
-    untuned_vectors = _untuned_vectors(encoder, data)
-    sampler = CatalogueSampler(
-        encoder, data.get("catalogs", []), without=without, seed=recipe.seed, alike=recipe.alike
-    )
+    untuned = untuned or UntunedVectors.build(encoder, data)
+    catalogs: list[Data] = data.get("catalogs", []) if recipe.catalog_requests else []
+    sampler = CatalogueSampler(catalogs, untuned, without=without, seed=recipe.seed, alike=recipe.alike)
     heads = [*encoder.kind.parameters(), *encoder.app.parameters()]
     groups = [
         {"params": list(encoder.bert.parameters()), "lr": recipe.rate},
@@ -97,10 +126,12 @@ def train(data: Data, weights: Path, recipe: EmbedderRecipe, *, without: int | N
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step / steps, recipe.warmup))
     average = torch.optim.swa_utils.AveragedModel(encoder.bert)
     batches = _batches(personas, data["pairs"], recipe)
+    start = time.time()
     for step in range(steps):
         encoder.train()
         catalogue = sampler.draw(recipe.catalog_requests) if sampler else None
-        loss = TrainingStep(encoder, recipe.weights()).loss(data, *next(batches), untuned_vectors, catalogue)
+        training_step = TrainingStep(encoder, recipe.weights(), teacher)
+        loss = training_step.loss(data, *next(batches), untuned.pairs, catalogue)
         optimizer.zero_grad()
         loss.backward()  # pyright: ignore[reportUnknownMemberType]
         torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
@@ -109,52 +140,37 @@ def train(data: Data, weights: Path, recipe: EmbedderRecipe, *, without: int | N
         if step >= recipe.average_from * steps:
             average.update_parameters(encoder.bert)
         if step % 50 == 0:
-            print(f"  step {step}/{steps} loss {loss.item():.3f}", flush=True)  # noqa: T201
+            print(f"  step {step}/{steps} {time.time() - start:.0f} s loss {loss.item():.3f}", flush=True)  # noqa: T201
     encoder.bert = average.module
     return encoder
-
-
-def soup(data: Data, weights: Path, recipe: EmbedderRecipe, *, without: int | None, device: str) -> Encoder:
-    """Average the weights of several runs (model soup)."""
-    runs = [
-        train(data, weights, replace(recipe, seed=recipe.seed + number), without=without, device=device)
-        for number in range(recipe.soup)
-    ]
-    states = [run.state_dict() for run in runs]
-    mean = {
-        key: torch.stack([state[key] for state in states]).mean(0) if value.is_floating_point() else value
-        for key, value in states[0].items()
-    }
-    runs[0].load_state_dict(mean)
-    return runs[0]
 
 
 def _rate(done: float, warmup: float) -> float:
     return done / warmup if done < warmup else max(0.05, (1 - done) / (1 - warmup))
 
 
-def _untuned_vectors(encoder: Encoder, data: Data) -> dict[str, Tensor]:
-    """Untuned vectors of all pair items and distractors, to detect false negatives."""
-    texts = sorted({text for pair in data["pairs"] for text in (*pair["items"], pair["distractor"])})
-    return dict(zip(texts, encoder.embed(texts), strict=True))
-
-
 def _batches(
     personas: list[Data], pairs: list[Data], recipe: EmbedderRecipe
-) -> Iterator[tuple[list[Any], list[Data]]]:
-    """Endless batches: persona requests (each persona at most once) and pairs."""
+) -> Iterator[tuple[PersonaBatch, list[Data]]]:
+    """Endless batches: a few requests of each of some personas, and pairs."""
     draw = random.Random(recipe.seed)  # noqa: S311  # repeatable, not secret
-    queries = [(persona, query) for persona in personas for query in persona["queries"]]
-    size = max(1, round(len(queries) * recipe.pairs / len(pairs)))
-    queue: list[Any] = []
+    size = min(recipe.personas, len(personas))
+    queue: list[Data] = []
     remaining: list[Data] = []
     while True:
         if len(remaining) < recipe.pairs:
             remaining = draw.sample(pairs, len(pairs))
         if len(queue) < size:
-            queue = queue + draw.sample(queries, len(queries))
-        batch, queue = queue[:size], queue[size:]
-        yield batch, [remaining.pop() for _ in range(recipe.pairs)]
+            queue = draw.sample(personas, len(personas))
+        chosen, queue = queue[:size], queue[size:]
+        queries = [(p, query) for p in chosen for query in _draw_requests(p, recipe, draw)]
+        yield PersonaBatch(chosen, queries), [remaining.pop() for _ in range(recipe.pairs)]
+
+
+def _draw_requests(persona: Data, recipe: EmbedderRecipe, draw: random.Random) -> list[Data]:
+    own, more = persona["queries"], persona.get("more", [])
+    extra = min(len(more), sum(draw.random() < recipe.more for _ in range(recipe.requests)))
+    return [*draw.sample(more, extra), *draw.sample(own, min(len(own), recipe.requests - extra))]
 
 
 @torch.no_grad()
@@ -162,60 +178,72 @@ def embed_fold(encoder: Encoder, data: Data, fold: int | None) -> dict[str, np.n
     """Vectors of the personas of a fold, or of all, and the outputs of the heads."""
     personas = [persona for persona in data["personas"] if fold is None or persona["fold"] == fold]
     queries = [query for persona in personas for query in persona["queries"]]
-    around = encoder.embed([query["situation"] for query in queries])
-    bare = encoder.embed([query["text"] for query in queries])
-    with_cot = encoder.embed([f"{query['text']} {query['cot']}" for query in queries])
-    rows = F.normalize(bare + around, dim=-1)
-    on_device = rows.to(encoder.kind.weight.device)
+    more = [query for persona in personas for query in persona.get("more", [])]
     public: dict[str, np.ndarray] = {}
     for catalog in data.get("catalogs", []):
         kept = [query["text"] for query in catalog["queries"] if fold is None or query["kept"] == fold]
         public[f"{catalog['name']} tools"] = encoder.embed(catalog["tools"]).numpy()
         public[f"{catalog['name']} queries"] = encoder.embed(kept).numpy()
+    requests = _embed_requests(encoder, queries, "")
+    thoughts = {
+        "augmented": [f"{query['text']} {query['cot']}" for query in queries],
+        "large_model_cot": [f"{query['text']} {query.get('large_model_cot') or ''}" for query in queries],
+    }
     return {
         **public,
         "items": encoder.embed([text for persona in personas for text in persona["items"]]).numpy(),
-        "queries": rows.numpy(),
-        "bare": bare.numpy(),
-        "around": around.numpy(),
-        "augmented": F.normalize(with_cot + around, dim=-1).numpy(),
-        "kinds": encoder.kind(on_device).softmax(1).cpu().numpy(),
-        "apps": encoder.app(on_device).sigmoid().cpu().numpy(),
+        **requests,
+        **_embed_requests(encoder, more, "more_"),
+        **{name: unit(encoder.embed(texts).numpy() + requests["around"]) for name, texts in thoughts.items()},
         "tools": encoder.embed([tool["text"] for tool in data["tools"]]).numpy(),
+    }
+
+
+def _embed_requests(encoder: Encoder, queries: list[Data], prefix: str) -> dict[str, np.ndarray]:
+    bare = encoder.embed([query["text"] for query in queries])
+    around = encoder.embed([query["situation"] for query in queries])
+    situated = F.normalize(bare + around, dim=-1).to(encoder.kind.weight.device)
+    return {
+        f"{prefix}queries": situated.cpu().numpy(),
+        f"{prefix}bare": bare.numpy(),
+        f"{prefix}around": around.numpy(),
+        f"{prefix}kinds": encoder.kind(situated).softmax(1).cpu().numpy(),
+        f"{prefix}apps": encoder.app(situated).sigmoid().cpu().numpy(),
     }
 
 
 def evaluate_fold(data: Data, fold: int, arrays: dict[str, np.ndarray]) -> dict[str, float]:
     """Recall on the personas of a fold: items with and without CoT, tools by request."""
     personas = [persona for persona in data["personas"] if persona["fold"] == fold]
-    names = [tool["name"] for tool in data["tools"]]
+    starts = np.cumsum([0, *(len(persona["items"]) for persona in personas)])
+    start = {persona["id"]: int(number) for persona, number in zip(personas, starts, strict=False)}
     values: dict[str, list[float]] = {}
-    item = query_number = 0
-    for persona in personas:
-        items = arrays["items"][item : item + len(persona["items"])]
-        item += len(items)
-        if not persona["judged"]:
-            query_number += len(persona["queries"])
-            continue
-        for query in persona["queries"]:
-            hidden = np.ones(len(items), bool)
-            hidden[query["visible"]] = False
-            for name in ("queries", "bare", "augmented"):
-                scores = np.where(hidden, -9, items @ arrays[name][query_number])
+    for part, prefix in (("queries", ""), ("more", "more_")):
+        entries = [(persona, query) for persona in personas for query in persona.get(part, [])]
+        forms = [f"{prefix}queries", f"{prefix}bare"]
+        if not prefix:
+            forms += ["augmented", "large_model_cot"]
+        for number, (persona, query) in enumerate(entries):
+            if not persona["judged"]:
+                continue
+            first = start[persona["id"]]
+            explicit = "explicit " if query["kind"] == EXPLICIT else ""
+            for name in forms if query["relevant"] else []:
+                own = arrays["items"][first : first + len(persona["items"])]
+                scores = np.full(len(own), -9.0)
+                scores[query["visible"]] = own[query["visible"]] @ arrays[name][number]
                 order = np.argsort(-scores)
-                for k in (3, 5, 10):
+                for k in (1, 3, 5, 10):
                     hits = sum(int(n) in order[:k] for n in query["relevant"])
-                    values.setdefault(f"{name}@{k}", []).append(hits / len(query["relevant"]))
-            for name in ("queries", "bare"):
-                order = np.argsort(-(arrays["tools"] @ arrays[name][query_number]))
-                for k in (1, 3, 5):
-                    right = float(names.index(query["api"]) in order[:k])
-                    values.setdefault(f"tools by {name}@{k}", []).append(right)
-            right = data["kinds"].index(query["kind"])
-            values.setdefault("kind", []).append(float(arrays["kinds"][query_number].argmax() == right))
-            best = data["apps"][int(arrays["apps"][query_number].argmax())]
-            values.setdefault("app", []).append(float(best in query["apps"]))
-            query_number += 1
+                    values.setdefault(f"{explicit}{name}@{k}", []).append(hits / len(query["relevant"]))
+            tools = np.argsort(-(arrays["tools"] @ arrays[f"{prefix}bare"][number]))
+            place = [tool["name"] for tool in data["tools"]].index(query["api"])
+            for k in (1, 5):
+                values.setdefault(f"{explicit}{prefix}tools@{k}", []).append(float(place in tools[:k]))
+            kind = int(arrays[f"{prefix}kinds"][number].argmax())
+            values.setdefault(f"{explicit}{prefix}kind", []).append(
+                float(data["kinds"][kind] == query["kind"])
+            )
     for catalog in data.get("catalogs", []):
         kept = [query for query in catalog["queries"] if query["kept"] == fold]
         rows = arrays[f"{catalog['name']} queries"]
@@ -224,7 +252,12 @@ def evaluate_fold(data: Data, fold: int, arrays: dict[str, np.ndarray]) -> dict[
             len(set(order) & set(query["relevant"])) / len(query["relevant"])
             for order, query in zip(orders, kept, strict=True)
         ]
-    return {name: 100 * float(np.mean(value)) for name, value in values.items()}
+    return {name: round(100 * float(np.mean(value)), 1) for name, value in values.items()}
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Rows at unit length; a row of zeros stays as it is."""
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
 
 def main() -> None:
@@ -235,6 +268,8 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--folds", default="0,1,2,3,4,all", help="which folds to leave out, by turns")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings")
+    parser.add_argument("--teacher", type=Path, help="weights of a larger encoder, trained first, to distil")
+    parser.add_argument("--teacher-rate", type=float, default=5e-5, help="learning rate of the teacher")
     parser.add_argument("--no-save", action="store_true", help="only measure")
     arguments = parser.parse_args()
     overrides = dict(setting.split("=", 1) for setting in arguments.settings)
@@ -247,11 +282,25 @@ def main() -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     arguments.out.mkdir(parents=True, exist_ok=True)
     print(json.dumps(asdict(recipe)), flush=True)  # noqa: T201
+    untuned = UntunedVectors.build(
+        Encoder(arguments.weights, len(data["kinds"]), len(data["apps"]), recipe.max_tokens).to(device), data
+    )
     metrics_by_fold: list[dict[str, float]] = []
     for name in arguments.folds.split(","):
         fold = None if name == "all" else int(name)
         start = time.time()
-        encoder = soup(data, arguments.weights, recipe, without=fold, device=device)
+        teacher = None
+        if arguments.teacher:
+            teaching = replace(recipe, rate=arguments.teacher_rate, catalog_requests=0)
+            larger = train(data, arguments.teacher, teaching, without=fold, device=device, untuned=untuned)
+            if fold is not None:
+                metrics = evaluate_fold(data, fold, embed_fold(larger, data, fold))
+                print(f"teacher {name}: {time.time() - start:.0f} s {metrics}", flush=True)  # noqa: T201
+            teacher = TeacherVectors.build(larger, data, fold)
+            del larger
+        encoder = train(
+            data, arguments.weights, recipe, without=fold, device=device, untuned=untuned, teacher=teacher
+        )
         arrays = embed_fold(encoder, data, fold)
         if fold is not None:
             metrics_by_fold.append(evaluate_fold(data, fold, arrays))
@@ -268,10 +317,10 @@ def main() -> None:
 
 
 def _save(encoder: Encoder, arrays: dict[str, np.ndarray], out: Path, name: str, weights: Path) -> None:
-    """Save the fold's vectors; for the final encoder also the heads and a folder for `export`."""
+    """Save the fold's vectors; of the final encoder the heads and a folder for `export`."""
     arrays_fp16: dict[str, Any] = {key: value.astype(np.float16) for key, value in arrays.items()}
-    np.savez(out / f"vectors-{name}.npz", **arrays_fp16)
     if name != "all":
+        np.savez(out / f"vectors-{name}.npz", **arrays_fp16)
         return
     from safetensors import torch as safetensors
 
