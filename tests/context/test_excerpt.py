@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contextune.context.excerpt import Excerpt, TokenWeights
+from contextune.context.excerpt import Excerpt, Piece, TokenWeights
 from contextune.types import Item
 
 EVENT = Item(
@@ -27,9 +27,14 @@ EVENT = Item(
 NO_WEIGHTS = TokenWeights("", [])
 
 
-def shorten(item: Item, limit: int, request: str = "") -> str | None:
+def by_value(item: Item, request: str = "") -> list[Piece]:
     excerpt = Excerpt(item)
-    return excerpt.shortened(lambda text: len(text) <= limit, TokenWeights(request, [excerpt.whole]))
+    pieces = excerpt.pieces(TokenWeights(request, [excerpt.whole]))
+    return sorted(pieces, key=lambda piece: -piece.value)
+
+
+def texts_by_value(item: Item, request: str = "") -> list[str]:
+    return [piece.text.strip() for piece in by_value(item, request)]
 
 
 def render(**fields: Any) -> str:
@@ -74,50 +79,64 @@ def test_unknown_application_shows_all_fields() -> None:
     assert Excerpt(Item("b2", "Birds", {})).whole == "(untitled)"
 
 
-def test_sentences_matching_the_request_are_kept() -> None:
-    text = shorten(EVENT, 60, "what was it about the apron?")
-    assert text == "Glaze night\n… Ask Marta about the apron. …" or "apron" in (text or "")
-    assert "celadon" not in (text or "")
+def test_all_pieces_render_as_the_whole_item() -> None:
+    excerpt = Excerpt(EVENT)
+    places = [piece.place for piece in excerpt.pieces(NO_WEIGHTS)]
+    assert excerpt.render(places) == excerpt.whole
+    assert places[0] == (0, 0)
+    assert excerpt.render([(0, 0)]) == "Glaze night"
 
 
-def test_numbers_and_times_are_kept_before_words() -> None:
-    text = shorten(EVENT, 95) or ""
-    assert "when: Thu 2024-05-16 19:00 to 21:00" in text
-    assert "4417" in text or "Rua do Barro 12" in text
-    assert "celadon" not in text
-    assert text.endswith("…")
+def test_sentence_matching_the_request_is_worth_more() -> None:
+    def running(request: str) -> str:
+        return next(text for text in texts_by_value(EVENT, request) if text.endswith("."))
+
+    assert running("what was it about the apron?") == "Ask Marta about the apron."
+    assert running("") == "The door code is 4417."
 
 
-def test_shortened_sentences_keep_order_and_mark_gaps() -> None:
+def test_title_people_and_times_are_worth_more_than_status_and_words() -> None:
+    order = texts_by_value(EVENT)
+    assert order[0] == "Glaze night"
+    assert order[1] == "when: Thu 2024-05-16 19:00 to 21:00"
+    assert order.index("with: marta@example.org, rui@example.com") < order.index("status: Confirmed")
+    assert order[-1] == "seats: 4"
+
+
+def test_time_of_creation_is_worth_less_than_when_something_is_due() -> None:
+    fields = {"title": "Glaze", "created": "2024-05-01T09:00", "due": "2024-05-16T09:00"}
+    reminder = Item("r1", "Reminders", fields)
+    assert [text[:3] for text in texts_by_value(reminder)] == ["Gla", "due", "whe"]
+
+
+def test_rendered_sentences_keep_order_and_mark_gaps() -> None:
     note = Item(
         "n1", "Notes", {"title": "T", "content": "One is 1. Word alone. Two is 2. More words. End is 3."}
     )
-    assert shorten(note, 40) == "T\nOne is 1. … Two is 2. … End is 3."
-
-
-def test_no_excerpt_if_only_the_title_fits() -> None:
-    assert shorten(EVENT, 15) is None
+    assert Excerpt(note).render([(1, 4), (0, 0), (1, 0), (1, 2)]) == "T\nOne is 1. … Two is 2. … End is 3."
+    assert Excerpt(note).render([(0, 0), (1, 1)]) == "T\n… Word alone. …"
 
 
 def test_text_without_sentence_ends_is_split() -> None:
     words = " ".join(f"word{number}" for number in range(200))
     note = Item("n1", "Notes", {"title": "T", "content": words, "modified": "2024-05-16"})
-    text = shorten(note, 300, "word150") or ""
-    assert "word150" in text
+    best = by_value(note, "word150")[1]
+    assert "word150" in best.text
+    assert len(best.text) <= 200
     blob = Item("n1", "Notes", {"title": "T", "content": "x" * 5000})
-    assert len(shorten(blob, 300) or "") > 200
+    assert len(by_value(blob)) == 26
 
 
 @pytest.mark.parametrize(
     ("limit", "title"),
-    [(100, "A long name for a note …"), (20, "A long name for a …"), (8, "A long …"), (3, "A …"), (2, None)],
+    [(20, "A long name for a …"), (8, "A long …"), (3, "A …"), (2, None)],
 )
 def test_title_is_cut_to_fit(limit: int, title: str | None) -> None:
     note = Item("n1", "Notes", {"title": "A long name for a note", "content": "and more"})
-    assert Excerpt(note).title(lambda text: len(text) <= limit) == title
+    assert Excerpt(note).cut_title(lambda text: len(text) <= limit) == title
 
 
 def test_weights_favour_rare_words() -> None:
     weights = TokenWeights("the kiln", ["the kiln", "the door", "the cat"])
     assert weights.weigh("kiln") > weights.weigh("the") > weights.weigh("door") == 0
-    assert NO_WEIGHTS.weigh("19:00") > NO_WEIGHTS.weigh("kiln")
+    assert NO_WEIGHTS.weigh("kiln") == 0

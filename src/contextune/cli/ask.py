@@ -106,7 +106,8 @@ def demo() -> None:
     output.out.print(
         "Each request leaves out what it is about. Contextune finds the items of the user's own data that\n"
         "it needs, the tools that can serve it, and the call to make, on this machine.\n"
-        "[green]✓[/] marks what is correct.\n"
+        "[green]✓[/] marks what is correct. The shipped models were trained on these invented users, among\n"
+        "others: this shows what an answer looks like, not how often it is right (see docs/benchmarks.md).\n"
     )
     toolbox = {tool.name: tool for tool in bundled_toolbox()}
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "demo.db") as store:

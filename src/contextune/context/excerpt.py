@@ -1,8 +1,8 @@
-"""Excerpt: an item as text, whole, shortened to what matters for a request, or only its title."""
+"""Excerpt: an item as text, whole or as a selection of its title, fields and sentences."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -20,14 +20,22 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _ROLES = {"made": "when", "start": "when", "end": "until", "due": "due"}
 _GAP = "…"
 _FACT = re.compile(r"\d|@|://")
-_TIME_WEIGHT, _FACT_WEIGHT = 1.5, 1.0
-"""Weight of a time, and of a number or an address; a word shared with the request weighs about 1."""
+_TITLE, _PEOPLE, _EVENT_TIME, _FIELD, _SENTENCE = 1.0, 0.8, 0.8, 0.5, 0.15
+_FACT_BONUS, _CREATED, _PLACE, _LEAST = 0.2, 0.1, 0.05, 0.02
+_SHARED_WORD = 0.3
+"""Values of the pieces of an item, relative to its title; chosen on half of the development personas.
+
+A call needs titles, people, and the times of events and reminders most, when an item was created least. A
+sentence of running text is worth more if it has a number or an address, or shares words with the request.
+"""
+_PEOPLE_DECAY = 0.7
+"""Schemas list fields in reading order; the last people field is worth this much less than the first."""
+_MAX_FIELD = 60
+"""A field with more characters, or with several sentences, is running text."""
 # a full stop after two letters, as in "Dr. Rui", does not end a sentence
 _SENTENCE_END = re.compile(r"(?<=\w{3}[.!?;…])\s+|(?<=\d[.!?;])\s+|(?<=[。！？])|(?<= /) ")
 _MAX_SENTENCE = 200
 """Maximum number of characters of a sentence; longer ones are split at a space."""
-_MAX_MISSES = 20
-"""Stop after this many sentences in a row that do not fit; a book has thousands."""
 
 
 class TokenWeights:
@@ -40,18 +48,32 @@ class TokenWeights:
         self._weights = {word: log(1 + len(texts) / count) for word, count in counts.items()}
 
     def weigh(self, sentence: str) -> float:
-        """The weight of the shared words, plus a bonus for a number, a time or an address."""
-        shared = sum(self._weights.get(word, 0.0) for word in set(tokenize(sentence)))
-        return shared + (_FACT_WEIGHT if _FACT.search(sentence) else 0.0)
+        """The weight of the shared words."""
+        return sum(self._weights.get(word, 0.0) for word in set(tokenize(sentence)))
+
+
+Place = tuple[int, int]
+"""The line and the sentence of a piece; (0, 0) is the title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A sentence, or a short field: what it adds to a prompt and what it is worth."""
+
+    place: Place
+    text: str
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
 class _FieldLine:
-    """One field: its label, its sentences with trailing spaces, and its own weight."""
+    """One field: its label, its sentences with trailing spaces, and the value of each sentence."""
 
     label: str
     sentences: tuple[str, ...]
-    weight: float
+    value: float
+    running: bool = False
+    """Running text, in which sentences with numbers or addresses count more."""
 
     def render(self, kept: Sequence[int]) -> str:
         """The line with only these sentences, and a mark for each gap."""
@@ -74,63 +96,65 @@ class Excerpt:
         """All fields of the item."""
         return "\n".join(line.label + "".join(line.sentences) for line in self._lines)
 
-    def title(self, fits: Fits) -> str | None:
-        """The title, cut to fit; None if not even its first word fits."""
-        title = "".join(self._lines[0].sentences)
-        if fits(text := _mark_cut(title, len(self._lines) > 1)):
-            return text
-        words = title.split(" ")
-        low, high = 1, len(words) - 1  # binary search for the number of words
-        while low <= high:
-            middle = (low + high) // 2
-            text = _mark_cut(" ".join(words[:middle]), True)
-            low, high = (middle + 1, high) if fits(text) else (low, middle - 1)
-        return _mark_cut(" ".join(words[:high]), True) if high > 0 else None
-
-    def shortened(self, fits: Fits, weights: TokenWeights) -> str | None:
-        """The title and the sentences with the highest weight that fit; None if only the title fits."""
-        kept: dict[int, list[int]] = {0: [0]}
-        pieces = [
-            (-line.weight - weights.weigh(line.label + sentence), row, number)
+    def pieces(self, weights: TokenWeights) -> list[Piece]:
+        """All sentences and fields in reading order, valued for the request; the title comes first."""
+        return [
+            Piece(
+                (row, number),
+                (line.label if number == 0 else "") + sentence,
+                line.value
+                + (_FACT_BONUS if line.running and _FACT.search(sentence) else 0.0)
+                + _SHARED_WORD * weights.weigh(sentence),
+            )
             for row, line in enumerate(self._lines)
             for number, sentence in enumerate(line.sentences)
         ]
-        misses = 0
-        for _, row, number in sorted(pieces):
-            if (row, number) == (0, 0):
-                continue
-            longer = {**kept, row: sorted([*kept.get(row, ()), number])}
-            if fits(self._render(longer)):
-                kept, misses = longer, 0
-            elif (misses := misses + 1) == _MAX_MISSES:
-                break
-        return self._render(kept) if kept != {0: [0]} else None
 
-    def _render(self, kept: Mapping[int, Sequence[int]]) -> str:
-        text = "\n".join(self._lines[row].render(kept[row]) for row in sorted(kept))
-        return _mark_cut(text, len(kept) < len(self._lines))
+    def render(self, kept: Collection[Place]) -> str:
+        """Only these pieces, in reading order; a mark shows where sentences of a field are missing."""
+        rows: dict[int, list[int]] = {}
+        for row, number in sorted(kept):
+            rows.setdefault(row, []).append(number)
+        return "\n".join(self._lines[row].render(numbers) for row, numbers in rows.items())
 
-
-def _mark_cut(text: str, cut: bool) -> str:
-    return f"{text} {_GAP}" if cut and not text.endswith(_GAP) else text
+    def cut_title(self, fits: Fits) -> str | None:
+        """As many words of the title as fit; None if not even the first does."""
+        words = "".join(self._lines[0].sentences).split(" ")
+        low, high = 1, len(words) - 1  # binary search for the number of words
+        while low <= high:
+            middle = (low + high) // 2
+            text = f"{' '.join(words[:middle])} {_GAP}"
+            low, high = (middle + 1, high) if fits(text) else (low, middle - 1)
+        return f"{' '.join(words[:high])} {_GAP}" if high > 0 else None
 
 
 def _lines(item: Item, zone: tzinfo | None) -> Iterator[_FieldLine]:
     """The title, the text fields of the schema, the times, the place, then all other fields."""
     schema, fields = item.schema, item.fields
     listed = {schema.title, "place", *schema.text, *schema.times.values()}
-    yield _FieldLine("", _sentences(neutralize(_to_text(fields.get(schema.title)))) or ("(untitled)",), 1.0)
+    title = neutralize(_to_text(fields.get(schema.title)))
+    yield _FieldLine("", _sentences(title) or ("(untitled)",), _TITLE)
     for position, (name, label) in enumerate(schema.text.items()):
         if name != schema.title and (text := neutralize(_to_text(fields.get(name)))):
-            # the schema lists fields in reading order: the folder and the like come last
-            weight = 1 - position / len(schema.text)
-            yield _FieldLine(f"{neutralize(label)}: " if label else "", _sentences(text), weight)
+            share = position / len(schema.text)
+            heading = f"{neutralize(label)}: " if label else ""
+            if name in schema.people:
+                yield _FieldLine(heading, _sentences(text), _LEAST + _PEOPLE * (1 - _PEOPLE_DECAY * share))
+            else:
+                yield _text_line(heading, text, _FIELD * (1 - share))
     yield from _times(item, zone)
     if place := neutralize(_to_text(fields.get("place")).replace("_", " ")):
-        yield _FieldLine("place: ", (place,), 1.0)
+        yield _FieldLine("place: ", (place,), _PLACE)
     for name, value in fields.items():
         if name not in listed and (text := neutralize(_to_text(value))):
-            yield _FieldLine(f"{neutralize(name.replace('_', ' '))}: ", _sentences(text), 0.0)
+            yield _text_line(f"{neutralize(name.replace('_', ' '))}: ", text, 0.0)
+
+
+def _text_line(label: str, text: str, value: float) -> _FieldLine:
+    """A text field: running text, or a short one with this value."""
+    sentences = _sentences(text)
+    running = len(sentences) > 1 or len(text) > _MAX_FIELD
+    return _FieldLine(label, sentences, _LEAST + (_SENTENCE if running else value), running)
 
 
 def _times(item: Item, zone: tzinfo | None) -> Iterator[_FieldLine]:
@@ -142,7 +166,9 @@ def _times(item: Item, zone: tzinfo | None) -> Iterator[_FieldLine]:
         times = {**times, "start": (start, f"{start_hour} to {end_hour}")}
         del times["end"]
     for role, (day, hour) in times.items():
-        yield _FieldLine(f"{_ROLES[role]}: ", (f"{day} {hour}".strip(),), _TIME_WEIGHT)
+        yield _FieldLine(
+            f"{_ROLES[role]}: ", (f"{day} {hour}".strip(),), _CREATED if role == "made" else _EVENT_TIME
+        )
 
 
 def _day_and_hour(value: object, zone: tzinfo | None) -> tuple[str, str]:

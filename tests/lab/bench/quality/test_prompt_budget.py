@@ -16,6 +16,8 @@ from contextune.lab.bench.quality.prompt_budget import (
     contains_fact,
     needed_facts,
     oracle_ranking,
+    reported_personas,
+    run_ranking,
     to_rich,
 )
 from contextune.types import ItemHit
@@ -43,6 +45,33 @@ def test_larger_budget_and_better_ranking_keep_more_facts(table: BudgetTable) ->
         shares = [table.cells[ORACLE, packing, budget].share.mean for budget in (64, 256, 1024)]
         assert shares == sorted(shares)
         assert shares[1] > table.cells["backwards", packing, 256].share.mean
+
+
+def test_packing_keeps_as_many_facts_as_truncation() -> None:
+    """On a quarter of the personas that packing was not tuned on; the benchmark has all of them."""
+    budgets = (128, 256)
+    personas = reported_personas(bundled_personas())[::4]
+    table = budget_table(personas, reversed_ranking, budgets, name="backwards")
+    for budget in budgets:
+        packed, truncated = (table.cells[ORACLE, packing, budget] for packing in (PACKED, TRUNCATED))
+        assert packed.share.mean >= truncated.share.mean
+
+
+def test_run_gives_the_ranking_of_a_request() -> None:
+    persona = PERSONAS[0]
+    query = persona.queries[0]
+    best = persona.items[3].id
+    hits = run_ranking({persona.name(query): [best, persona.items[0].id]})(persona, query)
+    assert [hit.item.id for hit in hits] == [best, persona.items[0].id]
+    assert hits[0].score > hits[1].score
+
+
+def test_personas_that_packing_was_tuned_on_are_not_reported() -> None:
+    personas = bundled_personas()
+    reported = {persona.id for persona in reported_personas(personas)}
+    assert len(reported) == len(personas) - 24
+    assert personas[0].id not in reported
+    assert personas[1].id in reported
 
 
 def test_oracle_ranking_keeps_most_facts(table: BudgetTable) -> None:

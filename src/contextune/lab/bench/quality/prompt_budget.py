@@ -2,7 +2,10 @@
 
 A fact is a value of the right call's arguments that occurs in a field of a relevant item. It is kept if the
 prompt still contains it: a time by its day and hour on one line, anything else verbatim. The baseline joins
-the items and truncates at the budget; it has no fences, so it fits slightly more text.
+the items and truncates at the budget; it has no tags, so it fits slightly more text.
+
+The values and shares of `pack` were chosen on every fourth of the first 96 bundled personas; the others are
+reported. Their rankings come from models that have not seen the persona.
 """
 
 import re
@@ -13,13 +16,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 from rich.table import Table as RichTable
 
 from contextune.context.excerpt import Excerpt
 from contextune.context.packing import CountTokens, estimate_tokens, pack
 from contextune.datasets import Persona, Query, load_persona
 from contextune.errors import InvalidDataError
+from contextune.evaluate.metrics import Run
 from contextune.evaluate.stats import Interval, bootstrap, paired_test
+from contextune.lab.train.embedder.fold_vectors import FoldVectors
+from contextune.lab.train.rankers.argument_examples import fuse_out_of_fold
+from contextune.lab.train.rankers.context import FeaturedExamples
+from contextune.lab.train.rankers.context_examples import from_folds
+from contextune.lab.train.rankers.tool_examples import out_of_fold_context_scores
 from contextune.store import SQLiteStore
 from contextune.tuner import Tuner
 from contextune.types import ItemHit, Progress, Request
@@ -27,6 +37,8 @@ from contextune.types import ItemHit, Progress, Request
 BUDGETS = (64, 128, 256, 512, 1024, 2048)
 PACKED, TRUNCATED = "packed", "truncated"
 ORACLE = "right order"
+_CHOSEN_AMONG = 96
+"""Among so many of the bundled personas, every fourth was used to choose the values of `pack`."""
 
 RankFunction = Callable[[Persona, Query], Sequence[ItemHit]]
 """Ranks a query's items, best first."""
@@ -104,6 +116,33 @@ def budget_table(
         for (ranking_name, packing, budget), shares in scores.items()
     }
     return BudgetTable(cells, len(groups), facts)
+
+
+def reported_personas(personas: Sequence[Persona]) -> list[Persona]:
+    """The personas that nothing in `pack` was chosen on."""
+    return [persona for number, persona in enumerate(personas) if number % 4 or number >= _CHOSEN_AMONG]
+
+
+def out_of_fold_rankings(folds: FoldVectors, progress: Progress | None = None) -> dict[str, RankFunction]:
+    """Semantic search and the ranker, by models that have not seen the persona."""
+    examples = from_folds(folds)
+    data = FeaturedExamples.build(examples)
+    fused = fuse_out_of_fold(data, out_of_fold_context_scores(data, progress=progress))
+    learned: dict[str, list[str]] = {}
+    for example, scores in zip(examples, fused, strict=True):
+        ids = example.ids
+        learned[example.name] = [ids[int(place)] for place in np.argsort(-scores, kind="stable")]
+    return {"semantic": run_ranking(folds.ranked(cot=False)), "learned": run_ranking(learned)}
+
+
+def run_ranking(run: Run) -> RankFunction:
+    """The ranking of a run, by the names of requests."""
+
+    def rank(persona: Persona, query: Query) -> list[ItemHit]:
+        items = {item.id: item for item in persona.items}
+        return [ItemHit(items[name], -float(place)) for place, name in enumerate(run[persona.name(query)])]
+
+    return rank
 
 
 def needed_facts(persona: Persona, query: Query) -> list[str]:
