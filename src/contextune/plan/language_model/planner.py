@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from contextune.context.chain_of_thought import ChainOfThought
 from contextune.errors import LanguageModelError
 from contextune.llm.cache import CachedChat
 from contextune.llm.chat import Chat, Message, Sampling
@@ -44,6 +45,8 @@ class LanguagePlanner:
     budget: int = TOKEN_BUDGET
     """Tokens of items that the model reads."""
     sampling: Sampling = Sampling(max_tokens=200)  # noqa: RUF009  # frozen
+    cot: ChainOfThought | None = None
+    """Guides the model with a chain of thought. Values must still be found in the request or the items."""
 
     def plan(self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None) -> Plan | None:
         """The model's call if it is valid, else that of the fallback planner."""
@@ -54,10 +57,22 @@ class LanguagePlanner:
         plan = self._ask(inputs, list(reversed(offered.values())))
         return fallback if plan is None else _with_confidence(plan, fallback)
 
+    def forget(self, user: str) -> None:
+        """Erase the user's chains of thought."""
+        if self.cot:
+            self.cot.forget(user)
+
+    def _thought(self, inputs: PlanningInput) -> str | None:
+        try:
+            return self.cot.think(inputs.request) if self.cot else None
+        except LanguageModelError as error:
+            _log.warning("planning without a chain of thought: %s", error)
+            return None
+
     def _ask(self, inputs: PlanningInput, tools: Sequence[Tool]) -> Plan | None:
         user = inputs.user.id
         chat = self.chat.for_user(user) if isinstance(self.chat, CachedChat) else self.chat
-        messages = plan_messages(inputs, tools, budget=self.budget)
+        messages = plan_messages(inputs, tools, budget=self.budget, thought=self._thought(inputs))
         schema = call_schema(tools)
         for _ in range(2):
             try:

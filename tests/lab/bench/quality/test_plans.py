@@ -13,7 +13,15 @@ from contextune.datasets import read_persona
 from contextune.errors import InvalidDataError
 from contextune.lab.bench.quality import plan_report
 from contextune.lab.bench.quality import plans as bench
-from contextune.lab.bench.quality.written_plans import WrittenPlans, read_written_plans
+from contextune.lab.bench.quality.written_plans import (
+    RecordedAnswer,
+    WrittenPlans,
+    guided_choosers,
+    raw_plans,
+    read_written_plans,
+    recorded_rows,
+    stale_answers,
+)
 from contextune.lab.train.rankers.argument_examples import PlannedRequest, planned_request
 from contextune.plan import PointerPlanner
 from contextune.plan.judge import ExpectedCall, judge_plan
@@ -130,3 +138,68 @@ def test_written_plans_are_planned_and_checked(tmp_path: Path) -> None:
         WrittenPlans({}, {})(bench.RIGHT_TOOL_AND_CONTEXT, requests()[0], requests()[0].planning_input, [])
     with pytest.raises(InvalidDataError, match="plan_writer"):
         read_written_plans(tmp_path / "none.jsonl")
+
+
+def test_raw_answers_show_what_grounding_replaces() -> None:
+    planned = requests()
+    answers = {
+        (request.name, row): RecordedAnswer(
+            "not JSON" if number == 0 else call_json("made_up" if number == 1 else "skip_track", {"speed": 3})
+        )
+        for number, request in enumerate(planned)
+        for row in bench.CONTEXT_BY_ROW
+    }
+    raw = bench.plan_rows(planned, {}, raw_plans(answers), TOOLS)
+    grounded = bench.plan_rows(planned, {}, WrittenPlans(answers, {0: PointerPlanner()}), TOOLS)
+    invented = (len(planned) - 1) / len(planned)  # an answer that is no call invents nothing
+    for row in (bench.TUNED, bench.RIGHT_TOOL_AND_CONTEXT):
+        assert bench.cells(raw)[row, "hallucination"].interval.mean == pytest.approx(invented)
+        assert bench.cells(grounded)[row, "hallucination"].interval.mean == 0
+    assert raw[bench.TUNED][0].plan is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "stale"),
+    [
+        (RecordedAnswer(call_json("send_email", {})), False),
+        (RecordedAnswer(call_json("skip_track", {})), True),
+        (RecordedAnswer(call_json("made_up", {})), False),  # the model invented it, then as now
+        (RecordedAnswer("not JSON"), False),
+        (RecordedAnswer("not JSON", ("send_email",)), False),
+        (RecordedAnswer(call_json("send_email", {}), ("send_email", "skip_track")), True),
+    ],
+)
+def test_answer_is_stale_if_other_tools_are_offered(answer: RecordedAnswer, stale: bool) -> None:
+    assert answer.is_stale(["send_email"], TOOLS) is stale
+
+
+def test_stale_answers_are_counted_by_row() -> None:
+    planned = requests()
+    choosers = guided_choosers({bench.NO_RETRIEVAL: wrong_tool, bench.TUNED: right_tool})
+    answers = {
+        (request.name, row): RecordedAnswer(call_json(request.expected.tool, {}))
+        for request in planned
+        for row in bench.CONTEXT_BY_ROW
+    }
+    assert recorded_rows(answers, planned) == bench.CONTEXT_BY_ROW
+    answers[planned[0].name, bench.TUNED] = RecordedAnswer(call_json("skip_track", {}))
+    assert stale_answers(answers, planned, choosers, TOOLS) == {
+        bench.TUNED: [planned[0].name],
+        **{row: [] for row in bench.GUIDED_ROWS},
+    }
+    answers |= {(request.name, bench.TUNED_COT): RecordedAnswer("") for request in planned}
+    assert list(recorded_rows(answers, planned))[-1] == bench.TUNED_COT
+
+
+def test_tools_are_chosen_once_per_request() -> None:
+    calls: list[str] = []
+
+    def choose(request: PlannedRequest) -> list[ToolHit]:
+        calls.append(request.name)
+        return right_tool(request)
+
+    chooser = bench.cached_tools(choose)
+    first, second = requests()[:2]
+    assert chooser(first) == chooser(first) == right_tool(first)
+    assert chooser(second) == right_tool(second)
+    assert calls == [first.name, second.name]

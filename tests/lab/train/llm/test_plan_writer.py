@@ -9,7 +9,13 @@ from tests.lab.train import tiny_llama
 
 from contextune.datasets import bundled_personas
 from contextune.lab.train.llm import plan_writer
-from contextune.lab.train.llm.plan_lessons import evaluation_rows, oracle_tool, target_call, training_rows
+from contextune.lab.train.llm.plan_lessons import (
+    dataset_thoughts,
+    evaluation_rows,
+    oracle_tool,
+    target_call,
+    training_rows,
+)
 from contextune.lab.train.rankers.argument_examples import NO_CONTEXT, ORACLE, PlannedRequest, planned_request
 from contextune.plan.judge import ExpectedCall
 from contextune.plan.language_model.planner import MAX_TOOLS, parse_call
@@ -59,6 +65,27 @@ def test_evaluation_rows_have_one_prompt_per_row() -> None:
     assert [row["row"] for row in requests_] == ["none", "both"] * 2
     assert "Tools:" not in requests_[0]["asked"][1][1]
     assert requests_[1]["asked"][1][1].count("(") >= 1
+
+
+def test_guided_rows_have_the_chain_of_thought_in_their_prompt() -> None:
+    request = planned_requests()[0]
+    rows = {"plain": (NO_CONTEXT, None), "guided": (NO_CONTEXT, None)}
+    thoughts = {"guided": {request.name: "PhoneCall: a missed call."}}
+    plain, guided = evaluation_rows([request], rows, thoughts)
+    assert "<thought> PhoneCall: a missed call. </thought>" in guided["asked"][1][1]
+    assert "<thought>" not in plain["asked"][1][1]
+    assert (plain["tools"], guided["tools"]) == ([], [])
+
+
+def test_some_training_prompts_have_the_chain_of_thought_of_the_dataset() -> None:
+    requests = planned_requests()
+    thoughts = dataset_thoughts()
+    assert {request.name for request in requests} <= thoughts.keys()
+    choose = oracle_tool(TOOLS_BY_NAME)
+    plain = list(training_rows(requests, choose, TOOLS_BY_NAME))
+    guided = list(training_rows(requests, choose, TOOLS_BY_NAME, thoughts=thoughts))
+    assert len(guided) - len(plain) == len(requests[2::3])
+    assert sum("<thought>" in row["asked"][1][1] for row in guided) == len(requests[2::3])
 
 
 def test_run_trains_on_other_folds_and_answers_its_own(

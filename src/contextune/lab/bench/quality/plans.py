@@ -48,6 +48,9 @@ CONTEXT_BY_ROW = {
     RIGHT_TOOL_AND_CONTEXT: ORACLE,
 }
 """The context each row plans with."""
+TUNED_COT, TUNED_LARGE_COT = f"{TUNED}, CoT", f"{TUNED}, large model's CoT"
+GUIDED_ROWS = {TUNED_COT: RETRIEVED, TUNED_LARGE_COT: RETRIEVED}
+"""Rows of a language model only: a chain of thought in the prompt, from the dataset or a large model."""
 ERRORS = ("wrong tool", "missing argument", "wrong time", "wrong person", "wrong item", "wrong field")
 Floats = NDArray[np.float64]
 ToolChooser = Callable[[PlannedRequest], Sequence[ToolHit]]
@@ -75,12 +78,16 @@ def plan_rows(
     plan_of: PlanFunction,
     tools: Mapping[str, Tool],
     *,
+    contexts: Mapping[str, str] = CONTEXT_BY_ROW,
     progress: Progress | None = None,
 ) -> PlanRows:
-    """Plan every request for every row; `choosers` rank the tools, by row (default: the right tool)."""
-    rows: dict[str, list[PlanCase]] = {row: [] for row in CONTEXT_BY_ROW}
+    """Plan every request for every row of `contexts`.
+
+    `choosers` rank the tools, by row (default: the right tool).
+    """
+    rows: dict[str, list[PlanCase]] = {row: [] for row in contexts}
     for number, request in enumerate(requests, 1):
-        for row, context in CONTEXT_BY_ROW.items():
+        for row, context in contexts.items():
             right_tool = [ToolHit(tools[request.expected.tool], 1.0)]
             ranked = choosers[row](request) if row in choosers else right_tool
             plan = plan_of(row, request, request.with_context(context), ranked)
@@ -156,6 +163,18 @@ def ranked_tools(
         return [ToolHit(tools[catalog[int(featured.places[n])].name], float(scores[n])) for n in order]
 
     return choose
+
+
+def cached_tools(choose: ToolChooser) -> ToolChooser:
+    """Choose the tools of each request once, for several planners."""
+    chosen: dict[str, Sequence[ToolHit]] = {}
+
+    def lookup(request: PlannedRequest) -> Sequence[ToolHit]:
+        if request.name not in chosen:
+            chosen[request.name] = choose(request)
+        return chosen[request.name]
+
+    return lookup
 
 
 def keyword_tools(examples: Sequence[ToolExample], tools: Mapping[str, Tool]) -> ToolChooser:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from contextune.datasets import bundled_personas, training_personas
 from contextune.lab.train.rankers.argument_examples import NO_CONTEXT, ORACLE, RETRIEVED, PlannedRequest
 from contextune.llm.chat import Message
 from contextune.plan.language_model.grounding import Grounder, UngroundedError
@@ -40,14 +41,25 @@ def target_call(request: PlannedRequest, planning_input: PlanningInput, tool: To
 
 
 def training_rows(
-    requests: Sequence[PlannedRequest], choose_tools: ToolChooser, tools: Mapping[str, Tool], *, seed: int = 0
+    requests: Sequence[PlannedRequest],
+    choose_tools: ToolChooser,
+    tools: Mapping[str, Tool],
+    *,
+    thoughts: Mapping[str, str] | None = None,
+    seed: int = 0,
 ) -> Iterator[dict[str, Any]]:
-    """Training rows: retrieved context for every request; for some also gold context, none, or no tools."""
+    """Training rows: retrieved context for every request; for some also gold context, none, or no tools.
+
+    `thoughts` are chains of thought by request; every third request that has one is also asked with it.
+    """
     rng = Random(seed)  # noqa: S311  # no secrets here
     for number, request in enumerate(requests):
         right_tool = tools[request.expected.tool]
         tools_offered = _with_right([hit.tool for hit in choose_tools(request)][:MAX_TOOLS], right_tool)
         yield _training_row(request, _with_relevant_items(request, rng), tools_offered, right_tool)
+        if number % 3 == 2 and (thought := (thoughts or {}).get(request.name)):
+            inputs = _with_relevant_items(request, rng)
+            yield _training_row(request, inputs, tools_offered, right_tool, thought)
         if number % 3 == 0:
             few = rng.choice(([right_tool], tools_offered))
             yield _training_row(request, request.with_context(ORACLE), few, right_tool)
@@ -58,14 +70,36 @@ def training_rows(
 
 
 def evaluation_rows(
-    requests: Sequence[PlannedRequest], rows: Mapping[str, tuple[str, ToolChooser | None]]
+    requests: Sequence[PlannedRequest],
+    rows: Mapping[str, tuple[str, ToolChooser | None]],
+    thoughts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Evaluation prompts per request and row; `rows` gives the context and the tool chooser of each row."""
+    """Evaluation prompts per request and row; `rows` gives the context and the tool chooser of each row.
+
+    `thoughts` has the chains of thought of the rows that are guided by one: by row, then by request.
+    """
     for request in requests:
         for row, (context, choose_tools) in rows.items():
             tools_offered = [hit.tool for hit in choose_tools(request)][:MAX_TOOLS] if choose_tools else []
-            messages = plan_messages(request.with_context(context), tools_offered)
-            yield {"fold": request.fold, "name": request.name, "row": row, "asked": _message_rows(messages)}
+            thought = (thoughts or {}).get(row, {}).get(request.name)
+            messages = plan_messages(request.with_context(context), tools_offered, thought=thought)
+            yield {
+                "fold": request.fold,
+                "name": request.name,
+                "row": row,
+                "tools": [tool.name for tool in tools_offered],
+                "asked": _message_rows(messages),
+            }
+
+
+def dataset_thoughts() -> dict[str, str]:
+    """The chains of thought of the dataset, by request."""
+    return {
+        persona.name(query): query.gold.cot
+        for persona in (*bundled_personas(), *training_personas())
+        for query in persona.queries
+        if query.gold.cot
+    }
 
 
 def oracle_tool(tools: Mapping[str, Tool]) -> ToolChooser:
@@ -74,11 +108,15 @@ def oracle_tool(tools: Mapping[str, Tool]) -> ToolChooser:
 
 
 def _training_row(
-    request: PlannedRequest, planning_input: PlanningInput, tools_offered: Sequence[Tool], right_tool: Tool
+    request: PlannedRequest,
+    planning_input: PlanningInput,
+    tools_offered: Sequence[Tool],
+    right_tool: Tool,
+    thought: str | None = None,
 ) -> dict[str, Any]:
     return {
         "fold": request.fold,
-        "asked": _message_rows(plan_messages(planning_input, tools_offered)),
+        "asked": _message_rows(plan_messages(planning_input, tools_offered, thought=thought)),
         "answer": target_call(request, planning_input, right_tool),
     }
 

@@ -28,7 +28,7 @@ def write_answers(writer: CausalWriter, data: dict[str, Any], fold: int) -> list
     sampling = SamplingOptions(temperature=0, most=170, batch=256)
     answers = writer.write([_messages(row["asked"]) for row in questions], sampling)
     return [
-        {"name": row["name"], "row": row["row"], "answer": drafts[0]}
+        {"name": row["name"], "row": row["row"], "tools": row.get("tools"), "answer": drafts[0]}
         for row, drafts in zip(questions, answers, strict=True)
     ]
 
