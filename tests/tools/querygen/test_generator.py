@@ -16,10 +16,11 @@ from tests.tools.querygen.fake_writer import FailingModel, FixedModel, SilentMod
 from tests.tools.tiny_ranker import tiny_ranker
 
 from contextune.errors import InvalidDataError, InvalidRequestError
-from contextune.llm import CachedChat, EndpointChat, Sampling
+from contextune.llm import CachedChat, ChatReply, Draft, EndpointChat, Message, Sampling
 from contextune.tools import QueryGenerator, ToolFilter, ToolMatches, ToolQueries, ToolRetriever, search_all
 from contextune.tools.query import PastCalls
 from contextune.tools.querygen.generator import KINDS
+from contextune.tools.querygen.names import KnownNames
 from contextune.tools.querygen.prompts import describe_messages, intent_messages
 from contextune.types import Tool, ToolHit
 
@@ -80,11 +81,32 @@ def test_messages_and_sampling() -> None:
 
 
 def test_invalid_arguments_are_errors() -> None:
-    with pytest.raises(InvalidRequestError, match="'poems': use descriptions or intents"):
+    with pytest.raises(InvalidRequestError, match="'poems': use descriptions, intents, both"):
         QueryGenerator(FixedModel(BOTH), kind="poems")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InvalidRequestError, match="text is empty"):
         QueryGenerator(FixedModel(BOTH)).queries(" ")
-    assert set(KINDS) == {"descriptions", "intents"}
+    assert set(KINDS) == {"descriptions", "intents", "both"}
+
+
+def test_descriptions_and_intents_are_combined_in_turn() -> None:
+    class Both(FixedModel):
+        def ask(self, messages: Sequence[Message], *args: Any, **kwargs: Any) -> ChatReply:
+            super().ask(messages, *args, **kwargs)
+            intents = list(messages) == intent_messages(PARTY)
+            return ChatReply((Draft("Eat well\nSee friends" if intents else BOTH),))
+
+    chat = Both("")
+    queries = QueryGenerator(chat, kind="both").queries(PARTY)
+    assert queries.generated == (GUESTS, "Eat well", FOOD, "See friends")
+    assert queries.texts[-1] == PARTY
+    assert len(chat.asked) == 2
+
+
+def test_invented_names_are_removed_from_queries() -> None:
+    known = KnownNames(TOOLS)
+    chat = FixedModel(f"PartyPlanner: {GUESTS}\nOrder — {FOOD}")
+    assert QueryGenerator(chat, known_names=known).queries(PARTY).generated == (GUESTS, f"Order — {FOOD}")
+    assert QueryGenerator(chat).queries(PARTY).generated == (f"PartyPlanner: {GUESTS}", f"Order — {FOOD}")
 
 
 def test_failure_is_counted_and_logged_without_the_request(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextune.tools.querygen.parse import parse_queries
+from contextune.tools.querygen.parse import combine_queries, parse_queries
 from contextune.tools.querygen.prompts import DESCRIBE_PROMPT, INTENT_PROMPT
 
 REQUEST = "Plan a small party for me"
@@ -222,3 +222,10 @@ def test_any_answer_gives_valid_queries(answer: str, text: str) -> None:
 )
 def test_very_long_answers_are_parsed_in_bounded_time(piece: str) -> None:
     parse_queries(piece * 500_000, REQUEST)
+
+
+def test_two_answers_are_combined_in_turn() -> None:
+    assert combine_queries((FOOD, GUESTS), ("Eat",)) == (FOOD, "Eat", GUESTS)
+    assert combine_queries((FOOD,), (FOOD.upper(), GUESTS)) == (FOOD, GUESTS)
+    assert combine_queries((), (FOOD,)) == (FOOD,)
+    assert combine_queries("abcd", "efgh") == ("a", "e", "b", "f", "c")

@@ -12,19 +12,24 @@ from typing import Literal
 
 from contextune.errors import InvalidRequestError, LanguageModelError
 from contextune.llm.cache import CachedChat
-from contextune.llm.chat import Chat, Draft, Sampling
+from contextune.llm.chat import Chat, Draft, Message, Sampling
 from contextune.search import interleave
 from contextune.tools.filter import ToolFilter
 from contextune.tools.query import PastCalls, QueryContext
-from contextune.tools.querygen.parse import parse_queries
+from contextune.tools.querygen.names import KnownNames
+from contextune.tools.querygen.parse import combine_queries, parse_queries
 from contextune.tools.querygen.prompts import describe_messages, intent_messages
 from contextune.tools.retriever import ToolMatches, ToolRetriever
 from contextune.types import ItemHit, Reasons, ToolHit
 
 __all__ = ["GREEDY", "KINDS", "QueryGenerator", "ToolQueries", "parse_queries", "search_all"]
 
-KINDS = {"descriptions": describe_messages, "intents": intent_messages}
-"""What the model is asked for: descriptions of tools, or the user's intents."""
+KINDS = {
+    "descriptions": (describe_messages,),
+    "intents": (intent_messages,),
+    "both": (describe_messages, intent_messages),
+}
+"""What the model is asked for: descriptions of tools, the user's intents, or both in turn."""
 GREEDY = Sampling(max_tokens=160)
 """Greedy decoding, so that equal requests find equal tools; long enough for five lines."""
 _log = logging.getLogger(__name__)
@@ -46,11 +51,19 @@ class ToolQueries:
     ) -> "ToolQueries":
         """Parse a model's answer; the request itself is added last, as in the paper, first, or not at all."""
         parsed = parse_queries(answer, request)
-        if parsed == (request,):
-            return cls(request, (), parsed)
+        generated = () if parsed == (request,) else parsed
+        return cls.from_generated(request, generated, with_request=with_request, first=first)
+
+    @classmethod
+    def from_generated(
+        cls, request: str, generated: tuple[str, ...], *, with_request: bool = True, first: bool = False
+    ) -> "ToolQueries":
+        """Queries that a model wrote, with the request last, first, or not at all if there are any."""
+        if not generated:
+            return cls(request, (), (request,))
         if not with_request:
-            return cls(request, parsed, parsed)
-        return cls(request, parsed, (request, *parsed) if first else (*parsed, request))
+            return cls(request, generated, generated)
+        return cls(request, generated, (request, *generated) if first else (*generated, request))
 
 
 class QueryGenerator:
@@ -64,38 +77,52 @@ class QueryGenerator:
         self,
         chat: Chat,
         *,
-        kind: Literal["descriptions", "intents"] = "descriptions",
+        kind: Literal["descriptions", "intents", "both"] = "descriptions",
         sampling: Sampling = GREEDY,
         with_request: bool = True,
         request_first: bool = False,
+        known_names: KnownNames | None = None,
     ) -> None:
-        """`with_request` also searches for the request itself: last, as in the paper, or first."""
+        """`with_request` also searches for the request itself: last, as in the paper, or first.
+
+        `kind="both"` asks the model twice, and uses descriptions and intents in turn. With `known_names`,
+        names of tools that are not among them are removed from the queries.
+        """
         if kind not in KINDS:
-            raise InvalidRequestError(f"unknown kind of queries {kind!r}: use {' or '.join(KINDS)}")
+            raise InvalidRequestError(f"unknown kind of queries {kind!r}: use {', '.join(KINDS)}")
         self._chat = chat if isinstance(chat, CachedChat) else CachedChat(chat)
         self._messages = KINDS[kind]
         self._sampling = replace(sampling, drafts=1)
         self._with_request = with_request
         self._request_first = request_first
+        self._known_names = known_names
         self._lock = Lock()
         self.failures = 0
-        """Number of requests for which the model failed, so that only the request was searched for."""
+        """Number of answers that the model failed to give; the request itself is searched for anyway."""
 
     def queries(self, text: str, user: str = "") -> ToolQueries:
         """The queries for a request; the request alone if the model fails or its answer is unusable."""
         if not text.strip():
             raise InvalidRequestError("text is empty: pass what the user said")
+        answers = [self._ask(messages(text), text, user) for messages in self._messages]
+        generated = answers[0] if len(answers) == 1 else combine_queries(*answers)
+        if self._known_names:
+            stripped = (self._known_names.strip(query, text) for query in generated)
+            generated = tuple(dict.fromkeys(stripped))
+        return ToolQueries.from_generated(
+            text, generated, with_request=self._with_request, first=self._request_first
+        )
+
+    def _ask(self, messages: Sequence[Message], text: str, user: str) -> tuple[str, ...]:
+        """The queries in the model's answer; none if it fails."""
         try:
-            drafts = self._chat.for_user(user).ask(self._messages(text), self._sampling).drafts
+            drafts = self._chat.for_user(user).ask(messages, self._sampling).drafts
         except LanguageModelError as error:
             with self._lock:
                 self.failures += 1
             _log.warning("query generation failed, searching for the request alone: %s", error)
-            drafts = ()
-        answer = _complete_lines(drafts[0]) if drafts else ""
-        return ToolQueries.from_answer(
-            text, answer, with_request=self._with_request, first=self._request_first
-        )
+            return ()
+        return ToolQueries.from_answer(text, _complete_lines(drafts[0])).generated if drafts else ()
 
     def forget(self, user: str | None = None) -> None:
         """Delete the cached answers for a user's requests, or for everybody's."""

@@ -6,7 +6,8 @@ request; all of that is removed.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import cast
 
 from contextune._internal.untrusted import neutralize
@@ -76,6 +77,16 @@ def parse_queries(answer: str, text: str) -> tuple[str, ...]:
         if len(queries) == MAX_QUERIES:
             break
     return tuple(queries.values()) or (text,)
+
+
+def combine_queries(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    """Distinct queries of two answers in turn, at most five, as each query takes up space in the results."""
+    queries: dict[str, str] = {}
+    for pair in zip_longest(first, second):
+        for query in pair:
+            if query:
+                queries.setdefault(_normalize(query), query)
+    return tuple(queries.values())[:MAX_QUERIES]
 
 
 def _lines(answer: str) -> Iterator[str]:

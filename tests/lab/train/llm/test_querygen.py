@@ -16,7 +16,7 @@ from contextune.lab.train.embedder.encoder import Encoder
 from contextune.lab.train.llm.lora import LoraAdapter, pack_adapter, read_adapter
 from contextune.lab.train.llm.querygen import QuerygenRun
 from contextune.lab.train.llm.querygen_config import DraftFilter, QuerygenConfig, read_config
-from contextune.lab.train.llm.reward import RewardExample, RewardRetrieval
+from contextune.lab.train.llm.reward import SMALLEST_MMRR, RewardExample, RewardRetrieval
 from contextune.lab.train.llm.sampling import SamplingOptions, register_shared_attention, sample_drafts
 from contextune.lab.train.llm.writer import CausalWriter, TuningOptions
 from contextune.llm import Message
@@ -117,6 +117,17 @@ def test_rewards_follow_the_interleaved_results(encoder: Path) -> None:
     assert rewards["recall"][0].tolist() == [1, 1]  # there are but four tools
 
 
+def test_default_threshold_drops_a_request_for_one_tool_that_no_draft_finds(encoder: Path) -> None:
+    """The smallest reward is 1/12, so that a threshold of 0.05 would never act."""
+    tools = [f"tool {n}" for n in range(30)]
+    retrieval = RewardRetrieval(Encoder(encoder, 1, 1, 64), {"tools": tools})
+    examples = [RewardExample(str(n), "x", "train", frozenset([n])) for n in range(len(tools))]
+    rewards = np.concatenate(retrieval.rewards("tools", examples, [[["tool"]]] * len(tools))["mmrr"])
+    assert rewards.min() == pytest.approx(SMALLEST_MMRR)
+    assert (rewards < DraftFilter().least).sum() == len(tools) - 10  # rank 11 gives 1/11
+    assert not (rewards < 0.05).any()
+
+
 def data() -> dict[str, Any]:
     tools = ["find places", "call a friend", "the weather", "play music"]
     requests = ["book a table tonight", "rain at six", "music for two", "call", "places and weather"]
@@ -144,7 +155,7 @@ RECIPE = QuerygenConfig(
 
 def test_run_saves_adapters_and_continues(model: Path, encoder: Path, tmp_path: Path) -> None:
     run = QuerygenRun(RECIPE, data(), encoder, model, tmp_path)
-    run.evaluate("zero-shot", 0.6)
+    run.evaluate("zero-shot", run.calibrate("zero-shot"))
     run.train_or_load("sft", run.sft)
     assert run.calibrate("sft") in RECIPE.temperatures
     run.train_or_load("warm", run.warm)
@@ -154,6 +165,9 @@ def test_run_saves_adapters_and_continues(model: Path, encoder: Path, tmp_path: 
     drafted = [row for row in log if row["what"] == "drafted" and row["set"] == "toolbench"]
     assert [row["iteration"] for row in drafted] == [1, 2]  # the ablations are of the first ones' drafts
     assert all(sum(row["spread"]) == pytest.approx(1, abs=1e-3) for row in drafted)
+    calibrated = [row for row in log if row["what"] == "calibrated"]
+    assert [row["model"] for row in calibrated] == ["zero-shot", "sft"]
+    assert all(set(row["recall5"]) == {"0.0", "1.0"} for row in calibrated)
     judged = [row["model"] for row in log if row["what"] == "judged"]
     assert judged == ["zero-shot", "align-1", "align-2", "ablation two", "ablation map"]
     assert {path.name for path in tmp_path.glob("*.safetensors")} == {
@@ -218,7 +232,7 @@ def test_draft_filter_selects_best_drafts(model: Path, encoder: Path, tmp_path: 
     example, other = run.split("toolbench", "train")[:2]
     pool = [
         (example, ["a", "b", "a", ""], {"mmrr": np.array([0.2, 0.9, 0.9, 1.0])}),
-        (other, ["c", "d"], {"mmrr": np.array([0.01, 0.04])}),
+        (other, ["c", "d"], {"mmrr": np.array([SMALLEST_MMRR, SMALLEST_MMRR + 1e-3])}),
     ]
 
     def select(options: DraftFilter) -> list[str]:
@@ -226,7 +240,7 @@ def test_draft_filter_selects_best_drafts(model: Path, encoder: Path, tmp_path: 
 
     assert select(DraftFilter()) == ["b"]
     assert select(DraftFilter(drafts=2)) == ["b", "a"]
-    assert select(DraftFilter(least=0.0)) == ["b", "d"]
+    assert select(DraftFilter(least=SMALLEST_MMRR)) == ["b", "d"]
     assert select(DraftFilter(drafts=2, least=0.0, top=50)) == ["b", "a"]
 
 

@@ -1,24 +1,23 @@
 """Query generation benchmark (Kachuee et al.): retrieval with the queries that models wrote.
 
-`contextune.lab.train.llm.querygen` records the queries its models write; any embedder can search with them.
+`contextune.lab.train.llm.querygen` records the queries its models write; any search can use them. The request
+itself is the last query, as in the paper. P-values are corrected by Holm's method.
 """
 
 import json
 import lzma
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from rich.table import Table as RichTable
-
-from contextune.embed import CachedEmbedder, Embedder
-from contextune.errors import InvalidDataError
+from contextune.errors import InvalidDataError, InvalidRequestError
+from contextune.evaluate.multiple_tests import holm
 from contextune.evaluate.results import Reference, ResultTable, evaluate_runs
-from contextune.lab.train.llm.querygen_data import querygen_data
-from contextune.search import interleave, similarities, top
+from contextune.lab.bench.quality.query_search import QuerySearch
+from contextune.tools.querygen.names import KnownNames, leading_name
+from contextune.tools.querygen.parse import combine_queries
 from contextune.types import Progress
 
 
@@ -28,7 +27,7 @@ def _paper_row(*figures: float) -> dict[str, float]:
     return dict(zip(METRICS, (mmrr, average, *(value / 100 for value in recalls)), strict=True))
 
 
-METRICS = ("mmrr@11", "map", "recall@3", "recall@5", "recall@11")
+METRICS = ("mmrr@11", "map@11", "recall@3", "recall@5", "recall@11")
 TESTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "ToolBench, in-domain": (("toolbench", "id_test"),),
     "ToolBench, out-of-domain": (("toolbench", "ood"),),
@@ -37,13 +36,8 @@ TESTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "ToolLens": (("toollens", "test"),),
 }
 """Per table: (set, split) pairs of the data."""
-_PLOT_LABELS = {
-    "toolbench id_test": "ToolBench, in-domain",
-    "toolbench ood": "ToolBench, out-of-domain",
-    "wide ood": "ToolBench, what the filter left out",
-    "metatool ood": "MetaTool",
-    "toollens test": "ToolLens",
-}
+PAPER_TESTS = {title: TESTS[title] for title in ("ToolBench, in-domain", "ToolBench, out-of-domain")}
+"""The paper's own tests."""
 PAPER: Mapping[str, Reference] = {
     "ToolBench, in-domain": {
         "utterance": _paper_row(0.4841, 0.5675, 55.67, 63.82, 74.36),
@@ -58,7 +52,6 @@ PAPER: Mapping[str, Reference] = {
         "alignment": _paper_row(0.6487, 0.7151, 71.04, 78.53, 85.51),
     },
 }
-DEPTH = 11
 UTTERANCE = "utterance"
 
 
@@ -78,7 +71,8 @@ def read_runs(folders: Sequence[Path]) -> list[WrittenQueries]:
         try:
             for row in map(json.loads, _lines(folder / "queries.jsonl")):
                 lines = {str(key): tuple(map(str, value)) for key, value in row["lines"].items()}
-                tables[row["model"], row["set"]] = WrittenQueries(row["model"], row["set"], lines)
+                model = str(row["model"]).removeprefix("ablation ")
+                tables[model, row["set"]] = WrittenQueries(model, row["set"], lines)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InvalidDataError(
                 f"{folder}: not a query generation run: {error} "
@@ -96,100 +90,33 @@ def _lines(file: Path) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class AlignmentIteration:
-    """Log entry of one alignment iteration."""
+class QueryRow:
+    """A row of a table: which queries are searched for."""
 
-    iteration: int
-    requests: int
-    reward: float
-    """Mean over all drafts."""
-    best: float
-    """Mean over the best draft of each request."""
-    spread: tuple[float, ...]
-    """The share of drafts in each tenth of the rewards from 0 to 1."""
-    tokens_per_second: int
-    recall: Mapping[str, float]
-    """Recall@5 by set and part after the iteration, in percent."""
+    lines: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """Written queries by set and request id; empty for the request alone."""
+    with_request: bool = True
+    request_first: bool = False
 
+    @classmethod
+    def from_runs(
+        cls, runs: Iterable[WrittenQueries], *, with_request: bool = True, request_first: bool = False
+    ) -> "QueryRow":
+        """The row of one model."""
+        return cls({run.set: run.lines for run in runs}, with_request, request_first)
 
-def read_logs(folders: Sequence[Path]) -> list[AlignmentIteration]:
-    """The iterations of the first run that has any."""
-    for folder in folders:
-        rows = [json.loads(row) for row in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-        recalls = {row["model"]: row["recall5"] for row in rows if row["what"] == "judged"}
-        drafted = [row for row in rows if row["what"] == "drafted" and row["set"] == "toolbench"]
-        if drafted:
-            return [_iteration(row, recalls) for row in drafted]
-    return []
+    def answers(self, name: str, request_id: str) -> bool:
+        """Whether the model was asked; an unusable answer counts."""
+        return not self.lines or request_id in self.lines.get(name, {})
 
-
-def _iteration(row: Mapping[str, Any], recalls: Mapping[str, Mapping[str, float]]) -> AlignmentIteration:
-    number = int(row["iteration"])
-    return AlignmentIteration(
-        number,
-        int(row["requests"]),
-        float(row["mean"]["mmrr"]),
-        float(row["best"]),
-        tuple(map(float, row["spread"])),
-        int(row["tokens_per_second"]),
-        recalls.get(f"align-{number}", {}),
-    )
-
-
-def recall_lines(logs: Sequence[AlignmentIteration]) -> dict[str, list[float]]:
-    """Recall@5 after each iteration, one line per test split (the paper's Figure 3)."""
-    parts = dict.fromkeys(part for log in logs for part in log.recall)
-    return {
-        _PLOT_LABELS.get(part, part): [log.recall.get(part, float("nan")) for log in logs]
-        for part in parts
-        if not part.endswith("dev")  # dev splits only select the iteration
-    }
-
-
-def reward_lines(logs: Sequence[AlignmentIteration], most: int = 5) -> dict[str, list[float]]:
-    """Reward histograms in percent, first to last iteration (the paper's Figure 4)."""
-    places = np.linspace(0, len(logs) - 1, min(most, len(logs))).round()
-    chosen = [logs[int(n)] for n in dict.fromkeys(places.tolist())]
-    return {f"iteration {log.iteration}": [100 * share for share in log.spread] for log in chosen}
-
-
-def rewards_table(logs: Sequence[AlignmentIteration]) -> RichTable:
-    """Mean reward of the drafts per iteration."""
-    table = RichTable(
-        "iteration", "requests", "mean reward", "best draft", "tokens/s", title="Drafts, reward MMRR"
-    )
-    for log in logs:
-        figures = (f"{log.reward:.3f}", f"{log.best:.3f}", f"{log.tokens_per_second:,}")
-        table.add_row(str(log.iteration), str(log.requests), *figures)
-    return table
-
-
-class QuerySearch:
-    """Semantic search over the sets of the query generation data."""
-
-    def __init__(self, folder: Path, embedder: Embedder, progress: Progress | None = None) -> None:
-        self._data: Mapping[str, Any] = querygen_data(folder)["sets"]
-        self._embedder = CachedEmbedder(embedder, size=200_000)
-        names = list(self._data)
-        self._tools: dict[str, np.ndarray] = {}
-        for done, name in enumerate(names, 1):
-            self._tools[name] = self._embedder.embed(self._data[name]["tools"])
-            if progress:
-                progress(done, len(names))
-
-    def requests(self, name: str, split: str) -> Iterator[Mapping[str, Any]]:
-        """The requests of one split of a set."""
-        return (row for row in self._data[name]["queries"] if row["split"] == split)
-
-    def find_tools(self, name: str, queries: Sequence[Sequence[str]]) -> list[list[str]]:
-        """The tools found for each list of queries: one search per query, results interleaved."""
-        texts = list({query: None for row in queries for query in row})
-        vectors = dict(zip(texts, self._embedder.embed(texts), strict=True))
-        tools = self._tools[name]
-        best = {text: top(similarities(vectors[text], tools), DEPTH).tolist() for text in texts}
-        return [
-            [f"{name}/{n}" for n in interleave([best[query] for query in row])[:DEPTH]] for row in queries
-        ]
+    def queries(self, name: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """The queries for a request, in interleaving order; the request alone if none was written."""
+        written = tuple(line for line in self.lines.get(name, {}).get(row["id"], ()) if line)
+        if not written:
+            return (row["text"],)
+        if not self.with_request:
+            return written
+        return (row["text"], *written) if self.request_first else (*written, row["text"])
 
 
 def query_generation_tables(
@@ -197,39 +124,167 @@ def query_generation_tables(
     written_queries: Sequence[WrittenQueries],
     *,
     with_request: bool = True,
-    request_first: bool = True,
+    request_first: bool = False,
+    baseline: str = UTTERANCE,
+    tests: Mapping[str, tuple[tuple[str, str], ...]] = TESTS,
     progress: Progress | None = None,
 ) -> dict[str, ResultTable]:
-    """One table per test: the request alone, then each model; p-values are against the request alone."""
+    """One table per test: each model, compared with the row `baseline`, by default the request alone."""
+    models = dict.fromkeys(run.model for run in written_queries)
+    titles = _titles(list(models))
+    if baseline not in (UTTERANCE, *titles.values()):
+        names = ", ".join((UTTERANCE, *titles.values()))
+        raise InvalidRequestError(f"no row {baseline!r} to compare with: use one of {names}")
+    # only rows that are to be compared: each more comparison weakens the corrected tests
+    rows = {UTTERANCE: QueryRow({})} if baseline == UTTERANCE else {}
+    rows |= {
+        titles[model]: QueryRow.from_runs(
+            (run for run in written_queries if run.model == model),
+            with_request=with_request,
+            request_first=request_first,
+        )
+        for model in models
+    }
+    return row_tables(
+        search,
+        rows,
+        baseline=baseline,
+        tests=tests,
+        reference=PAPER if with_request and baseline == UTTERANCE else {},
+        progress=progress,
+    )
+
+
+def row_tables(
+    search: QuerySearch,
+    rows: Mapping[str, QueryRow],
+    *,
+    baseline: str = UTTERANCE,
+    tests: Mapping[str, tuple[tuple[str, str], ...]] = TESTS,
+    reference: Mapping[str, Reference] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, ResultTable]:
+    """One table per test that every row has answers for; p-values are Holm-adjusted per metric."""
+    tables = measure_rows(
+        search, rows, baseline=baseline, tests=tests, reference=reference, progress=progress
+    )
+    return correct_for_all_tests([tables])[0]
+
+
+def measure_rows(
+    search: QuerySearch,
+    rows: Mapping[str, QueryRow],
+    *,
+    baseline: str = UTTERANCE,
+    tests: Mapping[str, tuple[tuple[str, str], ...]] = TESTS,
+    reference: Mapping[str, Reference] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, ResultTable]:
+    """Like `row_tables`, without correction: for tables that are corrected together with others."""
     tables: dict[str, ResultTable] = {}
-    titles = _titles(list(dict.fromkeys(run.model for run in written_queries)))
-    models = list(titles.values())
-    by_model = {(titles[run.model], run.set): run.lines for run in written_queries}
-    for done, (title, parts) in enumerate(TESTS.items(), 1):
-        rows: dict[str, dict[str, list[str]]] = {name: {} for name in (UTTERANCE, *models)}
+    for done, (title, parts) in enumerate(tests.items(), 1):
+        runs: dict[str, dict[str, list[str]]] = {name: {} for name in rows}
         qrels: dict[str, dict[str, int]] = {}
+        complete = True
         for name, split in parts:
+            asked = list(search.requests(name, split))
             # compare models on the requests that all of them answered
-            requests = [
-                row
-                for row in search.requests(name, split)
-                if all(row["id"] in by_model.get((model, name), {}) for model in models)
-            ]
+            requests = [row for row in asked if all(each.answers(name, row["id"]) for each in rows.values())]
+            complete = complete and bool(requests or not asked)
             qrels |= {row["id"]: {f"{name}/{n}": 1 for n in row["relevant"]} for row in requests}
-            for model in rows:
-                queries = [
-                    _queries(row, by_model.get((model, name), {}), with_request, request_first)
-                    for row in requests
-                ]
-                ranked = search.find_tools(name, queries)
-                rows[model] |= {row["id"]: tools for row, tools in zip(requests, ranked, strict=True)}
-        if qrels:
+            for model, each in rows.items():
+                ranked = search.find_tools(name, [each.queries(name, row) for row in requests])
+                runs[model] |= {row["id"]: tools for row, tools in zip(requests, ranked, strict=True)}
+        if qrels and complete:
             tables[title] = evaluate_runs(
-                rows, qrels, METRICS, baseline=UTTERANCE, reference=PAPER.get(title) if with_request else None
+                runs, qrels, METRICS, baseline=baseline, reference=(reference or {}).get(title)
             )
         if progress:
-            progress(done, len(TESTS))
+            progress(done, len(tests))
     return tables
+
+
+def correct_for_all_tests(parts: Sequence[Mapping[str, ResultTable]]) -> list[dict[str, ResultTable]]:
+    """Adjust the p-values of each metric by Holm's method, over all rows of all these tables."""
+    keys = [
+        (part, title, key)
+        for part, tables in enumerate(parts)
+        for title, table in tables.items()
+        for key, cell in table.cells.items()
+        if cell.p is not None
+    ]
+    adjusted: dict[tuple[int, str, tuple[str, str, str]], float] = {}
+    for metric in METRICS:
+        of_metric = [key for key in keys if key[2][1] == metric]
+        adjusted |= holm({key: parts[key[0]][key[1]].cells[key[2]].p or 0.0 for key in of_metric})
+    return [
+        {
+            title: replace(
+                table,
+                cells={
+                    key: replace(cell, p=adjusted.get((part, title, key)))
+                    for key, cell in table.cells.items()
+                },
+            )
+            for title, table in tables.items()
+        }
+        for part, tables in enumerate(parts)
+    ]
+
+
+def combine_models(
+    written_queries: Sequence[WrittenQueries], models: tuple[str, str], name: str
+) -> list[WrittenQueries]:
+    """The queries of two models in turn, such as descriptions and intents, under a new name."""
+    first, second = (
+        {run.set: run.lines for run in written_queries if run.model == model} for model in models
+    )
+    return [
+        WrittenQueries(
+            name,
+            part,
+            {
+                key: combine_queries(lines, second[part][key])
+                for key, lines in first[part].items()
+                if key in second[part]
+            },
+        )
+        for part in first
+        if part in second
+    ]
+
+
+def strip_names(
+    runs: Sequence[WrittenQueries], sets: Mapping[str, Any], known: KnownNames, name: str
+) -> list[WrittenQueries]:
+    """A model's queries without invented tool names, under a new name."""
+    texts = {part: {row["id"]: row["text"] for row in data["queries"]} for part, data in sets.items()}
+    return [
+        WrittenQueries(
+            name,
+            run.set,
+            {
+                key: tuple(known.strip(line, texts[run.set][key]) for line in lines)
+                for key, lines in run.lines.items()
+                if key in texts[run.set]
+            },
+        )
+        for run in runs
+    ]
+
+
+def invented_share(runs: Sequence[WrittenQueries], sets: Mapping[str, Any], known: KnownNames) -> float:
+    """The share of queries that begin with a tool name which neither catalogue nor request has."""
+    texts = {part: {row["id"]: row["text"] for row in data["queries"]} for part, data in sets.items()}
+    invented = [
+        bool(name := leading_name(line)) and known.is_invented(name, texts[run.set][key])
+        for run in runs
+        for key, lines in run.lines.items()
+        if key in texts[run.set]
+        for line in lines
+        if line
+    ]
+    return sum(invented) / max(1, len(invented))
 
 
 def _titles(models: Sequence[str]) -> dict[str, str]:
@@ -238,15 +293,3 @@ def _titles(models: Sequence[str]) -> dict[str, str]:
     return {model: "SFT" if model == "sft" else model for model in models} | (
         {aligned[-1]: "alignment"} if aligned else {}
     )
-
-
-def _queries(
-    row: Mapping[str, Any], lines: Mapping[str, tuple[str, ...]], with_request: bool, first: bool
-) -> tuple[str, ...]:
-    written_queries = lines.get(row["id"], ())
-    written_queries = tuple(line for line in written_queries if line)
-    if not written_queries:
-        return (row["text"],)
-    if not with_request:
-        return written_queries
-    return (row["text"], *written_queries) if first else (*written_queries, row["text"])

@@ -89,7 +89,7 @@ class QuerygenRun:
         """Run the configured stages: zero-shot, SFT, alignment, ablations, blends."""
         stages = self.config.stages
         if "zero-shot" in stages:
-            self.evaluate("zero-shot", 0.6)
+            self.evaluate("zero-shot", self.calibrate("zero-shot"))
         if "sft" in stages:
             self.train_or_load("sft", self.sft)
             self.evaluate("sft", self.calibrate("sft"))
@@ -181,15 +181,16 @@ class QuerygenRun:
         return recalls
 
     def calibrate(self, model: str) -> float:
-        """The temperature with the best recall on the dev split; the lower one if equal."""
+        """The temperature with the best Recall@5 on the dev split, as in the paper; the lowest if equal."""
         examples = self.split("toolbench", "dev")
         recalls: dict[float, float] = {}
         for temperature in self.config.temperatures:
             drafts = self.write(examples, SamplingOptions(temperature=temperature, drafts=4))
-            rewards = self.retrieval.rewards("toolbench", examples, drafts)["recall"]
-            recalls[temperature] = float(np.concatenate(rewards).mean())
+            repeated = [example for example, each in zip(examples, drafts, strict=True) for _ in each]
+            judged = self.retrieval.judge("toolbench", repeated, [draft for each in drafts for draft in each])
+            recalls[temperature] = float(recall(judged, 5).mean())
         best = max(recalls, key=lambda temperature: (round(recalls[temperature], 3), -temperature))
-        self.log("calibrated", model=model, recall=recalls, best=best)
+        self.log("calibrated", model=model, recall5=recalls, best=best)
         return best
 
     def sft(self) -> None:

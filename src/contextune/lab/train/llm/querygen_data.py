@@ -5,6 +5,9 @@ that are about the same servers; ToolLens's training requests; MetaTool's about 
 bundled pairs. Evaluation: the filter's test requests in and out of domain, ToolLens's, MetaTool's about
 held-out tools, and "wide": ToolBench requests about servers that are not trained on.
 
+No training request of any set needs a server or API of the out-of-domain tests (`HeldOutTools`): a target of
+SFT is the text of its tools, so one request would teach the model the name of a tested server.
+
     python -m contextune.lab.train.llm.querygen_data DATA.json FOLDER
 """
 
@@ -21,6 +24,7 @@ import typer
 
 from contextune.context.chain_of_thought import thought_messages
 from contextune.datasets import bundled_pairs, training_pairs
+from contextune.lab.public_data.folds import HeldOutTools
 from contextune.lab.public_data.toolset import LabelledRequest, Toolset, distinct_names, read_toolset
 from contextune.llm.chat import Message
 from contextune.search.tokenize import alnum_key
@@ -41,22 +45,29 @@ def querygen_data(folder: Path) -> dict[str, Any]:
     """The complete data."""
     toolbench = read_toolset(folder / "toolbench" / "filter", "toolbench")
     toollens, metatool = read_toolset(folder / "toollens"), read_toolset(folder / "metatool")
+    held_out = HeldOutTools.from_toolbench(toolbench)
     dev = {
         query.id
         for query in sorted(toolbench.split("train"), key=lambda query: _hash_order(query.text))[:DEV]
     }
     splits = {query.id: "dev" if query.id in dev else query.split for query in toolbench.queries}
+    more_toolset, more_requests = extra_training(folder, toolbench)
     unseen_toolset, unseen_requests = unseen_servers(folder, toolbench, toollens)
     dev_of_unseen = {
         query.id for query in sorted(unseen_requests, key=lambda query: _hash_order(query.text))[:WIDE_DEV]
     }
     return {
         "sets": {
-            "toolbench": _set(toolbench, toolbench.queries, splits),
-            "more": _set(*extra_training(folder, toolbench)),
-            "toollens": _set(toollens, sorted(toollens.queries, key=lambda query: _hash_order(query.text))),
+            "toolbench": _set(toolbench, _allowed(toolbench, toolbench.queries, held_out), splits),
+            "more": _set(more_toolset, _allowed(more_toolset, more_requests, held_out)),
+            "toollens": _set(
+                toollens,
+                sorted(
+                    _allowed(toollens, toollens.queries, held_out), key=lambda query: _hash_order(query.text)
+                ),
+            ),
             "wide": _set(unseen_toolset, unseen_requests, dict.fromkeys(dev_of_unseen, "ood_dev")),
-            "metatool": _set(metatool, split_metatool(metatool)),
+            "metatool": _set(metatool, _allowed(metatool, split_metatool(metatool), held_out)),
         },
         "lessons": [
             {"asked": [[message.role, message.content] for message in messages], "answer": answer}
@@ -156,6 +167,17 @@ def authored_lessons() -> list[tuple[list[Message], str]]:
         if pair.tool_query:
             lessons.append((describe_messages(pair.query), first_words(pair.tool_query)))
     return lessons
+
+
+def _allowed(
+    toolset: Toolset, queries: Sequence[LabelledRequest], held_out: HeldOutTools
+) -> list[LabelledRequest]:
+    """The requests without training requests that need a held-out server or API; tests stay."""
+    return [
+        query
+        for query in queries
+        if query.split != "train" or held_out.allows(toolset.tools[place] for place in query.relevant)
+    ]
 
 
 def _set(

@@ -14,6 +14,11 @@ from contextune.search.fusion import interleave
 
 DEPTH = 11
 """Length of the result list: the deepest cutoff of the paper."""
+SMALLEST_MMRR = 1 / (DEPTH + 1)
+"""Reward of a draft that finds nothing for a request with one tool; with n tools it is (n + 1) / 2 as high.
+
+A lower threshold on the reward drops nothing.
+"""
 REWARDS: Mapping[str, Callable[[JudgedRanking], Floats]] = {
     "mmrr": lambda judge: mmrr(judge, DEPTH),
     "map": lambda judge: average_precision(judge, DEPTH),
