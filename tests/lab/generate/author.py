@@ -94,9 +94,9 @@ def _answer(properties: dict[str, Any], question: str) -> tuple[str, Answer]:
     if "others" in properties:
         return "choice", _choice(question)
     if "thought" in properties:
-        found = re.search(r"It was found in: (.*?)\.", question)
-        assert found
-        return "thought", {"thought": f"I look in {found[1]} for what is meant."}
+        apps = re.search(r"Applications: (.*)", question)
+        assert apps
+        return "thought", {"thought": f"I look in {draw.choice(apps[1].split(', '))} for what is meant."}
     if "apis" in properties:
         return "apis", _apis(question)
     return "plan", _plan(properties, question)

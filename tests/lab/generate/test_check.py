@@ -139,7 +139,7 @@ def same_query(data: Data) -> None:
         (change("queries/0/cot", "So. Then. There."), "queries[0].cot: is longer than two sentences"),
         (
             change("queries/0/cot", "I think about it."),
-            "queries[0].cot: names none of the right applications",
+            "queries[0].cot: names none of the applications",
         ),
         (change("queries/0/cot", " "), "queries[0].cot: empty"),
         # calls

@@ -179,11 +179,8 @@ def plan_messages(persona: Persona, query: Query, tool: Tool) -> list[Message]:
 
 
 def cot_messages(persona: Persona, query: Query) -> list[Message]:
-    """Prompt for the chain of thought (A.6), given the right applications."""
-    gold = {item.app for item in persona.items if item.id in (query.gold.relevant or {})}
-    instructions, asked = thought_messages(persona.request(query))
-    hint = f"It was found in: {', '.join(sorted(gold))}. Name these, in one or two sentences."
-    return [instructions, Message("user", f"{asked.content}{hint}")]
+    """Prompt for the chain of thought (A.6): the run-time prompt, which knows nothing of the labels."""
+    return thought_messages(persona.request(query))
 
 
 def toolbox_messages(app: str, count: int, held: Sequence[str]) -> list[Message]:

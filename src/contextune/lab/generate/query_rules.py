@@ -120,16 +120,20 @@ def _is_at(persona: Persona, item: Item, place: str) -> bool:
 
 
 def thought_faults(persona: Persona, query: Query) -> Iterator[RuleFault]:
-    """Faults of the chain of thought."""
+    """Faults of the chain of thought.
+
+    It may name a wrong application, as at run time. A rule that required the right one would tell it to the
+    model that is asked again.
+    """
     cot = query.gold.cot or ""
     if not cot.strip():
         yield RuleFault("cot", "empty: one or two sentences on where to look, and for what")
         return
     if len(_SENTENCE.findall(cot)) > _SENTENCES:
         yield RuleFault("cot", "is longer than two sentences")
-    apps = {item.app for item in persona.items if item.id in (query.gold.relevant or {})}
-    if apps and not any(re.search(_APP_WORDS.get(app, re.escape(app)), cot, re.IGNORECASE) for app in apps):
-        yield RuleFault("cot", f"names none of the right applications: {', '.join(sorted(apps))}")
+    apps = sorted({*_APP_WORDS, *(item.app for item in persona.items)})
+    if not any(re.search(_APP_WORDS.get(app, re.escape(app)), cot, re.IGNORECASE) for app in apps):
+        yield RuleFault("cot", f"names none of the applications: {', '.join(apps)}")
 
 
 def call_faults(persona: Persona, query: Query, tools: Mapping[str, Tool]) -> Iterator[RuleFault]:
