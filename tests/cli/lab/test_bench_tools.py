@@ -7,6 +7,8 @@ import pytest
 from tests.lab.train.tiny_tools import world
 from tests.program import run
 
+from contextune.lab.bench.results_file import BenchResults
+
 
 @pytest.mark.parametrize("option", [("--public", "data"), ("--vectors", "public.npz")])
 @pytest.mark.parametrize(
@@ -40,9 +42,12 @@ def test_bench_catalogues_writes_a_table_per_catalogue(tmp_path: Path) -> None:
     for title in ("in-domain", "out-of-domain", "ToolLens", "MetaTool", "BM25T", "learned"):
         assert title in done.stdout
     folders = ["MetaTool", "ToolBench-filter,-in-domain", "ToolBench-filter,-out-of-domain", "ToolLens"]
-    assert sorted(folder.name for folder in (tmp_path / "out").iterdir()) == folders
+    out = tmp_path / "out" / "catalogues"
+    assert sorted(folder.name for folder in out.iterdir()) == folders
     for folder in folders:
-        assert json.loads((tmp_path / "out" / folder / "results.json").read_text(encoding="utf-8"))
+        assert json.loads((out / folder / "results.json").read_text(encoding="utf-8"))
+    values = BenchResults.read(tmp_path / "out" / "results.json").values()
+    assert 0 <= values["catalogues/ToolLens/learned/Recall@5"] <= 100
 
 
 def test_missing_catalogues_are_an_error(tmp_path: Path) -> None:

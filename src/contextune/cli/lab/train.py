@@ -97,9 +97,16 @@ def plan(out: Annotated[Path, typer.Option(help="Folder to write the planner to.
 
 
 @app.command()
-def plan_lessons(out: Annotated[Path, typer.Option(help="The JSON file to write.")]) -> None:
+def plan_lessons(
+    out: Annotated[Path, typer.Option(help="The JSON file to write.")],
+    cot: Annotated[
+        bool,
+        typer.Option(help="Add prompts with a chain of thought: the dataset's, a large model's."),
+    ] = False,
+) -> None:
     """Export prompts for fine-tuning a language model on planning, and for its evaluation."""
     from contextune.cli.lab.training_data import chosen_tools, plan_data
+    from contextune.lab.bench.large_model import large_model_cot
     from contextune.lab.bench.quality import plans as plan_bench
     from contextune.lab.train.embedder.fold_vectors import bundled_folds
     from contextune.lab.train.llm import plan_lessons as lessons
@@ -111,10 +118,17 @@ def plan_lessons(out: Annotated[Path, typer.Option(help="The JSON file to write.
         row: (what, None if row == plan_bench.NO_RETRIEVAL else chosen.get(row, oracle))
         for row, what in plan_bench.CONTEXT_BY_ROW.items()
     }
+    thoughts = lessons.dataset_thoughts() if cot else {}
+    guided: dict[str, dict[str, str]] = {}
+    if cot:
+        rows |= {row: (what, chosen[plan_bench.TUNED]) for row, what in plan_bench.GUIDED_ROWS.items()}
+        guided = {plan_bench.TUNED_COT: thoughts, plan_bench.TUNED_LARGE_COT: large_model_cot()}
     measured = [request for request in data.requests if request.measured]
     prompts = {
-        "lessons": list(lessons.training_rows(data.requests, chosen[plan_bench.TUNED], data.tools)),
-        "questions": list(lessons.evaluation_rows(measured, rows)),
+        "lessons": list(
+            lessons.training_rows(data.requests, chosen[plan_bench.TUNED], data.tools, thoughts=thoughts)
+        ),
+        "questions": list(lessons.evaluation_rows(measured, rows, guided)),
     }
     out.write_text(json.dumps(prompts, ensure_ascii=False), encoding="utf-8")
     output.out.print(f"{len(prompts['lessons'])} lessons and {len(prompts['questions'])} questions in {out}")

@@ -115,7 +115,7 @@ def test_mudoco_merges_equal_rewrites(folder: Path) -> None:
 def test_history_tables_compare_all_variants(folder: Path, word_embedder: Embedder) -> None:
     progress_calls: list[tuple[int, int]] = []
     tables = history_tables(
-        folder, embedder=word_embedder, progress=lambda done, total: progress_calls.append((done, total))
+        folder, word_embedder, progress=lambda done, total: progress_calls.append((done, total))
     )
     assert progress_calls[-1][0] == progress_calls[-1][1] > 0
     assert list(tables) == ["iKAT", "iKAT, topic changed", "MuDoCo"]
@@ -134,7 +134,7 @@ def test_history_tables_compare_all_variants(folder: Path, word_embedder: Embedd
 def test_missing_file_names_the_required_files(folder: Path, name: str, word_embedder: Embedder) -> None:
     (folder / name).unlink()
     with pytest.raises(InvalidDataError, match=rf"{name}: cannot be read.*pass a folder with ikat"):
-        history_tables(folder, embedder=word_embedder)
+        history_tables(folder, word_embedder)
 
 
 @pytest.mark.parametrize(

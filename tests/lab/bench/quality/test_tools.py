@@ -10,9 +10,12 @@ from tests.lab.train.tiny_tools import few_folds, vector
 from contextune.embed import Embedder
 from contextune.evaluate.results import ResultTable
 from contextune.lab.bench.quality.tools import (
+    BASELINE,
+    FIGURE,
     METRICS,
     UNTUNED,
     WITH_CONTEXT,
+    WITHOUT_CONTEXT,
     ToolRequests,
     tool_rows,
     tool_table,
@@ -52,7 +55,7 @@ ROWS = {
         "bob/1": ["wake"],
         "bob/2": [],
     },
-    "learned": {name: ["wake", "track", "send"] for name in ("ann/1", "ann/2", "bob/1", "bob/2")},
+    BASELINE: {name: ["wake", "track", "send"] for name in ("ann/1", "ann/2", "bob/1", "bob/2")},
 }
 
 
@@ -62,19 +65,19 @@ def means(table: ResultTable, row: str, kind: str = "all") -> dict[str, float]:
 
 def test_metrics_of_a_small_example() -> None:
     table = tool_table(EXAMPLES, ROWS)
-    assert table.rows == ("words", "learned")
+    assert table.rows == ("words", BASELINE)
     assert table.cell("words", "recall@1").n == 4
     assert means(table, "words") == pytest.approx(
         {"recall@1": 1 / 4, "recall@3": 3 / 4, "recall@5": 3 / 4, "recall@10": 3 / 4}
         | {"mrr": (1 / 3 + 1 / 2 + 1) / 4}
     )
-    assert means(table, "learned") == pytest.approx(
+    assert means(table, BASELINE) == pytest.approx(
         {"recall@1": 1 / 2, "recall@3": 1, "recall@5": 1, "recall@10": 1} | {"mrr": (1 / 3 + 1 / 2 + 2) / 4}
     )
     assert set(table.kinds) == {"habit", "place"}
     assert table.cell("words", "recall@1", "habit").n == 3
     assert means(table, "words", "habit")["recall@1"] == pytest.approx(1 / 3)
-    assert means(table, "learned", "place")["recall@1"] == 0
+    assert means(table, BASELINE, "place")["recall@1"] == 0
 
 
 def test_plausible_tools_do_not_count() -> None:
@@ -91,15 +94,15 @@ def test_plausible_tools_do_not_count() -> None:
 def test_table_by_application() -> None:
     table = tool_table(EXAMPLES, ROWS, by="application")
     assert set(table.kinds) == {"Post", "Clock"}
-    assert means(table, "learned", "Clock")["recall@1"] == 1
-    assert means(table, "learned", "Post") == pytest.approx(
+    assert means(table, BASELINE, "Clock")["recall@1"] == 1
+    assert means(table, BASELINE, "Post") == pytest.approx(
         {"recall@1": 0, "recall@3": 1, "recall@5": 1, "recall@10": 1} | {"mrr": (1 / 3 + 1 / 2) / 2}
     )
 
 
-def test_rows_are_compared_with_the_learned_row() -> None:
+def test_rows_are_compared_with_the_learned_row_without_context() -> None:
     table = tool_table(EXAMPLES, ROWS)
-    assert table.cell("learned", "recall@1").p is None
+    assert table.cell(BASELINE, "recall@1").p is None
     assert table.cell("words", "recall@1").p is not None
     bare = tool_table(EXAMPLES, {"words": ROWS["words"]})
     assert bare.cell("words", "recall@1").p is None
@@ -159,16 +162,17 @@ def test_every_row_ranks_every_api(
     monkeypatch.setattr(recipe, "SETTINGS", RankerSettings(rounds=3, seeds=1, smallest_leaf=5))
     rows = tool_rows(folds, personas, [], word_embedder)
     assert list(rows) == [
-        "BM25T",
-        UNTUNED,
-        f"{UNTUNED}, with the context found",
-        "tuned embedder",
-        "tuned embedder, with the context found",
-        "learned",
-        "learned, with CoT",
-        "learned, with the right context",
-        WITH_CONTEXT,
+        "BM25T, without context",
+        "Semantic search, untuned, without context",
+        "Semantic search, untuned, with the context found",
+        "Tuned embedder, without context",
+        "Tuned embedder, with the context found",
+        "Learned, without context",
+        "Learned, with CoT, without context",
+        "Learned, with the context found",
+        "Learned, with the right context",
     ]
+    assert set(FIGURE) <= set(rows)
     toolbox = bundled_toolbox()
     names = [tool.name for tool in toolbox]
     requests = {case.name: case for case in personas if case.measured}
@@ -176,16 +180,16 @@ def test_every_row_ranks_every_api(
         assert run.keys() == requests.keys(), row
         assert all(sorted(retrieved) == sorted(names) for retrieved in run.values()), row
     # the made vectors are those of the embedder that stands in for the untuned one
-    assert rows[UNTUNED] == rows["tuned embedder"]
-    assert rows["tuned embedder"] != rows["tuned embedder, with the context found"]
+    assert rows[WITHOUT_CONTEXT.format(UNTUNED)] == rows["Tuned embedder, without context"]
+    assert rows["Tuned embedder, without context"] != rows["Tuned embedder, with the context found"]
     assert len({str(rows[row]) for row in list(rows)[5:]}) == 4
     index = ToolIndex.build(Catalog(replace(tool, examples=()) for tool in toolbox), word_embedder)
     for name, case in requests.items():
         vector_ = word_embedder.embed([case.query.text])[0]
         best = index.vectors @ vector_
-        assert best[names.index(rows["tuned embedder"][name][0])] == best.max()
+        assert best[names.index(rows["Tuned embedder, without context"][name][0])] == best.max()
         lexical = index.fields["all"].scores(tokenize(case.query.text))
-        assert lexical[names.index(rows["BM25T"][name][0])] == lexical.max()
+        assert lexical[names.index(rows["BM25T, without context"][name][0])] == lexical.max()
     plugged_in = ToolRetriever(toolbox, word_embedder, method="semantic")
     for name, case in requests.items():
         context = case.query.context
@@ -193,11 +197,11 @@ def test_every_row_ranks_every_api(
         vector_ = replace(context, vectors=word_embedder.embed([item.text for item in context.items]))
         hits = plugged_in.search(case.query.text, len(names), context=vector_)
         score_by_name = {hit.tool.name: hit.score for hit in hits}
-        ranked = [score_by_name[tool] for tool in rows[f"{UNTUNED}, with the context found"][name]]
+        ranked = [score_by_name[tool] for tool in rows[WITH_CONTEXT.format(UNTUNED)][name]]
         np.testing.assert_allclose(ranked, [hit.score for hit in hits], atol=1e-6)  # ties in any order
     table = tool_table(personas, rows)
-    assert table.cell("learned", "recall@10").n == len(requests)
-    assert table.cell(WITH_CONTEXT, "recall@10").p is not None
+    assert table.cell(BASELINE, "recall@10").n == len(requests)
+    assert table.cell("Learned, with the context found", "recall@10").p is not None
 
 
 def test_untuned_rows_need_an_untuned_embedder(

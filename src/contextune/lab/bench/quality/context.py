@@ -11,6 +11,8 @@ from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
 from contextune.evaluate.metrics import Qrels, Run
 from contextune.evaluate.results import ResultTable, evaluate_runs
+from contextune.lab.bench.large_model import COT_FILE, large_model_cot
+from contextune.lab.bench.quality.same_inputs import same_input_rows
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.lab.train.rankers.context import HeldOutRanking
 from contextune.store import SQLiteStore
@@ -18,18 +20,22 @@ from contextune.tuner import Tuner
 from contextune.types import Progress
 
 METRICS = ("recall@3", "recall@5", "recall@10", "ndcg@3", "ndcg@5", "ndcg@10", "mrr")
-COT = "cot"
-"""Semantic search over the request followed by the dataset's chain of thought."""
+COT, LARGE_MODEL_COT = "cot", "large-model-cot"
+"""Semantic search over the request followed by a chain of thought: the dataset's, or a large model's."""
+COTS = (COT, LARGE_MODEL_COT)
 RANKER = "LambdaMART-RRF"
 TITLES = {
     "bm25": "BM25T",
     "semantic": "Semantic search",
     "hybrid": "Hybrid, RRF",
     COT: "CoT augmentation",
+    LARGE_MODEL_COT: "CoT by a large model",
     "situated": "Semantic search, situated",
     "learned": RANKER,
 }
 """Row titles by method. The paper has no hybrid row."""
+SAME_INPUTS = "{}, same inputs"
+"""Title of an untuned method on the inputs of the tuned rows: enriched item texts, request and moment."""
 
 _PAPER = {
     "BM25T": (11.35, 13.47, 14.92, 56.45, 52.33, 50.91),
@@ -77,15 +83,17 @@ def run_methods(
 ) -> Mapping[str, Run]:
     """Rank the items for every query with every method; each persona is one user."""
     runs: dict[str, dict[str, list[str]]] = {method: {} for method in methods}
+    thoughts = {method: _thoughts(personas, method) for method in methods if method in COTS}
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "bench.db") as store:
-        tuners = {m: Tuner(store, embedder=embedder, method="semantic" if m == COT else m) for m in methods}
+        tuners = {m: Tuner(store, embedder=embedder, method="semantic" if m in COTS else m) for m in methods}
         for number, persona in enumerate(personas, 1):
             load_persona(store, persona)
             for method, tuner in tuners.items():
                 for query in persona.queries:
                     request = persona.request(query)
-                    if method == COT:
-                        request = replace(request, text=f"{query.text} {query.gold.cot}")
+                    if method in thoughts:
+                        thought = thoughts[method][persona.name(query)]
+                        request = replace(request, text=f"{query.text} {thought}")
                     hits = tuner.context(request, k=None)
                     runs[method][persona.name(query)] = [hit.item.id for hit in hits]
             if progress:
@@ -117,7 +125,7 @@ def language_model_cot_row(
 def context_table(
     personas: Sequence[Persona], rows: Mapping[str, Run], *, metrics: Sequence[str] = METRICS
 ) -> ResultTable:
-    """Evaluate all rows, test each against the last, and add the paper's values."""
+    """Evaluate all rows, test each against the ranker or else the last, and add the paper's values."""
     judgements = QueryJudgements.from_personas(personas)
     return evaluate_runs(
         rows,
@@ -125,7 +133,7 @@ def context_table(
         metrics,
         groups=judgements.groups,
         kinds=judgements.kinds,
-        baseline=list(rows)[-1],
+        baseline=RANKER if RANKER in rows else list(rows)[-1],
         reference={
             row: {m: v for m, v in values_by_metric.items() if m in metrics}
             for row, values_by_metric in PAPER.items()
@@ -136,10 +144,34 @@ def context_table(
 def untuned_rows(
     personas: Sequence[Persona], embedder: Embedder, *, progress: Progress | None = None
 ) -> Mapping[str, Run]:
-    """BM25, semantic search, hybrid search and CoT, with an untuned embedder."""
-    methods = ("bm25", "semantic", "hybrid", COT)
-    runs = run_methods(personas, methods, embedder=embedder, progress=progress)
-    return {TITLES[method]: run for method, run in runs.items()}
+    """BM25, semantic search, hybrid search and CoT with an untuned embedder, each on two inputs.
+
+    First on the items' plain texts and the bare request, then on what the tuned rows read.
+    """
+    cots = COTS if COT_FILE.exists() else (COT,)  # recorded runs are in no wheel
+    methods = ("bm25", "semantic", "hybrid", *cots)
+    runs = run_methods(personas, methods, embedder=embedder, progress=_half(progress, 0))
+    thoughts = {TITLES[method]: _thoughts(personas, method) for method in cots}
+    same = same_input_rows(personas, embedder, thoughts, progress=_half(progress, 1))
+    rows: dict[str, Run] = {}
+    for method in methods:
+        title = TITLES[method]
+        rows |= {title: runs[method], SAME_INPUTS.format(title): same[title]}
+    return rows
+
+
+def _thoughts(personas: Sequence[Persona], method: str) -> Mapping[str, str]:
+    """The chains of thought of a method, by request name."""
+    if method == LARGE_MODEL_COT:
+        return large_model_cot()
+    return {persona.name(query): query.gold.cot or "" for persona in personas for query in persona.queries}
+
+
+def _half(progress: Progress | None, number: int) -> Progress | None:
+    if progress is None:
+        return None
+    report = progress
+    return lambda done, total: report(number * total + done, 2 * total)
 
 
 def tuned_rows(folds: FoldVectors, held_out: Sequence[HeldOutRanking]) -> Mapping[str, Run]:

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from contextune.context.history import complete_from_history, embed_with_history
-from contextune.embed import CachedEmbedder, Embedder, Matrix, default_embedder
+from contextune.embed import CachedEmbedder, Embedder, Matrix
 from contextune.errors import InvalidDataError
 from contextune.evaluate.metrics import Run
 from contextune.evaluate.results import ResultTable, evaluate_runs
@@ -65,13 +65,13 @@ AVERAGED = "In context, vectors averaged"
 
 
 def history_tables(
-    folder: Path, *, embedder: Embedder | None = None, progress: Progress | None = None
+    folder: Path, embedder: Embedder, *, progress: Progress | None = None
 ) -> Mapping[str, ResultTable]:
     """One result table per task, tested against the request alone; `folder` holds `ikat` and `mudoco`."""
     ikat = ikat_task(folder)
     tasks = {"iKAT": ikat, "iKAT, topic changed": topic_changed(ikat), "MuDoCo": mudoco_task(folder)}
     texts = list(dict.fromkeys(text for task in tasks.values() for text in _texts(task)))
-    cached_embedder = CachedEmbedder(embedder or default_embedder(), size=len(texts))
+    cached_embedder = CachedEmbedder(embedder, size=len(texts))
     for start in range(0, len(texts), _CHUNK):
         cached_embedder.embed(texts[start : start + _CHUNK])
         if progress:

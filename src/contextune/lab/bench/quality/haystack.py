@@ -7,23 +7,19 @@ import numpy as np
 from contextune.context.signals import compute_features
 from contextune.evaluate.metrics import Run
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import FeaturedExamples, TrainedPasses
+from contextune.lab.train.rankers.context import TrainedPasses
 from contextune.lab.train.rankers.haystack import haystack_examples
 from contextune.search import reciprocal_rank_fusion
 from contextune.types import Progress
 
 
 def haystack_rows(
-    folds: FoldVectors, data: FeaturedExamples, size: int, *, progress: Progress | None = None
+    folds: FoldVectors, trained: Mapping[int, TrainedPasses], size: int, *, progress: Progress | None = None
 ) -> Mapping[str, Run]:
     """BM25, semantic search, hybrid and the ranker over `size` items per persona.
 
-    Each persona is ranked by models that have not seen it, trained on personas of their normal size.
+    Each persona is ranked by models that have not seen it, `trained` on personas of their normal size.
     """
-    trained = {
-        fold: TrainedPasses.fit(data.select(lambda example, fold=fold: example.fold != fold))
-        for fold in sorted({example.fold for example in data.examples})
-    }
     rows: dict[str, dict[str, list[str]]] = {}
     for example in haystack_examples(folds, size, progress=progress):
         scene, ids = example.scene, example.ids

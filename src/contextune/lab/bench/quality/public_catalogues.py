@@ -11,7 +11,7 @@ from contextune.tools import ToolRetriever
 from contextune.tools.index import MemoryVectorCache
 from contextune.types import Progress
 
-METRICS = ("recall@3", "recall@5", "recall@11", "map", "mmrr@11", "ndcg@5", "comp@5")
+METRICS = ("recall@3", "recall@5", "recall@11", "map@11", "mmrr@11", "ndcg@5", "comp@5")
 TESTS: Mapping[str, tuple[str, str]] = {
     "ToolBench filter, in-domain": ("toolbench/filter", "id_test"),
     "ToolBench filter, out-of-domain": ("toolbench/filter", "ood"),

@@ -22,8 +22,16 @@ from contextune.tools.query import QueryContext
 from contextune.types import Progress
 
 METRICS = ("recall@1", "recall@3", "recall@5", "recall@10", "mrr")
-WITH_CONTEXT = "learned, with the context found"
-UNTUNED = "Semantic search, untuned"
+WITHOUT_CONTEXT, WITH_CONTEXT = "{}, without context", "{}, with the context found"
+"""Titles of a method that gets the request alone, or also the retrieved context."""
+UNTUNED, TUNED, LEARNED = "Semantic search, untuned", "Tuned embedder", "Learned"
+BASELINE = WITHOUT_CONTEXT.format(LEARNED)
+"""The row that the others are tested against."""
+SHIPPED = WITH_CONTEXT.format(LEARNED)
+FIGURE = tuple(
+    title.format(method) for method in (UNTUNED, TUNED, LEARNED) for title in (WITHOUT_CONTEXT, WITH_CONTEXT)
+)
+"""The rows of the figure: the paper's pair, which is an untuned retriever, and ours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,23 +73,25 @@ def tool_rows(
     rankers = fit_by_fold(
         with_features([*personas, *map(without_context, personas), *public]), progress=progress
     )
-    rows = {"BM25T": _bm25(requests.bare)}
+    rows = {WITHOUT_CONTEXT.format("BM25T"): _bm25(requests.bare)}
     if untuned is not None:
         rows |= _untuned(requests, untuned)
     return rows | {
-        "tuned embedder": {e.name: _ranking(e, e.index.vectors @ e.query.vector) for e in requests.bare},
-        "tuned embedder, with the context found": {
+        WITHOUT_CONTEXT.format(TUNED): {
+            e.name: _ranking(e, e.index.vectors @ e.query.vector) for e in requests.bare
+        },
+        WITH_CONTEXT.format(TUNED): {
             e.name: _ranking(e, e.index.vectors @ e.query.context_vector) for e in requests.retrieved
         },
-        "learned": _learned(requests.bare, rankers),
-        "learned, with CoT": _learned(requests.with_cot, rankers),
-        "learned, with the right context": _learned(requests.oracle, rankers),
-        WITH_CONTEXT: _learned(requests.retrieved, rankers),
+        WITHOUT_CONTEXT.format(LEARNED): _learned(requests.bare, rankers),
+        WITHOUT_CONTEXT.format(f"{LEARNED}, with CoT"): _learned(requests.with_cot, rankers),
+        WITH_CONTEXT.format(LEARNED): _learned(requests.retrieved, rankers),
+        f"{LEARNED}, with the right context": _learned(requests.oracle, rankers),
     }
 
 
 def tool_table(personas: Sequence[ToolExample], rows: Mapping[str, Run], *, by: str = "kind") -> ResultTable:
-    """Evaluate the rows against the row "learned", overall and by kind of request or by application."""
+    """Evaluate the rows against `BASELINE`, overall and by kind of request or by application."""
     measured = [example for example in personas if example.measured]
     apps = {example.name: example.index.catalog[_relevant_place(example)].app for example in measured}
     kinds = {example.name: example.kind for example in measured}
@@ -91,7 +101,7 @@ def tool_table(personas: Sequence[ToolExample], rows: Mapping[str, Run], *, by: 
         METRICS,
         groups={example.name: example.group for example in measured},
         kinds=kinds if by == "kind" else apps,
-        baseline="learned" if "learned" in rows else None,
+        baseline=BASELINE if BASELINE in rows else None,
     )
 
 
@@ -113,7 +123,7 @@ def _untuned(requests: ToolRequests, embedder: Embedder) -> dict[str, Run]:
         with_context[e.name] = _ranking(
             e, tools @ replace(e.query, vector=vector, context=context).context_vector
         )
-    return {UNTUNED: bare, f"{UNTUNED}, with the context found": with_context}
+    return {WITHOUT_CONTEXT.format(UNTUNED): bare, WITH_CONTEXT.format(UNTUNED): with_context}
 
 
 def _learned(examples: Sequence[ToolExample], rankers: Mapping[int, Ranker]) -> Run:

@@ -177,19 +177,31 @@ class HeldOutRanking:
         return [ids[n] for n in np.lexsort((-self.scores, -scores))]
 
 
+def fit_by_fold(data: FeaturedExamples, *, progress: Progress | None = None) -> dict[int, TrainedPasses]:
+    """For each measured fold, the passes trained on the other folds."""
+    folds = sorted({example.fold for example in data.examples if example.measured})
+    return {
+        fold: TrainedPasses.fit(
+            data.select(lambda example, fold=fold: example.fold != fold),
+            progress=_sub_progress(progress, number, len(folds)),
+        )
+        for number, fold in enumerate(folds)
+    }
+
+
+def rank_held_out(data: FeaturedExamples, trained: Mapping[int, TrainedPasses]) -> list[HeldOutRanking]:
+    """Rank every measured example with the passes of its fold, which have not seen it."""
+    return [
+        trained[fold].rank(example, matrix)
+        for fold in trained
+        for example, matrix in zip(data.examples, data.matrices, strict=True)
+        if example.fold == fold and example.measured
+    ]
+
+
 def cross_validate(data: FeaturedExamples, *, progress: Progress | None = None) -> list[HeldOutRanking]:
     """Rank every measured example with models trained on the other folds."""
-    folds = sorted({example.fold for example in data.examples if example.measured})
-    rankings: list[HeldOutRanking] = []
-    for number, fold in enumerate(folds):
-        other_folds = data.select(lambda example, fold=fold: example.fold != fold)
-        passes = TrainedPasses.fit(other_folds, progress=_sub_progress(progress, number, len(folds)))
-        rankings += [
-            passes.rank(example, matrix)
-            for example, matrix in zip(data.examples, data.matrices, strict=True)
-            if example.fold == fold and example.measured
-        ]
-    return rankings
+    return rank_held_out(data, fit_by_fold(data, progress=progress))
 
 
 def _sub_progress(progress: Progress | None, number: int, parts: int) -> Progress | None:

@@ -1,0 +1,15 @@
+"""`contextune bench`: the benchmarks of quality and speed."""
+
+from contextune.cli.groups import command_group
+from contextune.cli.lab.bench import context, everything, planning, query_generation, speed, tools
+
+app = command_group(help="Measure quality and speed.")
+for _command in (
+    context.context, context.history, context.budget, context.habits,
+    tools.tools, tools.catalogues, tools.doubts, query_generation.querygen, planning.plan,
+    speed.speed, speed.scale, speed.store, speed.embedder, speed.serve,
+    everything.docs,
+):  # fmt: skip
+    app.command()(_command)
+app.command("import")(speed.import_)
+app.command("all")(everything.everything)

@@ -1,0 +1,239 @@
+"""Benchmarks of context: retrieval, token budget, conversation history, changing habits."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from contextune.cli import output
+from contextune.cli.lab.bench.options import Methods, Out, Personas, Plot, read_personas
+from contextune.cli.lab.bench.recording import figures_folder, record, subfolder
+from contextune.cli.options import DEFAULT_METHOD
+from contextune.errors import ContextuneError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from contextune.datasets import Persona
+    from contextune.evaluate.metrics import Run
+
+Data = Annotated[Path, typer.Option(help="Folder with ikat and mudoco, which are not bundled.")]
+
+_COMMAND = "contextune bench context"
+_RECALL = ("recall@3", "recall@5", "recall@10")
+
+
+def context(
+    personas: Personas = None,
+    method: Methods = None,
+    out: Out = None,
+    ablations: Annotated[
+        bool, typer.Option(help="Also measure the ranker without each of its parts.")
+    ] = False,
+    haystack: Annotated[
+        list[int] | None,
+        typer.Option(help="Also measure each persona among this many items; may be repeated."),
+    ] = None,
+    cot: Annotated[bool, typer.Option(help="Also measure CoT by the configured language model.")] = False,
+) -> None:
+    """Measure context retrieval as in the paper, overall and by kind of query.
+
+    On the bundled personas, trained models are cross-validated. With --personas or --method,
+    the methods run as shipped.
+    """
+    from contextune.context import METHODS
+    from contextune.lab.bench.quality import context as context_bench
+
+    if personas is None and method is None:
+        _whole_table(out, with_ablations=ablations, haystacks=haystack or [], with_cot=cot)
+        return
+    if ablations or haystack or cot:
+        raise ContextuneError(
+            "--ablations, --haystack and --cot run on the bundled personas with all methods: "
+            "drop --personas and --method"
+        )
+    available = [*METHODS, context_bench.COT]  # a large model's is recorded for the bundled personas only
+    methods = method or available
+    if unknown := set(methods) - set(available):
+        raise ContextuneError(f"there is no method {min(unknown)!r}: choose among {', '.join(available)}")
+    people = read_personas(personas)
+    with output.progress("Personas") as update:
+        runs = context_bench.run_methods(people, methods, progress=update)
+    rows = {context_bench.TITLES[name]: run for name, run in runs.items()}
+    output.print_results(context_bench.context_table(people, rows), out)
+
+
+def _whole_table(out: Path | None, *, with_ablations: bool, haystacks: list[int], with_cot: bool) -> None:
+    from contextune.context.chain_of_thought import ChainOfThought
+    from contextune.lab.bench.bench_tables import kind_table, metric_table
+    from contextune.lab.bench.quality import ablations as ablations_bench
+    from contextune.lab.bench.quality import context as context_bench
+    from contextune.lab.bench.quality import haystack as haystack_bench
+    from contextune.lab.bench.quality.large_model_cot import large_model_cot_rows
+    from contextune.lab.bench.quality.without_request import without_request_rows
+    from contextune.lab.bench.untuned_embedder import untuned_embedder
+    from contextune.lab.train.embedder.fold_vectors import bundled_folds
+    from contextune.lab.train.rankers.context import FeaturedExamples, fit_by_fold, rank_held_out
+    from contextune.lab.train.rankers.context_examples import from_folds
+    from contextune.lab.train.splits import is_test, restrict_to_test
+    from contextune.llm.from_env import required_chat
+
+    folds = bundled_folds()
+    chat = required_chat() if with_cot else None
+    rows: dict[str, Run] = {}
+    try:
+        with output.progress("Untuned methods") as update:
+            rows |= context_bench.untuned_rows(folds.personas, untuned_embedder(), progress=update)
+    except ContextuneError as error:
+        output.print_error(f"the untuned rows are left out: {error}")
+    if chat:
+        chain = ChainOfThought(chat)
+        with output.progress("CoT by the language model") as update:
+            row = context_bench.language_model_cot_row(
+                folds.personas, untuned_embedder(), chain, progress=update
+            )
+        rows[f"CoT by {chat.name}"] = row
+        output.out.print(f"of {len(row)} requests, {chain.failures} were searched without CoT")
+    with output.progress("Signals") as update:
+        data = FeaturedExamples.build(from_folds(folds), progress=update)
+    with output.progress("Without the request") as update:
+        rows |= without_request_rows(data, progress=update)
+    with output.progress("Cross-validation") as update:
+        trained = fit_by_fold(data, progress=update)
+    out_of_fold = rank_held_out(data, trained)
+    rows |= context_bench.tuned_rows(folds, out_of_fold)
+    rows |= large_model_cot_rows(folds, trained)
+    table = context_bench.context_table(folds.personas, rows)
+    output.print_results(table, subfolder(out, "context"))
+    record(
+        out,
+        metric_table("context", _COMMAND, table, emphasis=context_bench.RANKER),
+        kind_table("context-by-kind", _COMMAND, table, "recall@3", emphasis=context_bench.RANKER),
+    )
+    test = [persona for persona in folds.personas if is_test(persona.id)]
+    output.out.rule(f"Test part: {len(test)} personas that no choice looked at", align="left")
+    table = context_bench.context_table(test, restrict_to_test(rows))
+    output.print_results(table, subfolder(out, "context-test"))
+    record(out, metric_table("context-test", _COMMAND, table, emphasis=context_bench.RANKER))
+    _titles(folds.personas, out)
+    if with_ablations:
+        with output.progress("Ablations") as update:
+            parts = ablations_bench.ablations(data, out_of_fold, progress=update)
+        table = context_bench.context_table(folds.personas, parts, metrics=_RECALL)
+        output.print_results(table, subfolder(out, "context-ablations"))
+        record(out, metric_table("context-ablations", f"{_COMMAND} --ablations", table))
+    for size in haystacks:
+        with output.progress(f"Among {size:,} items") as update:
+            among = haystack_bench.haystack_rows(folds, trained, size, progress=update)
+        output.out.rule(f"{size:,} items per persona", align="left")
+        table = context_bench.context_table(folds.personas, among, metrics=_RECALL)
+        output.print_results(table, subfolder(out, f"context-haystack-{size}"))
+        command = f"{_COMMAND} --haystack {size}"
+        record(
+            out,
+            metric_table(f"context-haystack-{size}", command, table, emphasis=context_bench.RANKER),
+            kind_table(f"context-haystack-{size}-by-kind", command, table, "recall@3"),
+        )
+
+
+def _titles(personas: "Sequence[Persona]", out: Path | None) -> None:
+    """Requests that name an item by its exact title."""
+    from contextune.lab.bench.bench_tables import metric_table
+    from contextune.lab.bench.quality import by_title as title_bench
+    from contextune.lab.bench.untuned_embedder import untuned_embedder
+
+    requests = title_bench.title_requests(personas)
+    embedders: list[title_bench.EmbedderMethods] = [(None, title_bench.SHIPPED_METHODS)]
+    try:
+        embedders.insert(0, (untuned_embedder(), title_bench.UNTUNED_METHODS))
+    except ContextuneError as error:
+        output.print_error(f"the untuned rows are left out: {error}")
+    with output.progress("Requests by title") as update:
+        rows = title_bench.title_rows(personas, requests, embedders, progress=update)
+    output.out.rule("Named by its exact title", align="left")
+    table = title_bench.title_table(requests, rows)
+    output.print_results(table, subfolder(out, "context-titles"))
+    record(out, metric_table("context-titles", _COMMAND, table))
+
+
+def budget(personas: Personas = None, method: Methods = None, out: Out = None) -> None:
+    """Measure how many facts that a call needs fit in a token budget, for the right and for found items.
+
+    By default for rankings of models that have not seen the persona, on personas that packing was not tuned
+    on. With --method or --personas, the bundled models rank.
+    """
+    from contextune.lab.bench.plan_tables import budget_bench_table
+    from contextune.lab.bench.quality import prompt_budget as budget_bench
+
+    people = read_personas(personas)
+    tables: list[budget_bench.BudgetTable] = []
+    rankings: dict[str, budget_bench.RankFunction | None]
+    if personas is None and not method:
+        from contextune.lab.train.embedder.fold_vectors import bundled_folds
+
+        people = budget_bench.reported_personas(people)
+        with output.progress("Rankers") as update:
+            rankings = {**budget_bench.out_of_fold_rankings(bundled_folds(), update)}
+    else:
+        rankings = dict.fromkeys(method or ["semantic", DEFAULT_METHOD])
+    for name, rank in rankings.items():
+        with output.progress("Personas") as update:
+            tables.append(budget_bench.budget_table(people, rank, progress=update, name=name))
+        output.out.print(budget_bench.to_rich(tables[-1]))
+    record(out, budget_bench_table("contextune bench budget", tables))
+
+
+def history(data: Data, out: Out = None) -> None:
+    """Measure what the conversation history adds, on iKAT and MuDoCo."""
+    from contextune.embed import default_embedder
+    from contextune.lab.bench.bench_tables import kind_table, metric_table, slug
+    from contextune.lab.bench.quality import conversation_history as history_bench
+    from contextune.lab.bench.untuned_embedder import untuned_embedder
+
+    for which, load in (("untuned", untuned_embedder), ("tuned", default_embedder)):
+        try:
+            embedder = load()
+        except ContextuneError as error:
+            output.print_error(f"the tables with the {which} embedder are left out: {error}")
+            continue
+        with output.progress(f"Texts, {which} embedder") as update:
+            tables = history_bench.history_tables(data, embedder, progress=update)
+        for name, table in tables.items():
+            output.out.rule(f"{name}, {which} embedder", align="left")
+            output.print_results(table, subfolder(out, "history", which, name))
+            table_id, command = f"history-{which}-{slug(name)}", "contextune bench history --data FOLDER"
+            by_kind = kind_table(f"{table_id}-by-kind", command, table, table.metrics[0].name)
+            record(out, metric_table(table_id, command, table), by_kind)
+
+
+def habits(personas: Personas = None, out: Out = None, plot: Plot = None) -> None:
+    """Measure how fast the ranking follows a simulated user whose habit changes."""
+    from contextune.lab.bench import plots
+    from contextune.lab.bench.quality import habit_change as habits_bench
+    from contextune.lab.bench.results_file import BenchTable, Cell, Row
+
+    with output.progress("Users") as update:
+        ranks = habits_bench.simulate_habit_change(read_personas(personas), progress=update)
+    above, first = habits_bench.leading_shares(ranks)
+    table = Table("mornings recorded", "new song above the old", "new song first")
+    for number, shares in enumerate(zip(above, first, strict=True)):
+        table.add_row(str(number), *(f"{100 * share:.0f} %" for share in shares))
+    output.out.print(table)
+    if out:
+        rows = [
+            Row(str(number), [Cell(100 * share) for share in shares])
+            for number, shares in enumerate(zip(above, first, strict=True))
+        ]
+        columns = ["new song above the old", "new song first"]
+        command = "contextune bench habits"
+        record(out, BenchTable("habits", command, columns, rows, 0, "mornings recorded"))
+    if plot := figures_folder(out, plot):
+        plots.plot_curves(
+            {"new song above the old": above, "new song first": first},
+            range(len(above)),
+            plot / "habits.svg",
+            title="Following a habit that changes",
+            x_label="mornings recorded",
+            y_label="share of users",
+        )

@@ -1,0 +1,92 @@
+"""Benchmark of planning: the planned call against the right one."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from contextune.cli import output
+from contextune.cli.lab.bench.recording import record, subfolder
+
+
+def plan(
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write plans.json to: figures and every plan.")
+    ] = None,
+    written: Annotated[
+        Path | None,
+        typer.Option(help="Also measure the recorded answers of a language model."),
+    ] = None,
+) -> None:
+    """Measure how often the planned call is right, with and without retrieval and context."""
+    from contextune.cli.lab.training_data import chosen_tools, plan_data
+    from contextune.lab.bench.plan_tables import plan_tables
+    from contextune.lab.bench.quality import plan_report
+    from contextune.lab.bench.quality import plans as plan_bench
+    from contextune.lab.bench.quality import written_plans as written_bench
+    from contextune.lab.train.embedder.fold_vectors import bundled_folds
+    from contextune.lab.train.rankers import arguments as recipe
+    from contextune.plan.pointer.planner import PointerPlanner
+    from contextune.plan.pointer.scorer import ArgumentScorer
+
+    data = plan_data(bundled_folds())
+    chosen = {row: plan_bench.cached_tools(choose) for row, choose in chosen_tools(data).items()}
+    with output.progress("Argument scorers") as update:
+        fitted = recipe.fit_by_fold(data.lessons, progress=update)
+    planners = {
+        fold: PointerPlanner(
+            ArgumentScorer(
+                model.ranker, model.statistics, recipe.fit_confidence(data.lessons, fitted, fold), {}
+            )
+        )
+        for fold, model in fitted.items()
+    }
+    measured = [request for request in data.requests if request.measured]
+    planner_functions: dict[str, plan_bench.PlanFunction] = {"light": plan_bench.pointer_plans(planners)}
+    contexts, current = plan_bench.CONTEXT_BY_ROW, measured
+    recorded = stale = None
+    if written:
+        answers = written_bench.read_written_plans(written)
+        recorded = written_bench.WrittenPlans(answers, planners)
+        planner_functions |= {
+            "language model": recorded,
+            "language model raw": written_bench.raw_plans(answers),
+        }
+        contexts = written_bench.recorded_rows(answers, measured)
+        chosen = written_bench.guided_choosers(chosen)
+        stale = written_bench.stale_answers(answers, measured, chosen, data.tools)
+        names = {name for row in contexts for name in stale.get(row, ())}
+        current = [request for request in measured if request.name not in names]
+    for name, plan_function in planner_functions.items():
+        light = name == "light"
+        with output.progress("Planning") as update:
+            rows = plan_bench.plan_rows(
+                measured if light else current,
+                chosen,
+                plan_function,
+                data.tools,
+                contexts=plan_bench.CONTEXT_BY_ROW if light else contexts,
+                progress=update,
+            )
+        output.out.rule(f"The {name} planner" if recorded else "", align="left")
+        for table in plan_report.to_rich(rows):
+            output.out.print(table)
+        slug = name.replace(" ", "-")
+        if folder := subfolder(out, "plan", slug):
+            plan_report.write_json(rows, folder)
+        command = "contextune bench plan" + (" --written FILE" if name != "light" else "")
+        record(out, *plan_tables(f"plan-{slug}", command, rows))
+    if recorded and stale is not None:
+        left_out = len(measured) - len(current)
+        facts = {f"plan/stale answers/{row}": len(names) for row, names in stale.items()}
+        record(out, facts={"plan/replaced calls": recorded.fallbacks, "plan/left out": left_out, **facts})
+        if left_out:
+            output.out.print(
+                f"{left_out} requests were left out of the language model's tables: other tools are "
+                "retrieved today than when their answers were recorded ("
+                + ", ".join(f"{row}: {len(names)}" for row, names in stale.items() if names)
+                + "). Make them again with contextune.lab.train.llm.plan_answers."
+            )
+        output.out.print(
+            f"{recorded.fallbacks} calls were invalid and replaced by those of the light planner."
+        )

@@ -1,0 +1,39 @@
+"""Merge what a benchmark measured into the results file of its output folder."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contextune.lab.bench.results_file import BenchTable, Part
+
+
+def record(
+    out: Path | None,
+    *tables: "BenchTable",
+    facts: Mapping[str, float] | None = None,
+    part: "Part" = "quality",
+) -> None:
+    """Add tables and facts to `out`/results.json, replacing those of the same name."""
+    from contextune.lab.bench.environment import environment, merge_environments
+    from contextune.lab.bench.results_file import FILE_NAME, BenchResults
+
+    if out is None:
+        return
+    file = out / FILE_NAME
+    results = BenchResults.read(file) if file.exists() else BenchResults()
+    results.environment = merge_environments(
+        results.environment, environment(results.environment.get("date"))
+    )
+    results.add(part, tables, facts)
+    results.write(file)
+
+
+def subfolder(out: Path | None, *names: str) -> Path | None:
+    """The folder of one table's own files, such as TREC runs."""
+    return out.joinpath(*names) if out else None
+
+
+def figures_folder(out: Path | None, plot: Path | None) -> Path | None:
+    """The folder of the plots: `plot`, else `figures` in the output folder."""
+    return plot or subfolder(out, "figures")

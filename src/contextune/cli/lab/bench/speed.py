@@ -1,0 +1,167 @@
+"""Benchmarks of speed: requests, embedder, store, large catalogues, HTTP service, import."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from contextune.cli import output
+from contextune.cli.lab.bench.options import Methods, Out, Personas, read_personas
+from contextune.cli.lab.bench.recording import record
+from contextune.errors import InvalidRequestError
+
+
+def speed(
+    personas: Personas = None,
+    method: Methods = None,
+    items: Annotated[
+        list[int] | None, typer.Option(help="Number of items in the store; may be repeated.")
+    ] = None,
+    out: Out = None,
+) -> None:
+    """Time one request with embedding, over a persona and large stores, in total and by stage."""
+    from contextune.context import METHODS
+    from contextune.lab.bench import speed_tables
+    from contextune.lab.bench.speed import latency as latency_bench
+
+    with output.progress("Timing") as update:
+        results = latency_bench.measure(
+            read_personas(personas),
+            method or list(METHODS),
+            sizes=items or latency_bench.SIZES,
+            progress=update,
+        )
+    table = Table("method", "items", "median ms", "95 % ms", title="One request, with embedding")
+    for row in results:
+        table.add_row(row.method, f"{row.items:,}", f"{row.median:.1f}", f"{row.p95:.1f}")
+    output.out.print(table)
+    record(out, speed_tables.latency_table(results), part="speed")
+
+
+def embedder(out: Out = None) -> None:
+    """Time the embedder against sentence-transformers (needs the extra and the untuned weights)."""
+    from contextune.lab.bench.speed import embedder as embedder_bench
+
+    with output.err.status("Timing both embedders"):
+        speed = embedder_bench.measure()
+    figures = {
+        "one query, ms": speed.query_ms,
+        "one query, sentence-transformers, ms": speed.reference_query_ms,
+        "one query, times as fast": speed.query_speedup,
+        "batches, texts per second": speed.texts_per_second,
+        "batches, sentence-transformers, texts per second": speed.reference_texts_per_second,
+        "batches, times as fast": speed.batch_speedup,
+    }
+    _figures("Embedder against sentence-transformers", figures)
+    _record_figures(out, "embedder", figures)
+
+
+def store(
+    items: Annotated[int, typer.Option(help="Number of items to load.")] = 100_000, out: Out = None
+) -> None:
+    """Time loading and reading items."""
+    from contextune.lab.bench.speed import store as store_bench
+
+    with output.err.status("Loading"):
+        result = store_bench.measure(items)
+    names = {"load": "load", "read": "read", "single_put": "put one by one"}
+    figures = {f"{names[key]}, items per second": value for key, value in result.items()}
+    _figures(f"Store, {items:,} items", figures)
+    _record_figures(out, "store", figures)
+
+
+def scale(
+    public: Annotated[Path, typer.Option(help="Folder with toolbench/toolenv.jsonl.gz.")],
+    size: Annotated[
+        list[int] | None, typer.Option(help="Number of tools in the catalogue; may be repeated.")
+    ] = None,
+    cache: Annotated[Path | None, typer.Option(help="File that caches vectors between runs.")] = None,
+    out: Out = None,
+) -> None:
+    """Time tool search in catalogues of 1,000 to 1,000,000 tools."""
+    from contextune.lab.bench import speed_tables
+    from contextune.lab.bench.speed import large_catalogues as scale_bench
+
+    with output.progress("Catalogues") as update:
+        rows = scale_bench.scale_rows(public, size or [1_000, 10_000, 47_000], cache, update)
+    for table in scale_bench.to_rich(rows):
+        output.out.print(table)
+    record(out, *speed_tables.scale_tables(rows), part="speed")
+
+
+def serve(
+    users: Annotated[int, typer.Option(min=1, help="Number of users, copies of the bundled personas.")] = 60,
+    requests: Annotated[int, typer.Option(min=1, help="Number of requests.")] = 2000,
+    clients: Annotated[int, typer.Option(min=1, help="Number of parallel clients.")] = 8,
+    rate: Annotated[float | None, typer.Option(help="Requests per second; default: unlimited.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes of the service.")] = 1,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads per process.")] = None,
+    fresh: Annotated[bool, typer.Option(help="Never repeat a request; --no-fresh repeats them.")] = True,
+    out: Out = None,
+) -> None:
+    """Load-test the HTTP service with many users, and look for items of other users in the answers."""
+    from contextune.datasets import bundled_personas
+    from contextune.lab.bench.speed import http_load as http_bench
+
+    profile = http_bench.LoadProfile(requests, clients, rate, fresh)
+    personas = bundled_personas()[: min(users, 20)]  # more would only take longer to embed
+    with output.progress("Requests") as update:
+        load = http_bench.measure(
+            personas, profile, users=users, workers=workers, threads=threads, progress=update
+        )
+    figures = {
+        "requests per second": load.rate,
+        "median, ms": load.p50,
+        "95 %, ms": load.p95,
+        "99 %, ms": load.p99,
+        "items in the answers": load.items,
+        "items of other users": load.leaks,
+        "failed requests": load.failures,
+    }
+    _figures(f"{load.requests:,} requests for context of {load.users:,} users", figures)
+    _record_figures(out, "serve", figures)
+    if load.leaks:
+        raise typer.Exit(1)
+
+
+def import_(
+    megabytes: Annotated[int, typer.Option(min=1, help="Size of the generated mailbox.")] = 1000,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="Only mails of this kind: plain, both, html, attached; default: a typical mix."),
+    ] = None,
+    out: Out = None,
+) -> None:
+    """Time the import of a large mailbox, and measure its peak memory."""
+    from contextune.lab.bench.speed import import_mail as import_bench
+
+    if kind is not None and kind not in import_bench.SHARES:
+        raise InvalidRequestError(f"there is no kind {kind!r}: choose among {', '.join(import_bench.SHARES)}")
+    with output.progress("Generating a mailbox") as update:
+        speed = import_bench.measure(
+            megabytes, progress=update, shares=import_bench.SHARES if kind is None else {kind: 1}
+        )
+    figures = {
+        "reading, MB per second": speed.megabytes / speed.parsing,
+        "reading, mails per second": speed.mails / speed.parsing,
+        "into a store, MB per second": speed.megabytes / speed.importing,
+        "importing again, MB per second": speed.megabytes / speed.again,
+        "peak memory, MB": speed.memory,
+    }
+    _figures(f"Import of {speed.mails:,} mails in {speed.megabytes:,.0f} MB", figures)
+    _record_figures(out, "import", figures)
+
+
+def _figures(title: str, figures: Mapping[str, float]) -> None:
+    table = Table("what", "figure", title=title)
+    for name, value in figures.items():
+        table.add_row(name, f"{value:,}" if isinstance(value, int) else f"{value:,.2f}")
+    output.out.print(table)
+
+
+def _record_figures(out: Path | None, name: str, figures: Mapping[str, float]) -> None:
+    from contextune.lab.bench.speed_tables import figures_table
+
+    record(out, figures_table(name, f"contextune bench {name}", figures), part="speed")

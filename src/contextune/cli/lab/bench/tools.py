@@ -1,0 +1,105 @@
+"""Benchmarks of tool search: with and without context, on public catalogues, and when no tool fits."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from contextune.cli import output
+from contextune.cli.lab.bench.options import Out, Plot, Public, Vectors
+from contextune.cli.lab.bench.recording import figures_folder, record, subfolder
+from contextune.errors import ContextuneError
+
+if TYPE_CHECKING:
+    from contextune.embed import Embedder
+
+
+def tools(public: Public = None, vectors: Vectors = None, out: Out = None, plot: Plot = None) -> None:
+    """Measure tool search on the bundled personas, with and without context."""
+    from contextune.cli.lab.training_data import tool_data
+    from contextune.lab.bench import plots
+    from contextune.lab.bench.bench_tables import kind_table, metric_table
+    from contextune.lab.bench.quality import tools as tools_bench
+    from contextune.lab.bench.untuned_embedder import untuned_embedder
+    from contextune.lab.train.embedder.fold_vectors import bundled_folds
+    from contextune.lab.train.splits import is_test, restrict_to_test
+
+    # the paper's pair of the figure is untuned: without it there is no figure
+    plot = figures_folder(out, plot)
+    untuned = untuned_embedder() if plot else _untuned()
+    folds = bundled_folds()
+    people, others = tool_data(public, vectors)
+    with output.progress("Cross-validation") as update:
+        rows = tools_bench.tool_rows(folds, people, others, untuned, progress=update)
+    command, shipped = "contextune bench tools", tools_bench.SHIPPED
+    for by in ("kind", "application"):
+        table = tools_bench.tool_table(people, rows, by=by)
+        output.print_results(table, subfolder(out, f"tools-by-{by}"))
+        record(
+            out,
+            metric_table("tools", command, table, emphasis=shipped),
+            kind_table(f"tools-by-{by}", command, table, "recall@1", emphasis=shipped),
+        )
+    test = [example for example in people if is_test(example.group)]
+    output.out.rule("Test part: personas that no choice looked at", align="left")
+    table = tools_bench.tool_table(test, restrict_to_test(rows))
+    output.print_results(table, subfolder(out, "tools-test"))
+    record(out, metric_table("tools-test", command, table, emphasis=shipped))
+    if plot:
+        table = tools_bench.tool_table(people, {row: rows[row] for row in tools_bench.FIGURE})
+        title = "The right one of 59 APIs, on unseen personas"
+        plots.plot_recall(table, (1, 3, 5, 10), plot / "tools.svg", title=title)
+
+
+def catalogues(
+    public: Annotated[Path, typer.Option(help="Folder with toolbench, toollens and metatool.")],
+    out: Out = None,
+) -> None:
+    """Measure tool search on the test sets of ToolBench, ToolLens and MetaTool."""
+    from contextune.lab.bench.bench_tables import metric_table
+    from contextune.lab.bench.quality import public_catalogues as public_bench
+
+    with output.progress("Catalogues") as update:
+        tables = public_bench.public_tables(public, _untuned(), progress=update)
+    for title, table in tables.items():
+        output.out.rule(title, align="left")
+        output.print_results(table, subfolder(out, "catalogues", title.replace(" ", "-")))
+    command = "contextune bench catalogues --public FOLDER"
+    record(out, metric_table("catalogues", command, tables, intervals=["recall@5"], emphasis="learned"))
+
+
+def doubts(public: Public = None, vectors: Vectors = None, out: Out = None, plot: Plot = None) -> None:
+    """Measure how well requests that no tool serves, or that need context, are detected."""
+    from contextune.cli.lab.training_data import tool_data
+    from contextune.embed import default_embedder
+    from contextune.lab.bench import plots
+    from contextune.lab.bench.quality import abstention as abstention_bench
+    from contextune.lab.bench.results_file import BenchTable, Cell, Row
+
+    people, others = tool_data(public, vectors)
+    with output.progress("Cross-validation") as update:
+        result = abstention_bench.measure_abstention(people, others, default_embedder(), progress=update)
+    for table in abstention_bench.to_rich(result):
+        output.out.print(table)
+    rows = [
+        Row(row.source, [Cell(row.count), Cell(row.auroc), Cell(100 * row.false_positives)])
+        for row in (*result.rows, result.context)
+    ]
+    columns = ["cases", "AUROC", "false positives where 95 % of the served pass"]
+    record(
+        out,
+        BenchTable("doubts", "contextune bench doubts", columns, rows, [0, 3, 1], "requests"),
+        facts={"doubts/calibration error": 100 * result.calibration_error},
+    )
+    if plot := figures_folder(out, plot):
+        plots.plot_reliability(result.bins, plot / "fits.svg")
+
+
+def _untuned() -> "Embedder | None":
+    from contextune.lab.bench.untuned_embedder import untuned_embedder
+
+    try:
+        return untuned_embedder()
+    except ContextuneError as error:
+        output.print_error(f"the untuned row is left out: {error}")
+        return None

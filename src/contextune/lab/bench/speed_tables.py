@@ -1,0 +1,110 @@
+"""Timings as tables of the docs."""
+
+from collections.abc import Mapping, Sequence
+
+from contextune.lab.bench.results_file import BenchTable, Cell, Row
+from contextune.lab.bench.speed.large_catalogues import ScaleRow, SearchTimes
+from contextune.lab.bench.speed.latency import STAGES, Latency
+
+_MB = 1e6
+
+
+def latency_table(results: Sequence[Latency]) -> BenchTable:
+    """Milliseconds per method, with two columns (median and 95th percentile) per number of items."""
+    sizes = list(dict.fromkeys(result.items for result in results))
+    by_method: dict[str, dict[int, Latency]] = {}
+    for result in results:
+        by_method.setdefault(result.method, {})[result.items] = result
+    columns = [f"{size:,} items: {what}" for size in sizes for what in ("median", "95 %")]
+    rows: list[Row] = []
+    for method, by_size in by_method.items():
+        cells: list[Cell | None] = []
+        for size in sizes:
+            latency = by_size.get(size)
+            cells += [Cell(latency.median), Cell(latency.p95)] if latency else [None, None]
+        rows.append(Row(f"of these: {method}" if method in STAGES else method, cells))
+    return BenchTable("latency", "contextune bench speed", columns, rows, corner="one request, ms")
+
+
+def scale_tables(rows: Sequence[ScaleRow]) -> list[BenchTable]:
+    """Search times and building costs by number of tools."""
+    command = "contextune bench scale --public FOLDER"
+    searching = [
+        Row(
+            f"{row.tools:,}",
+            [
+                *_times(row.retriever.short if row.retriever else None),
+                *_times(row.retriever.search if row.retriever else None),
+                Cell(row.exact.median),
+                Cell(row.approximate.median),
+                Cell(row.recall),
+            ],
+        )
+        for row in rows
+    ]
+    building = [
+        Row(
+            f"{row.tools:,}",
+            [
+                _cell(row.embed_seconds),
+                _cell(row.graph_seconds),
+                _cell(row.retriever.bm25_seconds if row.retriever else None),
+                _cell(row.retriever.open_seconds if row.retriever else None),
+                _cell(row.vector_bytes, _MB),
+                _cell(row.graph_bytes, _MB),
+                _cell(row.retriever.bm25_bytes if row.retriever else None, _MB),
+            ],
+        )
+        for row in rows
+    ]
+    return [
+        BenchTable(
+            "scale-search",
+            command,
+            [
+                "short request: median ms",
+                "95 %",
+                "long request: median ms",
+                "95 %, long",
+                "vectors alone: exact",
+                "graph",
+                "recall@10 of the graph",
+            ],
+            searching,
+            [1, 1, 1, 1, 2, 2, 3],
+            "tools",
+        ),
+        BenchTable(
+            "scale-build",
+            command,
+            [
+                "embedding, once, s",
+                "graph, once, s",
+                "words s",
+                "opening s",
+                "vectors MB",
+                "graph MB",
+                "words MB",
+            ],
+            building,
+            1,
+            "tools",
+        ),
+    ]
+
+
+def figures_table(name: str, command: str, figures: Mapping[str, float]) -> BenchTable:
+    """One column of named figures; whole numbers from 100 on."""
+    rows = [
+        Row(key, [Cell(value if isinstance(value, int) or value < 100 else round(value))])
+        for key, value in figures.items()
+    ]
+    return BenchTable(name, command, ["figure"], rows)
+
+
+def _times(times: SearchTimes | None) -> list[Cell | None]:
+    return [Cell(times.median), Cell(times.p95)] if times else [None, None]
+
+
+def _cell(value: float | None, unit: float = 1.0) -> Cell | None:
+    return None if value is None else Cell(value / unit)
