@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from contextune.errors import InvalidDataError
 from contextune.types import Item
-from contextune.types.app_schema import APPS, app_for
+from contextune.types.app_schema import APPS, AppDescription, app_for, describe_app
 
 DAY = "2024-05-16T19:00"
 TIME = datetime(2024, 5, 16, 19)
@@ -180,6 +180,81 @@ def test_unknown_app_field_named_time_may_hold_text() -> None:
 def test_unknown_app_without_title_uses_first_field() -> None:
     assert item("Chat", date=DAY, place="home", body="see you").title == "see you"
     assert item("Chat", date=DAY, place="home").text == "Chat"
+
+
+def test_sender_is_not_the_title() -> None:
+    one = item("Chat", sender="Bob", text="The boiler is fixed.", date=DAY)
+    assert (one.title, one.people, one.made) == ("The boiler is fixed.", ("Bob",), TIME)
+    # there is nothing else to call it by
+    assert item("Chat", sender="Bob", date=DAY).title == "Bob"
+
+
+@pytest.mark.parametrize(
+    ("app", "fields", "title", "people", "text"),
+    [
+        (
+            "Messages",
+            {"from": "Bob", "to": ["Ana"], "body": "Fixed.", "sent_at": DAY},
+            "Fixed.",
+            ("Bob", "Ana"),
+            "message — Fixed. — from: Bob — to: Ana",
+        ),
+        (
+            "Tasks",
+            {"task_name": "Paint", "assigned_to_email": "b@example.com", "due_date": DAY, "board": "Shed"},
+            "Paint",
+            ("b@example.com",),
+            "task — Paint — assigned to email: b@example.com — board: Shed",
+        ),
+        ("Files", {"path": "/a/b.pdf", "modified_at": DAY}, "/a/b.pdf", (), "file — /a/b.pdf"),
+        (
+            "CRM",
+            {"customer_name": "Ana Reis", "status": "lead", "last_contact_date": DAY},
+            "Ana Reis",
+            ("Ana Reis",),
+            "customer record — Ana Reis — status: lead",
+        ),
+        (
+            "Photos",
+            {"caption": "Pier", "faces": ["Ana"], "taken": DAY},
+            "Pier",
+            ("Ana",),
+            "photo — Pier — faces: Ana",
+        ),
+        ("Contacts", {"name": "Ana", "phone": "1"}, "Ana", ("Ana", "1"), "contact — Ana — phone: 1"),
+    ],
+)
+def test_described_application(
+    app: str, fields: dict[str, Any], title: str, people: tuple[str, ...], text: str
+) -> None:
+    one = item(app, **fields)
+    assert (one.title, one.people, one.text) == (title, people, text)
+    assert one.time == (TIME if DAY in fields.values() else None)
+
+
+def test_own_description_is_used_for_all_items() -> None:
+    fields = {"ref": "A-7", "what": "Leaking tap", "who": "Ana", "seen": DAY, "name": "ticket"}
+    assert item("Tickets", **fields).title == "ticket"
+    describe_app(
+        "Tickets", AppDescription("ticket", titles=("what",), made=("seen",), people=("who",), verb="handled")
+    )
+    one = item("Tickets", **fields)
+    assert (one.title, one.made, one.people) == ("Leaking tap", TIME, ("Ana",))
+    assert (one.schema.noun, one.schema.verb) == ("ticket", "handled")
+
+
+def test_fields_of_trained_applications_cannot_be_described() -> None:
+    with pytest.raises(InvalidDataError, match="the fields of 'Mail' are fixed"):
+        describe_app("Mail", AppDescription("letter"))
+
+
+def test_times_that_cannot_be_read_are_reported() -> None:
+    one = item("Tasks", title="Paint", due="next spring", created=DAY, time="20 min", updated_at="")
+    assert one.unread_times == ("due",)
+    assert one.times == {"made": TIME}
+    assert "due: next spring" in one.text
+    assert item("Steps", timestamp=1715880000).unread_times == ("timestamp",)
+    assert item("Mail", date=DAY).unread_times == ()
 
 
 VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())

@@ -1,6 +1,8 @@
 """`SQLiteStore`: one SQLite file, safe for many threads and processes."""
 
+import logging
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +29,7 @@ from contextune.store.rows import (
 from contextune.store.schema import STORE_SCHEMA
 from contextune.types import Feedback, Item, UsageEvent, User, local_time
 
+_log = logging.getLogger(__name__)
 # Unchanged items are not written, so that loading the same data twice changes nothing.
 _PUT_ITEM = """
     INSERT INTO items (user, id, app, fields) VALUES (?, ?, ?, ?)
@@ -84,8 +87,12 @@ class SQLiteStore(Database):
             return [row[0] for row in connection.execute("SELECT id FROM users ORDER BY id").fetchall()]
 
     def put_items(self, user: str, items: Iterable[Item], *, limit: int | None = None) -> int:
-        """Add or replace items; return the number written. More than `limit` raise `LimitError`."""
+        """Add or replace items; return the number written. More than `limit` raise `LimitError`.
+
+        A field that is named like a time and cannot be read as one is logged, by application and field.
+        """
         count = 0
+        unread: Counter[tuple[str, str]] = Counter()
         with self._writing() as connection:
             key = _key(connection, user)
             has_vectors = _has_vectors(connection, key)
@@ -94,6 +101,7 @@ class SQLiteStore(Database):
                 nonlocal count
                 for count, item in enumerate(items, 1):  # noqa: B007  # returned below
                     row = item_row(key, item)
+                    unread.update((item.app, name) for name in item.unread_times)
                     if has_vectors:
                         _delete_vectors(connection, key, item.id, keep=item.text)
                     yield row
@@ -101,6 +109,15 @@ class SQLiteStore(Database):
             with self._quota.within(connection, key, "items", limit):
                 if connection.executemany(_PUT_ITEM, rows()).rowcount:
                     _bump_revision(connection, key)
+        for (app, name), number in unread.items():
+            _log.warning(
+                "%d of %d items: the field %r of %.40r is not a time (write it as 2024-05-16T19:00), "
+                "so it is read as text",
+                number,
+                count,
+                name,
+                app,
+            )
         return count
 
     def items(self, user: str, ids: Sequence[str] | None = None) -> list[Item]:

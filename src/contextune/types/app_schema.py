@@ -1,32 +1,16 @@
 """Which fields of an application are its title, text, times and people.
 
-Known applications have an entry in `APPS`. For any other, the schema is inferred from common field names.
+The applications in `APPS` have fixed fields; the bundled models were trained on them. Others are described by
+alternatives of field names (`app_description`): common ones are bundled, `describe_app` adds your own, and
+the rest is inferred.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 
+from contextune.errors import InvalidDataError
+from contextune.types.app_description import ANY_APP, DESCRIBED_APPS, AppDescription, AppSchema
 
-@dataclass(frozen=True, slots=True)
-class AppSchema:
-    """Maps the fields of one application to roles."""
-
-    noun: str
-    """What a person calls such an item; the item's text begins with it."""
-    title: str
-    """The field with the title."""
-    text: Mapping[str, str]
-    """Text fields in reading order, each with its label (empty for none)."""
-    made: str | None
-    """The field with the time of creation; earlier requests do not see the item."""
-    times: Mapping[str, str]
-    """Time fields by role: made, start, end, due."""
-    people: tuple[str, ...]
-    """Fields with names, addresses or numbers of people."""
-    verb: str = "opened"
-    """The verb for using such an item."""
-
+__all__ = ["APPS", "AppDescription", "AppSchema", "app_for", "describe_app", "description_of"]
 
 APPS: Mapping[str, AppSchema] = {
     "Mail": AppSchema(
@@ -92,42 +76,23 @@ APPS: Mapping[str, AppSchema] = {
     ),
 }
 
-_TITLES = ("title", "name", "subject", "query", "event_name")
-_MADE = ("date", "created", "modified", "time", "timestamp")
-_TIMES = {"start": ("start_time", "start"), "end": ("end_time", "end"), "due": ("due",)}
-_PEOPLE = ("author", "recipients", "sender", "organizer", "participants", "contact")
-_DATED = frozenset({*_MADE, *(name for names in _TIMES.values() for name in names)})
+_descriptions: dict[str, AppDescription] = dict(DESCRIBED_APPS)
+
+
+def describe_app(name: str, description: AppDescription) -> None:
+    """Describe an application, for all items of this process; replaces an earlier description."""
+    if name in APPS:
+        raise InvalidDataError(
+            f"the fields of {name!r} are fixed, since the bundled models read them: choose another name"
+        )
+    _descriptions[name] = description
+
+
+def description_of(name: str) -> AppDescription:
+    """The description of an application that is not in `APPS`; that of any application if it has none."""
+    return _descriptions.get(name, ANY_APP)
 
 
 def app_for(name: str, fields: Mapping[str, object]) -> AppSchema:
-    """The schema of a known application, else one inferred from the item's fields."""
-    if name in APPS:
-        return APPS[name]
-    # a field called "time" may hold something else, such as "20 min"
-    dated = {f for f in _DATED & fields.keys() if _is_time(fields[f])}
-    made = next((f for f in _MADE if f in dated), None)
-    times = {
-        role: found
-        for role, names in _TIMES.items()
-        if (found := next((f for f in names if f in dated), None))
-    }
-    spoken = [f for f in fields if f != "place" and f not in dated]
-    title = next((f for f in _TITLES if f in fields), next(iter(spoken), ""))
-    return AppSchema(
-        noun=name,
-        title=title,
-        text={title: "", **{f: f.replace("_", " ") for f in spoken if f != title}},
-        made=made,
-        times={"made": made, **times} if made else times,
-        people=tuple(f for f in _PEOPLE if f in fields),
-    )
-
-
-def _is_time(value: object) -> bool:
-    if not isinstance(value, str):
-        return isinstance(value, datetime)
-    try:
-        datetime.fromisoformat(value)
-    except ValueError:
-        return False
-    return True
+    """The schema of a known application, else one that follows from its description and the item's fields."""
+    return APPS[name] if name in APPS else description_of(name).schema(name, fields)

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any, cast
 
 from contextune.errors import InvalidDataError
-from contextune.types.app_schema import AppSchema, app_for
+from contextune.types.app_schema import APPS, AppSchema, app_for, description_of
 
 Time = datetime | str
 """A `datetime`, or ISO 8601 text such as `2024-05-16T19:00`."""
@@ -199,6 +199,14 @@ class Item:
         """Times by role (`made`, `start`, `end`, `due`), naive or zoned as stored."""
         values = {role: self.fields.get(name) for role, name in self.schema.times.items()}
         return {role: _time(self, value) for role, value in values.items() if value}
+
+    @property
+    def unread_times(self) -> tuple[str, ...]:
+        """Fields named like a time whose value cannot be read as one, and is used as text instead.
+
+        Only for applications without fixed fields; in others, such a value is an error.
+        """
+        return () if self.app in APPS else description_of(self.app).unread_times(self.fields)
 
     @property
     def made(self) -> datetime | None:
