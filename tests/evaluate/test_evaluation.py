@@ -49,7 +49,7 @@ QUERIES = [
 
 @pytest.fixture
 def evaluator(word_embedder: Embedder) -> CatalogEvaluator:
-    return CatalogEvaluator(TOOLS, method="bm25", embedder=word_embedder)
+    return CatalogEvaluator(TOOLS, method="semantic", embedder=word_embedder)
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_metrics_match_the_rankings(evaluation: Evaluation) -> None:
     assert evaluation.interval("mrr").mean == pytest.approx((3 + 1 / rank) / 4)
     assert evaluation.interval("recall@300").mean == 1
     assert evaluation.table.kinds == ("post", MULTIPLE_SERVERS, "all (server)", NO_SERVER)
-    assert evaluation.table.cell("bm25", "recall@2", "all (server)").interval.mean == 0
+    assert evaluation.table.cell("semantic", "recall@2", "all (server)").interval.mean == 0
     assert evaluation.milliseconds > 0
 
 

@@ -52,6 +52,11 @@ def test_repeated_query_word_counts_twice() -> None:
     assert index.scores(["tea", "cake", "tea"]) == pytest.approx(2 * tea + cake)
 
 
+def test_document_frequency_counts_documents_not_occurrences() -> None:
+    index = LexicalIndex(EVEN)
+    assert [index.document_frequency(word) for word in ("cake", "anna", "tea", "unknown")] == [2, 1, 1, 0]
+
+
 def test_single_document_can_match() -> None:
     assert LexicalIndex([["cake"]]).scores(["cake"]) == pytest.approx([math.log(2)])
 

@@ -273,8 +273,6 @@ def test_candidates_of_a_large_catalogue_come_from_every_signal() -> None:
     assert found.tolist() == sorted(set(found.tolist()))
     assert len(found) < 200
     assert (index.app[found] == list(index.apps).index("Mail")).sum() >= 12
-    deep = select_candidates(index, ToolQuery(text, vector(text)), depth=300)
-    assert len(deep) >= 300
 
 
 def test_named_tool_is_a_candidate_although_others_are_nearer() -> None:

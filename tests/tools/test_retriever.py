@@ -43,12 +43,11 @@ def small_retriever(*tools: Tool, method: str = "hybrid") -> ToolRetriever:
 
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "as it is": str,
-    "kebab": lambda name: name.replace("_", "-"),
     "camel": lambda name: name[0] + "".join(map(str.capitalize, name.split("_")))[1:],
-    "in words": lambda name: name.replace("_", " "),
     "shouted": str.upper,
     "quoted": lambda name: f"“{name}”",
     "asked": lambda name: f"{name}?",
+    "as code": lambda name: f"`{name.replace('_', '-')}`",
     "called": lambda name: f"{name}(now)",
 }
 
@@ -97,16 +96,14 @@ FITTING = [
 
 
 @pytest.mark.parametrize("method", ["hybrid", "learned"])
-@pytest.mark.parametrize("k", [2, 3])
-def test_tool_with_one_word_name_is_included_but_not_first(method: str, k: int) -> None:
+def test_ordinary_word_that_is_a_name_is_only_a_signal(method: str) -> None:
     text = "plan my run: a plan of morning training with the group"
-    found = ids(small_retriever(*FITTING, PLAIN, method=method).search(text, k))
-    assert found[0] == "sport/plan_training"
-    assert found[-1] == "docker/run"
-    assert len(found) == k
-    # under another name it is not included
-    other = replace(PLAIN, name="start_container")
-    assert other.id not in ids(small_retriever(*FITTING, other, method=method).search(text, k))
+    found = small_retriever(*FITTING, PLAIN, method=method).search(text, 6)
+    assert ids(found)[0] == "sport/plan_training"
+    assert "the request names it" not in found[ids(found).index("docker/run")].reasons[:1]
+    # written as code or with its server, it is meant
+    for named in (f"`run`: {text}", f"{text}, docker run"):
+        assert ids(small_retriever(*FITTING, PLAIN, method=method).search(named, 2))[0] == "docker/run"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -163,7 +160,7 @@ ODD = Tool("peek_log", "Peeks.", app="web", annotations=Annotations(read_only=Tr
 def test_filter_restricts_the_tools(method: str, tool_filter: ToolFilter, tools: set[Tool]) -> None:
     retriever = small_retriever(READS, ADDS, WIPES, UNDECLARED, ODD, method=method)
     # whether the request names them or not
-    for text in ("wipe_log, peek_log, add_log, log", "anything"):
+    for text in ("wipe_log, peek_log, add_log, log", "a log, a peek"):
         assert {hit.tool for hit in retriever.search(text, filter=tool_filter)} == tools
 
 
@@ -188,14 +185,85 @@ def test_invalid_arguments_are_errors(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_search_returns_k_distinct_tools(method: str) -> None:
     retriever = word_retriever(method)
+    most = 59 if method != "bm25" else len(retriever.search("Who sang that song?", 59))
+    assert most > 7
     for k in (1, 7, 59, 500):
         found = ids(retriever.search("Who sang that song?", k))
-        assert len(found) == len(set(found)) == min(k, 59)
-    assert (
-        ids(retriever.search("Who sang that song?", 7))
-        == ids(retriever.search("Who sang that song?", 59))[:7]
-    )
+        assert len(found) == len(set(found)) == min(k, most)
     assert small_retriever(method=method).search("send it") == []
+
+
+WORDS = ("list", "all", "search", "open", "door", "mail", "note", "help", "me", "garage", "run", "get")
+NAMES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map("_".join)
+PHRASES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+CATALOGUES = st.lists(
+    st.builds(Tool, NAMES, PHRASES, app=st.sampled_from(["", "mail", "home", "door"])),
+    min_size=1,
+    max_size=12,
+    unique_by=lambda tool: tool.id,
+)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=40)
+@given(tools=CATALOGUES, text=st.one_of(PHRASES, NAMES, st.tuples(PHRASES, NAMES).map(" ".join)))
+def test_shorter_list_is_the_head_of_the_longer(method: str, tools: list[Tool], text: str) -> None:
+    retriever = small_retriever(*tools, method=method)
+    longest = retriever.find(text, 13)
+    for k in range(1, 13):
+        shorter = retriever.find(text, k)
+        assert shorter.hits == longest.hits[:k]
+        assert shorter.fits == longest.fits
+
+
+LARGE = [
+    Tool(f"{verb}_{noun}", f"Does {verb} of {noun} {number % 7}.", app=app)
+    for app in ("mail", "home", "door")
+    for number, (verb, noun) in enumerate((verb, noun) for verb in WORDS for noun in WORDS)
+]
+
+
+@cache
+def large_retriever(method: str) -> ToolRetriever:
+    ranker = tiny_ranker("meaning", "words rank") if method == "learned" else None
+    return ToolRetriever([*LARGE, PLAIN, UNDECLARED], NoisyWordEmbedder(), method=method, ranker=ranker)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("text", ["list all mail", "search_note of door 3 and run it", "door/help_me 5"])
+def test_depth_does_not_change_the_order_in_a_large_catalogue(method: str, text: str) -> None:
+    """With more tools than candidates and than entries in fusion."""
+    retriever = large_retriever(method)
+    longest = retriever.search(text, 500)
+    assert len(longest) == len(LARGE) + 2 or method == "bm25"
+    for k in (1, 5, 10, 48, 49, 100, 101, 150, 250, 400):
+        assert retriever.search(text, k) == longest[:k]
+
+
+class FailingEmbedder:
+    """An embedder that must not be used."""
+
+    name = "failing"
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        raise AssertionError(f"embedded {len(texts)} texts")
+
+
+def test_bm25_embeds_nothing() -> None:
+    retriever = ToolRetriever(TOOLBOX, FailingEmbedder(), method="bm25")
+    hit = ItemHit(Item("d", "Notes", {"title": "The dog"}), 1.0)
+    found = retriever.search("send an email", 3, context=[hit], filter=ToolFilter(), always=["get_weather"])
+    assert "Mail/send_email" in ids(found)
+    assert found == word_retriever("bm25").search("send an email", 3, always=["get_weather"])
+    with pytest.raises(AssertionError, match="embedded 59 texts"):
+        ToolRetriever(TOOLBOX, FailingEmbedder(), method="semantic")
+
+
+def test_bm25_returns_only_tools_that_share_a_word() -> None:
+    retriever = small_retriever(*FITTING, PLAIN, method="bm25")
+    assert ids(retriever.search("container", 6)) == ["docker/run"]
+    assert retriever.search("xyzzy plugh", 6) == []
+    assert all(hit.score > 0 and hit.reasons for hit in retriever.search("the morning group", 6))
 
 
 def test_k_may_be_the_size_of_a_large_catalogue() -> None:

@@ -102,4 +102,4 @@ def _outcome(element: Xml.Element, tag: str, message: str, kind: str, lines: Seq
 
 
 def _rank(rank: int | None) -> str:
-    return f"rank {rank}" if rank else f"beyond {SEARCH_DEPTH}"
+    return f"rank {rank}" if rank else f"not among the first {SEARCH_DEPTH}"

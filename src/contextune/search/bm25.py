@@ -49,6 +49,11 @@ class LexicalIndex:
         """Number of documents."""
         return len(self._lengths)
 
+    def document_frequency(self, word: str) -> int:
+        """Number of documents that contain a word."""
+        term = self._terms.get(word)
+        return 0 if term is None else int(self._starts[term + 1] - self._starts[term])
+
     def scores(
         self, query: Sequence[str], *, visible: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from contextune.search import similarities, top
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import ToolQuery
 
-DEFAULT_DEPTH = 48
+_DEPTH = 48
 """Candidates by semantic similarity; half as many by BM25, by examples and by context."""
 _PER_CONTEXT_APP = 12
 _SCORE_ALL_UP_TO = 80
@@ -18,28 +18,25 @@ def select_candidates(
     index: ToolIndex,
     query: ToolQuery,
     visible: NDArray[np.bool_] | None = None,
-    *,
-    depth: int = DEFAULT_DEPTH,
 ) -> NDArray[np.intp]:
     """The candidates' positions in the catalogue, ascending."""
     if len(index.catalog) <= _SCORE_ALL_UP_TO:
         positions = np.arange(len(index.catalog))
         return positions if visible is None else positions[visible]
-    depth = max(depth, DEFAULT_DEPTH)
     lexical = index.fields["all"].scores(query.tokens)
     parts = [
-        index.nearest(query.vector, depth, visible),
-        top(lexical, depth // 2, visible=visible),
+        index.nearest(query.vector, _DEPTH, visible),
+        top(lexical, _DEPTH // 2, visible=visible),
         np.array(index.find_named(query.spans), np.intp),
     ]
     examples = index.example_similarities(query.vector)
     if examples is not None:
         has_example = examples > -1
         parts.append(
-            top(examples, depth // 2, visible=has_example if visible is None else has_example & visible)
+            top(examples, _DEPTH // 2, visible=has_example if visible is None else has_example & visible)
         )
     if query.context is not None and len(query.context.items):
-        parts.append(index.nearest(query.context_vector, depth // 2, visible))
+        parts.append(index.nearest(query.context_vector, _DEPTH // 2, visible))
         apps = [number for number, app in enumerate(index.apps) if app in query.context.apps]
         in_apps = np.isin(index.app, apps)
         app_tools = np.flatnonzero(in_apps if visible is None else in_apps & visible)

@@ -63,6 +63,7 @@ class ToolIndex:
 
     catalog: Catalog
     vectors: Matrix
+    """One row per tool; no columns in a lexical index."""
     fields: Mapping[str, LexicalIndex]
     """By field name, and "all" for the fields together."""
     names: Mapping[tuple[str, ...], tuple[int, ...]]
@@ -112,6 +113,11 @@ class ToolIndex:
         if len(catalog) < ANN_MIN_TOOLS:
             return index
         return replace(index, ann=_load_or_build_ann(vectors, vector_cache))
+
+    @classmethod
+    def lexical(cls, catalog: Catalog) -> "ToolIndex":
+        """Index a catalogue for BM25 alone: nothing is embedded."""
+        return cls.from_vectors(catalog, np.empty((len(catalog), 0), np.float32))
 
     @classmethod
     def from_vectors(cls, catalog: Catalog, vectors: Matrix) -> "ToolIndex":

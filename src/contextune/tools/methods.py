@@ -1,6 +1,6 @@
 """Ranking methods for tools: bm25, semantic, hybrid, learned."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +16,9 @@ from contextune.tools.ranker import ToolRanker
 
 _MIN_SIMILARITY, _FULL_SIMILARITY = 0.7, 0.95
 """A past request adjusts scores from the first similarity on, and fully from the second."""
-_DEPTH = 100
-"""Minimum length of a list in fusion; maximum number of candidates per signal."""
+_FUSED = 100
+"""Length of each list in fusion. It must not depend on the number of tools wanted, nor does the number of
+candidates: the first five would differ from the first five of ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class ToolRanking:
     """The result of a method."""
 
     scored: Sequence[tuple[int, float]]
-    """Position and score of each tool, best first."""
+    """Position and score of each tool, best first; may be more than are wanted."""
     reasons: Callable[[int], tuple[str, ...]]
     """Why the tool at a position was returned."""
     fits: float | None = None
@@ -49,7 +50,7 @@ Method = Callable[[ToolSearch], ToolRanking]
 
 
 def bm25(search: ToolSearch) -> ToolRanking:
-    """BM25T over name, description and parameters."""
+    """BM25T over name, description and parameters; only tools that share a word with the request."""
     tokens, lexical = search.query.tokens, search.index.fields["all"]
     scores = lexical.scores(tokens, visible=search.visible)
 
@@ -57,7 +58,7 @@ def bm25(search: ToolSearch) -> ToolRanking:
         shared = lexical.matching_words(tokens, position)
         return (f"shares the words: {', '.join(shared)}",) if shared else ()
 
-    return ToolRanking(_best(scores, search), reasons)
+    return ToolRanking([(position, score) for position, score in _best(scores, search) if score > 0], reasons)
 
 
 def semantic(search: ToolSearch) -> ToolRanking:
@@ -70,13 +71,13 @@ def semantic(search: ToolSearch) -> ToolRanking:
 
 def hybrid(search: ToolSearch) -> ToolRanking:
     """Both of the above, combined by reciprocal rank fusion: the usual baseline."""
-    deep = replace(search, depth=max(search.depth, _DEPTH))
-    by_words, by_meaning = bm25(deep), semantic(deep)
-    # tools without a shared word are in catalogue order, which must not count as a ranking
-    shared = [position for position, score in by_words.scored if score > 0]
-    fused = reciprocal_rank_fusion([shared, [position for position, _ in by_meaning.scored]])
+    fused_search = replace(search, depth=_FUSED)
+    by_words, by_meaning = bm25(fused_search), semantic(fused_search)
+    fused = reciprocal_rank_fusion(
+        [[position for position, _ in ranking.scored] for ranking in (by_words, by_meaning)]
+    )
     return ToolRanking(
-        fused[: search.depth],
+        [*fused, *_further(search, [position for position, _ in fused], 0.0)],
         lambda position: (*by_words.reasons(position), *by_meaning.reasons(position)),
     )
 
@@ -84,7 +85,7 @@ def hybrid(search: ToolSearch) -> ToolRanking:
 def learned(search: ToolSearch) -> ToolRanking:
     """LambdaMART over the features of (request, tool)."""
     index, query = search.index, search.query
-    positions = select_candidates(index, query, search.visible, depth=min(search.depth, _DEPTH))
+    positions = select_candidates(index, query, search.visible)
     if not len(positions):
         return ToolRanking([], lambda _: (), 0.0)
     ranker = search.ranker()
@@ -94,11 +95,7 @@ def learned(search: ToolSearch) -> ToolRanking:
     order = np.lexsort((positions, -scores))  # ties follow the catalogue
     row_of = {int(positions[row]): int(row) for row in order}
     scored = [(position, float(scores[row])) for position, row in row_of.items()]
-    if search.depth > len(scored):  # more is wanted than there are candidates
-        rest = search.visible.copy()
-        rest[positions] = False
-        lowest = float(scores.min()) - 1
-        scored += [(position, lowest) for position, _ in semantic(replace(search, visible=rest)).scored]
+    scored += _further(search, row_of, float(scores.min()) - 1)
 
     explain = ranker.explain(index, query, positions, matrix, model_scores)
 
@@ -106,7 +103,7 @@ def learned(search: ToolSearch) -> ToolRanking:
         return explain(row_of[position]) if position in row_of else ()
 
     fits = _fits(search, ranker, positions, matrix, model_scores)
-    return ToolRanking(scored[: search.depth], reasons, fits)
+    return ToolRanking(scored, reasons, fits)
 
 
 def _fits(
@@ -135,10 +132,22 @@ def past_call_adjustment(matrix: Matrix, scores: Floats) -> Floats:
     return score_range * lift.astype(np.float64)
 
 
+def _further(search: ToolSearch, ranked: Collection[int], score: float) -> list[tuple[int, float]]:
+    """If more tools are wanted than are ranked: the others by similarity, all with the same score."""
+    if search.depth <= len(ranked):
+        return []
+    others = search.visible.copy()
+    others[list(ranked)] = False
+    by_meaning = semantic(replace(search, visible=others, depth=search.depth - len(ranked)))
+    return [(position, score) for position, _ in by_meaning.scored]
+
+
 def _best(scores: NDArray[np.floating[Any]], search: ToolSearch) -> list[tuple[int, float]]:
     best = top(scores, search.depth, visible=search.visible)
     return [(int(position), float(scores[position])) for position in best]
 
 
+LEXICAL_METHODS = ("bm25",)
+"""Methods that need no vectors."""
 METHODS: Mapping[str, Method] = {"bm25": bm25, "semantic": semantic, "hybrid": hybrid, "learned": learned}
 DEFAULT_METHOD = "learned"

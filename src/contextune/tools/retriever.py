@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -10,15 +11,14 @@ from contextune.errors import InvalidRequestError
 from contextune.tools.catalog import Catalog
 from contextune.tools.filter import ToolFilter
 from contextune.tools.index import ToolIndex, VectorCache
-from contextune.tools.methods import DEFAULT_METHOD, METHODS, ToolSearch, learned
+from contextune.tools.methods import DEFAULT_METHOD, LEXICAL_METHODS, METHODS, ToolSearch, learned
+from contextune.tools.naming import find_telling_names
 from contextune.tools.query import PastCalls, QueryContext, ToolQuery
 from contextune.tools.ranker import ToolRanker, default_tool_ranker
 from contextune.types import ItemHit, Progress, Reasons, Tool, ToolHit
 
 _NAME_AWARE_METHODS = ("hybrid", "learned")
-"""Methods that always return a tool named in the request; bm25 and semantic stay plain baselines."""
-_MAX_ONE_WORD_NAMES = 2
-"""How many tools with a one-word name, such as "search", are added when the word occurs in the request."""
+"""Methods that put a tool named in the request first; bm25 and semantic stay plain baselines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ToolRetriever:
         vector_cache: VectorCache | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Embed and index the tools.
+        """Embed and index the tools; with bm25, nothing is embedded.
 
         `ranker` replaces the bundled one; `vector_cache` keeps vectors between runs; `progress` is called
         with the number of tools embedded so far.
@@ -59,11 +59,19 @@ class ToolRetriever:
         self._method = METHODS[method]
         self._name_aware = method in _NAME_AWARE_METHODS
         self._learned = METHODS[method] is learned
-        self.embedder = CachedEmbedder(embedder or default_embedder())
+        self._lexical = method in LEXICAL_METHODS
+        self._embedder = embedder
         self._ranker = (lambda: ranker) if ranker else default_tool_ranker
-        self.index = ToolIndex.build(
-            self.catalog, self.embedder, vector_cache=vector_cache, progress=progress
+        self.index = (
+            ToolIndex.lexical(self.catalog)
+            if self._lexical
+            else ToolIndex.build(self.catalog, self.embedder, vector_cache=vector_cache, progress=progress)
         )
+
+    @cached_property
+    def embedder(self) -> CachedEmbedder:
+        """The embedder of tools and requests, loaded only if the method needs it."""
+        return CachedEmbedder(self._embedder or default_embedder())
 
     def search(
         self,
@@ -74,7 +82,7 @@ class ToolRetriever:
         always: Sequence[str] = (),
         filter: ToolFilter | None = None,  # noqa: A002
     ) -> list[ToolHit]:
-        """The best `k` tools for a request.
+        """The best `k` tools for a request; the first of them are those of a smaller `k`.
 
         `context` are items the request refers to. The tools in `always` come first, whatever the request.
         """
@@ -104,7 +112,7 @@ class ToolRetriever:
         visible = np.ones(len(self.catalog), bool)
         if filter:
             visible = np.fromiter(map(filter, self.catalog), bool, len(self.catalog))
-        vector = self.embedder.embed([text])[0]
+        vector = np.empty(0, np.float32) if self._lexical else self.embedder.embed([text])[0]
         needs_context = self._needs_context(vector)
         query = ToolQuery(
             text,
@@ -116,15 +124,17 @@ class ToolRetriever:
         )
         ranking = self._method(ToolSearch(self.index, query, visible, k, self._ranker))
         named = [n for n in self.index.find_named(query.spans) if visible[n]] if self._name_aware else []
-        order = _insert_named(self.index, [position for position, _ in ranking.scored], named, k)
+        leading = find_telling_names(self.index, text, named)
+        others = (position for position, _ in ranking.scored if position not in leading)
+        order = [*leading, *others][:k]
         scores = dict(ranking.scored)
         hits = [ToolHit(tool, 1.0, ("always offered",)) for tool in pinned]
         pinned_ids = {tool.id for tool in pinned}
-        for position in order[:k]:
+        for position in order:
             tool = self.catalog[position]
             if tool.id in pinned_ids:
                 continue
-            by_name = ("the request names it",) if position in named else ()
+            by_name = ("the request names it",) if position in leading else ()
             reasons = Reasons(
                 lambda position=position, by_name=by_name: _unique(*by_name, *ranking.reasons(position))
             )
@@ -140,7 +150,7 @@ class ToolRetriever:
     def _context(self, context: QueryContext | Sequence[ItemHit]) -> QueryContext | None:
         if isinstance(context, QueryContext):
             return context
-        if not context:
+        if not context or self._lexical:
             return None
         hits = context[: QueryContext.MAX_ITEMS]
         vectors = self.embedder.embed([hit.item.text for hit in hits])
@@ -149,17 +159,3 @@ class ToolRetriever:
 
 def _unique(*reasons: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(reasons))
-
-
-def _insert_named(index: ToolIndex, order: list[int], named: list[int], k: int) -> list[int]:
-    """Put tools named by several words first; make sure the top k has some of those named by one."""
-    by_several_words = [position for position in named if len(index.name(position)) > 1]
-    rest = [position for position in order if position not in by_several_words]
-    head = [*by_several_words, *rest][:k]
-    by_one_word = [position for position in named if position not in by_several_words]
-    # the best hit keeps its rank
-    free_ranks = max(0, min(_MAX_ONE_WORD_NAMES, k - 1 - len(by_several_words)))
-    missing = [position for position in by_one_word if position not in head][:free_ranks]
-    if missing and not any(position in head for position in by_one_word):
-        head = [*head[: k - len(missing)], *missing]
-    return [*head, *(position for position in rest if position not in head)]
