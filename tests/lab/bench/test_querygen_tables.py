@@ -27,11 +27,12 @@ RUNS = {
 
 def write_runs(folder: Path, public: Path) -> Path:
     ids = [json.loads(line)["id"] for line in (public / "toolbench/filter/tools.jsonl").open()]
+    sets = querygen_data(public)["sets"]
     for name, models in RUNS.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         rows: list[dict[str, Any]] = []
         for model, kind in models.items():
-            for part, content in querygen_data(public)["sets"].items():
+            for part, content in sets.items():
                 lines = {
                     row["id"]: [
                         QUERIES[kind].format(id=ids[place % len(ids)]) for place in sorted(row["relevant"])
