@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
@@ -15,7 +16,7 @@ from contextune.embed import Embedder
 from contextune.errors import InvalidRequestError
 from contextune.search import LexicalIndex, tokenize
 from contextune.store import SQLiteStore
-from contextune.types import Item, ItemHit, Request, User
+from contextune.types import Item, ItemHit, Request, Turn, User
 
 NOON = datetime(2024, 5, 16, 12)
 
@@ -114,9 +115,10 @@ def test_bm25_interleaves_applications(store: SQLiteStore, word_embedder: Embedd
     hits = ContextRetriever(store, word_embedder, method="bm25").rank(
         Request("kiln firing slots", "ines", NOON)
     )
-    # the application with the better match leads; after the last of one, the others go on
-    assert ids(hits) == ["b1", "a1", "c1", "b2", "a2", "b3"]
-    assert hits[0].score == hits[1].score == hits[2].score > hits[3].score == hits[4].score > hits[5].score
+    # the application with the better match leads; items that match nothing come after all others
+    assert ids(hits) == ["b1", "a1", "b2", "c1", "a2", "b3"]
+    assert hits[0].score == hits[1].score > hits[2].score > 0
+    assert [hit.score for hit in hits[3:]] == [0, 0, 0]
 
 
 def test_semantic_compares_across_applications(store: SQLiteStore, word_embedder: Embedder) -> None:
@@ -172,7 +174,57 @@ def test_hybrid_rewards_agreement(store: SQLiteStore, word_embedder: Embedder) -
     )
     hits = ContextRetriever(store, word_embedder, method="hybrid").rank(Request("kiln slots", "ines", NOON))
     assert ids(hits) == ["2", "3", "1"]
-    assert hits[0].score == pytest.approx(2 / 61)
+    assert hits[0].score == pytest.approx(3 / 61)
+
+
+def test_hybrid_ranks_items_without_shared_words_by_meaning(
+    store: SQLiteStore, word_embedder: Embedder
+) -> None:
+    put(store, *(note(f"{number:02}", "rowing") for number in range(30)))
+    request = Request("kiln", "ines", NOON)
+    hybrid, semantic = (
+        ContextRetriever(store, word_embedder, method=method).rank(request)
+        for method in ("hybrid", "semantic")
+    )
+    assert ids(hybrid) == ids(semantic)
+    # no match: every item has the first rank in both lexical lists
+    assert hybrid[0].score == pytest.approx(3 / 61)
+    assert hybrid[1].score == pytest.approx(2 / 61 + 1 / 62)
+
+
+def test_hybrid_sums_reciprocal_ranks(store: SQLiteStore, persona: Persona, word_embedder: Embedder) -> None:
+    rankings = {
+        method: ContextRetriever(store, word_embedder, method=method)
+        for method in ("bm25", "semantic", "hybrid")
+    }
+    for query in persona.queries:
+        request = persona.request(query)
+        hits = {method: retriever.rank(request) for method, retriever in rankings.items()}
+        items = sorted((hit.item for hit in hits["hybrid"]), key=lambda item: (item.app, item.id))
+        scores = LexicalIndex([tokenize(item.text) for item in items]).scores(tokenize(query.text))
+        lists = [
+            [hit.item.id for hit in hits["bm25"] if hit.score > 0],
+            [items[int(place)].id for place in np.argsort(-scores, kind="stable") if scores[place] > 0],
+            ids(hits["semantic"]),
+        ]
+        for hit in hits["hybrid"]:
+            # an item that shares no word has the rank after the last match
+            ranks = [1 + (part.index(hit.item.id) if hit.item.id in part else len(part)) for part in lists]
+            assert hit.score == pytest.approx(sum(1 / (60 + rank) for rank in ranks))
+
+
+@pytest.mark.parametrize("method", ["bm25", "semantic", "hybrid", "situated"])
+def test_preceding_turns_complete_the_request(
+    method: str, store: SQLiteStore, word_embedder: Embedder
+) -> None:
+    put(store, note("1", "rowing club"), note("2", "call with Lola"), note("3", "back pain"))
+    retriever = ContextRetriever(store, word_embedder, method=method)
+    turns = (Turn("user", "Are there missed calls from Lola?"),)
+    alone = Request("What about her?", "ines", NOON)
+    score = {hit.item.id: hit.score for hit in retriever.rank(replace(alone, history=turns))}
+    assert max(score, key=score.__getitem__) == "2"
+    before = {hit.item.id: hit.score for hit in retriever.rank(alone)}
+    assert score["2"] - score["1"] > before["2"] - before["1"]
 
 
 def test_unknown_method_is_rejected(store: SQLiteStore, word_embedder: Embedder) -> None:

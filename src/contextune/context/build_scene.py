@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from contextune.context.candidates import select_candidates
 from contextune.context.enriched_text import moment_text
-from contextune.context.history import embed_with_history
+from contextune.context.history import complete_from_history, embed_with_history
 from contextune.context.index import UserIndex, UserState
 from contextune.context.ranker import ContextRanker
 from contextune.context.signals import RequestClasses, Scene, Similarities, UseColumns
@@ -86,13 +86,13 @@ def scene_from_vectors(
 ) -> Scene:
     """The scene for given vectors of the items (one row each) and of the request."""
     now, place = local_time(request.time, index.user.zone), resolve_place(request, index.user)
-    visible, columns, now_hours = index.visible(request.time), index.item_columns, to_hours(now)
+    visible, columns, query = index.visible(request.time), index.item_columns, complete_from_history(request)
     situated, text = _similarities((request_vectors.situated, request_vectors.text), vectors)
-    lexical = index.lexical_scores(tokenize(request.text), visible)
-    past_uses = uses.before(now_hours)
+    lexical = index.lexical_scores(tokenize(query), visible)
+    past_uses = uses.before(to_hours(now))
     here = columns.place_codes.get(place, NO_PLACE) if place else NO_PLACE
     rows = select_candidates(
-        visible, situated, text, lexical, columns, past_uses, now=now_hours, here=here, depth=depth
+        visible, situated, text, lexical, index, past_uses, query=query, now=now, here=here, depth=depth
     )
     candidate_vectors = vectors[rows]
     # not used to select candidates, so computed for them only

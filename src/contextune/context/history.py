@@ -25,7 +25,7 @@ _MAX_WORD_LENGTH = 32
 _LONG_TURN = 40
 """Of turns with more words, only the first and the last sentence are used: the topic and the question."""
 
-_STOP_WORDS = frozenset(
+STOP_WORDS = frozenset(
     tokenize("""
     a about actually ah all also alright am an and any anything are as at awesome be been being but by
     ca can cool correct could d did do does doing done else fine for from get go good got great had has
@@ -96,7 +96,7 @@ def depends_on_history(request: Request) -> bool:
         return False
     words = tokenize(text)
     after_question = request.history[-1].text.rstrip().endswith(_QUESTION_MARKS)
-    if _STOP_WORDS.issuperset(words):  # "yes" answers a question; "thank you" needs no context
+    if STOP_WORDS.issuperset(words):  # "yes" answers a question; "thank you" needs no context
         return after_question or text.endswith(_QUESTION_MARKS) or bool(_CONTINUATION.match(text))
     if _REFERENCES.search(text) or _TOPIC_SHIFT.search(text) or _refers_to_topic(request):
         return True
@@ -119,13 +119,13 @@ def _refers_to_topic(request: Request) -> bool:
     if any(name for _, name in _words_and_names(request.text)):
         return False
     words = tokenize(request.text)
-    topic = {word for turn in request.history[-2:] for word in tokenize(turn.text)} - _STOP_WORDS
+    topic = {word for turn in request.history[-2:] for word in tokenize(turn.text)} - STOP_WORDS
     return any(first == "the" and second in topic for first, second in pairwise(words))
 
 
 def _completion(request: Request) -> list[str]:
     """Words of the last turns that the request lacks, in their order; names and late turns are preferred."""
-    used = set(_STOP_WORDS.union(tokenize(request.text)))
+    used = set(STOP_WORDS.union(tokenize(request.text)))
     candidates: list[tuple[bool, int, int, str]] = []
     for age, turn in enumerate(reversed(request.history[-_MAX_TURNS:])):
         of_turn: list[tuple[bool, int, int, str]] = []
@@ -151,4 +151,4 @@ def _words_and_names(text: str) -> Iterator[tuple[str, bool]]:
     """Each word, and whether it looks like a name: capitalised, and not the first of its sentence."""
     for sentence in _sentences(text):
         for position, word in enumerate(re.findall(r"\w[\w'’-]*", sentence)):
-            yield word, position > 0 and word[0].isupper() and _STOP_WORDS.isdisjoint(tokenize(word)[:1])
+            yield word, position > 0 and word[0].isupper() and STOP_WORDS.isdisjoint(tokenize(word)[:1])

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.context.enriched_items import EmbedEnriched, EnrichedItems
+from contextune.context.mentions import MentionIndex
 from contextune.context.signals import ItemColumns
 from contextune.context.signals.columns import RowMapping
 from contextune.embed import Embedder, Matrix, embed_enriched_items, embed_items
@@ -96,6 +97,21 @@ class UserIndex:
         """A lexical index per application."""
         return {app: LexicalIndex(self.tokens[part]) for app, part in self.apps.items()}
 
+    @_lazy_property
+    def store_lexical(self) -> LexicalIndex:
+        """A lexical index of all items as one collection, whose scores are comparable across applications."""
+        return LexicalIndex(self.tokens)
+
+    @_lazy_property
+    def people(self) -> list[tuple[str, ...]]:
+        """The names, addresses and numbers of the people in each item."""
+        return [item.people for item in self.items]
+
+    @_lazy_property
+    def mentions(self) -> MentionIndex:
+        """Rows by names of people and by titles, for candidates of large stores."""
+        return MentionIndex(self.people, self.item_columns.title_words)
+
     def lexical_scores(self, query: Sequence[str], visible: NDArray[np.bool_]) -> NDArray[np.float64]:
         """BM25T score of each item; each application is its own collection, of its visible items."""
         scores = np.zeros(len(self.items))
@@ -138,6 +154,8 @@ class UserIndex:
         if "tokens" in computed:
             tokens = [tokenize(self.texts[row]) for row in mapping.changed]
             own["tokens"] = mapping.merge_lists(previous.tokens, tokens)
+        if "people" in computed:
+            own["people"] = mapping.merge_lists(previous.people, [item.people for item in changed])
         if "vectors" in computed and len(previous.vectors):
             vectors = previous.vectors[previous_rows]
             if changed:

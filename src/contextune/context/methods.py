@@ -1,6 +1,7 @@
 """Ranking methods: bm25, semantic, hybrid, situated and learned.
 
-BM25 searches each application as its own collection and fuses the lists.
+`bm25` searches each application as its own collection and fuses the lists; `hybrid` adds a search of all
+items as one collection, and `semantic`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.context.build_scene import RequestVectors, build_scene
+from contextune.context.history import complete_from_history, embed_with_history
 from contextune.context.index import UserIndex, UserState
 from contextune.context.ranker import ContextRanker
 from contextune.context.signals import FAMILIES
@@ -19,6 +21,8 @@ from contextune.types import Request, local_time
 
 _MIN_FUSION_DEPTH = 200
 """Minimum length of the lists that are fused, however few items are wanted."""
+_FUSION_CONSTANT = 60
+"""k of reciprocal rank fusion, as in `reciprocal_rank_fusion`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,28 +61,36 @@ Method = Callable[[ContextSearch], ContextRanking]
 
 
 def bm25(search: ContextSearch) -> ContextRanking:
-    """BM25T per application; fused by rank, since scores of different collections are not comparable."""
-    query, index = tokenize(search.request.text), search.index
+    """BM25T per application; fused by rank, since scores of different collections are not comparable.
+
+    Items that share no word with the request come after all others, with score 0.
+    """
+    query, index = tokenize(complete_from_history(search.request)), search.index
+    matches = np.zeros(len(index.items), np.bool_)
     lists: list[tuple[float, list[int]]] = []
     for app, part in index.apps.items():
         visible = search.visible[part]
         scores = index.lexical[app].scores(query, visible=visible)
+        matches[part] = scores > 0
         best = top(scores, search.depth, visible=visible)
         lists.append((float(scores.max()), (best + part.start).tolist()))
     lists.sort(key=lambda entry: -entry[0])  # ties go to the application with the best match
+    fused = reciprocal_rank_fusion([rows for _, rows in lists])
+    matching = [(row, score) for row, score in fused if matches[row]]
+    other = [(row, 0.0) for row, _ in fused if not matches[row]]
 
     def explain(row: int) -> tuple[str, ...]:
         app = index.items[row].app
         words = index.lexical[app].matching_words(query, row - index.apps[app].start)
         return (f"shares the words: {', '.join(words)}",) if words else ()
 
-    return ContextRanking(reciprocal_rank_fusion([rows for _, rows in lists]), _for_each(explain))
+    return ContextRanking([*matching, *other], _for_each(explain))
 
 
 def semantic(search: ContextSearch) -> ContextRanking:
     """Cosine similarity of request and item, which is comparable across applications."""
     index = search.index
-    query = search.embedder.embed([search.request.text])[0]
+    query = embed_with_history(search.request, search.embedder)
     scores = np.zeros(len(index.items), np.float32)
     for part in index.apps.values():
         scores[part] = similarities(query, index.vectors[part])
@@ -86,14 +98,43 @@ def semantic(search: ContextSearch) -> ContextRanking:
 
 
 def hybrid(search: ContextSearch) -> ContextRanking:
-    """Reciprocal rank fusion of `bm25` and `semantic`: the usual baseline."""
+    """Reciprocal rank fusion of `bm25`, BM25T over all items as one collection, and `semantic`.
+
+    Per application alone, the best match of an application that the request is not about is on a par with
+    the best of all; over all items alone, an application of long texts hides the others.
+
+    Items that share no word with the request have the same lexical rank, the one after the last match. Left
+    out of the lexical lists, they would lose to any item that shares "the" with the request.
+    """
     deep = replace(search, depth=max(search.depth, _MIN_FUSION_DEPTH))
-    parts = [method(deep) for method in (bm25, semantic)]
-    fused = reciprocal_rank_fusion([[row for row, _ in part.scored_rows] for part in parts])
+    parts = [method(deep) for method in (bm25, _bm25_over_all, semantic)]
+    scores = np.zeros(len(search.visible))
+    for part in parts[:2]:
+        scores += _reciprocal_ranks([row for row, score in part.scored_rows if score > 0], len(scores))
+    scores += _reciprocal_ranks([row for row, _ in parts[2].scored_rows], len(scores))
+    best = top(scores, search.depth, visible=search.visible)
     return ContextRanking(
-        fused,
-        lambda rows: [(*a, *b) for a, b in zip(*(part.reasons(rows) for part in parts), strict=True)],
+        [(int(row), float(scores[row])) for row in best],
+        lambda rows: [
+            (*words, *similarity)
+            for words, similarity in zip(parts[0].reasons(rows), parts[2].reasons(rows), strict=True)
+        ],
     )
+
+
+def _bm25_over_all(search: ContextSearch) -> ContextRanking:
+    """BM25T over all items as one collection; only items that share a word with the request."""
+    query, lexical = tokenize(complete_from_history(search.request)), search.index.store_lexical
+    scores = lexical.scores(query, visible=search.visible)
+    best = top(scores, search.depth, visible=scores > 0)
+    return ContextRanking([(int(row), float(scores[row])) for row in best], lambda rows: [() for _ in rows])
+
+
+def _reciprocal_ranks(rows: Sequence[int], size: int) -> NDArray[np.float64]:
+    """1 / (60 + rank) for each of `size` items, where those not in `rows` share the rank after the last."""
+    ranks = np.full(size, len(rows) + 1.0)
+    ranks[rows] = np.arange(1, len(rows) + 1)
+    return 1 / (_FUSION_CONSTANT + ranks)
 
 
 def situated(search: ContextSearch) -> ContextRanking:

@@ -193,6 +193,24 @@ class TestOthers:
         assert store.explain(scene, number_of(scene, "s")) == "the request is probably about a song"
         assert store.explain(scene, number_of(scene, "p")) is None
 
+    def test_unknown_application_is_unlikely(self, make_scene: MakeScene) -> None:
+        request_classes = RequestClasses(
+            {}, {"Music": 0.8, "PhoneCall": 0.1, "Mail": 0.05}, {"Music": 0.5, "Mail": 0.2}
+        )
+        task = Item("t", "Tasks", {"title": "paint the fence"})
+        scene = make_scene("Louder!", [song("s", "One"), task], request_classes=request_classes)
+        assert values(scene, "store.likely") == pytest.approx({"s": 0.8, "t": 0.05})
+        assert values(scene, "store.likely rank") == {"s": 0, "t": 2}
+        assert values(scene, "store.tools behind best") == pytest.approx({"s": 0, "t": -0.3})
+        assert store.explain(scene, number_of(scene, "t")) is None
+
+    def test_prior_is_missing_if_no_application_is_known(self, make_scene: MakeScene) -> None:
+        request_classes = RequestClasses({}, {"Music": 0.8, "Mail": 0.1}, {"Music": 0.5})
+        items = [Item("t", "Tasks", {"title": "paint the fence"}), Item("c", "CRM", {"name": "Jaden White"})]
+        scene = make_scene("Louder!", items, request_classes=request_classes)
+        for feature in ("store.likely", "store.likely behind best", "store.tools", "store.tools behind best"):
+            assert np.isnan(list(values(scene, feature).values())).all()
+
     def test_missed_call_state(self, make_scene: MakeScene) -> None:
         scene = make_scene(
             "Who was that?", [call("m", "2024-05-16T10:00"), call("o", "2024-05-16T11:00", "outgoing")]

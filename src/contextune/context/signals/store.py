@@ -1,5 +1,7 @@
 """Feature family `store`: which application the request is about."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from contextune.context.signals.scene import FeatureColumns, Floats, Scene, constant
@@ -23,8 +25,7 @@ FEATURES = {
 def compute(scene: Scene) -> FeatureColumns:
     """The values of all features, one per candidate."""
     apps, classes = scene.item_columns.apps, scene.request_classes
-    app_likely = np.array([classes.apps.get(app, np.nan) for app in apps])
-    app_tools = np.array([classes.tools.get(app, np.nan) for app in apps])
+    app_likely, app_tools = _by_app(apps, classes.apps), _by_app(apps, classes.tools)
     probabilities = np.array(list(classes.apps.values()) or [np.nan])
     app_similarity = np.full(len(apps), -np.inf)
     np.maximum.at(app_similarity, scene.app, scene.similarities.situated)
@@ -52,6 +53,16 @@ def explain(scene: Scene, number: int) -> str | None:
     if scene.request_classes.apps.get(item.app, 0) < _MIN_PROBABILITY:
         return None
     return f"the request is probably about {_with_article(item)}"
+
+
+def _by_app(apps: Sequence[str], values: Mapping[str, float]) -> Floats:
+    """The value of each application; the lowest of all for one that the classifier does not know.
+
+    Without a value, an unknown application would be ranked before all known ones. If all are unknown, the
+    value says nothing, so it is missing for all.
+    """
+    unknown = min(values.values()) if values.keys() & set(apps) else np.nan
+    return np.array([values.get(app, unknown) for app in apps])
 
 
 def _max_or_nan(values: Floats) -> float:

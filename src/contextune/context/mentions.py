@@ -1,0 +1,93 @@
+"""What a request mentions outright: names of people, times and titles.
+
+In a large store, neither similarity nor recency makes the right item a candidate then: "my last email from
+Nadia" is similar to all of her mails, and the newest mails may all be from others.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.context.history import STOP_WORDS
+from contextune.context.signals.columns import PeopleColumns
+from contextune.context.signals.people import relation_synonyms
+from contextune.search import tokenize
+from contextune.time_phrases import Interval, parse_time_phrases
+
+_MIN_NAME_LENGTH = 3
+_MAX_NAMES = 4
+_MAX_INTERVALS = 3
+"""Limits for long requests, such as a pasted mail: the first names and times count."""
+_MIN_CONFIDENCE = 0.5
+_REPLY_PREFIXES = frozenset(["re", "fw", "fwd", "aw", "sv", "wg"])
+
+
+class MentionIndex:
+    """Rows by the words of their people's names, and by the words of their titles."""
+
+    def __init__(self, people: Sequence[Sequence[str]], titles: Sequence[Sequence[str]]) -> None:
+        """`people` are names, addresses and numbers per item; `titles` are the words of each title."""
+        rows_by_person: defaultdict[str, list[int]] = defaultdict(list)
+        for row, persons in enumerate(people):
+            for person in persons:
+                rows_by_person[person].append(row)
+        by_name: defaultdict[str, list[int]] = defaultdict(list)
+        for person, rows in rows_by_person.items():
+            for word in _name_words(person):
+                by_name[word] += rows
+        by_title: defaultdict[str, list[tuple[int, Sequence[str]]]] = defaultdict(list)
+        for row, words in enumerate(titles):
+            if words:  # the longest word is usually a rare one, so that few titles are compared
+                by_title[max(words, key=len)].append((row, words))
+        self._by_name: Mapping[str, Sequence[int]] = dict(by_name)
+        self._by_title: Mapping[str, Sequence[tuple[int, Sequence[str]]]] = dict(by_title)
+
+    def is_name(self, word: str, visible: NDArray[np.bool_]) -> bool:
+        """Whether a visible item involves a person of this name, who need not be a contact."""
+        rows = self._by_name.get(word)
+        return rows is not None and bool(visible[rows].any())
+
+    def rows_by_title(self, words: frozenset[str]) -> list[int]:
+        """Rows whose title consists of these words, except for "Re:" and the like."""
+        allowed = words | _REPLY_PREFIXES
+        return [
+            row for word in words for row, title in self._by_title.get(word, ()) if allowed.issuperset(title)
+        ]
+
+
+def mentioned_people(
+    words: Sequence[str], people: PeopleColumns, index: MentionIndex, visible: NDArray[np.bool_]
+) -> dict[str, list[int]]:
+    """Words that name a person or a relation, each with its contacts; none if only items have the name."""
+    contacts_by_word: dict[str, list[int]] = {}
+    for word in dict.fromkeys(words):
+        contacts = people.by_name.get(word, [])
+        if word not in STOP_WORDS:
+            for synonym in relation_synonyms(word):
+                contacts = [*contacts, *people.by_relation.get(synonym, [])]
+        if contacts or (word not in STOP_WORDS and index.is_name(word, visible)):
+            contacts_by_word[word] = contacts
+            if len(contacts_by_word) == _MAX_NAMES:
+                break
+    return contacts_by_word
+
+
+def mentioned_intervals(text: str, now: datetime) -> list[Interval]:
+    """Intervals of time that a text probably names; of an ambiguous phrase the two best readings."""
+    phrases = parse_time_phrases(text, now, min_confidence=_MIN_CONFIDENCE)
+    intervals = [
+        interval
+        for phrase in phrases
+        if phrase.kind != "duration"  # "for 20 minutes" is no time of an item
+        for interval in phrase.readings[:2]
+    ]
+    return list(dict.fromkeys(intervals))[:_MAX_INTERVALS]
+
+
+def _name_words(person: str) -> set[str]:
+    """The words of a name or of the local part of an address: domains are no names."""
+    words = tokenize(person.partition("@")[0])
+    return {word for word in words if len(word) >= _MIN_NAME_LENGTH and word.isalpha()}
