@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.context.history import STOP_WORDS
-from contextune.context.signals.columns import PeopleColumns
+from contextune.context.signals.columns import REPLY_PREFIXES, PeopleColumns
 from contextune.context.signals.people import relation_synonyms
 from contextune.search import tokenize
 from contextune.time_phrases import Interval, parse_time_phrases
@@ -22,7 +22,6 @@ _MAX_NAMES = 4
 _MAX_INTERVALS = 3
 """Limits for long requests, such as a pasted mail: the first names and times count."""
 _MIN_CONFIDENCE = 0.5
-_REPLY_PREFIXES = frozenset(["re", "fw", "fwd", "aw", "sv", "wg"])
 
 
 class MentionIndex:
@@ -52,7 +51,7 @@ class MentionIndex:
 
     def rows_by_title(self, words: frozenset[str]) -> list[int]:
         """Rows whose title consists of these words, except for "Re:" and the like."""
-        allowed = words | _REPLY_PREFIXES
+        allowed = words.union(REPLY_PREFIXES)
         return [
             row for word in words for row, title in self._by_title.get(word, ()) if allowed.issuperset(title)
         ]

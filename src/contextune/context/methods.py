@@ -16,13 +16,11 @@ from contextune.context.index import UserIndex, UserState
 from contextune.context.ranker import ContextRanker
 from contextune.context.signals import FAMILIES
 from contextune.embed import Embedder
-from contextune.search import reciprocal_rank_fusion, similarities, tokenize, top
+from contextune.search import RRF_K, reciprocal_rank_fusion, similarities, tokenize, top
 from contextune.types import Request, local_time
 
 _MIN_FUSION_DEPTH = 200
 """Minimum length of the lists that are fused, however few items are wanted."""
-_FUSION_CONSTANT = 60
-"""k of reciprocal rank fusion, as in `reciprocal_rank_fusion`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +72,26 @@ def bm25(search: ContextSearch) -> ContextRanking:
         matches[part] = scores > 0
         best = top(scores, search.depth, visible=visible)
         lists.append((float(scores.max()), (best + part.start).tolist()))
-    lists.sort(key=lambda entry: -entry[0])  # ties go to the application with the best match
-    fused = reciprocal_rank_fusion([rows for _, rows in lists])
-    matching = [(row, score) for row, score in fused if matches[row]]
-    other = [(row, 0.0) for row, _ in fused if not matches[row]]
 
     def explain(row: int) -> tuple[str, ...]:
         app = index.items[row].app
         words = index.lexical[app].matching_words(query, row - index.apps[app].start)
         return (f"shares the words: {', '.join(words)}",) if words else ()
 
-    return ContextRanking([*matching, *other], _for_each(explain))
+    return ContextRanking(join_applications(lists, matches), _for_each(explain))
+
+
+def join_applications(
+    lists: Sequence[tuple[float, Sequence[int]]], matches: NDArray[np.bool_]
+) -> list[tuple[int, float]]:
+    """Join the lists of several applications, each with its best score, by rank.
+
+    Rows that do not match come after all others, with score 0.
+    """
+    # ties go to the application with the best match
+    fused = reciprocal_rank_fusion([rows for _, rows in sorted(lists, key=lambda entry: -entry[0])])
+    matching = [(row, score) for row, score in fused if matches[row]]
+    return [*matching, *((row, 0.0) for row, _ in fused if not matches[row])]
 
 
 def semantic(search: ContextSearch) -> ContextRanking:
@@ -108,10 +115,8 @@ def hybrid(search: ContextSearch) -> ContextRanking:
     """
     deep = replace(search, depth=max(search.depth, _MIN_FUSION_DEPTH))
     parts = [method(deep) for method in (bm25, _bm25_over_all, semantic)]
-    scores = np.zeros(len(search.visible))
-    for part in parts[:2]:
-        scores += _reciprocal_ranks([row for row, score in part.scored_rows if score > 0], len(scores))
-    scores += _reciprocal_ranks([row for row, _ in parts[2].scored_rows], len(scores))
+    lists = [[row for row, score in part.scored_rows if score > 0] for part in parts[:2]]
+    scores = hybrid_scores([*lists, [row for row, _ in parts[2].scored_rows]], len(search.visible))
     best = top(scores, search.depth, visible=search.visible)
     return ContextRanking(
         [(int(row), float(scores[row])) for row in best],
@@ -130,11 +135,14 @@ def _bm25_over_all(search: ContextSearch) -> ContextRanking:
     return ContextRanking([(int(row), float(scores[row])) for row in best], lambda rows: [() for _ in rows])
 
 
-def _reciprocal_ranks(rows: Sequence[int], size: int) -> NDArray[np.float64]:
-    """1 / (60 + rank) for each of `size` items, where those not in `rows` share the rank after the last."""
-    ranks = np.full(size, len(rows) + 1.0)
-    ranks[rows] = np.arange(1, len(rows) + 1)
-    return 1 / (_FUSION_CONSTANT + ranks)
+def hybrid_scores(lists: Sequence[Sequence[int]], size: int) -> NDArray[np.float64]:
+    """Reciprocal rank fusion over all of `size` items: those not in a list share the rank after its last."""
+    scores = np.zeros(size)
+    for rows in lists:
+        ranks = np.full(size, len(rows) + 1.0)
+        ranks[rows] = np.arange(1, len(rows) + 1)
+        scores += 1 / (RRF_K + ranks)
+    return scores
 
 
 def situated(search: ContextSearch) -> ContextRanking:

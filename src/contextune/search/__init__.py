@@ -2,10 +2,11 @@
 
 from contextune.search.bm25 import LexicalIndex
 from contextune.search.dense import similarities, top
-from contextune.search.fusion import interleave, rank_by_score, reciprocal_rank_fusion
+from contextune.search.fusion import RRF_K, interleave, rank_by_score, reciprocal_rank_fusion
 from contextune.search.tokenize import identifier_words, tokenize
 
 __all__ = [
+    "RRF_K",
     "LexicalIndex",
     "identifier_words",
     "interleave",

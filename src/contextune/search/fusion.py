@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 K = TypeVar("K", bound=Hashable)
+RRF_K = 60
+"""The constant of reciprocal rank fusion, as published."""
 
 
 def reciprocal_rank_fusion(
-    lists: Sequence[Sequence[K]], *, weights: Sequence[float] | None = None, k: float = 60
+    lists: Sequence[Sequence[K]], *, weights: Sequence[float] | None = None, k: float = RRF_K
 ) -> list[tuple[K, float]]:
     """All entries, best first, each with its sum of weight / (k + rank) over the lists that contain it.
 

@@ -23,7 +23,9 @@ Value = TypeVar("Value")
 NO_CONTACT = -1
 NO_PLACE = -1
 _EPOCH = datetime(1970, 1, 1)  # naive: all times are on the user's wall clock
-_REPLY_PREFIX = re.compile(r"^\s*((re|fwd?|aw|sv|wg)\s*:\s*)+", re.IGNORECASE)
+REPLY_PREFIXES = ("re", "fw", "fwd", "aw", "sv", "wg")
+"""What mail programs put before the subject of a reply or a forwarded mail, in several languages."""
+_REPLY_PREFIX = re.compile(rf"^\s*((?:{'|'.join(REPLY_PREFIXES)})\s*:\s*)+", re.IGNORECASE)
 _TIME_ROLES = ("made", "start", "end", "due")
 _MAX_CONTACTS = 8
 """Contacts of an item that are used: a mail to a whole choir says little about each member."""

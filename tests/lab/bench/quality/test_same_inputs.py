@@ -1,9 +1,12 @@
 """Untuned methods on the inputs of the tuned rows."""
 
+from dataclasses import replace
+
 import pytest
 
-from contextune.datasets import Persona, bundled_persona_file, read_persona
+from contextune.datasets import Persona, Query, bundled_persona_file, read_persona
 from contextune.embed import Embedder
+from contextune.lab.bench.quality import same_inputs
 from contextune.lab.bench.quality.context import run_methods
 from contextune.lab.bench.quality.same_inputs import EnrichedPersona, same_input_rows
 from contextune.lab.train.embedder.data import item_texts, situation_text
@@ -43,10 +46,31 @@ def test_bm25_reads_the_moment_and_the_enriched_text(
     only_enriched = 0
     for query in persona.queries:
         moment = set(tokenize(situation_text(query)))
-        best = enriched.bm25(query, "")[0]
+        best, _ = enriched.bm25(replace(query, text=""))[0]
         assert moment & set(tokenize(texts[best]))
         only_enriched += not moment & set(tokenize(persona.items[best].text))
     assert only_enriched
+
+
+def test_bm25_differs_from_the_method_in_its_inputs_alone(
+    personas: list[Persona], word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def plain_texts(persona: Persona) -> list[str]:
+        return [item.text for item in persona.items]
+
+    def no_situation(_: Query) -> str:
+        return ""
+
+    monkeypatch.setattr(same_inputs, "item_texts", plain_texts)
+    monkeypatch.setattr(same_inputs, "situation_text", no_situation)
+    method = run_methods(personas, ["bm25"], embedder=word_embedder)["bm25"]
+    for persona in personas:
+        plain = EnrichedPersona.build(persona, word_embedder)
+        for query in persona.queries:
+            scored = plain.bm25(query)
+            matching = plain.ids([row for row, score in scored if score > 0])
+            # items without a match are tied
+            assert matching == method[persona.name(query)][: len(matching)]
 
 
 def test_every_method_ranks_all_visible_items_and_each_thought_counts(

@@ -12,8 +12,8 @@ from contextune.errors import ContextuneError
 
 if TYPE_CHECKING:
     from contextune.evaluate.results import ResultTable
-    from contextune.lab.bench.quality.query_logs import AlignmentIteration
-    from contextune.lab.bench.quality.query_search import QuerySearch
+    from contextune.lab.bench.querygen.logs import AlignmentIteration
+    from contextune.lab.bench.querygen.search import QuerySearch
 
 Runs = Annotated[
     list[Path] | None,
@@ -37,10 +37,10 @@ def querygen(
     plot: Plot = None,
 ) -> None:
     """Print the paper's tables of query generation, from the queries of training runs."""
-    from contextune.lab.bench import querygen_tables
-    from contextune.lab.bench.quality import query_generation as querygen_bench
-    from contextune.lab.bench.quality import query_logs
-    from contextune.lab.bench.quality.query_generation_report import RUNS
+    from contextune.lab.bench.querygen import logs as query_logs
+    from contextune.lab.bench.querygen import measure as querygen_bench
+    from contextune.lab.bench.querygen import tables as querygen_tables
+    from contextune.lab.bench.querygen.report import RUNS
 
     if search not in SEARCHES:
         raise ContextuneError(f"no search {search!r}: use {', '.join(SEARCHES)}")
@@ -75,7 +75,7 @@ def querygen(
 
 def _search(name: str, public: Path) -> "QuerySearch":
     from contextune.embed import default_embedder
-    from contextune.lab.bench.quality.query_search import LearnedQuerySearch, QuerySearch
+    from contextune.lab.bench.querygen.search import LearnedQuerySearch, QuerySearch
     from contextune.lab.bench.untuned_embedder import untuned_embedder
     from contextune.lab.train.llm.querygen_data import querygen_data
 
@@ -88,8 +88,8 @@ def _search(name: str, public: Path) -> "QuerySearch":
 def _print_report(public: Path, out: Path | None) -> None:
     from contextune.embed import default_embedder
     from contextune.lab.bench.bench_tables import slug
-    from contextune.lab.bench.quality.query_generation_report import QueryGenerationReport
-    from contextune.lab.bench.querygen_tables import docs_tables, gain_facts
+    from contextune.lab.bench.querygen.report import QueryGenerationReport
+    from contextune.lab.bench.querygen.tables import docs_tables, gain_facts
     from contextune.lab.bench.untuned_embedder import untuned_embedder
 
     report = QueryGenerationReport(public, untuned=untuned_embedder(), tuned=default_embedder())
@@ -113,7 +113,7 @@ def _print_tables(tables: "dict[str, ResultTable]", out: Path | None) -> None:
 
 def _plot(logs: "list[AlignmentIteration]", plot: Path) -> None:
     from contextune.lab.bench import plots
-    from contextune.lab.bench.quality import query_logs
+    from contextune.lab.bench.querygen import logs as query_logs
 
     plots.plot_curves(
         query_logs.recall_lines(logs),

@@ -11,14 +11,12 @@ import numpy as np
 
 from contextune.context.build_scene import RequestVectors
 from contextune.context.signals import compute_features
-from contextune.context.signals.request_classifier import build_request_classes
 from contextune.embed import Matrix
 from contextune.evaluate.metrics import Run
 from contextune.lab.bench.large_model import large_model_cot
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.lab.train.rankers.context import TrainedPasses
-from contextune.lab.train.rankers.context_examples import ContextExample, PersonaScenes
-from contextune.tools import bundled_toolbox
+from contextune.lab.train.rankers.context_examples import ContextExample, PersonaScenes, fold_classes
 
 PART = "large_model_cot"
 TUNED = "Fine-tuned with CoT by a large model"
@@ -47,7 +45,6 @@ def cot_examples(folds: FoldVectors) -> Iterator[ContextExample]:
 
     The classes are those of the request alone, for which the fold vectors have the heads' outputs.
     """
-    tool_apps = [tool.app for tool in bundled_toolbox()]
     thoughts: Mapping[str, str] = {}
     for persona, parts in islice(folds, len(folds.personas)):
         if PART not in parts:
@@ -55,12 +52,9 @@ def cot_examples(folds: FoldVectors) -> Iterator[ContextExample]:
         thoughts = thoughts or large_model_cot()
         scenes = PersonaScenes.build(persona, parts["items"])
         for n, query in enumerate(persona.queries):
-            classes = build_request_classes(
-                parts["kinds"][n], parts["apps"][n], parts["tools"] @ parts["bare"][n], tool_apps
-            )
             vectors = _split_sum(parts[PART][n], parts["around"][n])
             augmented = replace(query, text=f"{query.text} {thoughts[persona.name(query)]}")
-            yield scenes.example(augmented, vectors, classes, folds.fold[persona.id])
+            yield scenes.example(augmented, vectors, fold_classes(parts, n), folds.fold[persona.id])
 
 
 def _split_sum(situated: Matrix, moment: Matrix) -> RequestVectors:

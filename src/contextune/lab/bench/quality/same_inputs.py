@@ -10,22 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.context.build_scene import RequestVectors
+from contextune.context.methods import hybrid_scores, join_applications
 from contextune.datasets import Persona, Query
 from contextune.embed import Embedder, Matrix
 from contextune.evaluate.metrics import Run
 from contextune.lab.train.embedder.data import item_texts, situation_text
-from contextune.search import LexicalIndex, reciprocal_rank_fusion, similarities, tokenize, top
+from contextune.search import LexicalIndex, similarities, tokenize, top
 from contextune.types import Progress
 
 
 @dataclass(frozen=True, eq=False)
 class EnrichedPersona:
-    """A persona's items by their enriched texts: one lexical index per application, and vectors."""
+    """A persona's items by their enriched texts: lexical indexes of each application and of all, vectors."""
 
     persona: Persona
     apps: Mapping[str, NDArray[np.intp]]
     """Positions of the items of each application."""
     lexical: Mapping[str, LexicalIndex]
+    store_lexical: LexicalIndex
     vectors: Matrix
 
     @classmethod
@@ -36,20 +38,32 @@ class EnrichedPersona:
         for position, item in enumerate(persona.items):
             positions.setdefault(item.app, []).append(position)
         apps = {app: np.array(rows, np.intp) for app, rows in sorted(positions.items())}
-        lexical = {app: LexicalIndex([tokenize(texts[n]) for n in rows]) for app, rows in positions.items()}
-        return cls(persona, apps, lexical, embedder.embed(texts))
+        tokens = [tokenize(text) for text in texts]
+        lexical = {app: LexicalIndex([tokens[n] for n in rows]) for app, rows in positions.items()}
+        return cls(persona, apps, lexical, LexicalIndex(tokens), embedder.embed(texts))
 
-    def bm25(self, query: Query, text: str) -> list[int]:
-        """BM25T per application, joined by rank as in `contextune.context.methods.bm25`."""
-        visible = self._visible(query)
-        words = tokenize(f"{text} {situation_text(query)}")
+    def bm25(self, query: Query) -> list[tuple[int, float]]:
+        """BM25T per application, joined as in `contextune.context.methods.bm25`."""
+        visible, words = self._visible(query), _words(query)
+        matches = np.zeros(len(visible), np.bool_)
         lists: list[tuple[float, list[int]]] = []
         for app, rows in self.apps.items():
             scores = self.lexical[app].scores(words, visible=visible[rows])
+            matches[rows] = scores > 0
             best = top(scores, len(rows), visible=visible[rows])
             lists.append((float(scores.max()), rows[best].tolist()))
-        lists.sort(key=lambda entry: -entry[0])
-        return [row for row, _ in reciprocal_rank_fusion([rows for _, rows in lists])]
+        return join_applications(lists, matches)
+
+    def hybrid(self, query: Query, by_words: Sequence[tuple[int, float]], by_meaning: list[int]) -> list[int]:
+        """The rankings of `bm25` and `semantic` and BM25T over all items, fused as in the method `hybrid`."""
+        visible = self._visible(query)
+        over_all = self.store_lexical.scores(_words(query), visible=visible)
+        lists = [
+            [row for row, score in by_words if score > 0],
+            top(over_all, len(visible), visible=over_all > 0).tolist(),
+            by_meaning,
+        ]
+        return top(hybrid_scores(lists, len(visible)), len(visible), visible=visible).tolist()
 
     def semantic(self, query: Query, vectors: RequestVectors) -> list[int]:
         """Cosine similarity to the sum of the vectors of the request and of its moment."""
@@ -64,6 +78,10 @@ class EnrichedPersona:
         visible = np.zeros(len(self.persona.items), bool)
         visible[self.persona.visible(query)] = True
         return visible
+
+
+def _words(query: Query) -> list[str]:
+    return tokenize(f"{query.text} {situation_text(query)}")
 
 
 def same_input_rows(
@@ -88,8 +106,8 @@ def same_input_rows(
             plain, *with_cot = (
                 enriched.semantic(query, RequestVectors(vector, moment)) for vector in embedder.embed(texts)
             )
-            lexical = enriched.bm25(query, query.text)
-            fused = [row for row, _ in reciprocal_rank_fusion([lexical, plain])]
+            scored = enriched.bm25(query)
+            lexical, fused = [row for row, _ in scored], enriched.hybrid(query, scored, plain)
             for title, ranking in zip(titles, (lexical, plain, fused, *with_cot), strict=True):
                 rows[title][name] = enriched.ids(ranking)
         if progress:

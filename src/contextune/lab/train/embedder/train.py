@@ -217,6 +217,7 @@ def evaluate_fold(data: Data, fold: int, arrays: dict[str, np.ndarray]) -> dict[
     personas = [persona for persona in data["personas"] if persona["fold"] == fold]
     starts = np.cumsum([0, *(len(persona["items"]) for persona in personas)])
     start = {persona["id"]: int(number) for persona, number in zip(personas, starts, strict=False)}
+    names = [tool["name"] for tool in data["tools"]]
     values: dict[str, list[float]] = {}
     for part, prefix in (("queries", ""), ("more", "more_")):
         entries = [(persona, query) for persona in personas for query in persona.get(part, [])]
@@ -237,7 +238,7 @@ def evaluate_fold(data: Data, fold: int, arrays: dict[str, np.ndarray]) -> dict[
                     hits = sum(int(n) in order[:k] for n in query["relevant"])
                     values.setdefault(f"{explicit}{name}@{k}", []).append(hits / len(query["relevant"]))
             tools = np.argsort(-(arrays["tools"] @ arrays[f"{prefix}bare"][number]))
-            place = [tool["name"] for tool in data["tools"]].index(query["api"])
+            place = names.index(query["api"])
             for k in (1, 5):
                 values.setdefault(f"{explicit}{prefix}tools@{k}", []).append(float(place in tools[:k]))
             kind = int(arrays[f"{prefix}kinds"][number].argmax())

@@ -1,7 +1,8 @@
 """Training examples for the context ranker: requests as scenes with graded items."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,20 +46,27 @@ class ContextExample:
 def from_folds(vectors: FoldVectors, *, progress: Progress | None = None) -> list[ContextExample]:
     """The personas' requests, embedded by models that have not seen the persona."""
     measured = {persona.id for persona in vectors.personas}
-    tool_apps = [tool.app for tool in bundled_toolbox()]
     examples: list[ContextExample] = []
     for number, (persona, parts) in enumerate(vectors, 1):
         scenes = PersonaScenes.build(persona, parts["items"])
         for n, query in enumerate(persona.queries):
             request_vectors = RequestVectors(parts["bare"][n], parts["around"][n])
-            classes = build_request_classes(
-                parts["kinds"][n], parts["apps"][n], parts["tools"] @ request_vectors.text, tool_apps
-            )
-            example = scenes.example(query, request_vectors, classes, vectors.fold[persona.id])
+            example = scenes.example(query, request_vectors, fold_classes(parts, n), vectors.fold[persona.id])
             examples.append(replace(example, measured=persona.id in measured))
         if progress:
             progress(number, len(vectors.all_personas))
     return examples
+
+
+def fold_classes(parts: Mapping[str, Matrix], number: int) -> RequestClasses:
+    """The classes of a persona's request, from its part of the fold vectors."""
+    similarities = parts["tools"] @ parts["bare"][number]
+    return build_request_classes(parts["kinds"][number], parts["apps"][number], similarities, _tool_apps())
+
+
+@cache
+def _tool_apps() -> list[str]:
+    return [tool.app for tool in bundled_toolbox()]
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,10 @@ from itertools import islice
 import numpy as np
 
 from contextune.context.build_scene import RequestVectors
-from contextune.context.signals.request_classifier import build_request_classes
 from contextune.datasets import Persona, usage_events
 from contextune.embed import Matrix
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context_examples import ContextExample, PersonaScenes
-from contextune.tools import bundled_toolbox
+from contextune.lab.train.rankers.context_examples import ContextExample, PersonaScenes, fold_classes
 from contextune.types import Item, Progress, UsageEvent
 
 _WEEKS = (-26, -2)
@@ -29,7 +27,6 @@ def haystack_examples(
     Padding comes from personas of the same fold, whose vectors come from the same embedder.
     """
     parts = {persona.id: (persona, vectors_by_persona) for persona, vectors_by_persona in vectors}
-    tool_apps = [tool.app for tool in bundled_toolbox()]
     for number, (persona, own) in enumerate(islice(vectors, len(vectors.personas)), 1):
         fold = vectors.fold[persona.id]
         others = [
@@ -41,10 +38,7 @@ def haystack_examples(
         scenes = PersonaScenes.build(padded, rows, events)
         for n, query in enumerate(persona.queries):
             request_vectors = RequestVectors(own["bare"][n], own["around"][n])
-            classes = build_request_classes(
-                own["kinds"][n], own["apps"][n], own["tools"] @ request_vectors.text, tool_apps
-            )
-            yield scenes.example(query, request_vectors, classes, fold)
+            yield scenes.example(query, request_vectors, fold_classes(own, n), fold)
         if progress:
             progress(number, len(vectors.personas))
 

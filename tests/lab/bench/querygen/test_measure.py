@@ -11,10 +11,10 @@ from tests.lab.train.tiny_tools import world
 
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.evaluate.results import evaluate_runs
-from contextune.lab.bench.quality import query_generation as bench
-from contextune.lab.bench.quality import query_logs
-from contextune.lab.bench.quality.query_generation_report import LARGE_MODEL, RUNS
-from contextune.lab.bench.quality.query_search import LearnedQuerySearch, QuerySearch
+from contextune.lab.bench.querygen import logs as query_logs
+from contextune.lab.bench.querygen import measure as bench
+from contextune.lab.bench.querygen.report import LARGE_MODEL, RUNS
+from contextune.lab.bench.querygen.search import LearnedQuerySearch, QuerySearch
 from contextune.lab.public_data.toolbench_split import recorded_split
 from contextune.lab.public_data.toolset import read_toolset
 from contextune.lab.train.llm.querygen_data import querygen_data

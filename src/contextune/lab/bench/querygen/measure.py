@@ -15,7 +15,7 @@ from typing import Any
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.evaluate.multiple_tests import holm
 from contextune.evaluate.results import Reference, ResultTable, evaluate_runs
-from contextune.lab.bench.quality.query_search import QuerySearch
+from contextune.lab.bench.querygen.search import QuerySearch
 from contextune.tools.querygen.names import KnownNames, leading_name
 from contextune.tools.querygen.parse import combine_queries
 from contextune.types import Progress
@@ -145,28 +145,13 @@ def query_generation_tables(
         )
         for model in models
     }
-    return row_tables(
+    tables = measure_rows(
         search,
         rows,
         baseline=baseline,
         tests=tests,
         reference=PAPER if with_request and baseline == UTTERANCE else {},
         progress=progress,
-    )
-
-
-def row_tables(
-    search: QuerySearch,
-    rows: Mapping[str, QueryRow],
-    *,
-    baseline: str = UTTERANCE,
-    tests: Mapping[str, tuple[tuple[str, str], ...]] = TESTS,
-    reference: Mapping[str, Reference] | None = None,
-    progress: Progress | None = None,
-) -> dict[str, ResultTable]:
-    """One table per test that every row has answers for; p-values are Holm-adjusted per metric."""
-    tables = measure_rows(
-        search, rows, baseline=baseline, tests=tests, reference=reference, progress=progress
     )
     return correct_for_all_tests([tables])[0]
 
@@ -180,7 +165,7 @@ def measure_rows(
     reference: Mapping[str, Reference] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, ResultTable]:
-    """Like `row_tables`, without correction: for tables that are corrected together with others."""
+    """One table per test that every row has answers for; correct them with `correct_for_all_tests`."""
     tables: dict[str, ResultTable] = {}
     for done, (title, parts) in enumerate(tests.items(), 1):
         runs: dict[str, dict[str, list[str]]] = {name: {} for name in rows}

@@ -8,7 +8,7 @@ from typing import Any
 from contextune.embed import Embedder
 from contextune.errors import MissingLabDataError
 from contextune.evaluate.results import ResultTable
-from contextune.lab.bench.quality.query_generation import (
+from contextune.lab.bench.querygen.measure import (
     PAPER_TESTS,
     TESTS,
     UTTERANCE,
@@ -20,10 +20,9 @@ from contextune.lab.bench.quality.query_generation import (
     measure_rows,
     query_generation_tables,
     read_runs,
-    row_tables,
     strip_names,
 )
-from contextune.lab.bench.quality.query_search import LearnedQuerySearch, QuerySearch
+from contextune.lab.bench.querygen.search import LearnedQuerySearch, QuerySearch
 from contextune.lab.public_data.toolset import read_toolset
 from contextune.lab.train.llm.querygen_data import querygen_data
 from contextune.tools.querygen.names import KnownNames
@@ -116,7 +115,8 @@ class QueryGenerationReport:
             "alignment": QueryRow.from_runs(runs),
             "alignment, no invented names": QueryRow.from_runs(stripped),
         }
-        return row_tables(self._untuned, rows, baseline="alignment", tests=PAPER_TESTS)
+        tables = measure_rows(self._untuned, rows, baseline="alignment", tests=PAPER_TESTS)
+        return correct_for_all_tests([tables])[0]
 
     def _large_model(self) -> tuple[Tables, ...]:
         """The request alone, the large model's queries with it, and without it, by search."""

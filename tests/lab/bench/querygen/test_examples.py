@@ -5,7 +5,7 @@ from tests.paths import ROOT
 from tests.tools.querygen.fake_writer import FixedModel
 
 from contextune.errors import InvalidDataError
-from contextune.lab.bench.quality.querygen_examples import (
+from contextune.lab.bench.querygen.examples import (
     BEGIN,
     END,
     REQUESTS,

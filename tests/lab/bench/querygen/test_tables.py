@@ -8,9 +8,9 @@ import pytest
 from tests.conftest import WordEmbedder
 from tests.lab.train.tiny_tools import world
 
-from contextune.lab.bench import querygen_tables
-from contextune.lab.bench.quality.query_generation_report import QueryGenerationReport, ReportGroup
-from contextune.lab.bench.quality.query_logs import AlignmentIteration, Calibration
+from contextune.lab.bench.querygen import tables as querygen_tables
+from contextune.lab.bench.querygen.logs import AlignmentIteration, Calibration
+from contextune.lab.bench.querygen.report import QueryGenerationReport, ReportGroup
 from contextune.lab.bench.results_file import BenchTable
 from contextune.lab.train.llm.querygen_data import querygen_data
 

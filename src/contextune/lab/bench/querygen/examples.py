@@ -1,6 +1,6 @@
 """The paper's example requests (Kachuee et al., Table 6) with what a model writes for them, as Markdown.
 
-    python -m contextune.lab.bench.quality.querygen_examples [--write docs/querygen.md]
+    python -m contextune.lab.bench.querygen.examples [--write docs/querygen.md]
 
 The model is the local one with the bundled adapter; decoding is greedy.
 """

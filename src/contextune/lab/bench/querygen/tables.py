@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from contextune.evaluate.metrics import parse_metric
 from contextune.evaluate.results import ResultTable
 from contextune.lab.bench.bench_tables import metric_table, slug, to_cell
-from contextune.lab.bench.quality.query_generation import PAPER_TESTS, UTTERANCE
-from contextune.lab.bench.quality.query_generation_report import ReportGroup
-from contextune.lab.bench.quality.query_logs import AlignmentIteration, Calibration
+from contextune.lab.bench.querygen.logs import AlignmentIteration, Calibration
+from contextune.lab.bench.querygen.measure import PAPER_TESTS, UTTERANCE
+from contextune.lab.bench.querygen.report import ReportGroup
 from contextune.lab.bench.results_file import BenchTable, Cell, Row
 
 COMMAND = "contextune bench querygen --public FOLDER"
