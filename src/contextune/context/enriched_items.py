@@ -1,22 +1,24 @@
-"""EnrichedItems: enriched texts and their vectors, updated incrementally as items are used."""
+"""EnrichedItems: vectors of items with their habits, updated incrementally as items are used."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import takewhile
 from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.enriched_text import Relations, enriched_text
+from contextune.context.enriched_text import Relations, content_text
+from contextune.context.habits import HabitHistory, Phrases
 from contextune.context.signals import ItemColumns, UseColumns
+from contextune.context.signals.columns import to_hours
 from contextune.embed import Matrix
-from contextune.types import Item, UsageEvent, User, local_time
+from contextune.types import Item, UsageEvent, User
 
 _BLOCK = 1024
 """Events compared at once: comparing list slices is faster than a loop over their elements."""
+_NO_HABITS = HabitHistory((), ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +57,42 @@ def _common_prefix(left: Sequence[UsageEvent], right: Sequence[UsageEvent]) -> i
     )
 
 
-EmbedEnriched = Callable[[Mapping[str, str]], Mapping[str, Matrix]]
+EmbedContents = Callable[[Mapping[str, str]], Mapping[str, Matrix]]
 """Item id → text, to item id → vector."""
+EmbedPhrases = Callable[[Sequence[str]], Matrix]
+"""Phrases on habits → one row each."""
 
 
-class EnrichedTexts(NamedTuple):
-    """Enriched texts of all items and their vectors, under all usage events so far."""
+def add_habits(contents: Matrix, habits: Sequence[Phrases], vectors: Mapping[str, Matrix]) -> Matrix:
+    """Vectors of items: that of each content plus that of its habits, at unit length.
+
+    The vector of an item's habits is the direction of the sum of its phrases, which `vectors` holds.
+    """
+    used = [row for row, phrases in enumerate(habits) if phrases]
+    if not used:
+        return contents
+    sums = np.stack([np.sum([vectors[phrase] for phrase in habits[row]], axis=0) for row in used])
+    result = contents.copy()
+    result[used] = _unit(contents[used] + _unit(sums))
+    return result
+
+
+def _unit(rows: Matrix) -> Matrix:
+    return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)).astype(np.float32)
+
+
+class EnrichedVectors(NamedTuple):
+    """Contents, habits and vectors of all items, under all usage events so far."""
 
     texts: Sequence[str]
+    contents: Matrix
+    """Vectors of the texts."""
+    habits: Sequence[HabitHistory]
+    phrases: Mapping[str, Matrix]
+    """The vector of every phrase in the habits."""
     vectors: Matrix
-    last_use: datetime | None
-    """Time of the last usage event of any item."""
+    changed: NDArray[np.float64]
+    """For each item, when its habits changed last, in hours on the wall clock."""
 
 
 class _ColumnsSource(NamedTuple):
@@ -77,48 +104,47 @@ class _ColumnsSource(NamedTuple):
 
 
 class EnrichedItems:
-    """Enriched texts, their vectors and use columns; only what differs from `previous` is computed."""
+    """Vectors of items with their habits, and use columns; only what differs from `previous` is computed."""
 
     def __init__(
         self,
         user: User,
         items: Sequence[Item],
         uses: Sequence[UsageEvent],
-        embed: EmbedEnriched,
-        embed_past: Callable[[Sequence[str]], Matrix],
+        embed: EmbedContents,
+        embed_phrases: EmbedPhrases,
         *,
         previous: "EnrichedItems | None" = None,
     ) -> None:
-        """`uses` are ordered by time; `embed` stores the vectors, `embed_past` does not."""
+        """`uses` are ordered by time."""
         self.user = user
         self.items = items
         self.uses = uses
         self._embed = embed
-        self._embed_past = embed_past
+        self._embed_phrases = embed_phrases
         self._columns: UseColumns | None = None
-        self._enriched: EnrichedTexts | None = None
+        self._enriched: EnrichedVectors | None = None
         # skip instances that computed nothing, so that they do not form a chain
         self._previous = previous if previous is None or previous.enriched else previous.previous
         self._previous_columns = previous.columns_source if previous else None
         self._diff: UsesDiff | None = None
         if self._previous and self._previous.user == user:
             self._diff = UsesDiff.compare(self._previous.uses, uses)
-        # texts and columns mostly come from the same instance; then the lists are compared once
+        # vectors and columns mostly come from the same instance; then the lists are compared once
         self._columns_diff: UsesDiff | None = None
         if self._previous and self._previous_columns and self._previous_columns.uses is self._previous.uses:
             self._columns_diff = self._diff
         self._uses_by_item = self._group_by_item()
-        self._relations = Relations(user)
         self._lock = Lock()
 
     @property
-    def enriched(self) -> EnrichedTexts | None:
-        """The texts and vectors, if they have been computed."""
+    def enriched(self) -> EnrichedVectors | None:
+        """The vectors and what they were made from, if they have been computed."""
         return self._enriched
 
     @property
     def previous(self) -> "EnrichedItems | None":
-        """The instance whose texts will be reused; None once they have been."""
+        """The instance whose vectors will be reused; None once they have been."""
         return self._previous
 
     @property
@@ -146,18 +172,30 @@ class EnrichedItems:
 
     def vectors(self, now: datetime, rows: Sequence[int] | None = None) -> Matrix:
         """Vectors of all items or of some rows, as of a time on the user's wall clock."""
-        with self._lock:
-            if self._enriched is None:
-                self._enriched = self._compute()
-                self._previous = None
-            enriched = self._enriched
-        if enriched.last_use is not None and enriched.last_use >= now:
-            return self._vectors_as_of(now, enriched, rows)
-        return enriched.vectors if rows is None else enriched.vectors[rows]
+        enriched = self._computed()
+        later = np.flatnonzero(enriched.changed >= to_hours(now))
+        vectors = enriched.vectors
+        if len(later):
+            past = [enriched.habits[row].as_of(to_hours(now)) for row in later.tolist()]
+            vectors = vectors.copy()
+            vectors[later] = add_habits(enriched.contents[later], past, enriched.phrases)
+        return vectors if rows is None else vectors[rows]
+
+    @property
+    def contents(self) -> Matrix:
+        """Vectors of all items without their habits."""
+        return self._computed().contents
 
     def uses_of(self, item: str) -> list[UsageEvent]:
         """The usage events of an item."""
         return self._uses_by_item.get(item, [])
+
+    def _computed(self) -> EnrichedVectors:
+        with self._lock:
+            if self._enriched is None:
+                self._enriched = self._compute()
+                self._previous = None
+            return self._enriched
 
     def _group_by_item(self) -> Mapping[str, list[UsageEvent]]:
         diff, previous = self._diff, self._previous
@@ -171,35 +209,45 @@ class EnrichedItems:
             groups.setdefault(use.item, []).append(use)
         return groups
 
-    def _compute(self) -> EnrichedTexts:
-        last_use = local_time(self.uses[-1].time, self.user.zone) if self.uses else None
+    def _compute(self) -> EnrichedVectors:
         previous = self._previous.enriched if self._previous else None
         previous_rows = self._previous_rows()
-        texts = [
-            previous.texts[row] if previous and row >= 0 else self._text(item)
-            for item, row in zip(self.items, previous_rows, strict=True)
-        ]
-        return EnrichedTexts(texts, self._embed_changed(texts, previous_rows, previous), last_use)
-
-    def _text(self, item: Item) -> str:
-        return enriched_text(item, self.user, self.uses_of(item.id), self._relations)
+        texts = self._texts(previous, previous_rows)
+        contents = self._contents(texts, previous, previous_rows)
+        habits = self._habits(previous, previous_rows)
+        phrases = dict(previous.phrases) if previous else {}
+        needed = dict.fromkeys(
+            phrase for history in habits for version in history.phrases for phrase in version
+        )
+        if new := [phrase for phrase in needed if phrase not in phrases]:
+            phrases |= zip(new, self._embed_phrases(new), strict=True)
+        changed = np.array([history.changed for history in habits], np.float64)
+        vectors = self._vectors(contents, habits, phrases, previous, previous_rows)
+        return EnrichedVectors(texts, contents, habits, phrases, vectors, changed)
 
     def _previous_rows(self) -> list[int]:
-        """For each item its row in `previous`, or -1 if the item or its usage has changed."""
-        diff, previous = self._diff, self._previous
-        if diff is None or previous is None:
+        """For each item its row in `previous`, or -1 if the item is new or has changed."""
+        previous = self._previous
+        if previous is None or previous.user != self.user:
             return [-1] * len(self.items)
         if previous.items is self.items:
-            return [-1 if item.id in diff.items else row for row, item in enumerate(self.items)]
-        row_by_id = {item.id: row for row, item in enumerate(previous.items) if item.id not in diff.items}
+            return list(range(len(self.items)))
+        row_by_id = {item.id: row for row, item in enumerate(previous.items)}
         rows = [row_by_id.get(item.id, -1) for item in self.items]
         return [
             row if row >= 0 and previous.items[row] == item else -1
             for item, row in zip(self.items, rows, strict=True)
         ]
 
-    def _embed_changed(
-        self, texts: Sequence[str], previous_rows: Sequence[int], previous: EnrichedTexts | None
+    def _texts(self, previous: EnrichedVectors | None, previous_rows: Sequence[int]) -> Sequence[str]:
+        relations = Relations(self.user)
+        return [
+            previous.texts[row] if previous and row >= 0 else content_text(item, self.user, relations)
+            for item, row in zip(self.items, previous_rows, strict=True)
+        ]
+
+    def _contents(
+        self, texts: Sequence[str], previous: EnrichedVectors | None, previous_rows: Sequence[int]
     ) -> Matrix:
         """Vectors of all texts; only texts that `previous` does not have are embedded."""
         if previous and -1 in previous_rows:
@@ -218,30 +266,48 @@ class EnrichedItems:
         if len(previous_rows) == len(previous.texts) and all(
             row == previous_row for row, previous_row in enumerate(previous_rows)
         ):
-            return previous.vectors
-        vectors = previous.vectors[np.array(previous_rows, np.intp)]
+            return previous.contents
+        contents = previous.contents[np.array(previous_rows, np.intp)]
         if new:
-            vectors[changed] = new
-        return vectors
+            contents[changed] = new
+        return contents
 
-    def _vectors_as_of(self, now: datetime, enriched: EnrichedTexts, rows: Sequence[int] | None) -> Matrix:
-        """The vectors before later usage events; for requests in the past, so computed each time."""
-        zone = self.user.zone
-        used_later = {
-            use.item for use in takewhile(lambda use: local_time(use.time, zone) >= now, self.uses[::-1])
-        }
-        chosen = range(len(self.items)) if rows is None else rows
-        past_texts: dict[int, str] = {}
-        for number, row in enumerate(chosen):
-            item = self.items[row]
-            if item.id in used_later:
-                past_uses = [use for use in self.uses_of(item.id) if local_time(use.time, zone) < now]
-                text = enriched_text(item, self.user, past_uses, self._relations)
-                if text != enriched.texts[row]:
-                    past_texts[number] = text
-        vectors = enriched.vectors[chosen] if rows is not None else enriched.vectors
-        if not past_texts:
-            return vectors
-        vectors = vectors.copy()
-        vectors[list(past_texts)] = self._embed_past(list(past_texts.values()))
+    def _habits(
+        self, previous: EnrichedVectors | None, previous_rows: Sequence[int]
+    ) -> Sequence[HabitHistory]:
+        changed = self._diff.items if self._diff else None
+        return [
+            previous.habits[row]
+            if previous and changed is not None and row >= 0 and item.id not in changed
+            else self._history(item)
+            for item, row in zip(self.items, previous_rows, strict=True)
+        ]
+
+    def _history(self, item: Item) -> HabitHistory:
+        uses = self.uses_of(item.id)
+        return HabitHistory.build(item, self.user, uses) if uses else _NO_HABITS
+
+    def _vectors(
+        self,
+        contents: Matrix,
+        habits: Sequence[HabitHistory],
+        phrases: Mapping[str, Matrix],
+        previous: EnrichedVectors | None,
+        previous_rows: Sequence[int],
+    ) -> Matrix:
+        """The vectors under all uses; those of items that are as before are taken from `previous`."""
+        if previous is None:
+            return add_habits(contents, [history.current for history in habits], phrases)
+        changed = [
+            row
+            for row, previous_row in enumerate(previous_rows)
+            if previous_row < 0 or habits[row] is not previous.habits[previous_row]
+        ]
+        if not changed and contents is previous.contents:
+            return previous.vectors
+        if len(changed) == len(previous_rows):
+            return add_habits(contents, [history.current for history in habits], phrases)
+        vectors = previous.vectors[np.array(previous_rows, np.intp)]
+        current = [habits[row].current for row in changed]
+        vectors[changed] = add_habits(contents[changed], current, phrases)
         return vectors

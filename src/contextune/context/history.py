@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from contextune.context.stop_words import STOP_WORDS
 from contextune.embed import Embedder, Matrix
 from contextune.embed.protocol import normalize_rows
 from contextune.search import tokenize
@@ -25,17 +26,6 @@ _MAX_WORD_LENGTH = 32
 _LONG_TURN = 40
 """Of turns with more words, only the first and the last sentence are used: the topic and the question."""
 
-STOP_WORDS = frozenset(
-    tokenize("""
-    a about actually ah all also alright am an and any anything are as at awesome be been being but by
-    ca can cool correct could d did do does doing done else fine for from get go good got great had has
-    have he hello her here hers hey hi him his hmm how i if in into is it its just let like ll m may
-    maybe me might mine more most much must my n need nice no not now o of off oh ok okay on one ones or
-    other our out over perfect please re right s shall she should so some something sorry sure t thank
-    thanks that the their them then there these they this those to too up us ve very wait want was we
-    welcome well were what when where which who whom why will with wo would yeah yep yes you your
-    """)
-)
 _VERBS = frozenset(
     tokenize("""
     add answer ask book bring buy call cancel change check close connect create decline delete dial dislike

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.enriched_items import EmbedEnriched, EnrichedItems
+from contextune.context.enriched_items import EmbedContents, EnrichedItems
 from contextune.context.mentions import MentionIndex
 from contextune.context.signals import ItemColumns
 from contextune.context.signals.columns import RowMapping
@@ -228,7 +228,7 @@ class UserIndexCache:
             index.items,
             self._store.uses(user),
             self._embed_enriched(user),
-            self._embedder.embed,
+            self._embed_items(user),
             previous=previous.enriched if previous else None,
         )
         return UserState(revision, index, enriched)
@@ -238,7 +238,7 @@ class UserIndexCache:
             texts, embedder=self._embedder, store=self._store, user=user, progress=self._progress
         )
 
-    def _embed_enriched(self, user: str) -> EmbedEnriched:
+    def _embed_enriched(self, user: str) -> EmbedContents:
         return lambda texts: embed_enriched_items(
             texts, embedder=self._embedder, store=self._store, user=user, progress=self._progress
         )

@@ -11,9 +11,9 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.history import STOP_WORDS
 from contextune.context.signals.columns import REPLY_PREFIXES, PeopleColumns
 from contextune.context.signals.people import relation_synonyms
+from contextune.context.stop_words import STOP_WORDS
 from contextune.search import tokenize
 from contextune.time_phrases import Interval, parse_time_phrases
 

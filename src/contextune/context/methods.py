@@ -15,12 +15,16 @@ from contextune.context.history import complete_from_history, embed_with_history
 from contextune.context.index import UserIndex, UserState
 from contextune.context.ranker import ContextRanker
 from contextune.context.signals import FAMILIES
-from contextune.embed import Embedder
+from contextune.embed import Embedder, readability
 from contextune.search import RRF_K, reciprocal_rank_fusion, similarities, tokenize, top
 from contextune.types import Request, local_time
 
 _MIN_FUSION_DEPTH = 200
 """Minimum length of the lists that are fused, however few items are wanted."""
+_MIN_READABLE = 0.5
+"""Below this share of readable letters, a request is ranked by its words alone."""
+_NEWEST_WEIGHT = 1e-9
+"""Only breaks ties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +139,20 @@ def _bm25_over_all(search: ContextSearch) -> ContextRanking:
     return ContextRanking([(int(row), float(scores[row])) for row in best], lambda rows: [() for _ in rows])
 
 
+def _by_words(search: ContextSearch) -> ContextRanking:
+    """BM25T per application and over all items; items that share no word follow, the newest first."""
+    deep = replace(search, depth=max(search.depth, _MIN_FUSION_DEPTH))
+    parts = [bm25(deep), _bm25_over_all(deep)]
+    scores = hybrid_scores(
+        [[row for row, score in part.scored_rows if score > 0] for part in parts], len(search.visible)
+    )
+    made = np.nan_to_num(search.index.item_columns.times["made"], nan=-np.inf)
+    newest = np.empty(len(made))
+    newest[np.argsort(made, kind="stable")] = np.arange(len(made))
+    best = top(scores + newest * _NEWEST_WEIGHT, search.depth, visible=search.visible)
+    return ContextRanking([(int(row), float(scores[row])) for row in best], parts[0].reasons)
+
+
 def hybrid_scores(lists: Sequence[Sequence[int]], size: int) -> NDArray[np.float64]:
     """Reciprocal rank fusion over all of `size` items: those not in a list share the rank after its last."""
     scores = np.zeros(size)
@@ -155,9 +173,14 @@ def situated(search: ContextSearch) -> ContextRanking:
 
 
 def learned(search: ContextSearch) -> ContextRanking:
-    """LambdaMART over all features, then reciprocal rank fusion."""
+    """LambdaMART over all features, then reciprocal rank fusion.
+
+    For a request in a script that the embedder cannot read, words decide: vectors would mislead.
+    """
     if not search.visible.any():
         return ContextRanking([], lambda _: [])
+    if readability(search.embedder, complete_from_history(search.request)) < _MIN_READABLE:
+        return _by_words(search)
     ranker = search.ranker()
     scene = build_scene(search.request, search.state, search.embedder, ranker, search.depth)
     ranked = ranker.rank(scene)

@@ -12,6 +12,7 @@ from contextune._internal.assets import asset, lab_asset
 from contextune._internal.compression import read_decompressed
 from contextune.datasets.pairs import Pair, read_pairs
 from contextune.datasets.persona import (
+    ADDITIONAL,
     Persona,
     Query,
     parse_query,
@@ -61,7 +62,7 @@ def training_requests() -> dict[str, list[Query]]:
         row = json.loads(line)
         name = row.pop("persona")
         del row["set"]
-        requests.setdefault(name, []).append(parse_query(row))
+        requests.setdefault(name, []).append(parse_query({**row, ADDITIONAL: True}))
     return requests
 
 

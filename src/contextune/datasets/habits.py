@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from contextune.datasets.persona import Habit, Persona
+from contextune.datasets.persona import ADDITIONAL, Habit, Persona
 from contextune.store import Store
 from contextune.types import Item, UsageEvent
 
@@ -36,9 +36,10 @@ def load_persona(store: Store, persona: Persona) -> None:
 
 def usage_events(persona: Persona) -> list[UsageEvent]:
     """The usage events that follow from the persona's habits, by time."""
-    if not persona.queries:
+    own = [query for query in persona.queries if not query.more.get(ADDITIONAL)]
+    if not own:
         return []
-    end = min(query.time.replace(tzinfo=None) for query in persona.queries)
+    end = min(query.time.replace(tzinfo=None) for query in own)
     events = [
         event
         for item in persona.items

@@ -36,6 +36,10 @@ class Gold:
     tools: tuple[str, ...] | None = None
 
 
+ADDITIONAL = "additional"
+"""Flag in `Query.more` of requests that were written after the persona: its history does not end at them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """One request of a persona."""

@@ -44,6 +44,7 @@ def make_scene(word_embedder: Embedder) -> MakeScene:
             index,
             UseColumns.build(index.item_columns, uses),
             vectors=word_embedder.embed([item.text for item in index.items]),
+            contents=word_embedder.embed([item.text for item in index.items]),
             request_vectors=RequestVectors.build(Request(text, user.id, now, place), user, word_embedder),
             request_classes=request_classes or RequestClasses({}, {}, {}),
             depth=10,

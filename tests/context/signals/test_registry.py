@@ -94,6 +94,7 @@ def test_later_items_and_uses_do_not_change_features(number: int) -> None:
             index,
             UseColumns.build(index.item_columns, used),
             vectors=embedder.embed(texts),
+            contents=embedder.embed(texts),
             request_vectors=RequestVectors.build(persona.request(query), persona.user, embedder),
             request_classes=RequestClasses({}, {}, {}),
             depth=10,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from contextune.context.signals import (
     links,
+    named,
     people,
     place,
     state,
@@ -62,6 +63,9 @@ def _family(description: str, module: _FamilyModule) -> Family:
 # the names are part of the API: keys of `Tuner.signals()` and of `/v1/inspect`
 FAMILIES: Mapping[str, Family] = {
     "text": _family("Lexical and semantic similarity between the request and the item.", text),
+    "named": _family(
+        "What the request names outright: words, a title, people, times, an application.", named
+    ),
     "store": _family("Which application the request is about.", store),
     "times": _family("Distance in time between the request and the item.", times),
     "place": _family("Where the user is and which place the item belongs to.", place),

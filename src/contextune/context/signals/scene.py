@@ -43,6 +43,10 @@ class Similarities:
     """Cosine to the time and place of the request alone."""
     lexical: Floats
     """BM25T, each application as its own collection."""
+    content: Floats
+    """Cosine of the text of the request and the item without its habits."""
+    store_lexical: Floats
+    """BM25T, all items as one collection."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +64,20 @@ class Scene:
     vectors: NDArray[np.float32]
     """One row per candidate."""
     request_classes: RequestClasses
+    readability: float = 1.0
+    """Share of the request that the embedder can read."""
+    query: str = ""
+    """The request completed from its history; empty if it is the same as `text`."""
 
     @cached_property
     def words(self) -> list[str]:
         """The words of the request."""
         return tokenize(self.text)
+
+    @cached_property
+    def query_words(self) -> list[str]:
+        """The words of the request completed from its history."""
+        return tokenize(self.query) if self.query else self.words
 
     @cached_property
     def items(self) -> list[Item]:

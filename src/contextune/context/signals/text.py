@@ -13,7 +13,11 @@ FEATURES = {
     **describe_with_ranks("text.said", "semantic similarity to the text of the request alone"),
     "text.said score": _STD.format("text.said"),
     **describe_with_ranks("text.situation", "semantic similarity to the time and place of the request alone"),
+    **describe_with_ranks(
+        "text.content", "semantic similarity of the request's text to the item without habits"
+    ),
     **describe_with_ranks("text.words", "BM25T score, each application as its own collection"),
+    **describe_with_ranks("text.store words", "BM25T score, all items as one collection"),
     "text.title words": "number of words of the request in the item's title",
     "text.overlap": "share of the words of the request that occur in the item",
     "text.length": "number of words in the item",
@@ -30,7 +34,9 @@ def compute(scene: Scene) -> FeatureColumns:
                 "text.meaning": similarities.situated,
                 "text.said": similarities.text,
                 "text.situation": similarities.moment,
+                "text.content": similarities.content,
                 "text.words": similarities.lexical,
+                "text.store words": similarities.store_lexical,
             }
         ),
         "text.meaning score": _standardize(similarities.situated),

@@ -29,7 +29,8 @@ _PATTERNS = {
     "numbers": (r"\d+|one|two|three|four|five|six|seven|eight|nine|ten|half|quarter", "numbers"),
 }
 _COMPILED = {name: re.compile(rf"\b(?:{pattern})\b") for name, (pattern, _) in _PATTERNS.items()}
-REQUEST_KINDS = ("semantic", "temporal", "place", "habit", "recency", "person", "cross")
+REQUEST_KINDS = ("semantic", "temporal", "place", "habit", "recency", "person", "cross", "explicit")
+"""What a request leaves out; an explicit one says all that is needed."""
 
 FEATURES = {
     **{

@@ -13,23 +13,38 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from contextune.datasets import training_requests
 from contextune.lab.train.embedder.bert_onnx import int8
-from contextune.lab.train.embedder.data import FOLDS, PARTS, all_folds, all_personas, personas_digest
+from contextune.lab.train.embedder.data import (
+    FOLDS,
+    ITEM_PARTS,
+    MORE_PARTS,
+    REQUEST_PARTS,
+    all_folds,
+    all_personas,
+    personas_digest,
+)
 from contextune.lab.train.embedder.fold_vectors import OPTIONAL_PARTS
 
 
 def collect_personas(run: Path) -> dict[str, np.ndarray]:
     """Vectors of all personas in order, each from its own fold; tool vectors by fold."""
     personas = all_personas()
-    fold = all_folds()
+    fold, more = all_folds(), training_requests()
     files = [np.load(run / f"vectors-{number}.npz") for number in range(FOLDS)]
-    parts = [*PARTS, *(part for part in OPTIONAL_PARTS if all(part in file for file in files))]
+    parts = [
+        *ITEM_PARTS,
+        *REQUEST_PARTS,
+        *MORE_PARTS,
+        *(part for part in OPTIONAL_PARTS if all(part in file for file in files)),
+    ]
     offsets = [dict.fromkeys(parts, 0) for _ in range(FOLDS)]
     rows: dict[str, list[np.ndarray]] = {part: [] for part in parts}
     for persona in personas:
         number = fold[persona.id]
         for part in parts:
-            count = len(persona.items if part == "items" else persona.queries)
+            rows_of = persona.items if part in ITEM_PARTS else persona.queries
+            count = len(more.get(persona.id, []) if part in MORE_PARTS else rows_of)
             start = offsets[number][part]
             rows[part].append(files[number][part][start : start + count])
             offsets[number][part] += count
@@ -59,11 +74,14 @@ def main(
         np.savez(public, **others)
     arrays: dict[str, Any] = {"digest": np.array(personas_digest(all_personas()))}
     for part, rows in collect_personas(run).items():
-        if part in ("kinds", "apps"):
+        if part.endswith(("kinds", "apps")):
             arrays[part] = rows.astype(np.float16)
-        else:  # int8 halves the size; cosines agree to two digits
-            values, scales = int8(rows.astype(np.float32), axis=1)
-            arrays[part], arrays[f"{part} scale"] = values, scales.astype(np.float16)
+            continue
+        if part.endswith("around"):  # there are few situations
+            rows, arrays[f"{part} index"] = np.unique(rows, axis=0, return_inverse=True)
+        # int8 halves the size; cosines agree to two digits
+        values, scales = int8(rows.astype(np.float32), axis=1)
+        arrays[part], arrays[f"{part} scale"] = values, scales.astype(np.float16)
     np.savez(out, **arrays)
     typer.echo(f"{out}: {out.stat().st_size / 1e6:.1f} MB")
 

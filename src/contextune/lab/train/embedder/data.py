@@ -15,7 +15,9 @@ from typing import Annotated, Any
 
 import typer
 
-from contextune.context.enriched_text import enriched_text, moment_text
+from contextune.context.enriched_items import add_habits
+from contextune.context.enriched_text import Relations, content_text, moment_text
+from contextune.context.habits import habit_phrases
 from contextune.context.signals.utterance import REQUEST_KINDS
 from contextune.datasets import (
     Pair,
@@ -29,6 +31,7 @@ from contextune.datasets import (
     training_requests,
     usage_events,
 )
+from contextune.embed import Embedder, Matrix
 from contextune.lab.bench.large_model import large_model_cot
 from contextune.lab.public_data.folds import training_catalogs
 from contextune.tools import bundled_toolbox
@@ -36,8 +39,12 @@ from contextune.tools.tool_text import tool_text
 from contextune.types.app_schema import APPS
 
 FOLDS = 5
-PARTS = ("items", "bare", "around", "queries", "augmented", "kinds", "apps")
-"""Arrays of a fold: items; request text, situation, both, both with CoT; outputs of the two heads."""
+ITEM_PARTS = ("items", "contents")
+"""Arrays of a fold with a row per item: with and without habits."""
+REQUEST_PARTS = ("bare", "around", "augmented", "kinds", "apps")
+"""Arrays with a row per request: its text, its situation, both with CoT; outputs of the two heads."""
+MORE_PARTS = ("more_bare", "more_around", "more_kinds", "more_apps")
+"""The same for the training requests."""
 
 
 def assign_folds(personas: Sequence[Persona], count: int = FOLDS) -> dict[str, int]:
@@ -77,13 +84,35 @@ def training_set(public: Path | None = None) -> dict[str, Any]:
     }
 
 
-def item_texts(persona: Persona) -> list[str]:
-    """The enriched text of every item: with the persona's habits, places and contacts."""
+def content_texts(persona: Persona) -> list[str]:
+    """The text of every item with its time, place and relations."""
+    relations = Relations(persona.user)
+    return [content_text(item, persona.user, relations) for item in persona.items]
+
+
+def habits(persona: Persona) -> list[list[str]]:
+    """The phrases on the use of every item."""
     events = usage_events(persona)
     return [
-        enriched_text(item, persona.user, [use for use in events if use.item == item.id])
+        habit_phrases(item, persona.user, [use for use in events if use.item == item.id])
         for item in persona.items
     ]
+
+
+def item_texts(persona: Persona) -> list[str]:
+    """All that is known of every item as one text, for methods without a vector."""
+    return [
+        " — ".join([text, *phrases])
+        for text, phrases in zip(content_texts(persona), habits(persona), strict=True)
+    ]
+
+
+def embed_persona(persona: Persona, embedder: Embedder) -> tuple[Matrix, Matrix]:
+    """Vectors of the items with and without habits."""
+    contents, phrases = embedder.embed(content_texts(persona)), habits(persona)
+    distinct = list(dict.fromkeys(phrase for of_item in phrases for phrase in of_item))
+    vectors = dict(zip(distinct, embedder.embed(distinct), strict=True))
+    return add_habits(contents, [tuple(of_item) for of_item in phrases], vectors), contents
 
 
 def situation_text(query: Query) -> str:
@@ -93,9 +122,12 @@ def situation_text(query: Query) -> str:
 
 def personas_digest(personas: Sequence[Persona]) -> str:
     """Checksum of all embedded texts of the personas."""
-    checksum = sha256()
+    checksum, more = sha256(), training_requests()
     for persona in personas:
-        queries = [f"{query.text} {query.gold.cot} {situation_text(query)}" for query in persona.queries]
+        queries = [
+            f"{query.text} {query.gold.cot} {situation_text(query)}"
+            for query in (*persona.queries, *more.get(persona.id, []))
+        ]
         texts = [*item_texts(persona), *queries]
         checksum.update("\n".join([persona.id, *texts]).encode())
     return checksum.hexdigest()
@@ -103,7 +135,8 @@ def personas_digest(personas: Sequence[Persona]) -> str:
 
 def _persona(persona: Persona, more: Sequence[Query], thoughts: Mapping[str, str]) -> dict[str, Any]:
     return {
-        "items": item_texts(persona),
+        "items": content_texts(persona),
+        "habits": habits(persona),
         "queries": [_query(persona, query, thoughts.get(persona.name(query))) for query in persona.queries],
         "more": [_query(persona, query) for query in more],
     }

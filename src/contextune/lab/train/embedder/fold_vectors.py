@@ -11,9 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune._internal.assets import lab_asset
-from contextune.datasets import Persona, bundled_personas, training_personas
+from contextune.datasets import Persona, bundled_personas, training_personas, training_requests
 from contextune.errors import InvalidDataError
-from contextune.lab.train.embedder.data import FOLDS, PARTS, assign_folds, personas_digest
+from contextune.lab.train.embedder.data import (
+    FOLDS,
+    ITEM_PARTS,
+    MORE_PARTS,
+    REQUEST_PARTS,
+    assign_folds,
+    personas_digest,
+)
 
 Matrix = NDArray[np.float32]
 OPTIONAL_PARTS = ("large_model_cot",)
@@ -44,7 +51,8 @@ class FoldVectors:
             with np.load(self.file, allow_pickle=False) as arrays:
                 digest = str(arrays["digest"])
                 optional = [part for part in OPTIONAL_PARTS if part in arrays]
-                rows = {part: _floats(arrays, part) for part in (*PARTS, "tools", *optional)}
+                names = (*ITEM_PARTS, *REQUEST_PARTS, *MORE_PARTS, "tools", *optional)
+                rows = {part: _floats(arrays, part) for part in names}
         except (OSError, KeyError, ValueError) as error:
             raise InvalidDataError(f"{self.file}: not a file of fold vectors: {error}") from None
         if digest != personas_digest(self.all_personas):
@@ -52,18 +60,27 @@ class FoldVectors:
                 f"{self.file}: made from other personas or other texts; "
                 "train the embedders again (contextune.lab.train.embedder)"
             )
+        for prefix in ("", "more_"):
+            situated = rows[f"{prefix}bare"] + rows[f"{prefix}around"]
+            rows[f"{prefix}queries"] = situated / np.linalg.norm(situated, axis=1, keepdims=True)
         return rows
 
     def __iter__(self) -> Iterator[tuple[Persona, dict[str, Matrix]]]:
         """Each persona with its part of every matrix, and the tools as embedded by its fold's model."""
-        item = query = 0
+        item = query = extra = 0
+        requests = training_requests()
         tools = self._rows["tools"].reshape(FOLDS, -1, self._rows["tools"].shape[1])
-        names = [*PARTS[1:], *(part for part in OPTIONAL_PARTS if part in self._rows)]
+        own = ["queries", *REQUEST_PARTS, *(part for part in OPTIONAL_PARTS if part in self._rows)]
         for persona in self.all_personas:
-            parts = {part: self._rows[part][query : query + len(persona.queries)] for part in names}
-            items = self._rows["items"][item : item + len(persona.items)]
-            yield persona, {"items": items, "tools": tools[self.fold[persona.id]], **parts}
-            item, query = item + len(persona.items), query + len(persona.queries)
+            more = len(requests.get(persona.id, []))
+            slices = {
+                **dict.fromkeys(ITEM_PARTS, slice(item, item + len(persona.items))),
+                **dict.fromkeys(own, slice(query, query + len(persona.queries))),
+                **dict.fromkeys(("more_queries", *MORE_PARTS), slice(extra, extra + more)),
+            }
+            parts = {name: self._rows[name][part] for name, part in slices.items()}
+            yield persona, {"tools": tools[self.fold[persona.id]], **parts}
+            item, query, extra = item + len(persona.items), query + len(persona.queries), extra + more
 
     def ranked(self, *, cot: bool) -> dict[str, list[str]]:
         """Semantic search for every measured query, with or without the dataset's CoT."""
@@ -83,4 +100,6 @@ def bundled_folds() -> FoldVectors:
 
 def _floats(arrays: Mapping[str, NDArray[Any]], part: str) -> Matrix:
     rows = arrays[part].astype(np.float32)
-    return rows * arrays[f"{part} scale"].astype(np.float32) if f"{part} scale" in arrays else rows
+    if f"{part} scale" in arrays:
+        rows = rows * arrays[f"{part} scale"].astype(np.float32)
+    return rows[arrays[f"{part} index"]] if f"{part} index" in arrays else rows

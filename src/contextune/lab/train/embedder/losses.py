@@ -48,6 +48,32 @@ class PersonaBatch:
 
 
 @dataclass(frozen=True, eq=False)
+class Habits:
+    """Phrases on the use of items: an item's vector is that of its text plus the mean of its phrases."""
+
+    phrases: list[str]
+    places: list[list[int]]
+    """For each item, the numbers of its phrases."""
+
+    @classmethod
+    def build(cls, habits: Sequence[Sequence[str]]) -> "Habits":
+        """`habits` has the phrases of each item."""
+        numbers: dict[str, int] = {}
+        places = [[numbers.setdefault(phrase, len(numbers)) for phrase in phrases] for phrases in habits]
+        return cls(list(numbers), places)
+
+    def add_to(self, contents: Tensor, phrases: Tensor) -> Tensor:
+        """Unit vectors of the items, from the vectors of their texts and of all phrases."""
+        if not self.phrases:
+            return contents
+        shares = torch.zeros(len(self.places), len(self.phrases))
+        for row, places in enumerate(self.places):
+            shares[row, places] = 1.0
+        means = F.normalize(shares.to(phrases.device) @ phrases, dim=-1)
+        return F.normalize(contents + means, dim=-1)
+
+
+@dataclass(frozen=True, eq=False)
 class TeacherVectors:
     """Vectors of a larger encoder by text, whose similarities the encoder is to reproduce."""
 
@@ -62,10 +88,12 @@ class TeacherVectors:
         for persona in data["personas"]:
             if persona["fold"] != without:
                 texts |= dict.fromkeys(persona["items"])
+                texts |= dict.fromkeys(phrase for phrases in persona["habits"] for phrase in phrases)
                 for query in (*persona["queries"], *persona.get("more", [])):
                     texts |= dict.fromkeys([query["text"], query["situation"], query["cot"]])
                     texts[f"{query['text']} {query['cot']}"] = None
-        texts |= dict.fromkeys(pair["query"] for pair in data["pairs"])
+        for pair in data["pairs"]:
+            texts |= dict.fromkeys([pair["query"], *pair["items"], pair["distractor"]])
         rows = encoder.embed(list(texts))
         missing = torch.zeros(1, rows.shape[1])
         device = encoder.kind.weight.device
@@ -105,6 +133,8 @@ class TrainingStep:
         around = self.add_texts([query["situation"] for _, query in queries])
         plain = self.add_texts([query["text"] for _, query in queries])
         item_texts = self.add_texts([text for persona in batch.personas for text in persona["items"]])
+        habits = Habits.build([habits for persona in batch.personas for habits in persona["habits"]])
+        habit_texts = self.add_texts(habits.phrases)
         pair_requests = self.add_texts([self._request_text(pair, pair["query"]) for pair in pairs])
         bare = self.add_texts([pair["query"] for pair in pairs])
         chosen = [random.choice(pair["items"]) for pair in pairs]  # noqa: S311
@@ -119,7 +149,7 @@ class TrainingStep:
 
         placed = torch.tensor([random.random() >= w.unplaced for _ in queries], device=self._device)  # noqa: S311
         mask = _Mask.build(batch, self._device)
-        items = rows[item_texts]
+        items = habits.add_to(rows[item_texts], rows[habit_texts])
         situated = F.normalize(rows[request_texts] + placed[:, None] * rows[around], dim=-1)
         loss = self._item_loss(situated @ items.T, mask)
         if mask.explicit.any():
@@ -148,15 +178,21 @@ class TrainingStep:
         if self._teacher:
             wanted = self._teacher.of(self._texts)
             wanted_situated = F.normalize(wanted[request_texts] + placed[:, None] * wanted[around], dim=-1)
+            wanted_items = habits.add_to(wanted[item_texts], wanted[habit_texts])
+            wanted_all = torch.cat([wanted_items, wanted[candidates]])
+            hidden = F.pad(mask.hidden, (0, len(chosen) + len(distractors), 0, len(pairs)))
             loss = loss + w.distil * self._distillation(
                 [
-                    (situated @ items.T, wanted_situated @ wanted[item_texts].T),
+                    (
+                        torch.cat([situated, rows[bare]]) @ torch.cat([items, rows[candidates]]).T,
+                        torch.cat([wanted_situated, wanted[bare]]) @ wanted_all.T,
+                    ),
                     (
                         requests @ rows[tools].T,
                         torch.cat([wanted[plain], wanted[bare]]) @ wanted[tools].T,
                     ),
                 ],
-                mask.hidden,
+                hidden,
             )
         if catalogue and catalogue_requests and catalogue_tools:
             loss = loss + w.catalog * self._catalogue_loss(

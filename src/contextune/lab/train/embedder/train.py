@@ -33,6 +33,7 @@ from contextune.lab.train.embedder.losses import (
     EXPLICIT,
     CatalogueSampler,
     Data,
+    Habits,
     LossWeights,
     PersonaBatch,
     TeacherVectors,
@@ -189,9 +190,12 @@ def embed_fold(encoder: Encoder, data: Data, fold: int | None) -> dict[str, np.n
         "augmented": [f"{query['text']} {query['cot']}" for query in queries],
         "large_model_cot": [f"{query['text']} {query.get('large_model_cot') or ''}" for query in queries],
     }
+    contents = encoder.embed([text for persona in personas for text in persona["items"]])
+    habits = Habits.build([phrases for persona in personas for phrases in persona["habits"]])
     return {
         **public,
-        "items": encoder.embed([text for persona in personas for text in persona["items"]]).numpy(),
+        "items": habits.add_to(contents, encoder.embed(habits.phrases)).numpy(),
+        "contents": contents.numpy(),
         **requests,
         **_embed_requests(encoder, more, "more_"),
         **{name: unit(encoder.embed(texts).numpy() + requests["around"]) for name, texts in thoughts.items()},
@@ -270,6 +274,7 @@ def main() -> None:
     parser.add_argument("--folds", default="0,1,2,3,4,all", help="which folds to leave out, by turns")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings")
     parser.add_argument("--teacher", type=Path, help="weights of a larger encoder, trained first, to distil")
+    parser.add_argument("--teacher-epochs", type=float, default=4.0, help="epochs of the teacher")
     parser.add_argument("--teacher-rate", type=float, default=5e-5, help="learning rate of the teacher")
     parser.add_argument("--no-save", action="store_true", help="only measure")
     arguments = parser.parse_args()
@@ -292,7 +297,9 @@ def main() -> None:
         start = time.time()
         teacher = None
         if arguments.teacher:
-            teaching = replace(recipe, rate=arguments.teacher_rate, catalog_requests=0)
+            teaching = replace(
+                recipe, rate=arguments.teacher_rate, epochs=arguments.teacher_epochs, catalog_requests=0
+            )
             larger = train(data, arguments.teacher, teaching, without=fold, device=device, untuned=untuned)
             if fold is not None:
                 metrics = evaluate_fold(data, fold, embed_fold(larger, data, fold))

@@ -5,7 +5,7 @@ second: in-sample scores would be too confident.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -23,15 +23,17 @@ Floats = NDArray[np.float64]
 
 GRID: Mapping[str, Sequence[float]] = {
     "ranker": (1.0,),
-    "store": (0.0, 0.1, 0.2, 0.4),
-    "meaning": (0.0, 0.05, 0.1, 0.2),
+    "store": (0.0, 0.1, 0.2),
+    "meaning": (0.0, 0.05, 0.1),
     "said": (0.0, 0.05, 0.1, 0.2),
-    "words": (0.0, 0.05, 0.1),
+    "words": (0.0, 0.05),
 }
-KS = (2.0, 10.0, 60.0)
-FIRST_PASS = RankerSettings(rounds=140, rate=0.08, seeds=1)
+KS = (2.0, 10.0)
+_MAX_FUSED = 64
+"""Requests with more candidates are left out of the search for weights, which holds all in one table."""
+FIRST_PASS = RankerSettings(rounds=120, rate=0.1, seeds=1, leaves=16)
 """The first pass only needs rough scores, so few fast rounds suffice."""
-SECOND_PASS = RankerSettings(rounds=280, seeds=1)
+SECOND_PASS = RankerSettings(rounds=400, rate=0.05, seeds=1, leaves=20, smallest_leaf=60)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,32 +93,19 @@ def fit(
     return Ranker.fit(data.groups, FEATURE_NAMES, settings or FIRST_PASS, progress=progress)
 
 
-def out_of_fold_scores(
-    data: FeaturedExamples, settings: RankerSettings | None = None, *, progress: Progress | None = None
-) -> list[Floats]:
-    """Score every example with a ranker fitted on the other folds."""
-    folds = sorted({example.fold for example in data.examples})
+def _check_folds(folds: Sequence[int]) -> None:
     if len(folds) < 2:  # one to train on and one to score
         raise RankerError(
             "all examples are in one fold: cross-validation needs personas of at least two folds"
         )
-    scores: list[Floats] = [np.empty(0)] * len(data.examples)
-    for number, fold in enumerate(folds):
-        fold_progress = _sub_progress(progress, number, len(folds))
-        other_folds = data.select(lambda example, fold=fold: example.fold != fold)
-        ranker = fit(other_folds, replace(settings or FIRST_PASS, seeds=1), progress=fold_progress)
-        for n, example in enumerate(data.examples):
-            if example.fold == fold:
-                scores[n] = ranker.score(data.matrices[n])
-    return scores
 
 
 def choose_fusion(data: FeaturedExamples, scores: Sequence[Floats]) -> FusionWeights:
-    """The fusion weights that are best on out-of-fold scores."""
+    """The fusion weights that are best on out-of-fold scores, of requests over few items."""
     ranked_lists = [
         (fusion_lists(example.scene, score), example.grades)
         for example, score in zip(data.examples, scores, strict=True)
-        if example.grades.any()
+        if example.grades.any() and len(score) <= _MAX_FUSED
     ]
     return FusionWeights.choose(ranked_lists, GRID, KS)
 
@@ -128,17 +117,6 @@ class TrainedPasses:
     first: Ranker
     second: Ranker
     fusion: FusionWeights
-
-    @classmethod
-    def fit(cls, data: FeaturedExamples, *, progress: Progress | None = None) -> "TrainedPasses":
-        """Train each stage on out-of-fold scores of the one before."""
-        steps = 4
-        linked = data.with_links(out_of_fold_scores(data, progress=_sub_progress(progress, 0, steps)))
-        fusion = choose_fusion(
-            linked, out_of_fold_scores(linked, SECOND_PASS, progress=_sub_progress(progress, 1, steps))
-        )
-        first = fit(data, progress=_sub_progress(progress, 2, steps))
-        return cls(first, fit(linked, SECOND_PASS, progress=_sub_progress(progress, 3, steps)), fusion)
 
     def rank(self, example: ContextExample, matrix: NDArray[np.float32]) -> "HeldOutRanking":
         """Rank an example that was not trained on."""
@@ -157,7 +135,8 @@ def train(
     progress: Progress | None = None,
 ) -> ContextRanker:
     """Train the ranker that ships, on all examples."""
-    passes = TrainedPasses.fit(data, progress=progress)
+    crossed = CrossFit.fit(data, progress=_sub_progress(progress, 0, 2))
+    passes = crossed.final(data, progress=_sub_progress(progress, 1, 2))
     return ContextRanker(classifier, passes.first, passes.second, passes.fusion, about)
 
 
@@ -177,23 +156,66 @@ class HeldOutRanking:
         return [ids[n] for n in np.lexsort((-self.scores, -scores))]
 
 
-def fit_by_fold(data: FeaturedExamples, *, progress: Progress | None = None) -> dict[int, TrainedPasses]:
-    """For each measured fold, the passes trained on the other folds."""
-    folds = sorted({example.fold for example in data.examples if example.measured})
-    return {
-        fold: TrainedPasses.fit(
-            data.select(lambda example, fold=fold: example.fold != fold),
-            progress=_sub_progress(progress, number, len(folds)),
-        )
-        for number, fold in enumerate(folds)
-    }
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """Passes for every fold, trained on the other folds, and what the passes that ship are trained on."""
+
+    by_fold: Mapping[int, TrainedPasses]
+    linked: FeaturedExamples
+    """The input of the second pass: links by out-of-fold scores of the first."""
+    second_scores: Sequence[Floats]
+    """Out-of-fold scores of the second pass."""
+
+    @classmethod
+    def fit(cls, data: FeaturedExamples, *, progress: Progress | None = None) -> "CrossFit":
+        """Train each pass once per fold; each stage reads scores of models that have not seen the fold."""
+        folds = sorted({example.fold for example in data.examples})
+        _check_folds(folds)
+        steps = 2 * len(folds)
+        first: dict[int, Ranker] = {}
+        second: dict[int, Ranker] = {}
+        for number, fold in enumerate(folds):
+            first[fold] = fit(_others(data, fold), progress=_sub_progress(progress, number, steps))
+        linked = data.with_links(_score_by_fold(data, first))
+        for number, fold in enumerate(folds, len(folds)):
+            report = _sub_progress(progress, number, steps)
+            second[fold] = fit(_others(linked, fold), SECOND_PASS, progress=report)
+        scores = _score_by_fold(linked, second)
+        passes: dict[int, TrainedPasses] = {}
+        for fold in folds:
+            kept = [n for n, example in enumerate(data.examples) if example.fold != fold]
+            fusion = choose_fusion(_others(linked, fold), [scores[n] for n in kept])
+            passes[fold] = TrainedPasses(first[fold], second[fold], fusion)
+        return cls(passes, linked, scores)
+
+    def final(self, data: FeaturedExamples, *, progress: Progress | None = None) -> TrainedPasses:
+        """The passes that ship, trained on all folds."""
+        first = fit(data, progress=_sub_progress(progress, 0, 2))
+        second = fit(self.linked, SECOND_PASS, progress=_sub_progress(progress, 1, 2))
+        return TrainedPasses(first, second, choose_fusion(self.linked, self.second_scores))
+
+
+def _others(data: FeaturedExamples, fold: int) -> FeaturedExamples:
+    return data.select(lambda example: example.fold != fold)
+
+
+def _score_by_fold(data: FeaturedExamples, rankers: Mapping[int, Ranker]) -> list[Floats]:
+    return [
+        rankers[example.fold].score(matrix)
+        for example, matrix in zip(data.examples, data.matrices, strict=True)
+    ]
+
+
+def fit_by_fold(data: FeaturedExamples, *, progress: Progress | None = None) -> Mapping[int, TrainedPasses]:
+    """For each fold, the passes trained on the other folds."""
+    return CrossFit.fit(data, progress=progress).by_fold
 
 
 def rank_held_out(data: FeaturedExamples, trained: Mapping[int, TrainedPasses]) -> list[HeldOutRanking]:
     """Rank every measured example with the passes of its fold, which have not seen it."""
     return [
         trained[fold].rank(example, matrix)
-        for fold in trained
+        for fold in sorted(trained)
         for example, matrix in zip(data.examples, data.matrices, strict=True)
         if example.fold == fold and example.measured
     ]

@@ -13,7 +13,7 @@ from contextune.context.signals import RequestClasses, Scene, UseColumns
 from contextune.context.signals.request_classifier import RequestClassifier, build_request_classes
 from contextune.datasets import Pair, Persona, Query, bundled_pairs, training_pairs, usage_events
 from contextune.embed import Embedder, Matrix
-from contextune.lab.train.embedder.data import assign_folds, item_texts, situation_text
+from contextune.lab.train.embedder.data import assign_folds, embed_persona, situation_text
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.tools import bundled_toolbox
 from contextune.tools.tool_text import tool_text
@@ -48,7 +48,7 @@ def from_folds(vectors: FoldVectors, *, progress: Progress | None = None) -> lis
     measured = {persona.id for persona in vectors.personas}
     examples: list[ContextExample] = []
     for number, (persona, parts) in enumerate(vectors, 1):
-        scenes = PersonaScenes.build(persona, parts["items"])
+        scenes = PersonaScenes.build(persona, parts["items"], contents=parts["contents"])
         for n, query in enumerate(persona.queries):
             request_vectors = RequestVectors(parts["bare"][n], parts["around"][n])
             example = scenes.example(query, request_vectors, fold_classes(parts, n), vectors.fold[persona.id])
@@ -76,13 +76,22 @@ class PersonaScenes:
     persona: Persona
     index: UserIndex
     vectors: Matrix
+    contents: Matrix
     uses: UseColumns
 
     @classmethod
     def build(
-        cls, persona: Persona, vectors: Matrix, events: Sequence[UsageEvent] | None = None
+        cls,
+        persona: Persona,
+        vectors: Matrix,
+        events: Sequence[UsageEvent] | None = None,
+        *,
+        contents: Matrix,
     ) -> "PersonaScenes":
-        """`vectors` are those of the enriched texts, in item order; `events` replaces the generated uses."""
+        """`vectors` are those of the items with habits, `contents` without, in item order.
+
+        `events` replaces the generated uses.
+        """
 
         def no_texts(texts: Sequence[str]) -> Matrix:
             raise AssertionError(f"unexpected embedding of {len(texts)} texts: all vectors are given")
@@ -94,6 +103,7 @@ class PersonaScenes:
             persona,
             index,
             vectors[order],
+            contents[order],
             UseColumns.build(index.item_columns, usage_events(persona) if events is None else events),
         )
 
@@ -106,6 +116,7 @@ class PersonaScenes:
             self.index,
             self.uses,
             vectors=self.vectors,
+            contents=self.contents,
             request_vectors=request_vectors,
             request_classes=classes,
             depth=10,
@@ -162,7 +173,8 @@ def from_embedder(
     examples: list[ContextExample] = []
     number = 0
     for done, persona in enumerate(personas, 1):
-        scenes = PersonaScenes.build(persona, embedder.embed(item_texts(persona)))
+        vectors_of_items, contents = embed_persona(persona, embedder)
+        scenes = PersonaScenes.build(persona, vectors_of_items, contents=contents)
         for query in persona.queries:
             query_vectors = vectors[number]
             classes = classifiers[fold[persona.id]].classify(query_vectors.situated, query_vectors.text)

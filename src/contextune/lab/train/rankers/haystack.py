@@ -26,30 +26,35 @@ def haystack_examples(
 
     Padding comes from personas of the same fold, whose vectors come from the same embedder.
     """
-    parts = {persona.id: (persona, vectors_by_persona) for persona, vectors_by_persona in vectors}
-    for number, (persona, own) in enumerate(islice(vectors, len(vectors.personas)), 1):
-        fold = vectors.fold[persona.id]
-        others = [
-            parts[name]
-            for name, other_fold in vectors.fold.items()
-            if other_fold == fold and name != persona.id
-        ]
-        padded, rows, events = _pad_persona(persona, own["items"], others, size)
-        scenes = PersonaScenes.build(padded, rows, events)
+    measured = islice(vectors, len(vectors.personas))
+    for number, (persona, own) in enumerate(measured, 1):
+        scenes = padded_scenes(vectors, persona, own, size)
         for n, query in enumerate(persona.queries):
             request_vectors = RequestVectors(own["bare"][n], own["around"][n])
-            yield scenes.example(query, request_vectors, fold_classes(own, n), fold)
+            yield scenes.example(query, request_vectors, fold_classes(own, n), vectors.fold[persona.id])
         if progress:
             progress(number, len(vectors.personas))
 
 
+def padded_scenes(vectors: FoldVectors, persona: Persona, own: dict[str, Matrix], size: int) -> PersonaScenes:
+    """A persona with its vectors, prepared for scenes with `size` items."""
+    fold = vectors.fold[persona.id]
+    others = [
+        (other, parts) for other, parts in vectors if vectors.fold[other.id] == fold and other is not persona
+    ]
+    padded, rows, contents, events = _pad_persona(persona, own, others, size)
+    return PersonaScenes.build(padded, rows, events, contents=contents)
+
+
 def _pad_persona(
-    persona: Persona, vectors: Matrix, others: list[tuple[Persona, dict[str, Matrix]]], size: int
-) -> tuple[Persona, Matrix, list[UsageEvent]]:
+    persona: Persona, own: dict[str, Matrix], others: list[tuple[Persona, dict[str, Matrix]]], size: int
+) -> tuple[Persona, Matrix, Matrix, list[UsageEvent]]:
+    """The padded persona, vectors of its items with and without habits, and its usage events."""
     draw = random.Random(f"haystack/{persona.id}")  # noqa: S311  # repeatable, not secret
-    items, rows, habits = list(persona.items), [vectors], dict(persona.habits)
+    items, habits = list(persona.items), dict(persona.habits)
+    rows, contents = [own["items"]], [own["contents"]]
     pool = [(other, n) for other, _ in others for n in range(len(other.items))]
-    vectors_by_persona = {other.id: parts["items"] for other, parts in others}
+    vectors_by_persona = {other.id: parts for other, parts in others}
     events_by_persona = {other.id: usage_events(other) for other, _ in others}
     events = usage_events(persona)
     # every (item, week) pair occurs once: no duplicates
@@ -59,14 +64,16 @@ def _pad_persona(
     for number, (other, n, week) in enumerate(copies[: max(0, size - len(items))]):
         item = _shift_item(other.items[n], f"hay-{number}", timedelta(weeks=week))
         items.append(item)
-        rows.append(vectors_by_persona[other.id][n : n + 1])
+        rows.append(vectors_by_persona[other.id]["items"][n : n + 1])
+        contents.append(vectors_by_persona[other.id]["contents"][n : n + 1])
         habits[item.id] = ()
         events += [
             UsageEvent(item.id, use.time + timedelta(weeks=week), use.place)
             for use in events_by_persona[other.id]
             if use.item == other.items[n].id
         ]
-    return replace(persona, items=tuple(items), habits=habits), np.concatenate(rows), events
+    padded = replace(persona, items=tuple(items), habits=habits)
+    return padded, np.concatenate(rows), np.concatenate(contents), events
 
 
 def _shift_item(item: Item, name: str, offset: timedelta) -> Item:
