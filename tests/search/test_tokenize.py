@@ -23,19 +23,20 @@ from contextune.search import identifier_words, tokenize
         pytest.param("বাংলা ভাষা", ["বাংলা", "ভাষা"], id="bengali"),
         pytest.param("متى موعد الطبيب؟", ["متى", "موعد", "الطبيب"], id="arabic"),
         pytest.param("می\u200cخواهم میخواهم", ["میخواهم", "میخواهم"], id="persian zero-width non-joiner"),
+        pytest.param("مـــوعد", ["موعد"], id="arabic, stretched"),
         pytest.param("שלום, עולם", ["שלום", "עולם"], id="hebrew"),
         pytest.param("Đường Hà Nội", ["đường", "hà", "nội"], id="vietnamese"),
         pytest.param("встреча В Москве", ["встреча", "в", "москве"], id="russian"),
-        pytest.param("北京天气", ["北京", "京天", "天气"], id="chinese"),
+        pytest.param("北京天气", ["北", "北京", "京", "京天", "天", "天气", "气"], id="chinese"),
         pytest.param("山 。", ["山"], id="one character"),
-        pytest.param("東京タワーへ", ["東京", "京タ", "タワ", "ワー", "ーへ"], id="japanese"),
+        pytest.param("東京タワーへ", ["東", "東京", "京", "京タ", "タワ", "ワー", "ーへ"], id="japanese"),
         pytest.param("ﾀﾜｰ", ["タワ", "ワー"], id="halfwidth katakana"),
         pytest.param("ฉันกินข้าว", ["ฉัน", "นกิ", "กิน", "นข้", "ข้า", "าว"], id="thai"),
         pytest.param("ກິນເຂົ້າ", ["ກິນ", "ນເ", "ເຂົ້", "ຂົ້າ"], id="lao"),
         pytest.param("ខ្មែរ", ["ខ្មែ", "មែរ"], id="khmer"),
         pytest.param("မြန်မာ", ["မြန်", "န်မာ"], id="myanmar"),
         pytest.param("서울에서 나", ["서울", "울에", "에서", "나"], id="korean"),
-        pytest.param("iPhone手机15个", ["iphone", "手机", "15", "个"], id="scripts side by side"),
+        pytest.param("iPhone手机15个", ["iphone", "手", "手机", "机", "15", "个"], id="scripts side by side"),
         pytest.param("party 🎉👨‍👩‍👧 ❤️ 1️⃣ 👍🏽", ["party", "1"], id="emoji"),
         pytest.param("Anna's Anna’s ANNA'S James'", ["anna", "anna", "anna", "james"], id="possessive"),
         pytest.param("don't o'clock l’eau", ["don", "t", "o", "clock", "l", "eau"], id="other apostrophes"),
@@ -48,6 +49,12 @@ from contextune.search import identifier_words, tokenize
 )
 def test_tokenize(text: str, expected: list[str]) -> None:
     assert tokenize(text) == [unicodedata.normalize("NFKC", word) for word in expected]
+
+
+def test_words_of_a_chinese_phrase_stay_together_inside_a_sentence() -> None:
+    phrase, sentence = tokenize("北京天气"), tokenize("明天北京天气怎么样")
+    starts = range(len(sentence) - len(phrase) + 1)
+    assert any(sentence[start : start + len(phrase)] == phrase for start in starts)
 
 
 def test_composed_and_decomposed_text_gives_the_same_words() -> None:
@@ -87,7 +94,7 @@ def test_space_separates_words(left: str, right: str) -> None:
         ("base64Encode", ["base", "64", "encode"]),
         ("__init__", ["init"]),
         ("ÉcoleNationale", ["école", "nationale"]),
-        ("天气getWeather", ["天气", "get", "weather"]),
+        ("天气getWeather", ["天", "天气", "气", "get", "weather"]),
     ],
 )
 def test_identifier_words(name: str, expected: list[str]) -> None:

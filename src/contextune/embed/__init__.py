@@ -4,6 +4,7 @@ from contextune.embed.cache import CachedEmbedder, embed_enriched_items, embed_i
 from contextune.embed.onnx import OnnxEmbedder, default_embedder
 from contextune.embed.openai import EndpointEmbedder
 from contextune.embed.protocol import Embedder, Matrix
+from contextune.embed.scripts import readability
 from contextune.embed.sentence_transformers import SentenceTransformersEmbedder
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "default_embedder",
     "embed_enriched_items",
     "embed_items",
+    "readability",
 ]

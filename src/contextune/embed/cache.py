@@ -94,6 +94,11 @@ class CachedEmbedder:
         """The name of the wrapped embedder."""
         return self._embedder.name
 
+    @property
+    def scripts(self) -> frozenset[str] | None:
+        """The scripts that the wrapped embedder can read, if it tells."""
+        return getattr(self._embedder, "scripts", None)
+
     def forget(self, user: str | None = None) -> None:  # noqa: ARG002  # texts are not kept by user
         """Drop all texts and vectors, of all users."""
         with self._lock:

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 
 from contextune._internal.onnx_runtime import runtime
 from contextune.embed.protocol import Matrix, replace_surrogates
+from contextune.embed.scripts import readable_scripts
 from contextune.errors import EmbedderError
 
 THREADS_VARIABLE = "CONTEXTUNE_THREADS"
@@ -51,6 +52,11 @@ class OnnxEmbedder:
     def name(self) -> str:
         """Model name and the first digits of its checksum."""
         return self._name
+
+    @cached_property
+    def scripts(self) -> frozenset[str] | None:
+        """The scripts it can read; see `contextune.embed.scripts`."""
+        return readable_scripts(self._tokenizer.get_vocab())
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """One unit vector per text, in small batches: larger ones need more padding and are no faster."""

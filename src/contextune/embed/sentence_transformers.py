@@ -1,11 +1,13 @@
 """Embedder for any sentence-transformers model (extra `sentence-transformers`)."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
 from contextune.embed.protocol import Matrix, normalize_rows, replace_surrogates
+from contextune.embed.scripts import readable_scripts
 from contextune.errors import EmbedderError, MissingExtraError
 
 
@@ -28,6 +30,12 @@ class SentenceTransformersEmbedder:
     def name(self) -> str:
         """The model's name or folder."""
         return f"sentence-transformers#{self._name}"
+
+    @cached_property
+    def scripts(self) -> frozenset[str] | None:
+        """The scripts it can read; None if its tokenizer does not tell."""
+        vocabulary = getattr(getattr(self._model, "tokenizer", None), "get_vocab", None)
+        return readable_scripts(vocabulary()) if vocabulary else None
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """One unit vector per text."""

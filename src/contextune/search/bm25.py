@@ -10,6 +10,8 @@ is zero for a term that all documents contain, so a store of one document could 
 
 Collection statistics are computed at query time over the visible documents only. Hidden documents (dated
 after the request, or of an excluded app) do not change any score.
+
+A word in another spelling or with another ending counts as a term of its own (`word_variants`).
 """
 
 from collections import Counter
@@ -19,6 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from contextune.search.word_variants import WordVariants
 
 _B = 0.75
 _NEWTON_STEPS = 4  # three reach 1e-7 for every root, and each step doubles the digits
@@ -65,7 +69,7 @@ class LexicalIndex:
         if visible is not None and visible.shape != self._lengths.shape:
             raise ValueError(f"visible has shape {visible.shape}, but the index has {len(self)} documents")
 
-        counts = self._term_counts(query)
+        counts = self._term_weights(query)
         if not counts:
             return np.zeros(len(self))
         times = np.fromiter(counts.values(), np.float64, len(counts))
@@ -91,7 +95,7 @@ class LexicalIndex:
         """BM25T scores of a few documents, without scoring the others."""
         _refuse_string(query)
         counts = np.zeros(len(self._terms), np.float32)
-        for term, count in self._term_counts(query).items():
+        for term, count in self._term_weights(query).items():
             counts[term] = count
         starts, terms, weights = self._by_document
         first = starts[documents]
@@ -109,15 +113,24 @@ class LexicalIndex:
         return [word for word in dict.fromkeys(query) if self._contains(word, document)]
 
     def _contains(self, word: str, document: int) -> bool:
-        if (term := self._terms.get(word)) is None:
-            return False
-        documents = self._documents[self._starts[term] : self._starts[term + 1]]
-        position = int(np.searchsorted(documents, document))
-        return position < len(documents) and int(documents[position]) == document
+        for term in self._variants.weights(word):
+            documents = self._documents[self._starts[term] : self._starts[term + 1]]
+            position = int(np.searchsorted(documents, document))
+            if position < len(documents) and int(documents[position]) == document:
+                return True
+        return False
 
-    def _term_counts(self, query: Sequence[str]) -> dict[int, int]:
-        """How often each indexed term occurs in the query, by term number."""
-        return {self._terms[word]: count for word, count in Counter(query).items() if word in self._terms}
+    def _term_weights(self, query: Sequence[str]) -> dict[int, float]:
+        """How often each indexed term, or a variant of it, occurs in the query, by term number."""
+        weights: dict[int, float] = {}
+        for word, count in Counter(query).items():
+            for term, weight in self._variants.weights(word).items():
+                weights[term] = weights.get(term, 0.0) + weight * count
+        return weights
+
+    @cached_property
+    def _variants(self) -> WordVariants:
+        return WordVariants(self._terms)
 
     def _postings(
         self, parts: Sequence[slice]

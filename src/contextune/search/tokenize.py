@@ -8,8 +8,9 @@ Spellings of the same word become equal, and different words stay different:
   scripts they are the vowels.
 - A possessive ending ("Anna's") is dropped, because queries say "Anna". Any other apostrophe splits.
 - Scripts written without spaces become character bigrams, which need no dictionary. Hangul has spaces but
-  attaches particles to nouns ("서울에서", "in Seoul"), so it becomes bigrams as well. The drawback: a single
-  character matches only where it stands alone.
+  attaches particles to nouns ("서울에서", "in Seoul"), so it becomes bigrams as well.
+- A Han character has a meaning of its own and is a word too, between the bigrams it is part of: "看书" (read
+  a book) and "书店" (bookshop) share "书".
 - Emoji and other symbols are dropped.
 """
 
@@ -17,19 +18,22 @@ import re
 import unicodedata
 from itertools import pairwise
 
+_HAN_CHARACTERS = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 _BIGRAM_SCRIPTS = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f"  # Myanmar
     "\u1780-\u17ff"  # Khmer
-    "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"  # Han
+    f"{_HAN_CHARACTERS}"
     "\u3040-\u30ff\u31f0-\u31ff\U0001aff0-\U0001b16f"  # Hiragana, Katakana
     "\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"  # Hangul
 )
 _RUNS = re.compile(f"[{_BIGRAM_SCRIPTS}]+|[^{_BIGRAM_SCRIPTS}]+")
 _BIGRAMS = re.compile(f"[{_BIGRAM_SCRIPTS}]")
+_HAN = re.compile(f"[{_HAN_CHARACTERS}]")
 _LETTER = re.compile(r"[^\W_]")
 _POSSESSIVE = re.compile(r"(?<=[^\W_])['’]s(?![^\W_])")
 _ZERO_WIDTH_SPACE = "\u200b"
+_TATWEEL = "\u0640"
 
 
 class _CharacterClasses(dict[int, str]):
@@ -43,8 +47,12 @@ class _CharacterClasses(dict[int, str]):
         kind = unicodedata.category(character)
         if character == "ı":
             kept = "i"
-        elif unicodedata.name(character, "").startswith("VARIATION SELECTOR") or kind == "Me":
-            kept = ""  # they change how a character looks, as in a keycap emoji, not its meaning
+        elif (
+            character == _TATWEEL
+            or kind == "Me"
+            or unicodedata.name(character, "").startswith("VARIATION SELECTOR")
+        ):
+            kept = ""  # they change how a text looks, as a keycap emoji or a stretched Arabic word
         elif kind == "Cf":
             # joiners and soft hyphens occur inside words; the zero-width space ends words in Thai and Khmer
             kept = " " if character == _ZERO_WIDTH_SPACE else ""
@@ -97,11 +105,20 @@ def identifier_words(name: str) -> list[str]:
 
 
 def _bigrams(run: str) -> list[str]:
-    """Character bigrams of `run`; a combining mark belongs to the character before it."""
+    """Character bigrams of `run`, and its Han characters; a mark belongs to the character before it."""
     letters: list[str] = []
     for character in run:
         if letters and unicodedata.category(character).startswith("M"):
             letters[-1] += character
         else:
             letters.append(character)
-    return [first + second for first, second in pairwise(letters)] or letters
+    if len(letters) == 1:
+        return letters
+    # in the order of the text, so that the words of a phrase stay a part of the words around it
+    words: list[str] = []
+    for first, second in pairwise([*letters, ""]):
+        if _HAN.match(first):
+            words.append(first)
+        if second:
+            words.append(first + second)
+    return words
