@@ -101,3 +101,16 @@ def test_round_trip_through_json(model: LogisticRegression) -> None:
 def test_json_with_other_inputs_is_refused(model: LogisticRegression, names: tuple[str, ...]) -> None:
     with pytest.raises(RankerError, match=r"other inputs.*train it again"):
         LogisticRegression.from_json(model.to_json(), names)
+
+
+def test_weights_count_rows_within_their_class() -> None:
+    draw = np.random.default_rng(5)
+    rows = draw.normal(size=(60, 2))
+    labels = rows[:, 0] + draw.normal(size=60) > 0
+    counts = draw.integers(1, 4, 60)
+    repeated = LogisticRegression.fit(np.repeat(rows, counts, axis=0), np.repeat(labels, counts), ("a", "b"))
+    weighted = LogisticRegression.fit(rows, labels, ("a", "b"), weights=counts.astype(np.float64))
+    plain = LogisticRegression.fit(rows, labels, ("a", "b"))
+    # both are standardized by other means, so compare what they predict
+    np.testing.assert_allclose(weighted.probability(rows), repeated.probability(rows), atol=0.01)
+    assert not np.allclose(plain.probability(rows), repeated.probability(rows), atol=0.01)

@@ -43,12 +43,17 @@ def test_inputs_are_maxima_and_values_of_the_top_tool() -> None:
     matrix = matrix_of("send an email to Ana")
     scores = np.linspace(0, 1, len(matrix), dtype=np.float64)  # the last one is first
     found = dict(zip(FIT_INPUTS, fit_inputs(matrix, scores).tolist(), strict=True))
-    meaning = matrix[:, FEATURE_NAMES.index("meaning")]
+    meaning, relative, words = (
+        matrix[:, FEATURE_NAMES.index(name)] for name in ("meaning", "meaning in catalogue", "words")
+    )
     assert found["best meaning"] == pytest.approx(meaning.max())
-    assert found["second meaning"] == pytest.approx(np.sort(meaning)[-2])
-    assert found["tenth meaning"] == pytest.approx(np.sort(meaning)[-10])
-    assert found["first meaning"] == pytest.approx(meaning[-1])
+    assert found["ahead of second"] == pytest.approx(meaning.max() - np.sort(meaning)[-2])
+    assert found["ahead of tenth"] == pytest.approx(meaning.max() - np.sort(meaning)[-10])
+    assert found["tenth meaning in catalogue"] == pytest.approx(np.sort(relative)[-10])
+    assert found["first meaning in catalogue"] == pytest.approx(relative[-1])
+    assert found["words rank of nearest"] == pytest.approx(np.log1p((words > words[meaning.argmax()]).sum()))
     assert found["lead"] == pytest.approx(scores[-1] - scores[-2])
+    assert found["lead over sixth"] == pytest.approx(scores[-1] - scores[-6])
     assert found["length"] == pytest.approx(np.log1p(5))
     assert found["has context"] == 0
     for name in ("best in context", "best item", "best item app", "best past", "best app likely"):
@@ -73,6 +78,31 @@ def test_order_of_candidates_does_not_matter() -> None:
     draw = np.random.default_rng(0)
     scores, order = draw.normal(size=len(matrix)), draw.permutation(len(matrix))
     np.testing.assert_array_equal(fit_inputs(matrix, scores), fit_inputs(matrix[order], scores[order]))
+
+
+def test_inputs_do_not_depend_on_the_size_of_the_catalogue() -> None:
+    assert not [name for name in FIT_INPUTS if "catalogue" in name and "meaning" not in name]
+    text = "send an email to Ana"
+    doubled = ToolIndex.build(
+        Catalog([*bundled_toolbox(), *(replace(tool, app=f"{tool.app} too") for tool in bundled_toolbox())]),
+        EMBEDDER,
+    )
+    query = ToolQuery(text, EMBEDDER.embed([text])[0])
+    once, twice = (
+        dict(
+            zip(
+                FIT_INPUTS,
+                fit_inputs(matrix, matrix[:, FEATURE_NAMES.index("meaning")].astype(np.float64)),
+                strict=True,
+            )
+        )
+        for matrix in (
+            matrix_of(text),
+            feature_matrix(doubled, query, np.arange(len(doubled.catalog))),
+        )
+    )
+    for name in ("best meaning in catalogue", "best words share"):
+        assert twice[name] == pytest.approx(once[name], rel=0.25)
 
 
 def test_single_and_no_candidate() -> None:

@@ -127,7 +127,7 @@ def test_features_are_finite_or_nan_without_input(
         dict.fromkeys(TOOLBOX.apps, 0.1) if apps else {},
     )
     matrix = feature_matrix(TOOLBOX, query, EVERY)
-    expected: set[str] = set()
+    expected = {name for name in FEATURE_NAMES if name.startswith("part")}
     if not items:
         expected |= {name for name in FEATURE_NAMES if name.startswith(("in context", "item"))}
     if not rows:
@@ -292,3 +292,61 @@ def test_hidden_tools_are_not_candidates() -> None:
     found = select_candidates(index, ToolQuery(text, vector(text), context(MAIL), before), visible)
     assert not {501, 77, 402} & set(found.tolist())
     assert select_candidates(index, ToolQuery(text, vector(text)), np.zeros(600, bool)).tolist() == []
+
+
+def test_similarity_is_relative_to_the_catalogue() -> None:
+    query = ToolQuery("play a song", vector("play a song"))
+    matrix = feature_matrix(TOOLBOX, query, EVERY)
+    meaning, relative = column(matrix, "meaning"), column(matrix, "meaning in catalogue")
+    assert np.corrcoef(meaning, relative)[0, 1] == pytest.approx(1)
+    assert abs(relative.mean()) < 0.2
+    few = feature_matrix(TOOLBOX, query, EVERY[:10])
+    np.testing.assert_allclose(column(few, "meaning in catalogue"), relative[:10], rtol=1e-5)
+
+
+def test_hybrid_is_one_for_the_first_of_both_rankings() -> None:
+    matrix = feature_matrix(TOOLBOX, ToolQuery("zzz", vector("zzz")), EVERY)
+    assert column(matrix, "hybrid").max() <= 0.5  # no shared word: half of it by meaning
+    text = "plays a song by name"
+    matrix = feature_matrix(TOOLBOX, ToolQuery(text, vector(text)), EVERY)
+    best = int(column(matrix, "hybrid").argmax())
+    assert column(matrix, "hybrid rank")[best] == 0
+    assert column(matrix, "hybrid")[best] <= 1
+
+
+def test_words_share_is_at_most_about_one() -> None:
+    tool = TOOLBOX.catalog[POSITION["send_email"]]
+    for text in (tool.description, "send", "entirely unrelated words"):
+        shares = column(feature_matrix(TOOLBOX, ToolQuery(text, vector(text)), EVERY), "words share")
+        assert (shares >= 0).all()
+        assert shares.max() < 3
+
+
+def test_part_features_describe_the_best_part() -> None:
+    texts = ("play a song", "send an email")
+    whole = ToolQuery(" and ".join(texts), vector(" and ".join(texts)))
+    query = whole.with_parts(texts, EMBEDDER.embed(texts))
+    matrix = feature_matrix(TOOLBOX, query, EVERY)
+    similarity = np.stack([TOOLBOX.vectors @ part.vector for part in query.parts])
+    np.testing.assert_allclose(column(matrix, "part meaning"), similarity.max(0), rtol=1e-5)
+    assert (column(matrix, "parts") == 2).all()
+    for row in similarity:
+        best = int(row.argmax())
+        assert column(matrix, "part rank")[best] == 0
+        assert column(matrix, "part meaning behind best")[best] == pytest.approx(0, abs=1e-6)
+    undivided = feature_matrix(TOOLBOX, whole, EVERY)
+    assert {name for name in nan_features(undivided) if name.startswith("part")} == {
+        "part meaning", "part meaning behind best", "part rank", "part hybrid rank", "parts"
+    }  # fmt: skip
+
+
+def test_candidates_include_those_of_every_part() -> None:
+    flights = [Tool(f"flight_{n}", "Finds a flight to Oslo.", app=f"air{n}") for n in range(120)]
+    index = ToolIndex.build(
+        Catalog([*flights, Tool("water_plants", "Waters plants.", app="garden")]), EMBEDDER
+    )
+    text = "find a flight to Oslo, a flight to Rome, a flight to Bonn"
+    query = ToolQuery(text, vector(text))
+    assert 120 not in select_candidates(index, query)
+    parts = ("a flight to Rome", "waters my plants")
+    assert 120 in select_candidates(index, query.with_parts(parts, EMBEDDER.embed(parts)))

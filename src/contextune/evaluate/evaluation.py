@@ -21,7 +21,7 @@ from contextune.types import Progress, ToolHit
 SEARCH_DEPTH = 200
 """How far down a relevant tool outside the top k is searched for; also the depth of MRR and MAP."""
 MULTIPLE_SERVERS, NO_SERVER = "(several)", "(no server)"
-_MIN_FIT = 0.5
+MIN_FIT = 0.5
 """With a lower `fits`, the retriever abstains."""
 
 
@@ -57,7 +57,7 @@ class EvaluatedQuery:
     @property
     def abstained(self) -> bool | None:
         """Whether the retriever says that no tool fits; None if its method does not say."""
-        return None if self.fits is None else self.fits < _MIN_FIT
+        return None if self.fits is None else self.fits < MIN_FIT
 
     @property
     def correct(self) -> bool | None:

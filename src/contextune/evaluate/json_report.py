@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contextune.evaluate.confusable import ConfusableTools
-from contextune.evaluate.evaluation import EvaluatedQuery, Evaluation
+from contextune.evaluate.evaluation import MIN_FIT, EvaluatedQuery, Evaluation
 from contextune.evaluate.misses import Miss, RankedTool
 from contextune.evaluate.results import ALL, LEVEL
 from contextune.evaluate.stats import Interval
@@ -68,6 +68,7 @@ def _metrics(evaluation: Evaluation) -> dict[str, Any]:
         ABSTENTION: {
             "rightly": _interval(abstention.correct),
             "wrongly": _interval(abstention.incorrect),
+            "threshold": MIN_FIT,
         }
         if abstention
         else None,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,11 +48,13 @@ class RankerSettings:
     """Only pairs with one candidate among this many best are learnt from."""
     bins: int = 63
     seed: int = 0
+    objective: Literal["lambdarank", "binary"] = "lambdarank"
+    """`binary` treats every candidate by itself: grades are 0 or 1, and scores are probabilities."""
 
     def parameters(self, seed: int) -> dict[str, Any]:
         """As LightGBM parameters."""
         return {
-            "objective": "lambdarank",
+            "objective": self.objective,
             "learning_rate": self.rate,
             "num_leaves": self.leaves,
             "min_data_in_leaf": self.smallest_leaf,

@@ -30,9 +30,18 @@ class LogisticRegression:
 
     @classmethod
     def fit(
-        cls, rows: NDArray[Any], labels: NDArray[np.bool_], names: Sequence[str], *, ridge: float = 1e-3
+        cls,
+        rows: NDArray[Any],
+        labels: NDArray[np.bool_],
+        names: Sequence[str],
+        *,
+        ridge: float = 1e-3,
+        weights: Floats | None = None,
     ) -> "LogisticRegression":
-        """Fit to rows of inputs and binary labels; both classes get the same total weight."""
+        """Fit to rows of inputs and binary labels; both classes get the same total weight.
+
+        `weights` say how much each row counts within its class; without them, all rows count the same.
+        """
         from scipy import optimize  # slow to import, and needed for training only
 
         if labels.all() or not labels.any():
@@ -41,8 +50,9 @@ class LogisticRegression:
         mean = np.nan_to_num(np.nanmean(values, axis=0))
         spread = np.nan_to_num(np.nanstd(values, axis=0)) + 1e-6
         inputs = np.nan_to_num((values - mean) / spread)
-        positive = float(labels.mean())
-        weight: Floats = np.where(labels, 0.5 / positive, 0.5 / (1 - positive)) / len(labels)
+        share: Floats = np.ones(len(labels), np.float64) if weights is None else weights
+        totals: Floats = np.where(labels, float(share[labels].sum()), float(share[~labels].sum()))
+        weight: Floats = share / (2 * totals)
 
         def loss(flat: Floats) -> tuple[float, Floats]:
             logits = inputs @ flat[:-1] + flat[-1]

@@ -18,8 +18,8 @@ from contextune.tools.query import Floats
 
 _BEST_OF_ALL = (
     "meaning",
-    "words",
-    "name said",
+    "meaning in catalogue",
+    "words share",
     "said in name",
     "in context",
     "item",
@@ -28,39 +28,73 @@ _BEST_OF_ALL = (
     "past",
 )
 """Features whose maximum over all candidates is an input."""
-_OF_TOP = ("meaning", "words", "in context", "item app", "app likely", "app best", "past")
+_OF_TOP = (
+    "meaning in catalogue",
+    "words share",
+    "hybrid",
+    "name said",
+    "app said",
+    "in context",
+    "item app",
+    "app likely",
+    "app best",
+    "past",
+)
 """Features of the top-ranked tool that are inputs."""
 FIT_INPUTS: tuple[str, ...] = (
     *(f"best {name}" for name in _BEST_OF_ALL),
     *(f"first {name}" for name in _OF_TOP),
-    "second meaning",
-    "tenth meaning",
+    "second meaning in catalogue",
+    "tenth meaning in catalogue",
+    "ahead of second",
+    "ahead of tenth",
+    "words rank of nearest",
+    "meaning rank of best words",
+    "meaning rank of first",
+    "words rank of first",
     "lead",
+    "lead over sixth",
     "has context",
     "length",
-    "catalogue",
 )
-_COLUMN = {name: FEATURE_NAMES.index(name) for name in (*_BEST_OF_ALL, *_OF_TOP, "length", "catalogue")}
+"""Every input is relative to the request or the catalogue, except for one: the size and the style of a
+catalogue say nothing about whether it has the right tool."""
+_COLUMN = {name: number for number, name in enumerate(FEATURE_NAMES)}
 
 
 def fit_inputs(matrix: Matrix, scores: Floats) -> Floats:
     """The inputs of the `fits` model, from the candidates' features and scores."""
     if not len(matrix):
         return np.zeros(len(FIT_INPUTS))
+
+    def column(name: str) -> NDArray[np.float32]:
+        return matrix[:, _COLUMN[name]]
+
     order = np.argsort(-scores, kind="stable")
     first = matrix[order[0]]
     best = np.nan_to_num(matrix, nan=-9.0).max(0)
-    meaning = np.sort(matrix[:, _COLUMN["meaning"]])[::-1]
+    relative = np.sort(column("meaning in catalogue"))[::-1]
+    meaning = np.sort(column("meaning"))[::-1]
     sorted_scores = np.sort(scores)[::-1]
+    last = len(matrix) - 1
+    # equal scores are ordered by another feature, so that the order of the candidates does not matter
+    nearest = matrix[np.lexsort((-column("words"), -column("meaning")))[0]]
+    best_words = matrix[np.lexsort((-column("meaning"), -column("words")))[0]]
     values = [best[_COLUMN[name]] if best[_COLUMN[name]] > -9 else np.nan for name in _BEST_OF_ALL]
     values += [first[_COLUMN[name]] for name in _OF_TOP]
     values += [
-        meaning[min(1, len(meaning) - 1)],
-        meaning[min(9, len(meaning) - 1)],
-        sorted_scores[0] - sorted_scores[min(1, len(sorted_scores) - 1)],
+        relative[min(1, last)],
+        relative[min(9, last)],
+        meaning[0] - meaning[min(1, last)],
+        meaning[0] - meaning[min(9, last)],
+        np.log1p(nearest[_COLUMN["words rank"]]),
+        np.log1p(best_words[_COLUMN["meaning rank"]]),
+        np.log1p(first[_COLUMN["meaning rank"]]),
+        np.log1p(first[_COLUMN["words rank"]]),
+        sorted_scores[0] - sorted_scores[min(1, last)],
+        sorted_scores[0] - sorted_scores[min(5, last)],
         float(not np.isnan(first[_COLUMN["in context"]])),
         np.log1p(first[_COLUMN["length"]]),
-        first[_COLUMN["catalogue"]],
     ]
     return np.array(values, np.float64)
 

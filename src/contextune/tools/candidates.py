@@ -9,6 +9,8 @@ from contextune.tools.query import ToolQuery
 
 _DEPTH = 48
 """Candidates by semantic similarity; half as many by BM25, by examples and by context."""
+_PART_DEPTH = 16
+"""Candidates by semantic similarity for each part of a long request; half as many by BM25."""
 _PER_CONTEXT_APP = 12
 _SCORE_ALL_UP_TO = 80
 """In a catalogue of at most this size, every tool is a candidate."""
@@ -29,6 +31,9 @@ def select_candidates(
         top(lexical, _DEPTH // 2, visible=visible),
         np.array(index.find_named(query.spans), np.intp),
     ]
+    for part in query.parts:
+        parts.append(index.nearest(part.vector, _PART_DEPTH, visible))
+        parts.append(top(index.fields["all"].scores(part.tokens), _PART_DEPTH // 2, visible=visible))
     examples = index.example_similarities(query.vector)
     if examples is not None:
         has_example = examples > -1

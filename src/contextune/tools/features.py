@@ -1,10 +1,12 @@
-"""The 50 features of a (request, tool) pair that the tool ranker scores."""
+"""The features of a (request, tool) pair that the tool ranker scores."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune.search import RRF_K, rank_by_score
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import Floats, PastCalls, ToolQuery
 from contextune.tools.tool_text import FIELDS
@@ -32,8 +34,17 @@ def _spread(name: str, about: str) -> dict[str, str]:
 FEATURES: Mapping[str, str] = {
     **_spread("meaning", "cosine similarity of the request and the tool, or one of its examples"),
     "meaning score": "the same, in standard deviations above the candidates' mean",
+    "meaning in catalogue": "the same, in standard deviations above the catalogue's mean",
     **_spread("words", "BM25T over name, description and parameters"),
     **{f"words in {field}": f"BM25T over the {field} alone" for field in FIELDS},
+    "words share": "BM25T over name, description and parameters, as a share of the request's rarity",
+    "hybrid": "reciprocal rank fusion of meaning and words among the candidates, 1 if first by both",
+    "hybrid rank": "how many candidates are ahead by that fusion",
+    "part meaning": "highest cosine similarity of the tool and a part of a long request",
+    "part meaning behind best": "difference to the best candidate for that part, for its best part",
+    "part rank": "how many candidates are nearer to a part, for its best part",
+    "part hybrid rank": "how many candidates are ahead by fusion for a part, for its best part",
+    "parts": "number of parts of a long request",
     "name said": "share of the name's words that are in the request",
     "said in name": "share of the request's words that are in the name",
     "named": "1 if the request contains the whole name",
@@ -70,6 +81,7 @@ def feature_matrix(index: ToolIndex, query: ToolQuery, positions: Positions) -> 
     scene = _ToolScene(index, query, positions)
     columns = {
         **_text_features(scene),
+        **_part_features(scene),
         **_app_features(scene),
         **_context_features(scene),
         **_past_features(scene),
@@ -117,10 +129,16 @@ def _text_features(scene: _ToolScene) -> dict[str, Floats]:
     names = [frozenset(index.name_words[position]) for position in scene.numbers]
     shared = np.array([len(name & vocabulary) for name in names], np.float64)
     meaning = scene.meaning
+    mean, deviation = index.similarity_spread(scene.query.vector)
+    hybrid = _fuse(meaning, lexical["all"])
     return {
         **scene.spread("meaning", meaning),
         "meaning score": (meaning - meaning.mean()) / (meaning.std() + 1e-6),
+        "meaning in catalogue": (meaning - mean) / deviation,
         **scene.spread("words", lexical["all"]),
+        "words share": lexical["all"] / max(1.0, request_rarity(index, tokens)),
+        "hybrid": hybrid,
+        "hybrid rank": scene.rank(hybrid),
         **{f"words in {field}": lexical[field] for field in FIELDS},
         "name said": shared / np.array([max(1, len(name)) for name in names]),
         "said in name": shared / max(1, len(vocabulary)),
@@ -128,6 +146,43 @@ def _text_features(scene: _ToolScene) -> dict[str, Floats]:
         "length": scene.constant(len(tokens)),
         "described": np.log1p(index.lengths[scene.positions]),
         "catalogue": scene.constant(float(np.log1p(len(index.catalog)))),
+    }
+
+
+def request_rarity(index: ToolIndex, tokens: Iterable[str]) -> float:
+    """Sum of the inverse document frequencies of a request's distinct words in this catalogue."""
+    lexical = index.fields["all"]
+    return sum(
+        math.log((len(lexical) + 1) / max(1, lexical.document_frequency(word))) for word in frozenset(tokens)
+    )
+
+
+def _fuse(meaning: Floats, words: Floats) -> Floats:
+    """Reciprocal rank fusion, scaled to at most 1; a tool that shares no word gets no share for it."""
+    shares = 1 / (RRF_K + rank_by_score(meaning)) + np.where(
+        words > 0, 1 / (RRF_K + rank_by_score(words)), 0.0
+    )
+    return shares * (RRF_K + 1) / 2
+
+
+def _part_features(scene: _ToolScene) -> dict[str, Floats]:
+    """How well each tool serves its best part; a divided request is served by several tools."""
+    parts = scene.query.parts
+    if not parts:
+        empty = scene.constant(np.nan)
+        return {name: empty for name in FEATURES if name.startswith("part")}
+    meaning = np.stack([(scene.vectors @ part.vector).astype(np.float64) for part in parts])
+    lexical = scene.index.fields["all"]
+    fused = [
+        _fuse(row, lexical.scores_for(part.tokens, scene.positions))
+        for row, part in zip(meaning, parts, strict=True)
+    ]
+    return {
+        "part meaning": meaning.max(0),
+        "part meaning behind best": (meaning - meaning.max(1, keepdims=True)).max(0),
+        "part rank": np.min([scene.rank(row) for row in meaning], axis=0),
+        "part hybrid rank": np.min([scene.rank(row) for row in fused], axis=0),
+        "parts": scene.constant(len(parts)),
     }
 
 

@@ -21,6 +21,8 @@ from contextune.types import Progress
 ANN_MIN_TOOLS = 20_000
 """From this many tools on, approximate nearest neighbours are faster than comparing every vector."""
 _BATCH = 256
+_SAMPLED_TOOLS = 512
+"""Tools whose similarities describe the catalogue's: enough for a mean and a deviation."""
 _MAX_EXAMPLES = 8
 """Per tool, so that a server that lists hundreds does not slow down the rest."""
 
@@ -152,6 +154,15 @@ class ToolIndex:
         if self.ann and (visible is None or visible.all()):
             return self.ann.nearest(vector, k)
         return top(similarities(vector, self.vectors), k, visible=visible)
+
+    def similarity_spread(self, vector: Matrix) -> tuple[float, float]:
+        """Mean and standard deviation of a vector's similarity to the catalogue's tools, from a sample.
+
+        How near the nearest tool is means little by itself: requests and catalogues differ in style.
+        """
+        step = max(1, len(self.vectors) // _SAMPLED_TOOLS)
+        sample = similarities(vector, self.vectors[::step])
+        return float(sample.mean()), float(sample.std()) + 0.02  # a catalogue of few, similar tools
 
     def example_similarities(self, vector: Matrix) -> NDArray[np.float64] | None:
         """Similarity of a vector to each tool's nearest example, -1 without one; None if no tool has any."""

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.search import reciprocal_rank_fusion, similarities, top
+from contextune.search import interleave, reciprocal_rank_fusion, similarities, top
 from contextune.tools.candidates import select_candidates
 from contextune.tools.features import FEATURE_NAMES, Matrix, Positions, feature_matrix
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import Floats, ToolQuery
-from contextune.tools.ranker import ToolRanker
+from contextune.tools.ranker import WAS_RIGHT, ToolRanker
 
 _MIN_SIMILARITY, _FULL_SIMILARITY = 0.7, 0.95
 """A past request adjusts scores from the first similarity on, and fully from the second."""
@@ -70,7 +70,25 @@ def semantic(search: ToolSearch) -> ToolRanking:
 
 
 def hybrid(search: ToolSearch) -> ToolRanking:
-    """Both of the above, combined by reciprocal rank fusion: the usual baseline."""
+    """Both of the above, combined by reciprocal rank fusion: the usual baseline.
+
+    A request with parts is searched as a whole and by part, and the lists are interleaved.
+    """
+    whole = _fused(search)
+    if not search.query.parts:
+        return whole
+    rankings = [whole, *(_fused(replace(search, query=part)) for part in search.query.parts)]
+    merged = interleave([[position for position, _ in ranking.scored] for ranking in rankings])
+    return ToolRanking(
+        [(position, 1 / rank) for rank, position in enumerate(merged, 1)],
+        lambda position: tuple(
+            dict.fromkeys(reason for ranking in rankings for reason in ranking.reasons(position))
+        ),
+    )
+
+
+def _fused(search: ToolSearch) -> ToolRanking:
+    """BM25 and cosine similarity, combined by reciprocal rank fusion."""
     fused_search = replace(search, depth=_FUSED)
     by_words, by_meaning = bm25(fused_search), semantic(fused_search)
     fused = reciprocal_rank_fusion(
@@ -91,7 +109,8 @@ def learned(search: ToolSearch) -> ToolRanking:
     ranker = search.ranker()
     matrix = feature_matrix(index, query, positions)
     model_scores = ranker.model.score(matrix)
-    scores = model_scores + past_call_adjustment(matrix, model_scores)
+    adjustment = past_call_adjustment(matrix, model_scores)
+    scores = model_scores + adjustment
     order = np.lexsort((positions, -scores))  # ties follow the catalogue
     row_of = {int(positions[row]): int(row) for row in order}
     scored = [(position, float(scores[row])) for position, row in row_of.items()]
@@ -100,7 +119,11 @@ def learned(search: ToolSearch) -> ToolRanking:
     explain = ranker.explain(index, query, positions, matrix, model_scores)
 
     def reasons(position: int) -> tuple[str, ...]:
-        return explain(row_of[position]) if position in row_of else ()
+        if position not in row_of:
+            return ()
+        row = row_of[position]
+        lifted = (WAS_RIGHT,) if adjustment[row] > 0 else ()
+        return tuple(dict.fromkeys((*lifted, *explain(row))))
 
     fits = _fits(search, ranker, positions, matrix, model_scores)
     return ToolRanking(scored, reasons, fits)

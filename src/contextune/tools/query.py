@@ -1,7 +1,7 @@
 """ToolQuery: a request as tool retrieval sees it, with its context items and the user's past calls."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -14,6 +14,8 @@ from contextune.tools.tool_text import Span, name_spans
 from contextune.types import Item
 
 Floats = NDArray[np.float64]
+_WHOLE_IN_PART = 0.5
+"""Weight of the whole request's vector in the vector of one of its parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,18 @@ class ToolQuery:
     """Probability that the request concerns each application, from its text alone."""
     needs_context: float = 1.0
     """Probability that the text alone does not say what is meant."""
+    parts: "Sequence[ToolQuery]" = ()
+    """What a long request asks for one after another (`split_subqueries`); none if it asks for one thing."""
+
+    def with_parts(self, texts: Sequence[str], vectors: Matrix) -> "ToolQuery":
+        """The same query with its parts, one text and one vector each.
+
+        The whole request is added to each part's vector: a part by itself may not say what it is about.
+        """
+        mixed = vectors + _WHOLE_IN_PART * self.vector
+        mixed /= np.linalg.norm(mixed, axis=1, keepdims=True) + 1e-9
+        parts = [ToolQuery(text, row) for text, row in zip(texts, mixed.astype(np.float32), strict=True)]
+        return replace(self, parts=parts)
 
     @cached_property
     def tokens(self) -> Sequence[str]:

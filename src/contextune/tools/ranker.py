@@ -18,6 +18,7 @@ from contextune.tools.features import FEATURE_NAMES, Matrix
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import Floats, ToolQuery
 
+WAS_RIGHT = "was right for similar requests before"
 _MAX_REASONS = 2
 _TYPICAL_TOP = 10
 """A candidate is explained by comparing it with the mean of the best ones."""
@@ -94,7 +95,7 @@ def _reason(
             return f"the request refers to “{first.title}” in {first.app}"
         return f"goes with “{first.title}”"
     if name.startswith("past") and name != "past wrong" and row[FEATURE_NAMES.index("past")] > 0:
-        return "was right for similar requests before"
+        return WAS_RIGHT
     if name == "app likely" and value > 0:  # NaN if there are no probabilities
         return f"the request sounds like {tool.app}"
     return None

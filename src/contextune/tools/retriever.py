@@ -15,10 +15,12 @@ from contextune.tools.methods import DEFAULT_METHOD, LEXICAL_METHODS, METHODS, T
 from contextune.tools.naming import find_telling_names
 from contextune.tools.query import PastCalls, QueryContext, ToolQuery
 from contextune.tools.ranker import ToolRanker, default_tool_ranker
+from contextune.tools.subqueries import split_subqueries
 from contextune.types import ItemHit, Progress, Reasons, Tool, ToolHit
 
 _NAME_AWARE_METHODS = ("hybrid", "learned")
-"""Methods that put a tool named in the request first; bm25 and semantic stay plain baselines."""
+"""Methods that put a tool named in the request first, and divide a request that asks for several things;
+bm25 and semantic stay plain baselines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +47,22 @@ class ToolRetriever:
         *,
         method: str = DEFAULT_METHOD,
         ranker: ToolRanker | None = None,
+        split_requests: bool = True,
         vector_cache: VectorCache | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Embed and index the tools; with bm25, nothing is embedded.
 
-        `ranker` replaces the bundled one; `vector_cache` keeps vectors between runs; `progress` is called
-        with the number of tools embedded so far.
+        `ranker` replaces the bundled one. With `split_requests`, a request that asks for several things is
+        also searched by part, with the methods hybrid and learned. `vector_cache` keeps vectors between runs;
+        `progress` is called with the number of tools embedded so far.
         """
         if method not in METHODS:
             raise InvalidRequestError(f"unknown method {method!r}: use one of {', '.join(METHODS)}")
         self.catalog = tools if isinstance(tools, Catalog) else Catalog(tools)
         self._method = METHODS[method]
         self._name_aware = method in _NAME_AWARE_METHODS
+        self._split_requests = split_requests and self._name_aware
         self._learned = METHODS[method] is learned
         self._lexical = method in LEXICAL_METHODS
         self._embedder = embedder
@@ -112,7 +117,9 @@ class ToolRetriever:
         visible = np.ones(len(self.catalog), bool)
         if filter:
             visible = np.fromiter(map(filter, self.catalog), bool, len(self.catalog))
-        vector = np.empty(0, np.float32) if self._lexical else self.embedder.embed([text])[0]
+        parts = split_subqueries(text) if self._split_requests else ()
+        vectors = np.empty((1, 0), np.float32) if self._lexical else self.embedder.embed([text, *parts])
+        vector = vectors[0]
         needs_context = self._needs_context(vector)
         query = ToolQuery(
             text,
@@ -122,6 +129,8 @@ class ToolRetriever:
             app_probabilities or {},
             1.0 if needs_context is None else needs_context,
         )
+        if parts:
+            query = query.with_parts(parts, vectors[1:])
         ranking = self._method(ToolSearch(self.index, query, visible, k, self._ranker))
         named = [n for n in self.index.find_named(query.spans) if visible[n]] if self._name_aware else []
         leading = find_telling_names(self.index, text, named)

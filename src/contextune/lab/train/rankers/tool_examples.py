@@ -15,14 +15,13 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.signals import recompute_links
-from contextune.embed import Matrix
+from contextune.embed import Embedder, Matrix
 from contextune.errors import InvalidDataError
 from contextune.lab.public_data.folds import assign_folds, training_toolsets
-from contextune.lab.public_data.toolset import Toolset
+from contextune.lab.public_data.toolset import Toolset, read_toolset
 from contextune.lab.train.embedder.data import FOLDS
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import SECOND_PASS, FeaturedExamples, fit, out_of_fold_scores
+from contextune.lab.train.rankers.context import CrossFit, FeaturedExamples
 from contextune.lab.train.rankers.context_examples import ContextExample, from_folds
 from contextune.rank import CandidateGroup
 from contextune.tools import Catalog, bundled_toolbox
@@ -30,10 +29,15 @@ from contextune.tools.candidates import select_candidates
 from contextune.tools.features import feature_matrix
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import PastCalls, QueryContext, ToolQuery
+from contextune.tools.subqueries import split_subqueries
 from contextune.types import Progress
 
 Floats = NDArray[np.float64]
 RIGHT, PLAUSIBLE = 3, 1
+UNTRAINED = ("bfcl", "workbench")
+"""Public catalogues that no embedder is trained on."""
+_FAMILIES = {"toolbench": "rapidapi", "toollens": "rapidapi"}
+"""ToolLens has tools of ToolBench's servers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +54,27 @@ class ToolExample:
     grades: Mapping[int, int]
     """Grades by place in the catalogue; missing tools are irrelevant."""
     measured: bool = False
+    embedder: str = "fold"
+    """Whose vectors these are: of the embedder of its fold, or of the shipped one, which has not seen it."""
 
-    def places(self) -> NDArray[np.intp]:
-        """Places of the candidate tools."""
-        return select_candidates(self.index, self.query)
+    def places(self, visible: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+        """Places of the candidate tools, or of those that are visible."""
+        return select_candidates(self.index, self.query, visible)
+
+    @property
+    def source(self) -> str:
+        """Where the request comes from: a public catalogue, or "personas"."""
+        return self.group if self.kind == self.group else "personas"
+
+    @property
+    def family(self) -> str:
+        """Sources that share tools; a model is tested on a family that it has not seen."""
+        return _FAMILIES.get(self.source, self.source)
+
+    @property
+    def holdout(self) -> str:
+        """What is left out to test on this request: its family, or the fold of a persona."""
+        return f"personas {self.fold}" if self.source in ("personas", "plain") else self.family
 
     def group_of(self, places: NDArray[np.intp]) -> CandidateGroup:
         """The training group of these candidates."""
@@ -108,27 +129,40 @@ def persona_examples(folds: FoldVectors, *, progress: Progress | None = None) ->
 
 
 def out_of_fold_context_scores(data: FeaturedExamples, *, progress: Progress | None = None) -> list[Floats]:
-    """Scores of both passes, retrained for each fold without it."""
-    scores: list[Floats] = [np.empty(0)] * len(data.examples)
-    folds = sorted({example.fold for example in data.examples})
-    for number, fold in enumerate(folds, 1):
-        other_folds = data.select(lambda example, fold=fold: example.fold != fold)
-        first, second = (
-            fit(other_folds),
-            fit(other_folds.with_links(out_of_fold_scores(other_folds)), SECOND_PASS),
-        )
-        for n, example in enumerate(data.examples):
-            if example.fold == fold:
-                matrix = data.matrices[n]
-                scores[n] = second.score(recompute_links(example.scene, matrix, first.score(matrix)))
-        if progress:
-            progress(number, len(folds))
-    return scores
+    """Scores of the second pass, by rankers that have not seen the fold."""
+    return list(CrossFit.fit(data, progress=progress).second_scores)
 
 
 def public_examples(folder: Path, vectors: Path) -> list[ToolExample]:
     """`from_public`, reading the public data and the vectors of a training run."""
     return from_public(training_toolsets(folder), PublicVectors.read(vectors))
+
+
+def untrained_examples(folder: Path, embedder: Embedder) -> list[ToolExample]:
+    """Requests to those of the `UNTRAINED` catalogues that are in the folder, with the shipped embedder."""
+    examples: list[ToolExample] = []
+    for name in UNTRAINED:
+        if not (folder / name).is_dir():
+            continue
+        toolset = read_toolset(folder / name)
+        index = ToolIndex.build(Catalog(toolset.tools), embedder)
+        queries = [query for query in toolset.queries if query.relevant]
+        parts = [split_subqueries(query.text) for query in queries]
+        rows = iter(embedder.embed([text for row in parts for text in row]))
+        vectors = embedder.embed([query.text for query in queries])
+        for number, (query, vector, texts) in enumerate(zip(queries, vectors, parts, strict=True)):
+            tool_query = _with_parts(ToolQuery(query.text, vector), texts, rows)
+            grades = dict.fromkeys(sorted(query.relevant), RIGHT)
+            example = ToolExample(
+                f"{name}-{number}", name, number % FOLDS, name, index, tool_query, grades, embedder="shipped"
+            )
+            examples.append(example)
+    return examples
+
+
+def _with_parts(query: ToolQuery, texts: Sequence[str], rows: Iterator[Matrix]) -> ToolQuery:
+    """The query with its parts, whose vectors are the next rows."""
+    return query.with_parts(texts, np.stack([next(rows) for _ in texts])) if texts else query
 
 
 def without_context(example: ToolExample) -> ToolExample:
@@ -138,7 +172,11 @@ def without_context(example: ToolExample) -> ToolExample:
 
 @dataclass(frozen=True, eq=False)
 class PublicVectors:
-    """Vectors of public catalogues and requests, keyed `FOLD/TOOLSET tools` and `FOLD/TOOLSET queries`."""
+    """Vectors of public catalogues and requests, keyed `FOLD/TOOLSET tools` and `FOLD/TOOLSET queries`.
+
+    `FOLD/TOOLSET parts` are the parts of all these requests (`split_subqueries`), in order; without them,
+    the ranker learns about parts from the `UNTRAINED` catalogues only.
+    """
 
     rows: Mapping[str, Matrix]
 
@@ -162,6 +200,10 @@ class PublicVectors:
             )
         return rows
 
+    def select_parts(self, name: str, count: int) -> Iterator[Matrix] | None:
+        """The rows of the requests' parts in order; None in a file without parts."""
+        return iter(self.select(name, count)) if name in self.rows else None
+
 
 def from_public(toolsets: Sequence[Toolset], vectors: PublicVectors, *, seed: int = 0) -> list[ToolExample]:
     """Requests to public catalogues; half of them get a random history of past calls."""
@@ -177,9 +219,13 @@ def from_public(toolsets: Sequence[Toolset], vectors: PublicVectors, *, seed: in
             tools = vectors.select(f"{fold}/{toolset.name} tools", len(toolset.tools))
             rows = vectors.select(f"{fold}/{toolset.name} queries", len(requests_of_fold))
             index = replace(template, vectors=tools)
+            parts = [split_subqueries(query["text"]) for query in requests_of_fold]
+            part_rows = vectors.select_parts(f"{fold}/{toolset.name} parts", sum(map(len, parts)))
             for number, query in enumerate(requests_of_fold):
                 past = _sample_past_calls(requests_of_fold, rows, number, rng) if rng.random() < 0.5 else None
                 tool_query = ToolQuery(query["text"], rows[number], past_calls=past)
+                if part_rows is not None:
+                    tool_query = _with_parts(tool_query, parts[number], part_rows)
                 grades = dict.fromkeys(query["relevant"], RIGHT)
                 name = f"{toolset.name}-{fold}-{number}"
                 examples.append(
