@@ -15,7 +15,7 @@ from contextune.context import DEFAULT_METHOD, ContextRanker, ContextRetriever
 from contextune.context.build_scene import resolve_place
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError, PlanError
-from contextune.plan import Planner, PlanningInput, PointerPlanner, Steps, check_steps
+from contextune.plan import CallPlanner, Planner, PlanningInput, Steps, check_steps
 from contextune.plan.multi_step.anaphora import NO_ANAPHORA, find_anaphora
 from contextune.plan.multi_step.link import (
     PlannedStep,
@@ -25,6 +25,8 @@ from contextune.plan.multi_step.link import (
     prefer_capable_tool,
 )
 from contextune.plan.multi_step.split import split_request, tool_verbs
+from contextune.plan.planning_input import RequestVector
+from contextune.plan.policy import Policy, Readings, read_request
 from contextune.store import SQLiteStore, Store
 from contextune.tools import QueryGenerator, ToolFilter, ToolMatches, ToolQueries, ToolRetriever, search_all
 from contextune.tools.past_calls import load_past_calls
@@ -64,6 +66,7 @@ class Tuner:
         tools: Iterable[Tool] | ToolRetriever | None = None,
         querygen: QueryGenerator | None = None,
         planner: Planner | None = None,
+        policy: Policy | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Create a tuner over a store.
@@ -76,6 +79,7 @@ class Tuner:
             tools: the tools that can be called, or a retriever over them.
             querygen: has a language model write the search queries for tools.
             planner: replaces the default planner, which needs no language model.
+            policy: decides which calls are made, confirmed, asked about or refused.
             progress: called while items are embedded for the first time.
         """
         if querygen and tools is None:
@@ -90,7 +94,8 @@ class Tuner:
         else:  # shares the embedder, so that a request is embedded once
             self._tools = ToolRetriever(tools, self._retriever.embedder)
         self._querygen = querygen
-        self._planner = planner or PointerPlanner()
+        self._planner = planner or CallPlanner()
+        self._policy = policy or Policy()
         # vectors of different embedders cannot be compared
         self._same_embedder = self._tools is not None and self._tools.embedder.name == context_embedder.name
 
@@ -206,12 +211,13 @@ class Tuner:
     def plan(
         self, request: Request, tools: Sequence[ToolHit], *, context: Sequence[ItemHit] | None = None
     ) -> Plan | None:
-        """The call to make with the first of the tools; each argument names its sources.
+        """The call to make with one of the tools; each argument names its sources.
 
         `context` is retrieved unless passed; pass an empty list to plan without.
         """
         hits = self.context(request) if context is None else context
-        return self._planner.plan(PlanningInput(request, self.store.user(request.user), hits), tools)
+        planning_input = self._planning_input(request, hits)
+        return self._decide(read_request(self._planner, planning_input, tools), tools)
 
     def answer(self, request: Request, k: int | None = 10, *, max_tools: int = 5) -> Answer:
         """The best `k` items, the best `max_tools` tools, and the call to make."""
@@ -225,16 +231,18 @@ class Tuner:
         if self._querygen:
             seconds["queries"] = perf_counter() - start
             start = perf_counter()
-        matches = self._search_tools(self._tools, request, queries, max_tools, context)
+        searched = max(max_tools, self._searched_tools())
+        matches = self._search_tools(self._tools, request, queries, searched, context)
         seconds["tools"] = perf_counter() - start
         start = perf_counter()
-        planning_input = PlanningInput(request, self._retriever.user(request.user), context)
-        plan = self._planner.plan(planning_input, matches.hits, matches.fits)
+        planning_input = self._planning_input(request, context, matches.needs_context)
+        readings = read_request(self._planner, planning_input, matches.hits, matches.fits)
+        plan = self._decide(readings, matches.hits)
         seconds["plan"] = perf_counter() - start
         return Answer(
             request,
             tuple(context),
-            matches.hits,
+            _shown_tools(matches.hits, max_tools, plan),
             plan,
             seconds=seconds,
             fits=matches.fits,
@@ -276,24 +284,27 @@ class Tuner:
         self, tools: ToolRetriever, request: Request, parts: Sequence[str], k: int | None, max_tools: int
     ) -> Steps | None:
         """One step for each part; None if a part cannot be served by a tool."""
-        user = self._retriever.user(request.user)
         steps: list[PlannedStep] = []
         for position, part in enumerate(parts):
             earlier = (Turn("user", text) for text in parts[:position])
             part_request = replace(request, text=part, history=(*request.history, *earlier))
             references = find_anaphora(part) if steps else NO_ANAPHORA
             context = carry_items(self.context(part_request, k), steps, references)
-            matches = self.tools(part_request, max_tools, context=context)
+            matches = self.tools(part_request, max(max_tools, self._searched_tools()), context=context)
             if matches.fits is not None and matches.fits < MIN_PART_FIT:
                 return None
             hits = prefer_capable_tool(matches.hits, part, steps, references)
-            planning_input = PlanningInput(part_request, user, context)
-            plan = self._planner.plan(planning_input, hits, matches.fits)
+            planning_input = self._planning_input(part_request, context, matches.needs_context)
+            readings = read_request(self._planner, planning_input, hits, matches.fits)
+            linked: list[Plan] = []
+            for reading in readings.plans:
+                tool = tools.catalog.tool(reading.tool)
+                reading = fill_addressee(reading, tool, planning_input)
+                linked.append(link_arguments(reading, tool, references, steps, planning_input.people))
+            plan = self._policy.decide(replace(readings, plans=tuple(linked)), tools.catalog.tool)
             if plan is None:
                 return None
             tool = tools.catalog.tool(plan.tool)
-            plan = fill_addressee(plan, tool, planning_input)
-            plan = link_arguments(plan, tool, references, steps, planning_input.people)
             if any((plan.tool, plan.args) == (step.plan.tool, step.plan.args) for step in steps):
                 return None  # "open the mail and read it to me" asks for the same call twice
             steps.append(PlannedStep(plan, tool, planning_input.items))
@@ -301,6 +312,37 @@ class Tuner:
             return check_steps(Steps(tuple(step.plan for step in steps), tuple(parts)), tools.catalog.tool)
         except PlanError:  # a schema may forbid the combination of arguments that a pointer completes
             return None
+
+    def _planning_input(
+        self, request: Request, context: Sequence[ItemHit], needs_context: float | None = None
+    ) -> PlanningInput:
+        """What planners read; the request is classified only for a planner that uses it."""
+        planning_input = PlanningInput(
+            request, self._retriever.user(request.user), context, needs_context=needs_context
+        )
+        if self._tools is None or not self._same_embedder or not self._searched_tools():
+            return planning_input
+        embedder = self._tools.embedder
+        return replace(
+            planning_input,
+            app_probabilities=self._retriever.tool_search_inputs(request, []).apps,
+            vector=RequestVector(embedder.embed([request.text])[0], embedder.name),
+        )
+
+    def _searched_tools(self) -> int:
+        """How many tools the planner wants to choose from; 0 if it takes what there is."""
+        return self._planner.searched_tools if isinstance(self._planner, CallPlanner) else 0
+
+    def _decide(self, readings: Readings, hits: Sequence[ToolHit]) -> Plan | None:
+        """The best reading with the decision of the policy; planners may name tools by id or name."""
+        tools = {hit.tool.name: hit.tool for hit in hits} | {hit.tool.id: hit.tool for hit in hits}
+
+        def find_tool(name: str) -> Tool:
+            if name not in tools:
+                raise PlanError(f"the planner chose {name!r}, which is not among the tools it was given")
+            return tools[name]
+
+        return self._policy.decide(readings, find_tool)
 
     def _queries(self, request: Request) -> ToolQueries:
         """The search queries for tools: the request and, with a language model, what it writes."""
@@ -338,6 +380,13 @@ class Tuner:
             always=always,
             filter=filter,
         )
+
+
+def _shown_tools(hits: Sequence[ToolHit], count: int, plan: Plan | None) -> tuple[ToolHit, ...]:
+    """The first tools; the planned one replaces the last if it comes further behind."""
+    shown = hits[:count]
+    planned = next((hit for hit in hits[count:] if plan and plan.tool == hit.tool.id), None)
+    return (*shown[:-1], planned) if planned else tuple(shown)
 
 
 def _open_store(path: str | Path | None) -> Store:

@@ -73,6 +73,7 @@ def test_normalizes_times_and_durations() -> None:
 
 def test_finds_numbers() -> None:
     assert find_numbers("three of the 4.5, not 7th") == [(3.0, "three"), (4.5, "4.5")]
+    assert find_numbers("Forty-five of thirteen") == [(45.0, "forty-five"), (13.0, "thirteen")]
 
 
 def test_first_names_list_all_contacts() -> None:

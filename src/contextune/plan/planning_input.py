@@ -1,23 +1,33 @@
 """`PlanningInput`, what a planner reads, and the `Planner` protocol."""
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune.plan.names import NameMatch, match_names
 from contextune.plan.times.phrases import TimeExpressions, find_times
 from contextune.plan.values import ContactLookup, contact_lookup
 from contextune.search import tokenize
+from contextune.time_phrases import TimePhrase, parse_time_phrases
 from contextune.types import Item, ItemHit, Plan, Request, ToolHit, User, local_time
 
 _OWNER = re.compile(r"(\w+)['’]s\b(?! (?:on|in|at|not|the|a|down|been|got|here|there|got|still|out)\b)")
 MAX_ITEMS = 8
 """Planners read this many items, best first."""
+
+
+class RequestVector(NamedTuple):
+    """The vector of a request's text, and the name of the embedder that made it."""
+
+    values: NDArray[np.float32]
+    embedder: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,16 +37,24 @@ class PlanningInput:
     request: Request
     user: User
     hits: Sequence[ItemHit] = field(default=())
+    app_probabilities: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Probability that the request concerns each application, from its text alone; empty if unknown."""
+    needs_context: float | None = None
+    """Probability that the text alone does not say what is meant; None if unknown."""
+    vector: RequestVector | None = None
+    """The embedded text, for planners that classify it."""
+    max_items: int = MAX_ITEMS
+    """Items that planners read; a large language model can read more."""
 
     @cached_property
     def items(self) -> list[Item]:
-        """The best `MAX_ITEMS` items."""
-        return [hit.item for hit in self.hits[:MAX_ITEMS]]
+        """The best `max_items` items."""
+        return [hit.item for hit in self.hits[: self.max_items]]
 
     @cached_property
     def relative_scores(self) -> NDArray[np.float64]:
         """The items' scores, scaled to 1 (best) … 0 (worst)."""
-        scores = np.array([hit.score for hit in self.hits[:MAX_ITEMS]], np.float64)
+        scores = np.array([hit.score for hit in self.hits[: self.max_items]], np.float64)
         if not len(scores):
             return scores
         low, high = float(scores.min()), float(scores.max())
@@ -58,14 +76,24 @@ class PlanningInput:
         return find_times(self.request.text, self.now)
 
     @cached_property
+    def time_phrases(self) -> list[TimePhrase]:
+        """The time phrases of the request, each resolved by itself, without the items."""
+        return parse_time_phrases(self.request.text, self.now)
+
+    @cached_property
     def people(self) -> ContactLookup:
         """The user's contacts."""
         return contact_lookup(tuple(self.user.contacts))
 
     @cached_property
     def name_matches(self) -> list[int]:
-        """For each contact, how many words of the name occur in the request."""
-        return self.people.count_name_matches(self.tokens)
+        """For each contact, how many words of the name occur in the request; a nickname counts as one."""
+        return [math.ceil(match.words) for match in self.names]
+
+    @cached_property
+    def names(self) -> list[NameMatch]:
+        """For each contact, how and where the request names it."""
+        return match_names(self.request.text, self.user.contacts)
 
     @cached_property
     def relation_matches(self) -> list[int]:

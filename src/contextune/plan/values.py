@@ -15,40 +15,14 @@ from contextune.context.signals.people import relation_synonyms
 from contextune.plan.schema import Parameter
 from contextune.search import tokenize
 from contextune.time_phrases.durations import find_duration_words
+from contextune.time_phrases.number_words import CARDINAL_WORDS, parse_number
 from contextune.time_phrases.phrase import fold
 from contextune.types import Contact, local_time
 
-_ONE_TO_TWELVE = (
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
-NUMBER_WORDS: Mapping[str, int] = {
-    **{word: number for number, word in enumerate(_ONE_TO_TWELVE, 1)},
-    "a": 1,
-    "an": 1,
-    "fifteen": 15,
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-}
 _ISO_DURATION = re.compile(
     r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.IGNORECASE
 )
-_NUMBER = re.compile(
-    rf"(?<![\w.])-?\d+(?:[.,]\d+)?(?![\w])|\b(?:{'|'.join(w for w in NUMBER_WORDS if len(w) > 2)})\b"
-)
+_NUMBER = re.compile(rf"(?<![\w.])-?\d+(?:[.,]\d+)?(?![\w])|\b(?:{CARDINAL_WORDS})\b")
 _EDGES = " \t\n.,;:!?…'\"“”‘’«»()[]"
 _STOP_WORDS = frozenset(["the", "and", "of", "at", "my", "s", "in", "law", "for", "a", "from", "to", "who"])
 
@@ -180,7 +154,8 @@ def find_numbers(text: str) -> list[tuple[float, str]]:
     numbers: list[tuple[float, str]] = []
     for match in _NUMBER.finditer(text.casefold()):
         word = match.group()
-        numbers.append((float(NUMBER_WORDS[word] if word in NUMBER_WORDS else word.replace(",", ".")), word))
+        value = float(word.replace(",", ".")) if word.lstrip("-")[0].isdigit() else parse_number(word)
+        numbers.append((float(value), word))
     return numbers
 
 

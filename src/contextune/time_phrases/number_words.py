@@ -73,11 +73,13 @@ _VALUES: dict[str, float] = {
     "a dozen": 12,
 }
 VAGUE_NUMBERS = frozenset(["a couple", "couple", "a few", "few", "several"])
-_WORD = rf"(?:{'|'.join(_TENS)})(?:[- ](?:{_longest_first(_SMALL[:9])}))?|{_longest_first(_SMALL)}"
-CARDINAL = rf"(?:\d{{1,4}}(?:[.,]\d{{1,2}})?|{_WORD})"
+CARDINAL_WORDS = rf"(?:{'|'.join(_TENS)})(?:[- ](?:{_longest_first(_SMALL[:9])}))?|{_longest_first(_SMALL)}"
+"""A number in words, without "a"."""
+CARDINAL = rf"(?:\d{{1,4}}(?:[.,]\d{{1,2}})?|{CARDINAL_WORDS})"
 """A number in digits or words, without "a"."""
 COUNT = (
-    rf"(?:\d{{1,4}}(?:[.,]\d{{1,2}})?|{_WORD}|half a dozen|(?:a )?(?:couple|few)(?: of)?|a dozen|several|an?)"
+    rf"(?:\d{{1,4}}(?:[.,]\d{{1,2}})?|{CARDINAL_WORDS}|half a dozen|(?:a )?(?:couple|few)(?: of)?|a dozen"
+    "|several|an?)"
 )
 """A number before a unit: "two weeks", "a month", "a couple of days"."""
 HOUR = rf"(?:\d{{1,2}}|{_longest_first(_SMALL[:12])})"

@@ -2,7 +2,19 @@
 
 from collections.abc import Callable
 
-from contextune.types.answer import Answer, Argument, ItemHit, Missing, Plan, Reasons, Source, ToolHit
+from contextune.types.answer import (
+    Answer,
+    Argument,
+    Decision,
+    ItemHit,
+    Missing,
+    Option,
+    Plan,
+    Question,
+    Reasons,
+    Source,
+    ToolHit,
+)
 from contextune.types.data import Contact, UsageEvent, User
 from contextune.types.item import Item
 from contextune.types.request import Feedback, Request, Turn
@@ -27,12 +39,15 @@ __all__ = [
     "Argument",
     "Contact",
     "Coordinates",
+    "Decision",
     "Feedback",
     "Item",
     "ItemHit",
     "Missing",
+    "Option",
     "Plan",
     "Progress",
+    "Question",
     "Reasons",
     "Request",
     "Source",

@@ -1,8 +1,8 @@
 """Results: hits, plans and answers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast, overload
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast, overload
 
 from contextune.types.item import Item
 from contextune.types.request import Request
@@ -99,17 +99,49 @@ class Missing:
     question: str
 
 
+Decision = Literal["act", "confirm", "ask", "none"]
+"""What to do with a plan: make the call, have it confirmed, ask the user, or say that no tool serves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer to a question: a short label, and the call it leads to."""
+
+    label: str
+    plan: "Plan"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to say to the user about a plan that must not be acted on yet."""
+
+    text: str
+    options: tuple[Option, ...] = ()
+    """The readings to choose from, best first; a confirmation has one."""
+    argument: str | None = None
+    """The argument that is asked for; None if the question is about the whole call."""
+
+    def choose(self, index: int) -> "Plan":
+        """The call of an option that the user has chosen, ready unless it still lacks an argument."""
+        return self.options[index].plan.accept()
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The call to make. While arguments are `missing`, ask the user first."""
+    """A call, and the decision whether to make it."""
 
     tool: str
     """The id of the tool in its catalogue, such as `Mail/reply_to_email`."""
     arguments: Mapping[str, Argument] = field(default_factory=dict[str, Argument], hash=False)
     confidence: float = 1.0
+    """Probability that this is the call that was meant."""
     missing: tuple[Missing, ...] = ()
     name: str = ""
     """The tool's own name, such as `reply_to_email`."""
+    decision: Decision | None = None
+    """The decision of the `Policy`; None if none has been made, as for a plan written by hand."""
+    question: Question | None = None
+    """What to say to the user, unless the decision is `act`."""
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -122,8 +154,12 @@ class Plan:
 
     @property
     def ready(self) -> bool:
-        """True if no required argument is missing."""
-        return not self.missing
+        """True if the decision is to make the call, and no required argument is missing."""
+        return self.decision == "act" and not self.missing
+
+    def accept(self) -> "Plan":
+        """The plan after the user has agreed to it: to be acted on unless an argument is missing."""
+        return self if self.missing else replace(self, decision="act", question=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from tests.tools.servers.forgetful import Forgetful, forgetful
 
 from contextune import Tuner
 from contextune.errors import InvalidDataError, MissingExtraError, StoreError
+from contextune.plan import Policy, Steps
 from contextune.plan.execution.executor import (
+    CallOutcome,
     Executor,
     confirmation_prompt,
     describe_call,
@@ -22,7 +25,17 @@ from contextune.plan.execution.runners import FunctionRunner, McpRunner
 from contextune.store import SQLiteStore
 from contextune.tools import LoadedTools
 from contextune.tools.loaders import McpServer, load_functions, load_mcp
-from contextune.types import Annotations, Argument, Missing, Plan, Request, Tool, User
+from contextune.types import (
+    Annotations,
+    Argument,
+    Decision,
+    Missing,
+    Plan,
+    Question,
+    Request,
+    Tool,
+    User,
+)
 
 HERE = Path(__file__).parent
 PLAIN = HERE.parents[1] / "tools" / "servers" / "plain.py"
@@ -75,6 +88,10 @@ BOOK = plan("book", room="the blue one", start="2024-05-17T09:00")
 
 def yes(plan: Plan, tool: Tool) -> bool:
     return True
+
+
+def no(plan: Plan, tool: Tool) -> bool:
+    return False
 
 
 def make_executor(**more: Any) -> Executor:
@@ -138,8 +155,62 @@ def test_only_true_confirms(answer: object) -> None:
 
     outcome = make_executor(confirm=confirm).run(BOOK, dry=False)
     assert (outcome.status, outcome.message) == ("refused", "the call of 'book' was not confirmed")
-    assert asked == [(BOOK, TOOLS[0])]
+    assert asked == [(replace(BOOK, decision="act"), TOOLS[0])]
     assert calls == []
+
+
+FIND = Tool("find_room", "Finds a room.", parameters=TOOLS[1].parameters, annotations=SAFE)
+"""A tool that runs without confirmation if the plan is sure."""
+
+
+def find_room(room: str) -> str:
+    """Find a room."""
+    calls.append((room, datetime(2024, 5, 17), 0))
+    return room
+
+
+def run_find(sure: float, confirm: Any = None, **fields: Any) -> CallOutcome:
+    executor = Executor([FIND], [FunctionRunner({"find_room": find_room})], confirm=confirm)
+    return executor.run(replace(plan("find_room", room="a"), confidence=sure, **fields), dry=False)
+
+
+@pytest.mark.parametrize("decision", ["confirm", "ask", "none"])
+def test_only_a_decision_to_act_runs_without_confirmation(decision: Decision) -> None:
+    asked = Question("Find the room “a”?")
+    refused = run_find(0.99, decision=decision, question=asked)
+    assert refused.status == "refused"
+    assert "Find the room “a”?" in refused.message
+    assert repr(decision) in refused.message
+    assert run_find(0.99, no, decision=decision).status == "refused"
+    assert calls == []
+    assert run_find(0.99, yes, decision=decision).ok
+    assert run_find(0.2, decision="act").ok  # the user has agreed
+    assert len(calls) == 2
+
+
+def test_undecided_plan_is_judged_by_the_executor() -> None:
+    assert run_find(0.9).ok
+    doubtful = run_find(0.2)
+    assert (doubtful.status, len(calls)) == ("refused", 1)
+    assert "20% sure" in doubtful.message
+    lax = Executor([FIND], [FunctionRunner({"find_room": find_room})], policy=Policy(act={"read": 0.1}))
+    assert lax.run(replace(plan("find_room", room="a"), confidence=0.2), dry=False).ok
+
+
+def test_doubtful_step_stops_all_steps_before_the_first_call() -> None:
+    first, second = plan("find_room", room="a"), replace(plan("find_room", room="b"), decision="ask")
+    executor = Executor([FIND], [FunctionRunner({"find_room": find_room})])
+    outcome = executor.run_steps(Steps((first, second)), dry=False)
+    assert (outcome.ok, outcome.stopped_at, calls) == (False, 1, [])
+    assert executor.run_steps(Steps((first, second.accept())), dry=False).ok
+
+
+def test_dry_run_says_that_a_doubtful_call_is_confirmed_first() -> None:
+    executor = Executor([FIND], [FunctionRunner({"find_room": find_room})])
+    sure = plan("find_room", room="a")
+    assert executor.run(sure).message == "would call find_room(room='a')"
+    doubtful = executor.run(replace(sure, confidence=0.4))
+    assert doubtful.message == "would ask for confirmation, then call find_room(room='a')"
 
 
 def test_needs_confirmation() -> None:
@@ -164,6 +235,20 @@ def test_confirmation_prompt_accepts_yes_only(said: str | None, monkeypatch: pyt
 
     monkeypatch.setattr("builtins.input", answer)
     assert confirmation_prompt(BOOK, TOOLS[0]) is (said in ("y", " YES "))
+
+
+def test_confirmation_prompt_says_why_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def answer(question: str) -> str:
+        asked.append(question)
+        return "n"
+
+    monkeypatch.setattr("builtins.input", answer)
+    confirmation_prompt(replace(plan("find_room", room="a"), confidence=0.4, decision="confirm"), FIND)
+    confirmation_prompt(replace(BOOK, decision="act"), TOOLS[0])
+    assert asked[0] == "Call find_room(room='a')? It is 40% sure. [y/N] "
+    assert asked[1].endswith("? It may change or delete something. [y/N] ")
 
 
 def test_described_call_is_escaped() -> None:

@@ -233,7 +233,7 @@ def test_unknown_id_becomes_a_pointer() -> None:
         plan = Plan("assign_issue", {**known, "assignee": Argument("Rui")})
         found = link_arguments(plan, ASSIGN, find_anaphora("assign it to Rui"), before, NO_CONTACTS)
         assert found.args == {"issue_id": Pointer(0, (0, "issue_id")), "assignee": "Rui"}
-        assert found.ready
+        assert not found.missing
 
 
 def test_unresolved_it_becomes_a_question() -> None:

@@ -3,8 +3,11 @@
 from datetime import datetime
 from typing import Any
 
+import pytest
+
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.candidates import find_candidates
+from contextune.plan.pointer.scorer import default_scorer
 from contextune.plan.pointer.spans import find_spans
 from contextune.plan.schema import tool_parameters
 from contextune.tools import bundled_toolbox
@@ -67,6 +70,79 @@ def test_groups_of_people_are_candidates() -> None:
     found = values("Both my sisters on one line.", "start_group_call", "contacts")
     assert ["Marta Reis", "Lia Reis"] in found
     assert ["Rui Duarte"] not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "argument", "value"),
+    [
+        ("Dial 555-0777 for me.", "call_number", "number", "555-0777"),
+        ("Block 555-8080, it's some crypto guy.", "block_caller", "contact", "555-8080"),
+        ("Write to d@example.com that I am late", "send_email", "recipient", "d@example.com"),
+        ("Call Marta Reis.", "call_contact", "contact", "Marta Reis"),
+        ("Play How I Got Over by Mahalia Jackson", "play_song", "song_name", "How I Got Over"),
+        ("Play How I Got Over by Mahalia Jackson", "play_song", "artist", "Mahalia Jackson"),
+        ("Play the album The Bends by Radiohead.", "play_album", "album_title", "The Bends"),
+        ("Add Says by Nils Frahm to my Kiln playlist", "add_to_playlist", "song_name", "Says"),
+        ("Play something by Gilda.", "play_artist", "artist", "Gilda"),
+        ("Share Kiln slots with Rui Duarte", "share_note", "recipient", "rui@example.com"),
+    ],
+)
+def test_what_is_said_without_doubt_is_the_only_candidate(
+    text: str, tool: str, argument: str, value: str
+) -> None:
+    assert values(text, tool, argument, MAIL, CALL) == [value]
+
+
+@pytest.mark.parametrize("text", ["Play something by her.", "Play a song by my sister's band."])
+def test_artist_that_is_only_described_does_not_decide(text: str) -> None:
+    assert len(values(text, "play_song", "artist")) > 1
+
+
+@pytest.mark.parametrize(
+    "text", ["Call Marta.", "Call Marta Reis or Rui Duarte.", "Call Marta Reis's teacher."]
+)
+def test_name_that_leaves_a_doubt_does_not_decide(text: str) -> None:
+    assert len(values(text, "call_contact", "contact")) > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "argument", "value"),
+    [
+        ("Play La Llorona by Chavela Vargas", "play_song", "song_name", "La Llorona"),
+        ("Play La Llorona by Chavela Vargas", "play_song", "artist", "Chavela Vargas"),
+        ("What time does Chedraui close tonight?", "get_opening_hours", "business", "Chedraui"),
+        ("Weather in Barmer on Saturday?", "get_weather", "location", "Barmer"),
+        ("Add Nour El Ein to Rania's hall.", "add_to_playlist", "playlist_name", "Rania's hall"),
+        ("How would she say it in Sranan?", "translate_text", "target_language", "Sranan"),
+        ("Remind me in forty minutes", "create_reminder", "due_time", "2024-05-16T18:20"),
+        ("Remind me Saturday at noon", "create_reminder", "due_time", "2024-05-18T12:00"),
+        ("Remind me at half six", "create_reminder", "due_time", "2024-05-16T18:30"),
+        ("Remind me at three", "create_reminder", "due_time", "2024-05-17T15:00"),
+    ],
+)
+def test_value_that_is_only_in_the_request_is_a_candidate(
+    text: str, tool: str, argument: str, value: str
+) -> None:
+    statistics = default_scorer().statistics
+    parameter = next(p for p in tool_parameters(TOOLS[tool]) if p.name == argument)
+    request = Request(text, user="ines", time=datetime(2024, 5, 16, 17, 40))
+    origins = statistics.priors.known_origins(TOOLS[tool], parameter)
+    candidates = find_candidates(PlanningInput(request, USER, [ItemHit(MAIL, 1.0)]), parameter, origins)
+    assert value in [candidate.value for candidate in candidates]
+
+
+def test_group_of_described_people_is_a_candidate() -> None:
+    found = values("My brother and Marta on one line.", "start_group_call", "contacts")
+    assert ["Marta Reis", "Rui Duarte"] in found
+
+
+def test_candidates_are_shared_between_the_tools_of_a_request() -> None:
+    inputs = PlanningInput(
+        Request("Read it.", user="ines", time=datetime(2024, 5, 16)), USER, [ItemHit(MAIL, 1.0)]
+    )
+    subject = tool_parameters(TOOLS["read_email"])[0]
+    first, second = (find_candidates(inputs, subject) for _ in range(2))
+    assert all(a is b for a, b in zip(first, second, strict=True))
 
 
 def test_optional_argument_may_be_omitted() -> None:

@@ -76,7 +76,24 @@ def planned(text: str, tool: str | Tool, *items: Item) -> Plan:
             "reschedule_event",
             {"event_name": "Glaze night", "start_time": "2024-05-18T20:00"},
         ),
+        (
+            "Play La Llorona by Chavela Vargas",
+            "play_song",
+            {"song_name": "La Llorona", "artist": "Chavela Vargas"},
+        ),
         ("Get me the clay man.", "call_number", {"number": "555-0437"}),
+        ("Dial 555-0777", "call_number", {"number": "555-0777"}),
+        ("Call Marta Reis.", "call_contact", {"contact": "Marta Reis"}),
+        (
+            "Remind me at 8 pm to stretch my back",
+            "create_reminder",
+            {"title": "Stretch my back", "due_time": "2024-05-16T20:00"},
+        ),
+        (
+            "Email Rui that I'll be late",
+            "send_email",
+            {"recipient": "rui@example.com", "body": "I'll be late."},
+        ),
         ("Ring my brother.", "call_contact", {"contact": "Rui Duarte"}),
         ("What's on tomorrow?", "list_events", {"date": "2024-05-17"}),
         ("Skip it.", "skip_track", {}),
@@ -234,8 +251,8 @@ def stands_somewhere(argument: Argument, inputs: PlanningInput) -> bool:
             return value in ("home", "Porto")
         case "frame":
             held = str(fields.get(source.field or "", ""))
-            worded = "".join(f"{inputs.request.text} {held} ({held})".split())
-            return all(word.strip("(),") in worded for word in str(value).split())
+            worded = "".join(f"{inputs.request.text} {held}".casefold().split())
+            return all(word.strip(".,") in worded for word in str(value).casefold().split())
         case _:
             return False
 

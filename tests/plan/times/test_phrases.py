@@ -103,6 +103,11 @@ def test_shifts_have_a_sign() -> None:
         ("In half an hour.", "2024-05-16T18:10"),
         ("Next week, same hour.", "2024-05-25T19:00"),
         ("Whatever.", "2024-05-18T19:00"),
+        ("Keep the hour before it free.", "2024-05-18T18:00"),
+        ("Buzz me fifteen ahead.", "2024-05-18T18:45"),
+        ("A day earlier, at five.", "2024-05-17T17:00"),
+        ("The Friday before, ten sharp.", "2024-05-17T10:00"),
+        ("On the eve, at nine.", "2024-05-17T21:00"),
     ],
 )
 def test_meant_time_is_a_candidate(said: str, meant: str) -> None:

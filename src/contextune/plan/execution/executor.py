@@ -1,4 +1,4 @@
-"""Execute plans: dry run by default, schema check first, confirmation for tools that may do harm."""
+"""Execute plans: dry run by default, schema check first, confirmation for what is doubtful or may do harm."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,6 +8,7 @@ from contextune.errors import ContextuneError
 from contextune.plan.execution.runners import Runner, RunnerResult
 from contextune.plan.multi_step.resolve import resolve_pointers
 from contextune.plan.multi_step.steps import Steps, check_step, pointers
+from contextune.plan.policy import Policy, Readings
 from contextune.tools.catalog import Catalog
 from contextune.types import Plan, Request, Tool
 
@@ -94,12 +95,19 @@ class Executor:
         *,
         confirm: Confirm | None = None,
         record: Record | None = None,
+        policy: Policy | None = None,
     ) -> None:
-        """`confirm` is called before every call that may do harm; without it, such calls are refused."""
+        """Create an executor.
+
+        `confirm` is called before every call that may do harm or that the policy does not let pass; without
+        it, such calls are refused. `policy` decides on plans that have no decision yet, such as those of
+        other planners.
+        """
         self._tools = Catalog(tools)
         self._runners = tuple(runners)
         self._confirm = confirm
         self._record = record
+        self._policy = policy or Policy()
 
     def run(self, plan: Plan, request: Request | None = None, *, dry: bool = True) -> CallOutcome:
         """Execute a plan; with `dry=True`, only check it. With a `request`, the call is recorded."""
@@ -111,9 +119,10 @@ class Executor:
         if isinstance(checked, CallOutcome):
             return checked
         tool, runner = checked
+        plan = self._decided(plan, tool)
         if dry:
             return _dry_run(plan, tool)
-        if needs_confirmation(tool) and (reason := self._refusal(plan, tool)):
+        if (needs_confirmation(tool) or not plan.ready) and (reason := self._refusal(plan, tool)):
             return CallOutcome("refused", tool.id, plan.args, reason)
         return self._with_record(_call(runner, plan, tool, plan.args), request)
 
@@ -123,22 +132,19 @@ class Executor:
         All steps are checked before the first call. Pointers are replaced by the results of earlier steps,
         checked against the tool's schema, and shown in the confirmation.
         """
-        tools: list[Tool] = []
+        decided: list[tuple[Plan, Tool]] = []
         for index, plan in enumerate(steps):
             checked = self._check(plan)
-            if (
-                not isinstance(checked, CallOutcome)
-                and not dry
-                and self._confirm is None
-                and needs_confirmation(checked[0])
-            ):
-                reason = self._refusal(plan, checked[0])
-                checked = CallOutcome("refused", checked[0].id, plan.args, reason)
             if isinstance(checked, CallOutcome):
                 return StepsOutcome(steps, (), checked, index)
-            tools.append(checked[0])
+            tool = checked[0]
+            plan = self._decided(plan, tool)
+            if not dry and self._confirm is None and (needs_confirmation(tool) or not plan.ready):
+                refused = CallOutcome("refused", tool.id, plan.args, self._refusal(plan, tool))
+                return StepsOutcome(steps, (), refused, index)
+            decided.append((plan, tool))
         outcomes: list[CallOutcome] = []
-        for index, (plan, tool) in enumerate(zip(steps, tools, strict=True)):
+        for index, (plan, tool) in enumerate(decided):
             outcome = _dry_run(plan, tool) if dry else self._run_step(plan, tool, outcomes, request)
             if outcome.status in ("refused", "failed"):
                 return StepsOutcome(steps, tuple(outcomes), outcome, index)
@@ -161,7 +167,7 @@ class Executor:
             tool = self._tools.tool(plan.tool)
             refused = replace(refused, tool=tool.id)
             if plan.missing:
-                return replace(refused, message=" ".join(missing.question for missing in plan.missing))
+                return replace(refused, message=_missing_questions(plan))
             check_step(plan, tool)
         except ContextuneError as error:
             return replace(refused, message=str(error))
@@ -170,7 +176,19 @@ class Executor:
             return replace(refused, message=f"no runner serves {tool.id!r}: pass one that does")
         return tool, runner
 
+    def _decided(self, plan: Plan, tool: Tool) -> Plan:
+        """The plan with a decision; one that was made already, or accepted by the user, is kept."""
+        if plan.decision is not None:
+            return plan
+        return self._policy.decide(Readings.of_plan(plan), lambda _: tool) or plan
+
     def _refusal(self, plan: Plan, tool: Tool) -> str:
+        if self._confirm is None and not plan.ready:
+            return (
+                f"the call of {tool.id!r} is {plan.confidence:.0%} sure, and the decision is"
+                f" {plan.decision!r}: {plan.question.text if plan.question else 'ask the user'}"
+                " (pass confirm=…, or run plan.accept() if the user agrees)"
+            )
         if self._confirm is None:
             return (
                 f"{tool.id!r} may change or delete something and needs confirmation:"
@@ -189,8 +207,14 @@ class Executor:
         return outcome
 
 
+def _missing_questions(plan: Plan) -> str:
+    if plan.question is not None:
+        return plan.question.text
+    return " ".join(missing.question for missing in plan.missing)
+
+
 def _dry_run(plan: Plan, tool: Tool) -> CallOutcome:
-    first = "ask for confirmation, then " if needs_confirmation(tool) else ""
+    first = "ask for confirmation, then " if needs_confirmation(tool) or not plan.ready else ""
     return CallOutcome("dry", tool.id, plan.args, f"would {first}call {describe_call(plan, tool)}")
 
 
@@ -227,8 +251,10 @@ def _plain(name: str) -> str:
 
 def confirmation_prompt(plan: Plan, tool: Tool) -> bool:
     """Ask for confirmation in the terminal; to be passed as `confirm`."""
+    doubt = "" if plan.ready or plan.decision is None else f" It is {plan.confidence:.0%} sure."
+    harm = " It may change or delete something." if needs_confirmation(tool) else ""
     try:
-        reply = input(f"Call {describe_call(plan, tool)}? It may change or delete something. [y/N] ")
+        reply = input(f"Call {describe_call(plan, tool)}?{harm}{doubt} [y/N] ")
     except EOFError:
         return False
     return reply.strip().lower() in ("y", "yes")

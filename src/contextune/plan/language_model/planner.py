@@ -2,24 +2,27 @@
 
 The output is constrained to a schema of the retrieved tools. Each value must be found in the request, the
 contacts or the items. An invalid call is sent back to the model once, with the reason; if the second attempt
-fails too, the fallback planner's plan is used.
+fails too, the fallback planner's plan is used. A valid call is as probable as its agreement with the fallback
+planner makes it, and the same policy decides on it.
 """
 
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from contextune.context.chain_of_thought import ChainOfThought
 from contextune.errors import LanguageModelError
 from contextune.llm.cache import CachedChat
 from contextune.llm.chat import Chat, Message, Sampling
+from contextune.plan.language_model.agreement import weigh_plan
 from contextune.plan.language_model.grounding import Grounder, UngroundedError
 from contextune.plan.language_model.prompt import RETRY, TOKEN_BUDGET, call_schema, plan_messages
-from contextune.plan.planning_input import PlanningInput
+from contextune.plan.planning_input import Planner, PlanningInput
 from contextune.plan.pointer.free_text import clarifying_question, compose_text
 from contextune.plan.pointer.planner import PointerPlanner
+from contextune.plan.policy.readings import Readings, read_request
 from contextune.plan.schema import plan_errors, tool_parameters
 from contextune.types import Argument, Missing, Plan, Tool, ToolHit
 
@@ -27,8 +30,8 @@ MAX_TOOLS = 4
 """Tools that are offered to the model, best first."""
 FREE_TEXT_MARK = "*"
 """A model writes this to have a free text composed from a template; the small local model is trained to."""
-DISAGREEMENT_CONFIDENCE = 0.5
-"""Confidence in a value on which the two planners disagree."""
+TRUST = 0.5
+"""Default share of a model's calls that are right; measure it with `contextune bench plan --written`."""
 _log = logging.getLogger(__name__)
 
 
@@ -40,22 +43,30 @@ class LanguagePlanner:
     """
 
     chat: Chat
-    fallback: PointerPlanner = field(default_factory=PointerPlanner)
+    fallback: Planner = field(default_factory=PointerPlanner)
     tools: int = MAX_TOOLS
     budget: int = TOKEN_BUDGET
     """Tokens of items that the model reads."""
     sampling: Sampling = Sampling(max_tokens=200)  # noqa: RUF009  # frozen
     cot: ChainOfThought | None = None
     """Guides the model with a chain of thought. Values must still be found in the request or the items."""
+    trust: float = TRUST
+    """The share of the model's calls that are right, which decides how much its word counts."""
 
     def plan(self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None) -> Plan | None:
         """The model's call if it is valid, else that of the fallback planner."""
-        fallback = self.fallback.plan(inputs, tools, fits)
+        return next(iter(self.readings(inputs, tools, fits).plans), None)
+
+    def readings(
+        self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None
+    ) -> Readings:
+        """The model's call if it is valid, then the readings of the fallback planner."""
+        fallback = read_request(self.fallback, inputs, tools, fits)
         offered = {hit.tool.name: hit.tool for hit in reversed(tools[: self.tools])}
         if not offered:
             return fallback
         plan = self._ask(inputs, list(reversed(offered.values())))
-        return fallback if plan is None else _with_confidence(plan, fallback)
+        return fallback if plan is None else weigh_plan(plan, offered[plan.name], fallback, self.trust)
 
     def forget(self, user: str) -> None:
         """Erase the user's chains of thought."""
@@ -134,23 +145,3 @@ def parse_call(answer: str) -> tuple[str, Mapping[str, Any]]:
 def call_json(name: str, arguments: Mapping[str, Any]) -> str:
     """A call in the JSON form that models write."""
     return json.dumps({"api": name, "arguments": dict(arguments)}, ensure_ascii=False)
-
-
-def _with_confidence(plan: Plan, fallback: Plan | None) -> Plan:
-    """Take the confidence from the fallback planner where both agree; lower it where they disagree."""
-    same_tool = fallback is not None and fallback.tool == plan.tool
-    others: Mapping[str, Argument] = fallback.arguments if fallback is not None and same_tool else {}
-    agreed = {
-        name
-        for name, argument in plan.arguments.items()
-        if name in others and others[name].value == argument.value
-    }
-    arguments = {
-        name: replace(
-            argument, confidence=others[name].confidence if name in agreed else DISAGREEMENT_CONFIDENCE
-        )
-        for name, argument in plan.arguments.items()
-    }
-    confidence = fallback.confidence if fallback is not None and same_tool else DISAGREEMENT_CONFIDENCE
-    confidence *= DISAGREEMENT_CONFIDENCE ** (len(arguments) - len(agreed))
-    return replace(plan, arguments=arguments, confidence=confidence)

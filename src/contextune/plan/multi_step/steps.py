@@ -4,16 +4,18 @@ Results do not exist yet when a plan is made. A `Pointer` stands for such a valu
 to the user and checked before anything is called.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from contextune.errors import PlanError
 from contextune.plan.schema import check_plan
-from contextune.types import Missing, Plan, Tool
+from contextune.types import Decision, Missing, Plan, Tool
 
 Path = tuple[str | int, ...]
 _STEP = "$step"
+_STRICTNESS: tuple[Decision, ...] = ("act", "confirm", "ask", "none")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -85,8 +87,19 @@ class Steps:
 
     @property
     def ready(self) -> bool:
-        """Whether no step has missing arguments."""
+        """Whether the decision on every step is to make the call."""
         return all(plan.ready for plan in self.plans)
+
+    @property
+    def decision(self) -> Decision | None:
+        """The strictest decision on a step: one doubtful step keeps the others back; None if undecided."""
+        decisions = [plan.decision for plan in self.plans]
+        return None if None in decisions else max(filter(None, decisions), key=_STRICTNESS.index)
+
+    @property
+    def confidence(self) -> float:
+        """Probability that every step is right."""
+        return math.prod(plan.confidence for plan in self.plans)
 
     def to_json(self) -> list[dict[str, Any]]:
         """Serialise the calls to JSON, with pointers as `Pointer.to_json` writes them."""

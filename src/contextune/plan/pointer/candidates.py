@@ -1,12 +1,14 @@
 """Find candidate values for an argument in the items, contacts and the request, each with its source."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from itertools import combinations, product
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
+from contextune.plan.names import fold_accents
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.spans import LANGUAGES, TextSpan, find_spans
+from contextune.plan.pointer.spans import LANGUAGES, TextSpan, find_spans, title_and_artist
 from contextune.plan.schema import Parameter, is_valid
 from contextune.plan.times.resolve import CandidateTime, candidate_times
 from contextune.plan.values import find_durations, find_numbers, format_duration, normalize_text
@@ -18,6 +20,7 @@ _MAX_SPAN_ITEMS = 6
 """Items whose texts are searched for spans, best first."""
 _MAX_LIST = 6
 _MAX_GROUPS = 4
+_ANY_TEXT = frozenset(["type", "description", "title", "default"])
 _UNKNOWN = frozenset(
     [
         *("", "unknown", "unknown caller", "unknown number", "private", "private number", "withheld"),
@@ -33,9 +36,12 @@ _PLACES = frozenset(
     ]
 )
 _ADDRESSES = frozenset(["address", "email", "mail", "recipient", "recipients"])
+_TITLES = frozenset(["song", "track", "album", "record"])
+_ARTISTS = frozenset(["artist", "band", "singer", "performer"])
+_PEOPLE = frozenset(["contact", "person", "recipient", "participant", "attendee", "guest", "caller", "who"])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A value with its source; `origin` is the kind of source, such as `Mail.author` or `contact`."""
 
@@ -58,16 +64,22 @@ class Candidate:
 
 OMITTED = "nothing"
 FREE_TEXT = "free"
+_OMITTED_CANDIDATE = Candidate(None, OMITTED)
 
 
 def find_candidates(
     inputs: PlanningInput, parameter: Parameter, origins: frozenset[str] | None = None
 ) -> list[Candidate]:
-    """All candidates for an argument; `origins` restricts them to those seen in training, if any match."""
+    """All candidates for an argument; `origins` restricts them to those seen in training, if any match.
+
+    What the request says is a candidate in any case. Where it leaves no doubt, it is the only one.
+    """
     candidates = _valid_candidates(inputs, parameter, origins)
     if not candidates and origins is not None:
         candidates = _valid_candidates(inputs, parameter, None)
-    return candidates if parameter.required else [*candidates, Candidate(None, OMITTED)]
+    if certain := _certain_candidates(inputs, parameter, candidates):
+        return certain
+    return candidates if parameter.required else [*candidates, _OMITTED_CANDIDATE]
 
 
 def origin_allowed(origin: str, origins: frozenset[str] | None) -> bool:
@@ -75,28 +87,65 @@ def origin_allowed(origin: str, origins: frozenset[str] | None) -> bool:
     if origins is None or origin in origins or origin in (OMITTED, "choice"):
         return True
     if origin.startswith("said "):
-        return any(other.startswith("said ") for other in origins)
+        return True
     # apps without training examples are not restricted
     return origin not in ("contact", "place", _CITY) and origin.partition(".")[0] not in APPS
+
+
+def _certain_candidates(
+    inputs: PlanningInput, parameter: Parameter, candidates: Sequence[Candidate]
+) -> list[Candidate]:
+    """The candidates among which the request itself decides, where it leaves no doubt; else none.
+
+    A phone number or an email address in the request is the number or the address that is meant; the whole
+    name of one contact, if nobody else is named, is the person; "play TITLE by ARTIST" says both.
+    """
+    if parameter.kind != "text":
+        return []
+    name = frozenset(parameter.words)
+    words = name | frozenset(parameter.description_words)
+    for shape, names in (("number", _NUMBERS), ("address", _ADDRESSES)):
+        if words & names:
+            spans = [c for c in candidates if c.span and c.item is None and c.span.shape == shape]
+            if len(spans) == 1:
+                return spans
+    title, artist = title_and_artist(inputs.request.text)
+    for span, names in ((title, _TITLES), (artist, _ARTISTS)):
+        if span is not None and name & names:
+            same = [c for c in candidates if c.span and c.item is None and c.span.text == span.text]
+            source = Source("said", words=span.text)
+            return same[:1] or [Candidate(span.text, f"said {span.shape}", (source,), span=span)]
+    if not name & _PEOPLE:
+        return []
+    named = [match for match in inputs.names if match.words]
+    whole = [n for n, match in enumerate(inputs.names) if match.full and not match.possessive]
+    # other people of the same surname are not named by it
+    if len(whole) != 1 or any(not inputs.names[whole[0]].overlaps(match) for match in named):
+        return []
+    return [c for c in candidates if c.people == (whole[0],) and c.origin == "contact"]
 
 
 def _valid_candidates(
     inputs: PlanningInput, parameter: Parameter, origins: frozenset[str] | None
 ) -> list[Candidate]:
+    # most arguments take any text, and a check of the schema costs more than all features
+    any_text = parameter.kind == "text" and parameter.schema.keys() <= _ANY_TEXT
     return [
         candidate
         for candidate in _by_kind(inputs, parameter, origins)
-        if _matches_name(candidate.value, parameter) and is_valid(candidate.value, parameter)
+        if _matches_name(candidate, parameter) and (any_text or is_valid(candidate.value, parameter))
     ]
 
 
-def _matches_name(value: Any, parameter: Parameter) -> bool:
+def _matches_name(candidate: Candidate, parameter: Parameter) -> bool:
     """Whether a text is of the type in the argument's name: a language, a phone number, a place."""
     if parameter.kind != "text":
         return True
-    name, text = frozenset(parameter.words), str(value)
+    name, text, span = frozenset(parameter.words), str(candidate.value), candidate.span
     if name & _LANGUAGES:
-        return text.casefold() in LANGUAGES
+        # a language that is not listed: "into Sranan"
+        unlisted = span is not None and span.before in ("into", "in") and text.istitle() and text.isalpha()
+        return fold_accents(text) in LANGUAGES or (unlisted and candidate.item is None)
     is_number = sum(map(str.isdigit, text)) * 2 > len(text)
     if name & _NUMBERS:
         return is_number
@@ -122,7 +171,10 @@ def _by_kind(
             for length, start, end in find_durations(text):
                 yield Candidate(format_duration(length), "said", (Source("said", words=text[start:end]),))
         case "moment" | "day":
-            yield from _times(inputs, day=parameter.kind == "day")
+            pool = _pool(inputs)
+            if parameter.kind not in pool.times:
+                pool.times[parameter.kind] = list(_times(inputs, day=parameter.kind == "day"))
+            yield from pool.times[parameter.kind]
         case "list":
             yield from _lists(inputs, parameter)
         case "text":
@@ -143,6 +195,8 @@ def _times(inputs: PlanningInput, *, day: bool) -> Iterator[Candidate]:
         if (value, candidate.item) in emitted:
             continue
         emitted.add((value, candidate.item))
+        if day:  # the clock does not matter
+            candidate = replace(candidate, clock=None)
         item = inputs.items[candidate.item] if candidate.item is not None else None
         origin = f"{item.app}.{candidate.field}{'~' if candidate.in_text else ''}" if item else "time"
         if item and not candidate.day_from_item and not candidate.clock_from_item:
@@ -151,37 +205,72 @@ def _times(inputs: PlanningInput, *, day: bool) -> Iterator[Candidate]:
         yield Candidate(value, origin, (source,), candidate.item, candidate.field or "", time=candidate)
 
 
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Candidates of a request that all its tools and arguments share."""
+
+    texts: list[Candidate]
+    """Fields of items, places, and spans of the request and of the items."""
+    contacts: dict[tuple[bool, bool], list[Candidate]]
+    """By what stands for a contact: see `_wanted_spellings`."""
+    times: dict[str, list[Candidate]]
+    """By the kind of the argument."""
+
+
+_pools: WeakKeyDictionary[PlanningInput, _Pool] = WeakKeyDictionary()
+
+
+def _pool(inputs: PlanningInput) -> _Pool:
+    pool = _pools.get(inputs)
+    if pool is None:
+        pool = _pools[inputs] = _Pool(list(_pooled_texts(inputs)), {}, {})
+    return pool
+
+
+def forget_candidates(inputs: PlanningInput) -> None:
+    """Drop what is kept for a request; training holds many requests at once."""
+    _pools.pop(inputs, None)
+
+
 def _texts(
     inputs: PlanningInput, parameter: Parameter, origins: frozenset[str] | None
 ) -> Iterator[Candidate]:
-    yield from _fields(inputs, origins)
+    pool = _pool(inputs)
+    allowed = {origin: origin_allowed(origin, origins) for origin in {c.origin for c in pool.texts}}
+    yield from (candidate for candidate in pool.texts if allowed[candidate.origin])
     if origin_allowed("contact", origins):
-        yield from _contacts(inputs, parameter)
-    for name in inputs.user.places if origin_allowed("place", origins) else ():
-        if name not in (COMMUTE, ANYWHERE):
-            yield Candidate(name.replace("_", " "), "place", (Source("place", field=name),))
-    city = inputs.user.profile.get("city")
-    if isinstance(city, str) and city and origin_allowed(_CITY, origins):
-        yield Candidate(city, _CITY, (Source("profile", field="city"),))
-    if origin_allowed("said words", origins):
-        for span in find_spans(inputs.request.text):
-            yield Candidate(span.text, f"said {span.shape}", (Source("said", words=span.text),), span=span)
+        wanted = _wanted_spellings(parameter)
+        if wanted not in pool.contacts:
+            pool.contacts[wanted] = list(_contacts(inputs, wanted))
+        yield from pool.contacts[wanted]
     for word in _named_choices(parameter):
         if word in inputs.tokens:
             yield Candidate(word, "choice", (Source("said", words=word),))
-    if origins is None or any(origin.endswith("~") for origin in origins):
-        yield from _item_spans(inputs, origins)
 
 
-def _fields(inputs: PlanningInput, origins: frozenset[str] | None) -> Iterator[Candidate]:
+def _pooled_texts(inputs: PlanningInput) -> Iterator[Candidate]:
+    yield from _fields(inputs)
+    for name in inputs.user.places:
+        if name not in (COMMUTE, ANYWHERE):
+            yield Candidate(name.replace("_", " "), "place", (Source("place", field=name),))
+    city = inputs.user.profile.get("city")
+    if isinstance(city, str) and city:
+        yield Candidate(city, _CITY, (Source("profile", field="city"),))
+    for span in find_spans(inputs.request.text):
+        yield Candidate(span.text, f"said {span.shape}", (Source("said", words=span.text),), span=span)
+    yield from _item_spans(inputs)
+
+
+def _fields(inputs: PlanningInput) -> Iterator[Candidate]:
     for index, item in enumerate(inputs.items):
+        times = frozenset(item.schema.times.values())
         for name, value in item.fields.items():
-            origin = f"{item.app}.{name}"
-            if not origin_allowed(origin, origins):
+            if name in times:
                 continue
+            origin = f"{item.app}.{name}"
             values = cast("Sequence[object]", value) if isinstance(value, list | tuple) else [value]
             for text in values[:_MAX_LIST]:
-                if isinstance(text, str) and name not in item.schema.times.values() and _is_informative(text):
+                if isinstance(text, str) and _is_informative(text):
                     person = inputs.people.index(text)
                     people = () if person is None else (person,)
                     yield Candidate(
@@ -202,14 +291,12 @@ def _named_choices(parameter: Parameter) -> Iterator[str]:
         yield from (piece.strip() for piece in pieces if piece.strip().isalpha())
 
 
-def _item_spans(inputs: PlanningInput, origins: frozenset[str] | None) -> Iterator[Candidate]:
+def _item_spans(inputs: PlanningInput) -> Iterator[Candidate]:
     """Spans in the texts of the first items."""
     for index, item in enumerate(inputs.items[:_MAX_SPAN_ITEMS]):
         for name in item.schema.text:
             value, origin = item.fields.get(name), f"{item.app}.{name}~"
             if not isinstance(value, str) or name in item.schema.people:
-                continue
-            if not origin_allowed(origin, origins):
                 continue
             for span in find_spans(value):
                 if span.text != value:
@@ -219,19 +306,32 @@ def _item_spans(inputs: PlanningInput, origins: frozenset[str] | None) -> Iterat
 
 def contact_value(contact: Contact, parameter: Parameter) -> str:
     """The contact's phone number, address or name, whichever the argument asks for."""
+    return _spelling(contact, _wanted_spellings(parameter))
+
+
+def _wanted_spellings(parameter: Parameter) -> tuple[bool, bool]:
+    """Whether the argument asks for a phone number, and for an email address."""
     words = frozenset((*parameter.words, *parameter.description_words))
-    if words & _NUMBERS and contact.phone:
+    return bool(words & _NUMBERS), bool(words & _ADDRESSES)
+
+
+def _spelling(contact: Contact, wanted: tuple[bool, bool]) -> str:
+    phone, address = wanted
+    if phone and contact.phone:
         return contact.phone
-    if words & _ADDRESSES and contact.email:
-        return contact.email
-    return contact.name
+    return contact.email if address and contact.email else contact.name
 
 
-def _contacts(inputs: PlanningInput, parameter: Parameter) -> Iterator[Candidate]:
+def _contacts(inputs: PlanningInput, wanted: tuple[bool, bool]) -> Iterator[Candidate]:
     for number, contact in enumerate(inputs.user.contacts):
-        value = contact_value(contact, parameter)
         sources = (Source("contact", contact.name, words=contact.relation or ""),)
-        yield Candidate(value, "contact", sources, people=(number,))
+        yield Candidate(_spelling(contact, wanted), "contact", sources, people=(number,))
+
+
+def _described(inputs: PlanningInput, word: str) -> list[int]:
+    """The few contacts whose relation has this word."""
+    matches = [n for n, count in enumerate(inputs.people.count_relation_matches([word])) if count]
+    return matches if len(matches) < _MAX_GROUPS else []
 
 
 def _lists(inputs: PlanningInput, parameter: Parameter) -> Iterator[Candidate]:
@@ -268,6 +368,11 @@ def _lists(inputs: PlanningInput, parameter: Parameter) -> Iterator[Candidate]:
     for size in (2, 3):
         for some in combinations(closest[:_MAX_GROUPS], size):
             add(some, "said people", None)
+    # "my mechanic and the boss": one person for each word
+    described = [matches for word in dict.fromkeys(inputs.tokens) if (matches := _described(inputs, word))]
+    for pair in combinations(described[:_MAX_GROUPS], 2):
+        for both in product(*pair):
+            add([*named, *both], "said people", None)
     for members, (origin, item, name) in groups.items():
         value = [contact_value(contacts[number], parameter) for number in members]
         sources = tuple(

@@ -1,26 +1,54 @@
-"""Compose free text from templates of the request and the item, and word clarifying questions."""
+"""Compose free text in the user's words, and word clarifying questions.
+
+The request comes first: what it dictates is the text. An item is copied only where the request refers to it
+without saying it: a search "for more of that", a note to translate. Nothing of an item goes into a message.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from contextune.plan.names import fold_accents
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.schema import Parameter, is_valid
-from contextune.search.tokenize import identifier_words
+from contextune.plan.pointer import dictated
+from contextune.plan.pointer.speech import Gender, find_message, recipient_gender
+from contextune.plan.schema import Parameter, is_valid, tool_parameters
+from contextune.search.tokenize import identifier_words, tokenize
 from contextune.types import Argument, Item, Source, Tool
 
 _QUERY_NAMES = frozenset(["query", "topic", "keywords", "q", "search", "question", "term", "terms"])
-_TITLE_NAMES = frozenset(["title", "name", "subject", "summary", "label"])
+_TITLE_NAMES = frozenset(["title", "name", "summary", "label"])
+_MESSAGE_NAMES = frozenset(["body", "message", "reply", "comment", "answer", "text", "content"])
+_SUBJECT = re.compile(
+    r"\bsubject(?: line)?:?\s+(?:is\s+|of\s+)?(.+?)(?=[,.;]|\s+(?:and|that|saying)\b|$)", re.IGNORECASE
+)
 _TEXT_VERBS = frozenset(["translate", "summarize", "summarise", "read", "speak"])
 _SEARCH_VERBS = frozenset(["search", "find", "look", "lookup", "query", "list", "history"])
+_SENDING_VERBS = frozenset(
+    ["send", "reply", "email", "message", "write", "post", "answer", "respond", "text"]
+)
+_ADDING_VERBS = frozenset(["append", "add", "insert"])
 _MAX_TITLE_WORDS = 12
 _SPACES = re.compile(r"\s+")
+_WORD = re.compile(r"[^\W_]+")
+_ONLY_COMMAND = re.compile(
+    r"\W*(?:please\s+)?(?:reply|respond|answer|write|send|e-?mail|mail|text|message)"
+    r"(?:\s+(?:back|to|an?|the|him|her|them|e-?mail|mail|message|it|that|this))*\W*",
+    re.IGNORECASE,
+)
 
 
 def compose_text(
-    inputs: PlanningInput, tool: Tool, parameter: Parameter, item: Item | None
+    inputs: PlanningInput,
+    tool: Tool,
+    parameter: Parameter,
+    item: Item | None,
+    values: Collection[str] = (),
 ) -> Argument | None:
-    """Compose a text for an argument of a call about `item`; None if no text fits its schema."""
-    for value, source in _drafts(inputs, tool, parameter, item):
+    """Compose a text for an argument of a call about `item`; None if no text fits its schema.
+
+    `values` are those of the other arguments: what the request says for them is not part of the text.
+    """
+    for value, source in _drafts(inputs, tool, parameter, item, values):
         text = _SPACES.sub(" ", value).strip()
         max_length = parameter.schema.get("maxLength")
         if isinstance(max_length, int) and len(text) > max_length:
@@ -30,23 +58,90 @@ def compose_text(
     return None
 
 
+def dictated_text(
+    inputs: PlanningInput, tool: Tool, parameter: Parameter, values: Collection[str] = ()
+) -> str | None:
+    """The text that the request says for this argument; None if it does not say it."""
+    text, taken = inputs.request.text, _ranges(inputs, values)
+    name, verbs = frozenset(parameter.words), frozenset(identifier_words(tool.name))
+    if "subject" in name:
+        match = _SUBJECT.search(text)
+        return match[1].strip(" '\"“”") if match else None
+    if verbs & _TEXT_VERBS:
+        return dictated.text_to_translate(text, taken)
+    if verbs & _SENDING_VERBS and name & _MESSAGE_NAMES:
+        people = [(match.start, match.end) for match in inputs.names if match.words]
+        return find_message(text, [*taken, *people], _gender(inputs))
+    if name & _QUERY_NAMES or verbs & _SEARCH_VERBS:
+        others = [other for other in tool_parameters(tool) if other is not parameter]
+        words = dictated.search_words(text, frozenset(w for other in others for w in other.words), taken)
+        # "open my search history" names the tool, not a topic
+        return words if words and not frozenset(tokenize(words)) <= verbs else None
+    if verbs & _ADDING_VERBS and name & _MESSAGE_NAMES:
+        return dictated.line_to_add(text, taken)
+    if name & _TITLE_NAMES:
+        special = None
+        if "reminder" in verbs or "task" in verbs:
+            special = dictated.task_to_remember(inputs)
+        elif "event" in verbs or "event" in name:
+            special = dictated.event_to_plan(inputs)
+        return dictated.new_name(text, taken, colon="new" in name) or special
+    if name & _MESSAGE_NAMES:
+        return dictated.note_content(text, taken) or find_message(text, taken, _gender(inputs))
+    return None
+
+
 def _drafts(
-    inputs: PlanningInput, tool: Tool, parameter: Parameter, item: Item | None
+    inputs: PlanningInput, tool: Tool, parameter: Parameter, item: Item | None, values: Collection[str]
 ) -> Iterator[tuple[str, Source]]:
     request = inputs.request.text
-    name_words, verbs = frozenset(parameter.words), frozenset(identifier_words(tool.name))
-    if item is not None:
+    name, verbs = frozenset(parameter.words), frozenset(identifier_words(tool.name))
+    if text := dictated_text(inputs, tool, parameter, values):
+        yield text, Source("frame", words=request)
+    if "subject" in name:
+        return  # never an item's: it would go out with the message
+    is_message = bool(verbs & _SENDING_VERBS and name & _MESSAGE_NAMES and not verbs & _TEXT_VERBS)
+    if item is not None and not is_message:
         longest = _longest_field(item)
-        title = item.schema.title
         if verbs & _TEXT_VERBS and longest:
             yield str(item.fields[longest]), Source("frame", item.id, longest)
-        if item.title and (name_words & (_QUERY_NAMES | _TITLE_NAMES) or verbs & _SEARCH_VERBS):
-            yield item.title, Source("frame", item.id, title)
-        if item.title:
-            yield f"{request} ({item.title})", Source("frame", item.id, title, request)
-    if name_words & _TITLE_NAMES:
-        yield " ".join(request.split()[:_MAX_TITLE_WORDS]).rstrip(".!?"), Source("frame", words=request)
+        if item.title and (name & (_QUERY_NAMES | _TITLE_NAMES) or verbs & _SEARCH_VERBS):
+            yield item.title, Source("frame", item.id, item.schema.title)
+    if is_message and _is_only_command(inputs):
+        return
+    if name & _TITLE_NAMES:
+        content = dictated.note_content(request) or request
+        yield " ".join(content.split()[:_MAX_TITLE_WORDS]).rstrip(".!?"), Source("frame", words=request)
     yield request, Source("frame", words=request)
+
+
+def _is_only_command(inputs: PlanningInput) -> bool:
+    """Whether the request only asks for a message, without a word of it: "Reply to Lars."."""
+    text = inputs.request.text
+    for match in sorted(inputs.names, key=lambda match: -match.start):
+        if match.words:
+            text = text[: match.start] + text[match.end :]
+    return _ONLY_COMMAND.fullmatch(re.sub(r"['’]s\b", "", text)) is not None
+
+
+def _gender(inputs: PlanningInput) -> Gender:
+    """The pronoun of the only contact that the request names or describes."""
+    people = [n for n, match in enumerate(inputs.names) if match.words]
+    people = people or [n for n, count in enumerate(inputs.relation_matches) if count]
+    return recipient_gender(inputs.user.contacts[people[0]].relation) if len(people) == 1 else ""
+
+
+def _ranges(inputs: PlanningInput, values: Collection[str]) -> list[tuple[int, int]]:
+    """Ranges of characters in which the request says the values of other arguments."""
+    words = [(fold_accents(m.group()), m.start(), m.end()) for m in _WORD.finditer(inputs.request.text)]
+    ranges: list[tuple[int, int]] = []
+    for value in values:
+        parts = [fold_accents(word) for word in _WORD.findall(value)]
+        for start in range(len(words) - len(parts) + 1):
+            if parts and [word for word, _, _ in words[start : start + len(parts)]] == parts:
+                ranges.append((words[start][1], words[start + len(parts) - 1][2]))
+                break
+    return ranges
 
 
 def _longest_field(item: Item) -> str | None:

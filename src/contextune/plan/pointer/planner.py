@@ -5,16 +5,17 @@ request, and a learned scorer chooses one. Free text is composed from templates.
 good candidate becomes a clarifying question. So a plan never has an unknown tool, argument or invented value.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.candidates import FREE_TEXT, OMITTED, Candidate, find_candidates
-from contextune.plan.pointer.features import ChosenArguments, argument_features
-from contextune.plan.pointer.free_text import clarifying_question, compose_text
+from contextune.plan.pointer.features import ChosenArguments, Matrix, argument_features
+from contextune.plan.pointer.free_text import clarifying_question, compose_text, dictated_text
 from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
 from contextune.plan.schema import Parameter, plan_errors, tool_parameters
 from contextune.plan.values import normalize_text
@@ -45,15 +46,35 @@ class PointerPlanner:
 
     def plan_tool(self, inputs: PlanningInput, tool: Tool, confidence: float = 1.0) -> Plan | None:
         """Plan a call of a tool, or None if its schema cannot be met; `confidence` is that in the tool."""
-        draft = _PlanDraft(inputs, tool)
+        filled = self.fill_tool(inputs, tool, confidence)
+        return filled.plan if filled else None
+
+    def fill_tool(self, inputs: PlanningInput, tool: Tool, confidence: float = 1.0) -> "FilledCall | None":
+        """Like `plan_tool`, with the candidates of each argument."""
+        return self._complete(_PlanDraft(inputs, tool), confidence)
+
+    def fill_variant(
+        self, inputs: PlanningInput, filled: "FilledCall", argument: str, index: int
+    ) -> "FilledCall | None":
+        """The same call with another candidate for one argument, and those after it chosen accordingly."""
+        before: dict[str, ArgumentChoice] = {}
+        for choice in filled.choices:
+            before[choice.parameter.name] = choice
+            if choice.parameter.name == argument:
+                break
+        return self._complete(_PlanDraft(inputs, filled.tool, before, {argument: index}), 1.0)
+
+    def _complete(self, draft: "_PlanDraft", confidence: float) -> "FilledCall | None":
+        tool = draft.tool
         for parameter in fill_order(tool):
             self._fill(draft, parameter)
         plan = draft.plan(confidence)
-        if not plan_errors(plan, tool):
-            return plan
-        # optional arguments may break a rule on combinations of arguments
-        minimal = draft.plan(confidence, optional=False)
-        return None if plan_errors(minimal, tool) else minimal
+        if plan_errors(plan, tool):
+            # optional arguments may break a rule on combinations of arguments
+            plan = draft.plan(confidence, optional=False)
+            if plan_errors(plan, tool):
+                return None
+        return FilledCall(tool, plan, tuple(draft.choices), draft.chosen.items)
 
     def _fill(self, draft: "_PlanDraft", parameter: Parameter) -> None:
         inputs, tool = draft.inputs, draft.tool
@@ -61,15 +82,21 @@ class PointerPlanner:
             self._fill_free_text(draft, parameter)
             return
         statistics = self._scorer.statistics
-        candidates = find_candidates(inputs, parameter, statistics.priors.known_origins(tool, parameter))
-        if not candidates:
-            draft.ask(parameter)
-            return
-        matrix = argument_features(inputs, tool, parameter, candidates, statistics, draft.chosen)
-        best, confidence = self._scorer.choose(candidates, matrix)
+        if (known := draft.scored.get(parameter.name)) is not None:
+            candidates, matrix, scores = known.candidates, known.matrix, known.scores
+        else:
+            candidates = find_candidates(inputs, parameter, statistics.priors.known_origins(tool, parameter))
+            if not candidates:
+                draft.ask(parameter)
+                return
+            matrix = argument_features(inputs, tool, parameter, candidates, statistics, draft.chosen)
+            scores = self._scorer.ranker.score(matrix)
+        best = draft.forced.get(parameter.name, int(np.argmax(scores)))
+        confidence = self._scorer.probability(candidates, matrix, scores, best)
+        draft.choices.append(ArgumentChoice(parameter, candidates, matrix, scores, best, confidence))
         if candidates[best].is_omitted:
             return
-        if confidence < self.ask_below:
+        if confidence < self.ask_below and parameter.name not in draft.forced:
             draft.ask(parameter)
             return
         draft.fill(parameter, candidates[best], confidence)
@@ -78,16 +105,48 @@ class PointerPlanner:
         """Compose a free text; an optional one only if such calls mostly have it."""
         inputs, tool = draft.inputs, draft.tool
         if not parameter.required:
-            pair = [Candidate("", FREE_TEXT), Candidate(None, OMITTED)]
+            pair = free_text_candidates(inputs, tool, parameter, draft.chosen)
             matrix = argument_features(inputs, tool, parameter, pair, self._scorer.statistics, draft.chosen)
             best, _ = self._scorer.choose(pair, matrix)
             if pair[best].is_omitted:
                 return
-        text = compose_text(inputs, tool, parameter, draft.main_item) if parameter.kind == "free" else None
+        text = None
+        if parameter.kind == "free":
+            text = compose_text(inputs, tool, parameter, draft.main_item, draft.chosen.values)
         if text is None:
             draft.ask(parameter)
         else:
             draft.arguments[parameter.name] = text
+
+
+@dataclass(frozen=True, eq=False)
+class ArgumentChoice:
+    """An argument with its candidates, their scores, and the one that was chosen."""
+
+    parameter: Parameter
+    candidates: Sequence[Candidate]
+    matrix: Matrix
+    scores: NDArray[np.float64]
+    index: int
+    """Of the chosen candidate."""
+    confidence: float
+
+    @property
+    def chosen(self) -> Candidate:
+        """The chosen candidate."""
+        return self.candidates[self.index]
+
+
+@dataclass(frozen=True, eq=False)
+class FilledCall:
+    """A call of a tool, and how its arguments were chosen."""
+
+    tool: Tool
+    plan: Plan
+    choices: tuple[ArgumentChoice, ...]
+    """Of the arguments that were chosen among candidates, in the order of filling."""
+    items: frozenset[int]
+    """The indexes of the items that values come from."""
 
 
 @dataclass
@@ -96,6 +155,11 @@ class _PlanDraft:
 
     inputs: PlanningInput
     tool: Tool
+    scored: Mapping[str, ArgumentChoice] = field(default_factory=dict[str, ArgumentChoice])
+    """Arguments whose candidates are already scored."""
+    forced: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Candidates to take in place of the best ones, by argument."""
+    choices: list[ArgumentChoice] = field(default_factory=list[ArgumentChoice])
     arguments: dict[str, Argument] = field(default_factory=dict[str, Argument])
     missing: list[Missing] = field(default_factory=list[Missing])
     chosen: ChosenArguments = field(default_factory=ChosenArguments)
@@ -128,6 +192,14 @@ def fill_order(tool: Tool) -> list[Parameter]:
         tool_parameters(tool),
         key=lambda parameter: (parameter.kind in ("free", "other"), not parameter.required),
     )
+
+
+def free_text_candidates(
+    inputs: PlanningInput, tool: Tool, parameter: Parameter, chosen: ChosenArguments
+) -> list[Candidate]:
+    """An optional free text, as the request dictates it (empty if it does not), and its omission."""
+    text = dictated_text(inputs, tool, parameter, chosen.values) if parameter.kind == "free" else None
+    return [Candidate(text or "", FREE_TEXT), Candidate(None, OMITTED)]
 
 
 def add_choice(chosen: ChosenArguments, candidate: Candidate) -> ChosenArguments:

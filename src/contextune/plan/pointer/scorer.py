@@ -40,8 +40,14 @@ class ArgumentScorer:
         """The index of the best candidate, and the probability that it is right."""
         scores = self.ranker.score(matrix)
         best = int(np.argmax(scores))
-        inputs = confidence_features(candidates, matrix, scores, best)
-        return best, float(self.confidence.probability(inputs[None])[0])
+        return best, self.probability(candidates, matrix, scores, best)
+
+    def probability(
+        self, candidates: Sequence[Candidate], matrix: Matrix, scores: Floats, index: int
+    ) -> float:
+        """The probability that one of the candidates is right, given the scores of all."""
+        inputs = confidence_features(candidates, matrix, scores, index)
+        return float(self.confidence.probability(inputs[None])[0])
 
     def save(self, folder: Path) -> None:
         """Save to a folder."""

@@ -7,6 +7,9 @@ from functools import lru_cache
 
 LANGUAGES = frozenset(
     [
+        *("bangla", "dholuo", "ewe", "fula", "haitian", "hmong", "ilocano", "kinyarwanda", "krio", "lingala"),
+        *("luo", "oromo", "papiamento", "papiamentu", "sami", "shona", "sranan", "tetum", "tigrinya", "twi"),
+        "wolof",
         *("afrikaans", "albanian", "amharic", "arabic", "armenian", "azerbaijani", "basque", "belarusian"),
         *(
             "bengali",
@@ -119,6 +122,22 @@ LEADING_WORDS = (
     "into",
 )
 """Words that may precede a value, and hint at its meaning."""
+_BY = re.compile(
+    r"(?:(?:please|can you|could you|would you|hey|now|just),? )*"
+    r"(?:play|put on|queue|start|add|stream)(?: me| up)? "
+    r"(?:(?:the|that|whole|full) )*(?:(?:song|track|album|record|single|tune) )?"
+    r"(?P<title>[^\s,].*?)(?:, the (?:song|track|album|record|single))?,? by (?!.* by )"
+    r"(?P<artist>[^,;:]+?)(?: (?:to|on|in|into|for|from|please)\b.*)?",
+    re.IGNORECASE,
+)
+_NO_TITLE = re.compile(
+    r"(?:me )?(?:some|any|a|an|something|anything|more|everything|stuff)?"
+    r"(?: (?:of|more|new|old|good|nice|else))*"
+    r"(?: ?(?:songs?|music|tracks?|albums?|records?|tunes?|ballads?|one))?",
+    re.IGNORECASE,
+)
+_NO_ARTIST = re.compile(r"(?:me|you|us|him|her|them|it|my|our|his|their|heart|ear)\b", re.IGNORECASE)
+"""Not a name: "Stand by Me", "something by my sister's band"."""
 _ARTICLES = frozenset(["the", "a", "an", "my", "our", "your", "his", "her", "their"])
 _MAX_SPAN_WORDS = 5
 _MAX_SHORT_TEXT = 12
@@ -233,3 +252,18 @@ def _names(
                 break
             end = match.end()
             yield start, end, "name"
+
+
+@lru_cache(maxsize=512)
+def title_and_artist(text: str) -> tuple[TextSpan | None, TextSpan | None]:
+    """The title and the artist in "play TITLE by ARTIST"; "play something by ARTIST" has no title."""
+    match = _BY.fullmatch(text.rstrip(" .!?"))
+    if match is None or _NO_ARTIST.match(match["artist"]) or match["artist"][0].islower():
+        return None, None
+    artist = TextSpan(*match.span("artist"), match["artist"], "name", "by")
+    if _NO_TITLE.fullmatch(match["title"]):
+        return None, artist
+    start, end = match.span("title")
+    if match["title"][0] in "\"“'‘" and match["title"][-1] in "\"”'’":
+        start, end = start + 1, end - 1
+    return TextSpan(start, end, text[start:end], "name", "play"), artist

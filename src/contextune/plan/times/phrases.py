@@ -17,17 +17,24 @@ from contextune.time_phrases.dates import find_dates
 from contextune.time_phrases.days import find_days, find_weekdays
 from contextune.time_phrases.durations import find_duration_words
 from contextune.time_phrases.groups import drop_overlaps, merge_days
+from contextune.time_phrases.number_words import parse_number
 from contextune.time_phrases.parser import find_atoms, parse_input
 from contextune.time_phrases.periods import find_calendar_periods
 from contextune.time_phrases.phrase import ParseInput, TimeAtom
 
+_DAY = timedelta(days=1)
 _LESS = re.compile(r"\s*(?:ahead|before|earlier|prior|sooner|early|beforehand)\b")
 _MORE = re.compile(r"\s*(?:later|after|extra|more|longer|back|on|past|late|from (?:now|today))\b")
 _IN = re.compile(r"\b(?:in|within|after|for|by|back|extra|another|wait)\s*$")
 _IN_MONTHS = re.compile(r"\bin (?:about )?$")
-_EVE = re.compile(r"\b(?:(?:day|night|evening|morning) (?:before|ahead)|eve of)\b")
+_EVE = re.compile(r"\b(?:(?:day|night|evening|morning) (?:before|ahead)|eve of|the eve)\b")
 _MORROW = re.compile(r"\b(?:(?:day|night|evening|morning) after(?! tomorrow)|wait a day|a day later)\b")
 _WEEK = re.compile(r"\b(?:next week|(?:a|one) week (?:later|on|after)|week after|the \w+day after)\b")
+_WEEK_BEFORE = re.compile(r"\b(?:(?:a|one|the) week (?:before|ahead|earlier)|the \w+day before)\b")
+_HOUR_BEFORE = re.compile(r"\bthe (?:last )?hour (?=(?:before|ahead|prior)\b)")
+_MINUTES_BEFORE = re.compile(
+    r"\b(?P<count>five|ten|fifteen|twenty|thirty|\d\d?)(?= (?:ahead|before|early|earlier)\b)"
+)
 _ENDS = re.compile(
     r"\b(?:over|finish\w*|ends?|ended|done|once|afterwards|right after|straight after|as soon as|the minute"
     r"|get out|gets out|off)\b"
@@ -97,13 +104,17 @@ def find_times(text: str, now: datetime) -> TimeExpressions:
     """Find the time expressions in a text that was written at `now`."""
     source = parse_input(text, now)
     low = source.low
-    offsets = [days for pattern, days in ((_EVE, -1), (_MORROW, 1), (_WEEK, 7)) if pattern.search(low)]
+    patterns = ((_EVE, -1), (_MORROW, 1), (_WEEK, 7), (_WEEK_BEFORE, -7))
+    offsets = [days for pattern, days in patterns if pattern.search(low)]
+    shifts = tuple(_shifts(source))
+    # "a day sooner, at five" moves the day and sets another hour
+    offsets += [shift.sign * shift.length.days for shift in shifts if shift.length % _DAY == timedelta()]
     return TimeExpressions(
         tuple(sorted(_days(source), key=lambda mention: mention.start)),
         tuple(_drop_overlaps(list(_clocks(source)))),
-        tuple(_shifts(source)),
+        shifts,
         repeats=bool(_SAME.search(low)),
-        day_offsets=tuple(offsets),
+        day_offsets=tuple(dict.fromkeys(offset for offset in offsets if offset)),
         refers_to_end=bool(_ENDS.search(low)),
         day_half=day_half(low),
     )
@@ -168,3 +179,8 @@ def _shifts(source: ParseInput) -> Iterator[TimeShift]:
         elif _MORE.match(low, end) or _IN.search(low, 0, start) or "extra" in low[start:end]:
             sign = 1
         yield TimeShift(start, end, source.text[start:end], duration.delta, sign)
+    for match in _HOUR_BEFORE.finditer(low):
+        yield TimeShift(*match.span(), source.text[slice(*match.span())].strip(), timedelta(hours=1), -1)
+    for match in _MINUTES_BEFORE.finditer(low):
+        length = timedelta(minutes=parse_number(match["count"]))
+        yield TimeShift(*match.span(), source.text[slice(*match.span())], length, -1)

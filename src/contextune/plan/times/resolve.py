@@ -44,6 +44,8 @@ class CandidateTime:
     clock_from_item: bool = False
     in_text: bool = False
     """Whether it is from the item's text, not from one of its time fields."""
+    item_clock: int | None = None
+    """The clock time of the item, whether it is kept or not."""
 
     @property
     def time(self) -> datetime | None:
@@ -153,6 +155,7 @@ def _from_item(base: _ItemTime, times: TimeExpressions) -> Iterator[CandidateTim
         day_from_item=True,
         clock_from_item=True,
         in_text=base.in_text,
+        item_clock=base.clock,
     )
     days = [(0, base.day, False, "")]
     days += [(offset, base.day + offset * _DAY, False, "") for offset in times.day_offsets]
@@ -160,6 +163,12 @@ def _from_item(base: _ItemTime, times: TimeExpressions) -> Iterator[CandidateTim
     if 7 in times.day_offsets:
         days += [
             (7, _after(day, base.day), True, mention.words)
+            for mention in times.days
+            for day in mention.dates[:1]
+        ]
+    if -7 in times.day_offsets:
+        days += [
+            (-7, _before(day, base.day), True, mention.words)
             for mention in times.days
             for day in mention.dates[:1]
         ]
@@ -212,6 +221,12 @@ def _after(day: date, base: date) -> date:
     """The next such weekday, strictly after `base`."""
     ahead = (day.weekday() - base.weekday()) % 7
     return base + (ahead or 7) * _DAY
+
+
+def _before(day: date, base: date) -> date:
+    """The last such weekday, strictly before `base`."""
+    back = (base.weekday() - day.weekday()) % 7
+    return base - (back or 7) * _DAY
 
 
 def _item_times(index: int, item: Item, now: datetime, zone: tzinfo | None) -> Iterator[_ItemTime]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from contextune.plan import explain
+from contextune.plan.plan_json import PlanJson, plan_to_json
 from contextune.serve.http import responses
 from contextune.tuner import Tuner
 from contextune.types import Item, Plan, Request
@@ -16,7 +17,7 @@ class InspectedItem(responses.ItemHitReply):
     signals: dict[str, float]
 
 
-class InspectedPlan(responses.PlanReply):
+class InspectedPlan(PlanJson):
     """A call with the source of each argument in words."""
 
     why: dict[str, str]
@@ -73,4 +74,4 @@ def _source_items(plans: Sequence[Plan]) -> list[str]:
 
 
 def _plan_reply(plan: Plan, items: dict[str, Item]) -> InspectedPlan:
-    return {**responses.plan_reply(plan), "why": dict(explain.explain_arguments(plan, items))}
+    return {**plan_to_json(plan), "why": dict(explain.explain_arguments(plan, items))}

@@ -8,9 +8,9 @@ from starlette.responses import Response
 from typing_extensions import TypedDict
 
 from contextune.plan import Steps
-from contextune.plan.multi_step.steps import json_args
+from contextune.plan.plan_json import PlanJson, plan_to_json
 from contextune.tools.loaders import tool_to_json
-from contextune.types import Answer, Item, ItemHit, Plan, Request, ToolHit, UsageEvent, User
+from contextune.types import Answer, Item, ItemHit, Request, ToolHit, UsageEvent, User
 
 
 class TurnReply(TypedDict):
@@ -54,41 +54,6 @@ class ToolHitReply(TypedDict):
     reasons: list[str]
 
 
-class SourceReply(TypedDict):
-    """Where an argument value comes from."""
-
-    kind: str
-    item: str | None
-    field: str | None
-    words: str
-
-
-class ArgumentReply(TypedDict):
-    """One argument of a call: value, sources and probability of being right."""
-
-    value: Any
-    sources: list[SourceReply]
-    confidence: float
-
-
-class MissingReply(TypedDict):
-    """A missing argument and the question to ask the user for it."""
-
-    argument: str
-    question: str
-
-
-class PlanReply(TypedDict):
-    """The call to make: `tool` is the tool's id, `name` its name. The service does not call it."""
-
-    name: str
-    tool: str
-    arguments: dict[str, ArgumentReply]
-    confidence: float
-    missing: list[MissingReply]
-    ready: bool
-
-
 class ContextReply(TypedDict):
     """The items a request refers to, best first."""
 
@@ -105,7 +70,7 @@ class ToolsReply(TypedDict):
 class PlansReply(TypedDict):
     """The call to make, or null."""
 
-    plan: PlanReply | None
+    plan: PlanJson | None
 
 
 class AnswerReply(TypedDict):
@@ -114,8 +79,8 @@ class AnswerReply(TypedDict):
     request: RequestReply
     context: list[ItemHitReply]
     tools: list[ToolHitReply]
-    plan: PlanReply | None
-    steps: list[PlanReply]
+    plan: PlanJson | None
+    steps: list[PlanJson]
     seconds: dict[str, float]
     fits: float | None
     queries: list[str]
@@ -235,42 +200,14 @@ def tools_reply(hits: Sequence[ToolHit], *, why: bool) -> list[ToolHitReply]:
     ]
 
 
-def plan_reply(plan: Plan) -> PlanReply:
-    """A plan with the source of every value; the result of an earlier step is `{"$step": …}`."""
-    values = json_args(plan)
-    return {
-        "name": plan.name,
-        "tool": plan.tool,
-        "arguments": {
-            name: {
-                "value": values[name],
-                "sources": [
-                    {
-                        "kind": source.kind,
-                        "item": source.item,
-                        "field": source.field,
-                        "words": source.words,
-                    }
-                    for source in argument.sources
-                ],
-                "confidence": float(argument.confidence),
-            }
-            for name, argument in plan.arguments.items()
-        },
-        "confidence": float(plan.confidence),
-        "missing": [{"argument": missing.argument, "question": missing.question} for missing in plan.missing],
-        "ready": plan.ready,
-    }
-
-
 def answer_reply(answer: Answer, steps: Steps | None, *, why: bool) -> AnswerReply:
     """The answer as a response."""
     return {
         "request": _request_reply(answer.request),
         "context": context_reply(answer.context, why=why),
         "tools": tools_reply(answer.tools, why=why),
-        "plan": plan_reply(answer.plan) if answer.plan else None,
-        "steps": [plan_reply(plan) for plan in steps] if steps and len(steps) > 1 else [],
+        "plan": plan_to_json(answer.plan) if answer.plan else None,
+        "steps": [plan_to_json(plan) for plan in steps] if steps and len(steps) > 1 else [],
         "seconds": {name: round(seconds, 6) for name, seconds in answer.seconds.items()},
         "fits": None if answer.fits is None else float(answer.fits),
         "queries": list(answer.queries),

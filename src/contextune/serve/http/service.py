@@ -9,6 +9,8 @@ from contextune.context.ranker import default_ranker
 from contextune.embed import OnnxEmbedder, default_embedder
 from contextune.embed.onnx import THREADS_VARIABLE
 from contextune.errors import ContextuneError, InvalidDataError, UnknownUserError
+from contextune.plan import Policy
+from contextune.plan.plan_json import plan_to_json
 from contextune.serve.http import inspector, requests, responses
 from contextune.serve.http.errors import from_library_error, invalid_request
 from contextune.serve.http.metrics import ServiceMetrics
@@ -44,7 +46,8 @@ class Service:
             )
         self._tools = ToolRetriever(catalog, embedder, vector_cache=self._catalog_file)
         self._store = SQLiteStore(settings.store)
-        self._tuner = Tuner(self._store, embedder=embedder, tools=self._tools)
+        policy = Policy.parse(settings.policy)
+        self._tuner = Tuner(self._store, embedder=embedder, tools=self._tools, policy=policy)
         default_ranker()  # load it now, not during the first request
 
     def close(self) -> None:
@@ -87,7 +90,7 @@ class Service:
                 plan = self._tuner.plan(request, hits)
             else:
                 plan = self._tuner.answer(request).plan
-            return {"plan": responses.plan_reply(plan) if plan else None}
+            return {"plan": plan_to_json(plan) if plan else None}
 
     def ask(self, user: str, body: requests.AskBody) -> responses.AnswerReply:
         """Context, tools and plan."""

@@ -48,6 +48,8 @@ class ServiceSettings:
     threads: int = field(default_factory=_cores)
     """Worker threads for retrieval and ranking; network I/O runs beside them."""
     limits: ServiceLimits = ServiceLimits()
+    policy: str = ""
+    """Settings of the decision policy, as `Policy.parse` reads them."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -68,4 +70,5 @@ class ServiceSettings:
             Path(catalog) if catalog else None,
             data["threads"],
             ServiceLimits(**data["limits"]),
+            data["policy"],
         )

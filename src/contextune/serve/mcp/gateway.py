@@ -10,7 +10,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 from contextune._internal.json_schema import CompiledSchema
 from contextune.embed import Embedder
 from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError, PlanError, StoreError
+from contextune.plan import Policy
 from contextune.serve.mcp.lazy_tuner import CancellableProgress
 from contextune.serve.mcp.upstream import UpstreamConnection
 from contextune.serve.mcp.upstream_cache import load_cached_tools, save_tools
@@ -73,6 +74,8 @@ class GatewayUser:
 
     store: Store
     user: str
+    policy: Policy = field(default_factory=Policy)
+    """Decides on the calls that `plan` returns."""
 
 
 class Gateway:
@@ -258,7 +261,11 @@ class Gateway:
                 raise
             if self._user:
                 self._tuner = Tuner(
-                    self._user.store, embedder=self._embedder, tools=index, progress=self._progress
+                    self._user.store,
+                    embedder=self._embedder,
+                    tools=index,
+                    policy=self._user.policy,
+                    progress=self._progress,
                 )
             if tools == self._all_tools():  # else the next search rebuilds it
                 self._index = index

@@ -1,6 +1,8 @@
-// The planned calls. Each argument links to its source item and highlights it on hover and focus.
+// The planned calls with the decision on each. Arguments link to their source item and highlight it on hover and focus.
 
 import { byId, el, percent } from "./dom.js";
+
+const DECISIONS = { act: "act: ready to call", confirm: "confirm first", ask: "ask the user", none: "no tool serves this" };
 
 export function show(plans, context) {
   const positions = new Map(context.map((hit, position) => [hit.item.id, [position, hit.title || hit.item.id]]));
@@ -12,13 +14,25 @@ export function show(plans, context) {
 
 function planCard(plan, step, positions) {
   const rows = Object.entries(plan.arguments).map(([name, argument]) => argumentRow(name, argument, plan.why[name] ?? "", positions));
-  const state = plan.ready ? "ready" : "needs input";
+  const state = DECISIONS[plan.decision] ?? "undecided";
   return el(
     "article",
     { class: "plan" },
-    el("div", { class: "head" }, step ? el("span", {}, `${step}.`) : null, el("code", {}, plan.name), el("span", { class: "badge" }, state), el("span", { class: "quiet" }, `confidence ${percent(plan.confidence)}`)),
+    el("div", { class: "head" }, step ? el("span", {}, `${step}.`) : null, el("code", {}, plan.name), el("span", { class: `badge ${plan.decision}` }, state), el("span", { class: "quiet" }, `${percent(plan.confidence)} sure`)),
+    plan.question ? questionBlock(plan.question) : null,
     rows.length ? el("ul", { class: "arguments" }, ...rows) : el("p", { class: "quiet" }, "No arguments."),
-    ...plan.missing.map((missing) => el("p", { class: "missing" }, el("code", {}, missing.argument), ` ${missing.question}`)),
+    ...plan.missing.map((missing) => el("p", { class: "missing" }, el("code", {}, missing.argument), " is missing")),
+  );
+}
+
+// One option only repeats the call; several are the readings that the user chooses from.
+function questionBlock(question) {
+  const options = question.options.length > 1 ? question.options : [];
+  return el(
+    "div",
+    { class: "question" },
+    el("p", {}, question.text),
+    options.length ? el("ol", {}, ...options.map((option) => el("li", {}, option.label, el("span", { class: "quiet" }, ` ${percent(option.confidence)}`)))) : null,
   );
 }
 

@@ -1,0 +1,165 @@
+"""`CallRanker`: ranks filled calls, and estimates the probability of each and that no tool serves."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune._internal.assets import asset
+from contextune.errors import RankerError
+from contextune.plan.calls.classifier import ToolClassifier
+from contextune.plan.calls.feature_names import NAMES
+from contextune.plan.calls.features import Matrix, ToolProbabilities, call_features
+from contextune.plan.calls.fill import CallCandidate
+from contextune.plan.calls.statistics import CallStatistics
+from contextune.plan.planning_input import PlanningInput, RequestVector
+from contextune.plan.pointer.priors import CommonWords
+from contextune.rank import Ranker
+from contextune.types import ToolHit
+
+Floats = NDArray[np.float64]
+_OF_BEST = (
+    *("fits", "needs context", "covered", "covered said", "covered tool", "covered values", "tool said"),
+    *("left said names", "left numbers", "sure", "missing", "app likely", "item share", "pattern"),
+)
+_HIGHEST = (
+    *("covered said", "covered tool", "tool said", "tool known", "tool known behind", "action known", "sure"),
+)
+RIGHT_INPUTS: tuple[str, ...] = (*NAMES, "score", "lead", "share")
+"""Inputs of the probability that a call is right: its features, and its score among the others."""
+NONE_INPUTS: tuple[str, ...] = (
+    "score",
+    "lead",
+    "length",
+    *(f"first {name}" for name in _OF_BEST),
+    *(f"highest {name}" for name in _HIGHEST),
+)
+"""Inputs of the probability that no tool serves: features of the first call, and the highest of any call."""
+_COLUMN = {name: number for number, name in enumerate(NAMES)}
+_NO_LEAD = 5.0
+"""The lead of a call without rivals."""
+
+
+@dataclass(frozen=True, eq=False)
+class CallProbabilities:
+    """For each call its score and probability, and the probability that no tool serves."""
+
+    scores: Floats
+    right: Floats
+    none: float
+
+
+@dataclass(frozen=True, eq=False)
+class CallRanker:
+    """LambdaMART over `NAMES`, a tool classifier, statistics of calls, and two models of probabilities."""
+
+    ranker: Ranker
+    classifier: ToolClassifier
+    statistics: CallStatistics
+    right: Ranker
+    """Gives the probability that a call is right, if some tool serves the request."""
+    none: Ranker
+    """Gives the probability that no tool serves the request."""
+    metadata: Mapping[str, Any]
+    """What it was trained on; `embedder` is the name of the classifier's embedder."""
+
+    def classify(self, vector: RequestVector | None) -> ToolProbabilities | None:
+        """What the tool classifier says of a request; None for vectors of another embedder."""
+        if vector is None or vector.embedder != self.metadata.get("embedder"):
+            return None
+        return ToolProbabilities.build(self.classifier, vector.values)
+
+    def rank(
+        self,
+        inputs: PlanningInput,
+        tools: Sequence[ToolHit],
+        calls: Sequence[CallCandidate],
+        fits: float | None,
+        common: CommonWords,
+        known: ToolProbabilities | None = None,
+    ) -> CallProbabilities:
+        """Score the calls, and estimate their probabilities."""
+        matrix = call_features(inputs, tools, calls, fits, self.statistics, common, known)
+        scores = self.ranker.score(matrix)
+        return calibrated(matrix, scores, self.right, self.none)
+
+    def save(self, folder: Path) -> None:
+        """Write the model to a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.ranker.save(folder / "calls.json.gz")
+        self.classifier.save(folder / "tools.npz")
+        self.right.save(folder / "right.json.gz")
+        self.none.save(folder / "none.json.gz")
+        card = {"statistics": self.statistics.to_json(), "about": self.metadata}
+        (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> "CallRanker":
+        """Read a model from a folder; raise `RankerError` if it does not fit this version's features."""
+        try:
+            card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+            statistics, metadata = CallStatistics.from_json(card["statistics"]), card["about"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise RankerError(
+                f"no usable call ranker in {str(folder)!r}: {error}; create one with 'contextune train calls'"
+            ) from None
+        return cls(
+            Ranker.load(folder / "calls.json.gz", NAMES),
+            ToolClassifier.load(folder / "tools.npz"),
+            statistics,
+            Ranker.load(folder / "right.json.gz", RIGHT_INPUTS),
+            Ranker.load(folder / "none.json.gz", NONE_INPUTS),
+            metadata,
+        )
+
+
+def calibrated(matrix: Matrix, scores: Floats, right: Ranker, none: Ranker) -> CallProbabilities:
+    """Probabilities of the calls and of none, scaled down where they add up to more than 1."""
+    if not len(matrix):
+        return CallProbabilities(scores, np.empty(0), 1.0)
+    unserved = float(none.score(none_inputs(matrix, scores)[None])[0])
+    probabilities = right.score(right_inputs(matrix, scores)) * (1.0 - unserved)
+    available, total = 1.0 - unserved, float(probabilities.sum())
+    if total > available:
+        # the first keeps its probability as far as possible: it is the best calibrated one
+        best = int(np.argmax(scores))
+        first = min(float(probabilities[best]), available)
+        others = total - float(probabilities[best])
+        probabilities = probabilities * ((available - first) / others if others > 0 else 0.0)
+        probabilities[best] = first
+    return CallProbabilities(scores, probabilities, unserved)
+
+
+def right_inputs(matrix: Matrix, scores: Floats) -> Matrix:
+    """The inputs of the `right` model, one row per call."""
+    powers = np.exp(scores - scores.max())
+    leads = [_lead(scores, number) for number in range(len(scores))]
+    among_others = np.stack([scores, np.array(leads), np.log(powers / powers.sum())], axis=1)
+    return np.hstack([matrix, among_others.astype(np.float32)])
+
+
+def none_inputs(matrix: Matrix, scores: Floats) -> Matrix:
+    """The inputs of the `none` model."""
+    best = int(np.argmax(scores))
+    highest = np.where(np.isnan(matrix).all(0), np.nan, np.nan_to_num(matrix, nan=-np.inf).max(0))
+    values = [float(scores[best]), _lead(scores, best), float(np.log1p(matrix[best, _COLUMN["length"]]))]
+    values += [float(matrix[best, _COLUMN[name]]) for name in _OF_BEST]
+    values += [float(highest[_COLUMN[name]]) for name in _HIGHEST]
+    return np.array(values, np.float32)
+
+
+def _lead(scores: Floats, number: int) -> float:
+    others = np.delete(scores, number)
+    return float(scores[number] - others.max()) if len(others) else _NO_LEAD
+
+
+@cache
+def default_call_ranker() -> CallRanker | None:
+    """The bundled ranker, loaded once; None in an installation without one."""
+    folder = asset("calls")
+    return CallRanker.load(folder) if folder.exists() else None

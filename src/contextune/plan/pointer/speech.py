@@ -1,0 +1,184 @@
+"""Find the message in a request: "It builds now." in "Tell Lars that it builds now".
+
+Reported speech becomes direct speech. The user's own "I" stays; "she" becomes "you" only where it certainly
+means the recipient: after "tell her", or if the recipient is known to be a woman.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from contextune.search import tokenize
+
+Gender = Literal["she", "he", "they", ""]
+
+_FRAME = re.compile(
+    r"\b(?:reply|respond|answer|write|send|e-?mail|mail|text|message|tell|let|inform|note|drop|shoot|ask|thank"
+    r"|warn|remind|assure|promise|say)\b",
+    re.IGNORECASE,
+)
+_COLON = re.compile(r":\s+(?=\S)")
+_THAT = re.compile(r"(?<=[\w'’)”\"]) that (?=\S)", re.IGNORECASE)
+_CLAUSE = re.compile(r"\S+ \S")
+_SAY = re.compile(r"(?:\band |, |; |\bto |\bjust )?\bsay(?:ing)?,? (?:that )?(?=\S)", re.IGNORECASE)
+_KNOW = re.compile(r"\blet \S+(?: \S+){0,3}? know,? (?:in writing )?(?:that )?(?=\S)", re.IGNORECASE)
+_ASK = re.compile(r"\bask \S+(?: \S+){0,3}? (?P<how>to|if|whether|for) (?=\S)", re.IGNORECASE)
+_THANK = re.compile(r"\bthank (?P<who>\S+(?: \S+){0,2}?) (?=for\b)", re.IGNORECASE)
+_TELL = re.compile(r"\b(?:tell|inform|warn|assure|promise|text|message) ", re.IGNORECASE)
+_PRONOUN = re.compile(r"(?P<who>her|him|them|everyone|everybody|us)\b,? ", re.IGNORECASE)
+_CONTENT = re.compile(
+    r"(?:that|yes|no|not|i|i['’]\w+|we|we['’]\w+|it|it['’]s|there|thanks|thank you|sorry|mine|what|how|when"
+    r"|where|why|which|who|to|the answer) ",
+    re.IGNORECASE,
+)
+_GENDERS: dict[str, Gender] = {"her": "she", "him": "he", "them": "they"}
+_FEMALE = frozenset(
+    tokenize("mother mum mom sister daughter wife aunt auntie aunty grandmother gran nana niece girlfriend")
+)
+_MALE = frozenset(
+    tokenize("father dad brother son husband uncle grandfather grandpa nephew boyfriend grandson")
+)
+_SUBJECTS = {"she": "she", "he": "he", "they": "they"}
+_OBJECTS = {"she": "her", "he": "him", "they": "them"}
+_POSSESSIVES = {"she": "her", "he": "his", "they": "their"}
+_CONTRACTED = {"'s": "'re", "’s": "’re", "'ll": "'ll", "'d": "'d", "'re": "'re", "'ve": "'ve"}
+_VERBS = dict(
+    pair.split("/")
+    for pair in (
+        *("is/are", "was/were", "has/have", "does/do", "goes/go", "isn't/aren't", "isn’t/aren’t"),
+        *("doesn't/don't", "wasn't/weren't", "hasn't/haven't"),
+    )
+)
+_MODALS = "can|could|will|would|should|may|might|must|is|are|was|were|has|have|had|does|do|did"
+_QUESTION = re.compile(rf"(?P<subject>you) (?P<verb>{_MODALS})\b(?P<rest>.*)", re.IGNORECASE)
+_NO_OBJECT = (
+    r"(?=\s*(?:$|[.,;!?]|(?:to|for|at|in|on|from|with|about|and|or|if|when|tomorrow|today|tonight)\b))"
+)
+
+
+def find_message(text: str, taken: Sequence[tuple[int, int]] = (), gender: Gender = "") -> str | None:
+    """The message that a request dictates, as the recipient reads it; None if it dictates none.
+
+    Args:
+        text: The request.
+        taken: Ranges of characters that are other arguments, such as the subject of the mail.
+        gender: The pronoun of the recipient, if known.
+    """
+    frame = next((match for match in _FRAME.finditer(text) if not _inside(match.start(), taken)), None)
+    if frame is None:
+        return None
+    found = _starts(text, frame, taken)
+    if not found:
+        return None
+    start, how, recipient = min(found, key=lambda entry: entry[0])
+    content = text[start:].strip()
+    if not content.strip(" .!?"):
+        return None
+    return _sentence(turn_pronouns(content, recipient or gender), how)
+
+
+def _inside(place: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= place < end for start, end in ranges)
+
+
+def _starts(
+    text: str, frame: re.Match[str], taken: Sequence[tuple[int, int]]
+) -> list[tuple[int, str, Gender]]:
+    """Places where the message may begin, each with the kind of speech and the recipient's pronoun."""
+    starts: list[tuple[int, str, Gender]] = []
+    begin = frame.start()
+    after_that = [
+        match
+        for match in _THAT.finditer(text, frame.end())
+        if not _inside(match.start() + 1, taken)
+        and text[frame.end() : match.start()].strip()
+        and _CLAUSE.match(text, match.end())  # "meet that plane" is no clause
+    ]
+    if after_that:
+        match = after_that[0]
+        starts.append((match.end(), "", _recipient(text, frame.end(), match.start())))
+    colons = [match for match in _COLON.finditer(text, begin) if not _inside(match.start(), taken)]
+    if colons:
+        starts.append((colons[0].end(), "", ""))
+    for pattern in (_SAY, _KNOW):
+        match = pattern.search(text, begin)
+        if match and not _inside(match.start(), taken):
+            starts.append((match.end(), "", _recipient(text, match.start(), match.end())))
+    if match := _ASK.search(text, begin):
+        starts.append((match.end(), match["how"].casefold(), _recipient(text, match.start(), match.end())))
+    if match := _THANK.search(text, begin):
+        starts.append((match.end(), "thank", _recipient(text, match.start(), match.end())))
+    if match := _TELL.search(text, begin):
+        if pronoun := _PRONOUN.match(text, match.end()):
+            skipped = re.compile(r"that ", re.IGNORECASE).match(text, pronoun.end())
+            place = skipped.end() if skipped else pronoun.end()
+            starts.append((place, "", _GENDERS.get(pronoun["who"].casefold(), "")))
+        elif content := _first_content(text, match.end(), taken):
+            starts.append((content, "", ""))
+    return starts
+
+
+def _first_content(text: str, begin: int, taken: Sequence[tuple[int, int]]) -> int | None:
+    """The place after the recipient, where a clause begins: "tell my brother | yes to seven"."""
+    names = [end for start, end in taken if start == begin and text[end : end + 1] == " "]
+    if names:
+        return names[0] + 1
+    for match in re.finditer(r"(?<= )", text[begin:]):
+        place = begin + match.start()
+        if place > begin and (content := _CONTENT.match(text, place)) and not _inside(place, taken):
+            return content.end() if content.group().casefold() == "that " else place
+    return None
+
+
+def _recipient(text: str, start: int, end: int) -> Gender:
+    words = re.findall(r"\w+", text[start:end].casefold())
+    genders: list[Gender] = [_GENDERS[word] for word in words if word in _GENDERS]
+    return genders[0] if genders else ""
+
+
+def recipient_gender(relation: str | None) -> Gender:
+    """The pronoun of a contact, as far as the relation tells."""
+    words = frozenset(re.findall(r"\w+", (relation or "").casefold()))
+    if bool(words & _FEMALE) == bool(words & _MALE):
+        return ""
+    return "she" if words & _FEMALE else "he"
+
+
+def turn_pronouns(text: str, gender: Gender) -> str:
+    """Replace the recipient's pronoun by "you", with the verb after it."""
+    if not gender:
+        return text
+    subject = _SUBJECTS[gender]
+
+    def turned(match: re.Match[str]) -> str:
+        you = "You" if match["subject"][0].isupper() else "you"
+        short, verb = match["short"] or "", match["verb"] or ""
+        if short:
+            return f"{you}{_CONTRACTED.get(short, short)}{match['gap'] or ''}{verb}"
+        low = verb.casefold()
+        if low in _VERBS:
+            verb = _VERBS[low]
+        elif gender != "they" and len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "ys")):
+            verb = verb[:-1]
+        return f"{you}{match['gap'] or ''}{verb}"
+
+    pattern = rf"\b(?P<subject>{subject})(?P<short>['’](?:s|ll|d|re|ve))?(?:(?P<gap> )(?P<verb>[\w'’]+))?"
+    text = re.sub(pattern, turned, text, flags=re.IGNORECASE)
+    text = re.sub(rf"\b{_OBJECTS[gender]}\b{_NO_OBJECT}", "you", text, flags=re.IGNORECASE)
+    return re.sub(rf"\b{_POSSESSIVES[gender]}\b(?= \w)", "your", text, flags=re.IGNORECASE)
+
+
+def _sentence(content: str, how: str) -> str:
+    """A sentence with a capital and a full stop."""
+    content = content.strip().strip('"“”«»').removesuffix(", please").strip()
+    if how == "to":
+        content = f"Please {content}"
+    elif how == "thank":
+        content = f"Thank you {content}"
+    elif how in ("if", "whether"):
+        content = content.rstrip(" .!?")
+        if match := _QUESTION.match(content):
+            content = f"{match['verb']} {match['subject'].casefold()}{match['rest']}"
+        content = f"{content}?"
+    content = content[:1].upper() + content[1:]
+    return content if content[-1:] in ".!?…" else f"{content}."

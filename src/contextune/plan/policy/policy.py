@@ -1,0 +1,143 @@
+"""`Policy`: the one place that decides whether a call is made, confirmed, asked about or refused.
+
+A call is made without asking only if it is probable enough for what a mistake would cost: a wrong search is
+seen at once, a mail cannot be called back. The thresholds are on probabilities, so they mean what they say
+only if the planner is calibrated; `contextune bench plan` measures both.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from contextune.errors import InvalidRequestError
+from contextune.plan.policy.cost import COSTS, Cost, call_cost
+from contextune.plan.policy.questions import (
+    ask_between,
+    ask_for_missing,
+    ask_to_confirm,
+    ask_to_correct,
+    no_tool_serves,
+)
+from contextune.plan.policy.readings import Readings
+from contextune.types import Decision, Plan, Question, Tool
+
+ACT: Mapping[Cost, float] = {"read": 0.65, "write": 0.75, "send": 0.85}
+"""Default probability from which on a call is made, by its cost."""
+CONFIRM: Mapping[Cost, float] = {"read": 0.35, "write": 0.45, "send": 0.5}
+"""Default probability from which on a call that is not made is proposed as a whole, to be confirmed."""
+NONE = 0.5
+"""Default probability that no tool serves from which on the request is refused."""
+RIVAL = 0.4
+"""Default share of the first reading's probability from which on another reading is worth a question."""
+MAX_OPTIONS = 3
+"""Readings that a question offers."""
+FindTool = Callable[[str], Tool]
+"""Returns the tool with an id."""
+
+
+def _act() -> Mapping[Cost, float]:
+    return ACT
+
+
+def _confirm() -> Mapping[Cost, float]:
+    return CONFIRM
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Decides on plans; immutable. Costs that `act` and `confirm` leave out keep their defaults.
+
+    A threshold above 1 is never reached: `Policy(act={"send": 2})` confirms whatever reaches other people.
+    """
+
+    act: Mapping[Cost, float] = field(default_factory=_act)
+    confirm: Mapping[Cost, float] = field(default_factory=_confirm)
+    none: float = NONE
+    rival: float = RIVAL
+    costs: Mapping[str, Cost] = field(default_factory=dict[str, Cost])
+    """The cost of some tools, by id or name, instead of what their words say."""
+    trusted: frozenset[str] = frozenset()
+    """Apps whose annotations may also lower the cost of a call; others can only raise it."""
+
+    def __post_init__(self) -> None:
+        for name, thresholds, defaults in (("act", self.act, ACT), ("confirm", self.confirm, CONFIRM)):
+            if unknown := sorted(set(thresholds) - set(COSTS)):
+                raise InvalidRequestError(
+                    f"unknown cost {unknown[0]!r} in the policy: use {', '.join(COSTS)}"
+                )
+            merged = {**defaults, **thresholds}
+            object.__setattr__(self, name, merged)
+            for cost, threshold in merged.items():
+                _check(f"{name}.{cost}", threshold)
+        _check("none", self.none)
+        _check("rival", self.rival)
+        if wrong := sorted(set(self.costs.values()) - set(COSTS)):
+            raise InvalidRequestError(f"unknown cost {wrong[0]!r} in the policy: use {', '.join(COSTS)}")
+
+    @classmethod
+    def parse(cls, text: str) -> "Policy":
+        """A policy from settings such as `act.send=0.9,none=0.6,cost.Door/unlock=send`."""
+        numbers: dict[str, float] = {}
+        thresholds: dict[str, dict[Cost, float]] = {"act": {}, "confirm": {}}
+        costs: dict[str, Cost] = {}
+        for setting in filter(None, (part.strip() for part in text.split(","))):
+            name, _, value = (part.strip() for part in setting.partition("="))
+            group, _, key = name.partition(".")
+            if group == "cost" and key:
+                costs[key] = cast("Cost", value)
+            elif group in thresholds and key in COSTS:
+                thresholds[group][key] = _number(setting, value)
+            elif name in ("none", "rival"):
+                numbers[name] = _number(setting, value)
+            else:
+                raise InvalidRequestError(
+                    f"unknown policy setting {setting!r}: write act.send=0.9, confirm.read=0.3, none=0.6,"
+                    " rival=0.5 or cost.TOOL=send, separated by commas"
+                )
+        none, rival = numbers.get("none", NONE), numbers.get("rival", RIVAL)
+        return cls(thresholds["act"], thresholds["confirm"], none, rival, costs)
+
+    def cost(self, tool: Tool) -> Cost:
+        """The cost of calling a tool by mistake."""
+        chosen = self.costs.get(tool.id) or self.costs.get(tool.name)
+        return chosen or call_cost(tool, trusted=tool.app in self.trusted)
+
+    def decide(self, readings: Readings, find_tool: FindTool) -> Plan | None:
+        """The first reading with the decision and what to say to the user; None without readings."""
+        if not readings.plans:
+            return None
+        plan = replace(readings.plans[0], decision=None, question=None)
+        decision, question = self._judge(plan, readings, find_tool)
+        return replace(plan, decision=decision, question=question)
+
+    def _judge(self, plan: Plan, readings: Readings, find_tool: FindTool) -> tuple[Decision, Question | None]:
+        tool = find_tool(plan.tool)
+        if readings.none >= self.none:
+            return "none", no_tool_serves(plan, tool)
+        cost, sure = self.cost(tool), plan.confidence
+        if plan.missing:
+            return "ask", ask_for_missing(plan, tool)
+        rivals = [other for other in readings.others() if other.confidence >= self.rival * sure]
+        is_first = all(other.confidence <= sure for other in rivals)
+        if sure >= self.act[cost] and is_first:
+            if tool.annotations.destructive is True:
+                return "confirm", ask_to_confirm(plan, tool)
+            return "act", None
+        if rivals:
+            options = [replace(other, decision=None, question=None) for other in rivals[: MAX_OPTIONS - 1]]
+            return "ask", ask_between([plan, *options], find_tool)
+        if sure >= self.confirm[cost]:
+            return "confirm", ask_to_confirm(plan, tool)
+        return "ask", ask_to_correct(plan, tool)
+
+
+def _check(name: str, threshold: float) -> None:
+    if not threshold >= 0:  # also refuses NaN
+        raise InvalidRequestError(f"invalid policy setting {name}={threshold!r}: use a probability")
+
+
+def _number(setting: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise InvalidRequestError(f"invalid policy setting {setting!r}: {value!r} is not a number") from None

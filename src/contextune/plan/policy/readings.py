@@ -1,0 +1,64 @@
+"""`Readings`: the calls that a request may mean, each with its probability; what a policy decides on."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+from contextune.plan.planning_input import Planner, PlanningInput
+from contextune.types import Plan, ToolHit
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """The calls that a request may mean; `Plan.confidence` is the probability of each.
+
+    The first is the one to act on. A planner may put a call first that is not the most probable one: the
+    policy then asks.
+    """
+
+    plans: tuple[Plan, ...] = ()
+    none: float = 0.0
+    """Probability that no tool here serves the request."""
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[Plan, float]], none: float = 0.0) -> "Readings":
+        """Readings from calls and their probabilities, most probable first."""
+        plans = [replace(plan, confidence=probability) for plan, probability in pairs]
+        return cls(tuple(sorted(plans, key=lambda plan: -plan.confidence)), none)
+
+    @classmethod
+    def of_plan(cls, plan: Plan | None, fits: float | None = None) -> "Readings":
+        """The only reading of a planner that knows no others; `fits`: probability that any tool serves."""
+        return cls(() if plan is None else (plan,), 0.0 if fits is None else 1.0 - fits)
+
+    def others(self) -> tuple[Plan, ...]:
+        """The readings beside the first that are different calls, most probable first."""
+        different: list[Plan] = []
+        for plan in sorted(self.plans[1:], key=lambda plan: -plan.confidence):
+            if all(not _is_same_call(plan, other) for other in (self.plans[0], *different)):
+                different.append(plan)
+        return tuple(different)
+
+
+@runtime_checkable
+class ReadingsPlanner(Planner, Protocol):
+    """A planner that returns all readings of a request instead of the best one alone."""
+
+    def readings(
+        self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None
+    ) -> Readings:
+        """The readings of a request; the parameters are those of `Planner.plan`."""
+        ...
+
+
+def read_request(
+    planner: Planner, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None
+) -> Readings:
+    """All readings of a planner that has several, else its only one."""
+    if isinstance(planner, ReadingsPlanner):
+        return planner.readings(inputs, tools, fits)
+    return Readings.of_plan(planner.plan(inputs, tools, fits), fits)
+
+
+def _is_same_call(plan: Plan, other: Plan) -> bool:
+    return (plan.tool, plan.args) == (other.tool, other.args)

@@ -1,0 +1,176 @@
+"""Act, confirm, ask or none: by probability, cost, rivals, missing arguments and harm."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.plan.policy.readings import BY_ID, TOOLS, call, decide
+
+from contextune.errors import InvalidRequestError
+from contextune.plan.policy import COSTS, Policy, Readings
+from contextune.plan.policy.policy import ACT, CONFIRM
+from contextune.types import Annotations, Plan
+
+READ = call("read_note", 0.6, title="Kiln slots")
+WRITE = call("pin_note", 0.6, title="Kiln slots")
+SEND = call("call_contact", 0.6, contact="Bruno Kosuta")
+BY_COST = dict(zip(COSTS, (READ, WRITE, SEND), strict=True))
+
+
+def sure(plan: Plan, probability: float) -> Plan:
+    return replace(plan, confidence=probability)
+
+
+def test_same_doubt_is_acted_on_by_cost() -> None:
+    assert [decide(plan).decision for plan in (READ, WRITE, SEND)] == ["act", "confirm", "confirm"]
+    assert [decide(sure(plan, 0.75)).decision for plan in (READ, WRITE, SEND)] == ["act", "act", "confirm"]
+    assert [decide(sure(plan, 0.95)).decision for plan in (READ, WRITE, SEND)] == ["act"] * 3
+    assert [decide(sure(plan, 0.2)).decision for plan in (READ, WRITE, SEND)] == ["ask"] * 3
+    assert list(ACT.values()) == sorted(ACT.values())
+    assert all(CONFIRM[cost] < ACT[cost] for cost in COSTS)
+
+
+def test_thresholds_are_inclusive() -> None:
+    for cost, plan in BY_COST.items():
+        assert decide(sure(plan, ACT[cost])).decision == "act"
+        assert decide(sure(plan, ACT[cost] - 0.001)).decision == "confirm"
+        assert decide(sure(plan, CONFIRM[cost])).decision == "confirm"
+        assert decide(sure(plan, CONFIRM[cost] - 0.001)).decision == "ask"
+
+
+def test_only_act_is_ready_and_has_no_question() -> None:
+    for plan in (decide(READ), decide(SEND), decide(sure(SEND, 0.1)), decide(SEND, none=0.9)):
+        assert plan.ready == (plan.decision == "act")
+        assert (plan.question is None) == plan.ready
+    assert not READ.ready  # nobody has decided
+    assert decide(SEND).accept().ready
+
+
+def test_rival_reading_is_asked_about() -> None:
+    other = call("call_contact", 0.35, contact="Bruno Rossi")
+    plan = decide(sure(SEND, 0.6), other)
+    assert (plan.decision, plan.args) == ("ask", {"contact": "Bruno Kosuta"})
+    assert plan.question is not None
+    assert [option.plan.args["contact"] for option in plan.question.options] == [
+        "Bruno Kosuta",
+        "Bruno Rossi",
+    ]
+    chosen = plan.question.choose(1)
+    assert (chosen.args, chosen.ready) == ({"contact": "Bruno Rossi"}, True)
+    # a far less probable reading is not worth a question
+    assert decide(sure(SEND, 0.6), sure(other, 0.1)).decision == "confirm"
+    # nor is a rival of a call that is sure enough
+    assert decide(sure(SEND, 0.9), sure(other, 0.08)).decision == "act"
+    # the same call twice is one reading
+    assert decide(sure(SEND, 0.6), sure(SEND, 0.35)).decision == "confirm"
+
+
+def test_question_has_at_most_three_options_most_probable_first() -> None:
+    others = [call("read_note", p, title=name) for p, name in ((0.2, "d"), (0.28, "b"), (0.25, "c"))]
+    plan = decide(sure(READ, 0.3), *others)
+    assert plan.question is not None
+    assert [option.label for option in plan.question.options] == ["Kiln slots", "b", "c"]
+
+
+def test_call_that_is_not_the_most_probable_is_never_acted_on() -> None:
+    """As when a language model contradicts a planner that is sure."""
+    policy = Policy(act={"read": 0.1})
+    assert decide(sure(READ, 0.2), call("read_note", 0.7, title="b"), policy=policy).decision == "ask"
+
+
+def test_missing_argument_is_asked_for_however_sure_the_tool_is() -> None:
+    plan = decide(call("call_contact", 1.0, "contact"))
+    assert (plan.decision, plan.ready) == ("ask", False)
+    assert plan.question is not None
+    assert (plan.question.text, plan.question.argument) == ("Who should I call?", "contact")
+    assert not plan.accept().ready  # the user cannot agree to half a call
+
+
+def test_request_that_no_tool_serves_is_refused() -> None:
+    plan = decide(sure(READ, 0.45), none=0.55)
+    assert (plan.decision, plan.ready) == ("none", False)
+    assert plan.question is not None
+    assert plan.question.text.startswith("No tool here can do that.")
+    assert plan.question.options[0].plan.name == "read_note"
+    assert decide(sure(READ, 0.55), none=0.45).decision == "act"
+    assert decide(call("call_contact", 0.3, "contact"), none=0.7).decision == "none"
+
+
+def test_claim_to_be_destructive_needs_confirmation_even_if_sure() -> None:
+    harmful = replace(TOOLS["read_note"], annotations=Annotations(destructive=True))
+    plan = Policy().decide(Readings((sure(READ, 0.99),)), lambda _: harmful)
+    assert plan is not None
+    assert plan.decision == "confirm"
+    harmless = replace(TOOLS["call_contact"], annotations=Annotations(read_only=True, destructive=False))
+    strict, trusting = Policy(), Policy(trusted=frozenset(["PhoneCall"]))
+    decisions = [policy.decide(Readings((SEND,)), lambda _: harmless) for policy in (strict, trusting)]
+    assert [plan.decision for plan in decisions if plan] == ["confirm", "act"]
+
+
+def test_users_of_the_library_set_thresholds_and_costs() -> None:
+    assert decide(READ, policy=Policy(act={"read": 0.9})).decision == "confirm"
+    assert decide(SEND, policy=Policy(act={"send": 0.5})).decision == "act"
+    assert decide(sure(SEND, 1.0), policy=Policy(act={"send": 2})).decision == "confirm"
+    assert decide(READ, policy=Policy(costs={"read_note": "send"})).decision == "confirm"
+    assert decide(READ, policy=Policy(costs={"Notes/read_note": "send"})).decision == "confirm"
+    assert decide(READ, none=0.3, policy=Policy(none=0.3)).decision == "none"
+    partly = Policy(act={"read": 0.9})
+    assert partly.act == {**ACT, "read": 0.9}
+
+
+def test_settings_as_text() -> None:
+    text = " act.send=0.9, confirm.read = 0.1,none=0.6,rival=0.3,cost.Notes/read_note=write "
+    assert Policy.parse(text) == Policy(
+        {"send": 0.9}, {"read": 0.1}, none=0.6, rival=0.3, costs={"Notes/read_note": "write"}
+    )
+    assert Policy.parse("") == Policy()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("act.sned=0.9", "unknown policy setting 'act.sned=0.9'"),
+        ("0.9", "unknown policy setting '0.9'"),
+        ("act.send=high", "'high' is not a number"),
+        ("none=-1", "none=-1.0"),
+        ("none=nan", "none=nan"),
+        ("cost.read_note=cheap", "unknown cost 'cheap'"),
+    ],
+)
+def test_invalid_settings_are_errors(text: str, reason: str) -> None:
+    with pytest.raises(InvalidRequestError, match=reason):
+        Policy.parse(text)
+
+
+def test_unknown_cost_is_an_error() -> None:
+    with pytest.raises(InvalidRequestError, match="unknown cost 'delete'"):
+        Policy(act={"delete": 0.9})  # pyright: ignore[reportArgumentType]
+
+
+def test_readings_from_pairs_are_sorted() -> None:
+    readings = Readings.from_pairs([(READ, 0.2), (SEND, 0.7)], none=0.1)
+    assert [(plan.name, plan.confidence) for plan in readings.plans] == [
+        ("call_contact", 0.7),
+        ("read_note", 0.2),
+    ]
+    assert readings.none == 0.1
+
+
+def test_no_reading_is_no_plan() -> None:
+    assert Policy().decide(Readings(), BY_ID.__getitem__) is None
+
+
+PROBABILITY = st.floats(0, 1)
+
+
+@given(probability=PROBABILITY, rival=PROBABILITY, none=PROBABILITY, cost=st.sampled_from(COSTS))
+def test_act_implies_enough_certainty(probability: float, rival: float, none: float, cost: str) -> None:
+    plan = BY_COST[cost]  # pyright: ignore[reportArgumentType]
+    decided = decide(sure(plan, probability), call("skip_track", rival), none=none)
+    if decided.ready:
+        assert probability >= max(ACT[cost], rival)  # pyright: ignore[reportArgumentType]
+        assert none < 0.5
+    else:
+        assert decided.question is not None
+        assert decided.question.text

@@ -1,0 +1,65 @@
+"""Contacts named in a request."""
+
+import pytest
+
+from contextune.plan.names import match_names
+from contextune.types import Contact
+
+CONTACTS = [
+    Contact("Bruno Kosuta"),
+    Contact("Bruno Rossi"),
+    Contact("Belgin Hoca"),
+    Contact("Park Tae-min"),
+    Contact("Zachary Poulin"),
+    Contact("Noa Benhaïm"),
+    Contact("Mẹ"),
+    Contact("Dr. Marta Reis"),
+    Contact("Tuula, service manager"),
+    Contact("Mike Hall"),
+]
+
+
+def named(text: str) -> list[str]:
+    matches = match_names(text, CONTACTS)
+    best = max(match.words for match in matches)
+    return [c.name for c, match in zip(CONTACTS, matches, strict=True) if match.words and match.words == best]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Call Bruno Rossi.", ["Bruno Rossi"]),
+        ("Call Bruno.", ["Bruno Kosuta", "Bruno Rossi"]),
+        ("Write to Belgin hoca", ["Belgin Hoca"]),
+        ("Ring Tae-min back", ["Park Tae-min"]),
+        ("Get me Zach on the phone", ["Zachary Poulin"]),
+        ("message noa benhaim", ["Noa Benhaïm"]),
+        ("Play the voicemail from Mẹ.", ["Mẹ"]),
+        ("Write to Dr. Reis that I cannot come", ["Dr. Marta Reis"]),
+        ("Forward it to Tuula.", ["Tuula, service manager"]),
+        ("Call the service desk", []),
+        ("Play it again", []),
+    ],
+)
+def test_contact_is_found_by_full_first_or_nickname(text: str, names: list[str]) -> None:
+    assert named(text) == names
+
+
+def test_words_of_a_name_stand_together() -> None:
+    ann = [Contact("Goh Kian Ann"), Contact("Ann Goh")]
+    matches = match_names("Ask Ann whether Goh is in", ann)
+    assert not any(match.full for match in matches)
+
+
+def test_position_and_possessive_tell_sender_from_recipient() -> None:
+    sender, recipient = match_names(
+        "Forward Anna's mail to Bruno", [Contact("Anna Berg"), Contact("Bruno Rossi")]
+    )
+    assert sender.possessive
+    assert not recipient.possessive
+    assert sender.end < recipient.start
+
+
+def test_lower_case_word_weighs_less_than_a_capitalised_name() -> None:
+    hall, centre = match_names("Ask Mike about the hall", [Contact("Mike Hall"), Contact("Town Hall")])
+    assert hall.words > centre.words
