@@ -10,6 +10,7 @@ from contextune._internal.assets import asset
 from contextune.cli.ask import ask
 from contextune.cli.lab.answers import answer
 from contextune.datasets import load_persona, read_persona
+from contextune.errors import InvalidRequestError
 from contextune.store import SQLiteStore
 
 TWO_REQUESTS = "Find the mail from the army and forward it to my mother."
@@ -37,6 +38,32 @@ def test_answer_writes_steps_only_for_several(tmp_path: Path) -> None:
     assert first["steps"][1]["api"] == "forward_email"
 
 
+def test_ask_prints_json_with_decisions_and_takes_a_policy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, data = persona(tmp_path / "personas")
+    path = tmp_path / "store.db"
+    with SQLiteStore(path) as store:
+        load_persona(store, read_persona(folder / "a01.json"))
+    text, time = data["queries"][1]["query"], data["queries"][1]["time"]
+    replies: dict[str, dict[str, Any]] = {}
+    eager, careful = "act.read=0,act.write=0,act.send=0,none=2", "act.read=2,act.write=2,act.send=2,none=2"
+    for policy in (eager, careful, "none=0"):
+        ask(text, "a01", time=time, store=path, policy=policy, json=True)
+        replies[policy] = json.loads(capsys.readouterr().out)
+    assert replies[eager]["decision"] == "act"
+    assert [plan["ready"] for plan in replies[eager]["plans"]] == [True]
+    (plan,) = replies[careful]["plans"]
+    assert (plan["ready"], plan["decision"]) == (False, replies[careful]["decision"])
+    assert plan["decision"] in ("confirm", "ask")
+    assert plan["question"]["text"]
+    assert plan["question"]["options"][0]["tool"] == plan["tool"]
+    assert plan["confidence"] == pytest.approx(replies[eager]["confidence"])
+    assert replies["none=0"]["decision"] == "none"
+    with pytest.raises(InvalidRequestError, match=r"act\.reed"):
+        ask(text, "a01", time=time, store=path, policy="act.reed=1")
+
+
 def test_ask_prints_each_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, data = persona(tmp_path / "personas")
     path = tmp_path / "store.db"
@@ -47,3 +74,4 @@ def test_ask_prints_each_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "step 1: " in printed
     assert "step 2: forward_email(" in printed
     assert "plan: " not in printed
+    assert "\nall steps: " in printed

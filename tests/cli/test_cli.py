@@ -76,6 +76,7 @@ def test_ask_prints_items_tools_and_the_call(store: Path) -> None:
     (plan,) = [line for line in done.stdout.splitlines() if line.startswith("plan: ")]
     assert plan.startswith('plan: read_email(email_subject="Kestrel Coy')
     assert "email_subject: subject of “Kestrel Coy" in done.stdout
+    assert re.search(r"^  decision: (act|confirm|ask), \d+% sure$", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

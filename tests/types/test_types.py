@@ -21,7 +21,9 @@ from contextune.types import (
     Item,
     ItemHit,
     Missing,
+    Option,
     Plan,
+    Question,
     Request,
     Source,
     Tool,
@@ -221,6 +223,7 @@ VALUES = [
         0.9,
         (Missing("date", "For which day?"),),
     ),
+    Plan("get_event", decision="confirm", question=Question("Get it?", (Option("Yes", Plan("get_event")),))),
     Answer(REQUEST, (ItemHit(ITEM, 0.5),), (ToolHit(TOOL, 1.0),), Plan("get_event"), {"context": 0.1}),
 ]
 

@@ -14,7 +14,7 @@ _CLI, _LAB = "contextune.cli", "contextune.cli.lab"
 COMMANDS = {
     "search": LazyCommand(f"{_CLI}.ask", "search", "Print the items that a request needs, best first."),
     "ask": LazyCommand(
-        f"{_CLI}.ask", "ask", "Print the items, the tools and the call for a request, with reasons."
+        f"{_CLI}.ask", "ask", "Print the items, the tools and the call for a request, and whether to make it."
     ),
     "demo": LazyCommand(f"{_CLI}.ask", "demo", "Answer a few requests of the demo personas."),
     "import": LazyCommand(

@@ -1,17 +1,26 @@
 """`contextune search`, `ask` and `demo`: answer requests."""
 
+import json as json_module
 import tempfile
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from contextune.cli import output
-from contextune.cli.options import DEFAULT_METHOD, Method, StorePath, open_store, resolve_user
+from contextune.cli.options import (
+    DEFAULT_METHOD,
+    Method,
+    PolicySettings,
+    StorePath,
+    open_store,
+    resolve_user,
+)
 
 if TYPE_CHECKING:
-    from contextune.types import Request
+    from contextune.plan import Steps
+    from contextune.types import Answer, Request
 
 Text = Annotated[str, typer.Argument(help="The request.")]
 UserName = Annotated[
@@ -51,13 +60,16 @@ def ask(
     llm: Annotated[
         bool, typer.Option("--llm", help="Let the configured language model write the call.")
     ] = False,
+    policy: PolicySettings = "",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     store: StorePath = None,
 ) -> None:
-    """Print the items, the tools and the call for a request, with reasons.
+    """Print the items, the tools and the call for a request, and whether to make it.
 
     A request for several things gets a step for each. The tools are those of the bundled toolbox.
     Nothing is executed.
     """
+    from contextune.plan import Policy
     from contextune.tools import bundled_toolbox
     from contextune.tuner import Tuner
 
@@ -69,17 +81,43 @@ def ask(
             from contextune.plan import LanguagePlanner
 
             planner = LanguagePlanner(required_chat(task="plans", progress=update))
-        tuner = Tuner(opened, tools=bundled_toolbox(), planner=planner, progress=update)
+        tuner = Tuner(
+            opened,
+            tools=bundled_toolbox(),
+            planner=planner,
+            policy=Policy.parse(policy),
+            progress=update,
+        )
         reply = tuner.answer(request, k)
         steps = tuner.steps(request, k, answer=reply)
         several = steps is not None and len(steps) > 1
         items = opened.items(request.user) if several else [hit.item for hit in reply.context]
+    if json:
+        typer.echo(json_module.dumps(_answer_json(reply, steps), ensure_ascii=False, indent=2))
+        return
     output.print_hits(reply.context, title=f"“{text}”")
     output.print_tools(reply.tools)
     if steps and len(steps) > 1:
         output.print_steps(steps, items)
     else:
         output.print_plan(reply.plan, items)
+
+
+def _answer_json(answer: "Answer", steps: "Steps | None") -> dict[str, Any]:
+    """The answer as JSON; `plans` has a call, or one for each step, and `decision` is that on all of them."""
+    from contextune.plan.plan_json import plan_to_json
+
+    return {
+        "context": [
+            {"id": hit.item.id, "app": hit.item.app, "title": hit.item.title, "score": float(hit.score)}
+            for hit in answer.context
+        ],
+        "tools": [hit.tool.id for hit in answer.tools],
+        "fits": None if answer.fits is None else float(answer.fits),
+        "decision": steps.decision if steps else "none",
+        "confidence": float(steps.confidence) if steps else None,
+        "plans": [plan_to_json(plan) for plan in steps] if steps else [],
+    }
 
 
 def _request(text: str, user: str, time: str | None, place: str | None) -> "Request":

@@ -173,9 +173,11 @@ def _print_table(evaluation: "Evaluation") -> None:
     output.out.print(rich)
     output.out.print(f"{evaluation.milliseconds:.1f} ms per query (median, with embedding)", highlight=False)
     if abstention := evaluation.abstention:
+        from contextune.evaluate.evaluation import MIN_FIT
+
         output.out.print(
             f"Abstention: {_share(abstention.correct)} % of the queries that no tool serves, "
-            f"and {_share(abstention.incorrect)} % of the others",
+            f"and {_share(abstention.incorrect)} % of the others, as `fits` is below {MIN_FIT}",
             highlight=False,
         )
     if evaluation.skipped:

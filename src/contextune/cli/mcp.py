@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from contextune.cli import output
-from contextune.cli.options import StorePath, open_store
+from contextune.cli.options import PolicySettings, StorePath, open_store
 from contextune.errors import ContextuneError, InvalidDataError
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
+    from contextune.plan import Policy
     from contextune.serve.mcp.gateway import Gateway
     from contextune.store import Store
     from contextune.tools import ToolRetriever
@@ -42,6 +43,7 @@ def mcp(
         Path | None,
         typer.Option(help="With --catalog: cache of the servers' tools; default: in your cache folder."),
     ] = None,
+    policy: PolicySettings = "",
     timeout: Annotated[float, typer.Option(help="Seconds for a server to start, and for each call.")] = 30.0,
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of stdio.")] = False,
     host: Annotated[str, typer.Option(help="With --http: address to listen on.")] = "127.0.0.1",
@@ -63,18 +65,20 @@ def mcp(
         raise ContextuneError("there is nothing to serve: pass --user, --catalog, or both")
     if timeout <= 0:
         raise ContextuneError(f"--timeout {timeout:g} leaves no time: give seconds above 0")
+    from contextune.plan import Policy
     from contextune.serve.mcp.lazy_tuner import LazyTuner
     from contextune.serve.mcp.server import mcp_server
 
+    decisions = Policy.parse(policy)
     with ExitStack() as stack:
         opened = stack.enter_context(open_store(store)) if user else None
         if opened and user:
             opened.user(user)
-        gateway = _gateway(stack, catalog, shelf, opened, user, timeout) if catalog else None
+        gateway = _gateway(stack, catalog, shelf, opened, user, timeout, decisions) if catalog else None
         tuner = None
         if opened and gateway is None:
             load_retriever = _tool_retriever(stack, tools)
-            tuner = LazyTuner(partial(_tuner, opened, load_retriever))
+            tuner = LazyTuner(partial(_tuner, opened, load_retriever, decisions))
         server = mcp_server(user, tuner, gateway)
         if http:
             _serve_http(server, token, host, port)
@@ -89,6 +93,7 @@ def _gateway(
     store: "Store | None",
     user: str | None,
     timeout: float,
+    policy: "Policy",
 ) -> "Gateway":
     from contextune.serve.mcp.gateway import Gateway, GatewayUser
     from contextune.tools.catalog_file import CatalogFile
@@ -97,7 +102,7 @@ def _gateway(
         raise InvalidDataError(f"there is no file {str(catalog)!r}: pass an mcp.json with the servers")
     gateway = Gateway(
         catalog,
-        user=GatewayUser(store, user) if store and user else None,
+        user=GatewayUser(store, user, policy) if store and user else None,
         cache=stack.enter_context(CatalogFile(shelf or _default_cache(catalog))),
         timeout=timeout,
     )
@@ -131,11 +136,14 @@ def _tool_retriever(stack: ExitStack, path: Path | None) -> "Callable[[Progress]
 
 
 def _tuner(
-    store: "Store", load_retriever: "Callable[[Progress], ToolRetriever]", progress: "Progress"
+    store: "Store",
+    load_retriever: "Callable[[Progress], ToolRetriever]",
+    policy: "Policy",
+    progress: "Progress",
 ) -> "Tuner":
     from contextune.tuner import Tuner
 
-    return Tuner(store, tools=load_retriever(progress), progress=progress)
+    return Tuner(store, tools=load_retriever(progress), policy=policy, progress=progress)
 
 
 def _serve_stdio(server: "Server[Any]") -> None:

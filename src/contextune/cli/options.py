@@ -23,6 +23,15 @@ StorePath = Annotated[
     ),
 ]
 
+PolicySettings = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        envvar="CONTEXTUNE_POLICY",
+        help="When to act without asking, as act.read=0.5,act.send=0.9,none=0.6 (see docs/plan.md).",
+    ),
+]
+
 
 def data_path(path: Path | None, name: str) -> Path:
     """`path`, or by default the file `name` in the user's data folder, which is created."""

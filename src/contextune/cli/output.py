@@ -115,24 +115,42 @@ def print_tools(hits: "Sequence[ToolHit]", *, expected: str | None = None) -> No
 
 
 def print_plan(plan: "Plan | None", items: "Sequence[Item]", *, correct: bool = False) -> None:
-    """Print a call in one line, then the source of each value and the open questions."""
+    """Print a call in one line, the source of each value, the decision and what to ask the user."""
     if plan is None:
-        out.print("plan: none")
+        _print_line("plan: none: there is no tool to call")
         return
     _print_call(f"plan: {'[green]✓[/] ' if correct else ''}", plan, items)
 
 
 def print_steps(steps: "Steps", items: "Sequence[Item]") -> None:
-    """Print each step as `print_plan` prints a call."""
+    """Print each step as `print_plan` prints a call, and the decision on all of them."""
     for number, step in enumerate(steps, 1):
         _print_call(f"step {number}: ", step, items)
+    _print_line(f"all steps: {_decision(steps)}")
 
 
 def _print_call(prefix: str, plan: "Plan", items: "Sequence[Item]") -> None:
     from contextune.plan import explain
 
-    out.print(f"{prefix}[bold]{escape(explain.format_call(plan))}[/]", highlight=False, soft_wrap=True)
+    call = f"[bold]{escape(explain.format_call(plan))}[/]"
+    if plan.decision == "none":
+        _print_line(f"{prefix}none; nearest: {call}")
+    else:
+        _print_line(f"{prefix}{call}")
     for name, reason in explain.explain_arguments(plan, {item.id: item for item in items}):
-        out.print(f"  {escape(name)}: {escape(reason)}", highlight=False, soft_wrap=True, style="dim")
-    for argument in plan.missing:
-        out.print(f"  to ask: {escape(argument.question)}", highlight=False, soft_wrap=True)
+        _print_line(f"  {escape(name)}: {escape(reason)}", style="dim")
+    _print_line(f"  decision: {_decision(plan)}")
+    if plan.question is None:
+        return
+    _print_line(f"  {escape(plan.question.text)}")
+    if len(plan.question.options) > 1:  # a single one only repeats the call
+        for number, option in enumerate(plan.question.options, 1):
+            _print_line(f"    {number}. {escape(option.label)} ({option.plan.confidence:.0%})")
+
+
+def _decision(plan: "Plan | Steps") -> str:
+    return f"{plan.decision or 'not made'}, {plan.confidence:.0%} sure"
+
+
+def _print_line(text: str, style: str | None = None) -> None:
+    out.print(text, highlight=False, soft_wrap=True, style=style)

@@ -8,7 +8,7 @@ import typer
 
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.options import StorePath, data_path, store_path
+from contextune.cli.options import PolicySettings, StorePath, data_path, store_path
 from contextune.errors import InvalidRequestError
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
 
@@ -34,6 +34,7 @@ def serve(
         Path | None,
         typer.Option(envvar="CONTEXTUNE_CATALOG", help="Catalogue of tools; default: the bundled toolbox."),
     ] = None,
+    policy: PolicySettings = "",
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free one.")] = 8765,
     workers: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
@@ -54,11 +55,14 @@ def serve(
     """Serve many users over HTTP, each with their own token."""
     if context.invoked_subcommand:
         return
+    from contextune.plan import Policy
     from contextune.serve.http.run import ListenOptions, run
+
+    Policy.parse(policy)  # report a mistake before the service starts
 
     limits = ServiceLimits(rate, burst, body, timeout, waiting, items, uses)
     threads = threads or max(1, (os.cpu_count() or 1) // workers)
-    settings = ServiceSettings(store_path(store), _tokens_path(tokens), catalog, threads, limits)
+    settings = ServiceSettings(store_path(store), _tokens_path(tokens), catalog, threads, limits, policy)
     pair = (str(certificate), str(key)) if certificate and key else (None, None)
     if (certificate is None) != (key is None):
         raise InvalidRequestError("HTTPS needs both --certificate and --key; only one was given")

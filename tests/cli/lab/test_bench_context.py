@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.lab.public_data.test_context_sets import ITEMS, QUERIES, write_set
 from tests.lab.train.tiny_tools import QUICK, few_folds
 
-from contextune.cli.lab.bench.context import context
+from contextune.cli.lab.bench.context import _public_sets, context  # pyright: ignore[reportPrivateUsage]
 from contextune.cli.lab.bench.tools import tools
 from contextune.embed import Embedder
-from contextune.errors import MissingExtraError
+from contextune.errors import InvalidDataError, MissingExtraError
 from contextune.lab.bench import untuned_embedder as untuned_module
 from contextune.lab.bench.quality import by_title
 from contextune.lab.bench.quality.by_title import title_requests
 from contextune.lab.bench.quality.context import RANKER, SAME_INPUTS
 from contextune.lab.bench.quality.without_request import RANDOM, WITHOUT_REQUEST
+from contextune.lab.bench.results_file import BenchResults
+from contextune.lab.public_data.context_sets import read_workbench
 from contextune.lab.train import splits
 from contextune.lab.train.embedder import fold_vectors
 from contextune.lab.train.rankers import context as context_recipe
@@ -62,6 +65,22 @@ def test_context_tables_have_all_rows_and_a_test_part(tmp_path: Path) -> None:
     assert titles[-1] == "LambdaMART-RRF, as shipped"
     among, _ = read_table(tmp_path / "out" / "context-haystack-60")
     assert among[-1] == RANKER
+    results = BenchResults.read(tmp_path / "out" / "results.json").values()
+    assert 90 < results["context-candidates/implicit/60 items"] <= 100
+
+
+def test_public_data_is_read_before_anything_is_measured(tmp_path: Path) -> None:
+    with pytest.raises(InvalidDataError, match=r"items\.jsonl"):
+        context(out=tmp_path / "out", data=tmp_path)
+    assert not (tmp_path / "out").exists()
+
+
+def test_public_sets_have_a_table_and_a_summary(tmp_path: Path) -> None:
+    workbench = read_workbench(write_set(tmp_path, ITEMS, QUERIES))
+    _public_sets([workbench], tmp_path / "out")
+    results = BenchResults.read(tmp_path / "out" / "results.json")
+    assert results.table("context-public").rows[0].name == "WorkBench (3)"
+    assert results.table("context-public-mean").columns == ["WorkBench", "mean"]
 
 
 def test_tool_tables_have_a_test_part(tmp_path: Path) -> None:

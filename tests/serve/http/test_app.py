@@ -90,6 +90,8 @@ def test_answer_equals_the_library(service: LiveService, tmp_path: Path) -> None
     assert answer["context"][0]["item"]["fields"] == dict(hits[0].item.fields)
     assert [hit["id"] for hit in tools["tools"]] == [hit["id"] for hit in answer["tools"]][:2]
     assert plan["plan"] == answer["plan"]
+    assert answer["plan"]["ready"] == (answer["plan"]["decision"] == "act")
+    assert (answer["plan"]["question"] is None) == answer["plan"]["ready"]
     assert chosen["plan"]["name"] == answer["plan"]["name"] == "create_reminder"
     assert answer["request"]["place"] == query.place
     assert {"context", "tools", "plan"} == {*answer["seconds"]}

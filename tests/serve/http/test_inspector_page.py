@@ -1,6 +1,7 @@
 """The inspector: served files and headers; and the page itself, if a browser is installed."""
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -164,6 +165,10 @@ def test_request_and_feedback(page: Page, service: LiveService, elin: str) -> No
     expect(page.locator("#tools > li")).to_have_count(5)
     expect(page.locator("#alone > li")).to_have_count(5)
     expect(page.locator("#plans code").first).to_have_text("create_reminder")
+    expect(page.locator("#plans .badge").first).to_have_text(
+        re.compile("act: ready to call|confirm first|ask the user")
+    )
+    expect(page.locator("#plans .head").first).to_contain_text("% sure")
     argument = page.locator("#plans .arguments > li", has_text="item 1: Rauk booster").first
     argument.hover()
     expect(first).to_have_class("hit linked")

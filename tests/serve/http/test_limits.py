@@ -110,7 +110,12 @@ def test_limits_must_be_positive() -> None:
 
 def test_settings_round_trip_as_json(tmp_path: Path) -> None:
     settings = ServiceSettings(
-        tmp_path / "s.db", tmp_path / "t", tmp_path / "c", 3, ServiceLimits(1.5, 2, 3, 4.5, 5, 6, 7)
+        tmp_path / "s.db",
+        tmp_path / "t",
+        tmp_path / "c",
+        3,
+        ServiceLimits(1.5, 2, 3, 4.5, 5, 6, 7),
+        "none=0.6",
     )
     assert ServiceSettings.from_json(settings.to_json()) == settings
     plain = ServiceSettings(tmp_path / "s.db", tmp_path / "t")

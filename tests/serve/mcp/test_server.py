@@ -24,6 +24,7 @@ from contextune.cli import app
 from contextune.datasets import load_persona, read_persona
 from contextune.embed import Embedder
 from contextune.errors import ContextuneError, InvalidRequestError, MissingExtraError
+from contextune.plan import Policy
 from contextune.serve.mcp.http_transport import address, http_app, listen
 from contextune.serve.mcp.lazy_tuner import CancellableProgress, LazyTuner
 from contextune.serve.mcp.server import mcp_server
@@ -110,9 +111,44 @@ def test_find_context_find_tools_and_plan(store: SQLiteStore, persona: str, word
             tool = next(one for one in bundled_toolbox() if one.id == step["tool"])
             assert step["arguments"].keys() <= tool.parameters["properties"].keys()
             assert step["why"].keys() == step["arguments"].keys()
-            assert planned["ready"] == ("ask" not in step)
+            assert planned["decision"] == step["decision"]
+            assert planned["ready"] == (step["decision"] == "act")
+            assert ("question" in step) == (step["decision"] != "act")
+            assert 0 <= step["confidence"] <= 1
 
     asyncio.run(session())
+
+
+@pytest.mark.parametrize(
+    ("policy", "decisions"),
+    [
+        ("act.read=0,act.write=0,act.send=0,none=2", {"act", "ask"}),
+        ("act.read=2,act.write=2,act.send=2,none=2", {"confirm", "ask"}),
+        ("none=0", {"none"}),
+    ],
+)
+def test_plan_follows_the_policy(
+    store: SQLiteStore, persona: str, word_embedder: Embedder, policy: str, decisions: set[str]
+) -> None:
+    tools = ToolRetriever(bundled_toolbox(), word_embedder)
+    tuner = LazyTuner(
+        lambda progress: Tuner(
+            store, embedder=word_embedder, tools=tools, policy=Policy.parse(policy), progress=progress
+        )
+    )
+
+    async def session() -> dict[str, Any]:
+        async with Client(mcp_server(persona, tuner)) as client:
+            return await call(client, "plan", {**REQUEST, "text": "play_album Kind of Blue"})
+
+    planned = asyncio.run(session())
+    (step,) = planned["steps"]
+    assert {planned["decision"], step["decision"]} <= decisions
+    assert planned["ready"] == (planned["decision"] == "act")
+    if not planned["ready"]:
+        assert step["question"]
+        assert planned["note"]
+        assert all(option["tool"] for option in step.get("options", ()))
 
 
 def test_feedback_is_stored(store: SQLiteStore, persona: str, word_embedder: Embedder) -> None:

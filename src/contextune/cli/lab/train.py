@@ -29,6 +29,9 @@ def ranker(
         str | None, typer.Option(help="Train for a model at this OpenAI-compatible URL; needs --model.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="Name of the model at --endpoint.")] = None,
+    public: Annotated[
+        Path | None, typer.Option(help="Also train on workbench and ikat in this folder.")
+    ] = None,
     from_store: Annotated[
         Path | None,
         typer.Option(help="Fine-tune the bundled ranker on the feedback in this store."),
@@ -39,7 +42,8 @@ def ranker(
 ) -> None:
     """Train the context ranker on the bundled personas, or fine-tune it on a store's feedback."""
     embedder = _embedder(sentence_transformers, endpoint, model)
-    ranker = _fine_tune_ranker(from_store, user, embedder) if from_store else _train_ranker(embedder)
+    fine_tuned = _fine_tune_ranker(from_store, user, embedder) if from_store else None
+    ranker = fine_tuned or _train_ranker(embedder, public)
     ranker.save(out)
     output.out.print(
         f"Written to {out}: Tuner(store, ranker=ContextRanker.load(Path({str(out)!r})))", markup=False
@@ -50,7 +54,8 @@ def ranker(
 def tools(
     out: Annotated[Path, typer.Option(help="Folder to write the ranker to.")],
     public: Annotated[
-        Path | None, typer.Option(help="Also train on toolbench, toollens and metatool in this folder.")
+        Path | None,
+        typer.Option(help="Also train on the public catalogues in this folder: toolbench, bfcl and others."),
     ] = None,
     vectors: Annotated[
         Path | None,
@@ -97,6 +102,39 @@ def plan(out: Annotated[Path, typer.Option(help="Folder to write the planner to.
 
 
 @app.command()
+def calls(
+    out: Annotated[Path, typer.Option(help="Folder to write the call ranker to.")],
+    cache: Annotated[
+        Path, typer.Option(help="Folder for what takes long: context, tool rankers, argument scorers.")
+    ],
+    personas: Annotated[
+        int | None, typer.Option(min=1, help="Only this many personas of each fold, to try it out.")
+    ] = None,
+) -> None:
+    """Train the ranker that chooses a tool together with its arguments, and print its five-fold figures."""
+    from contextune.cli.lab.call_training import call_data, print_figures
+    from contextune.embed import default_embedder
+    from contextune.lab.train.rankers import calls as call_recipe
+
+    data = call_data(cache, personas)
+    examples = data.examples
+    with output.progress("Cross-validation") as update:
+        ranked, rankers = call_recipe.cross_validate(examples, progress=update)
+    print_figures(ranked, list(rankers.values()))
+    about = {
+        "embedder": default_embedder().name,
+        "requests": sum(example.served for example in examples),
+        "requests that no tool serves": sum(not example.served for example in examples),
+        "calls": sum(len(example.matrix) for example in examples),
+    }
+    with output.progress("Training") as update:
+        ranker = call_recipe.train(examples, data.classifier, data.statistics, about, progress=update)
+    ranker.save(out)
+    loader = f"CallRanker.load(Path({str(out)!r}))"
+    output.out.print(f"Written to {out}: CallPlanner(ranker={loader})", markup=False)
+
+
+@app.command()
 def plan_lessons(
     out: Annotated[Path, typer.Option(help="The JSON file to write.")],
     cot: Annotated[
@@ -134,20 +172,24 @@ def plan_lessons(
     output.out.print(f"{len(prompts['lessons'])} lessons and {len(prompts['questions'])} questions in {out}")
 
 
-def _train_ranker(embedder: "Embedder | None") -> "ContextRanker":
-    from contextune._internal.assets import asset
-    from contextune.context.signals.request_classifier import RequestClassifier
+def _train_ranker(embedder: "Embedder | None", public: Path | None) -> "ContextRanker":
     from contextune.datasets import bundled_personas, training_personas
     from contextune.embed import default_embedder
     from contextune.lab.train.embedder.fold_vectors import bundled_folds
     from contextune.lab.train.rankers import context as recipe
-    from contextune.lab.train.rankers.context_examples import from_embedder, from_folds
+    from contextune.lab.train.rankers.context_examples import from_embedder
+    from contextune.lab.train.rankers.context_mixture import (
+        bundled_classifier,
+        mixture_examples,
+        training_sets,
+    )
 
     examples: list[ContextExample]
+    sets = training_sets(public) if public else []
     with output.progress("Reading personas") as update:
         if embedder is None:
-            examples = from_folds(bundled_folds(), progress=update)
-            classifier = RequestClassifier.load(asset("ranker") / "reader.npz")
+            examples = mixture_examples(bundled_folds(), sets, progress=update)
+            classifier = bundled_classifier()
         else:
             personas = [*bundled_personas(), *training_personas()]
             examples, classifier = from_embedder(personas, embedder, progress=update)

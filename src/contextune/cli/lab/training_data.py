@@ -4,20 +4,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contextune.cli import output
-from contextune.datasets import bundled_pairs, training_pairs
+from contextune.datasets import bundled_pairs, training_pairs, training_requests
+from contextune.embed import default_embedder
 from contextune.errors import ContextuneError
 from contextune.lab.bench.quality import plans as bench
 from contextune.lab.train.embedder.fold_vectors import FoldVectors, bundled_folds
-from contextune.lab.train.rankers.argument_examples import PlannedRequest, from_personas, fuse_out_of_fold
+from contextune.lab.train.rankers.argument_examples import (
+    PlannedRequest,
+    from_personas,
+    fuse_out_of_fold,
+    ranked_hits,
+)
+from contextune.lab.train.rankers.argument_requests import additional_requests
 from contextune.lab.train.rankers.argument_times import time_examples
 from contextune.lab.train.rankers.arguments import ArgumentTrainingData
 from contextune.lab.train.rankers.context import FeaturedExamples
 from contextune.lab.train.rankers.context_examples import from_folds
+from contextune.lab.train.rankers.context_mixture import training_request_examples
 from contextune.lab.train.rankers.tool_examples import (
     ToolExample,
     out_of_fold_context_scores,
     persona_examples,
     public_examples,
+    untrained_examples,
     without_context,
 )
 from contextune.lab.train.rankers.tool_examples import from_personas as tool_examples
@@ -27,13 +36,18 @@ from contextune.types import Tool
 
 
 def tool_data(public: Path | None, vectors: Path | None) -> tuple[list[ToolExample], list[ToolExample]]:
-    """Training examples from the bundled personas, and from public catalogues if a folder is given."""
+    """Training examples from the bundled personas, and from public catalogues if a folder is given.
+
+    Catalogues that no embedder is trained on need no vectors: they are embedded here.
+    """
     if (public is None) != (vectors is None):
         raise ContextuneError(
             "--public and --vectors go together: the catalogues, and the vectors of their texts"
         )
     # read first, so that a missing folder is reported before minutes of work
     others = public_examples(public, vectors) if public and vectors else []
+    if public:
+        others += untrained_examples(public, default_embedder())
     with output.progress("Context of personas") as update:
         return persona_examples(bundled_folds(), progress=update), others
 
@@ -49,28 +63,44 @@ class PlanData:
 
 
 def plan_data(folds: FoldVectors) -> PlanData:
-    """Training data from the bundled personas, the pairs, and synthetic requests about times."""
-    examples = from_folds(folds)
+    """Training data from the bundled personas, the additional requests, the pairs, and synthetic ones."""
+    examples = [*from_folds(folds), *training_request_examples(folds, with_items_only=False)]
     measured = FeaturedExamples.build(examples)
     with output.progress("Context of personas") as update:
         scores = out_of_fold_context_scores(measured, progress=update)
-    requests = from_personas(folds, examples, fuse_out_of_fold(measured, scores))
+    fused = fuse_out_of_fold(measured, scores)
+    requests = from_personas(folds, examples, fused)
     tools = {tool.name: tool for tool in bundled_toolbox()}
+    hits = {example.name: ranked_hits(example, score) for example, score in zip(examples, fused, strict=True)}
+    with output.progress("Context of additional requests") as update:
+        more = additional_requests(
+            folds.all_personas,
+            training_requests(),
+            folds.fold,
+            lambda persona, query: hits[persona.name(query)],
+            progress=update,
+        )
     synthetic = list(time_examples(folds.all_personas, folds.fold, tools))
     with output.progress("Arguments") as update:
         lessons = ArgumentTrainingData.build(
-            requests, synthetic, [*bundled_pairs(), *training_pairs()], tools, progress=update
+            [*requests, *more], synthetic, [*bundled_pairs(), *training_pairs()], tools, progress=update
         )
     return PlanData(requests, tools, tool_examples(folds, examples, scores), lessons)
 
 
-def chosen_tools(data: PlanData) -> dict[str, bench.ToolChooser]:
-    """How each row of the plan benchmark chooses tools; rankers are out of fold."""
+def chosen_tools(data: PlanData, budget: int = 0) -> dict[str, bench.ToolChooser]:
+    """How each row of the plan benchmark chooses tools; rankers are out of fold.
+
+    With a `budget`, the row `BUDGET` chooses that many, as `TUNED` does.
+    """
     people = data.tool_examples
     with output.progress("Tool rankers") as update:
         rankers = fit_by_fold(with_features([*people, *map(without_context, people)]), progress=update)
-    return {
+    choosers = {
         bench.NO_RETRIEVAL: bench.keyword_tools(people, data.tools),
         bench.RAG: bench.ranked_tools(people, rankers, data.tools, context=False),
         bench.TUNED: bench.ranked_tools(people, rankers, data.tools, context=True),
     }
+    if budget:
+        choosers[bench.BUDGET] = bench.ranked_tools(people, rankers, data.tools, context=True, k=budget)
+    return choosers

@@ -1,11 +1,11 @@
 """Results of the planning and prompt budget benchmarks as tables of the docs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from contextune.evaluate.report import ALPHA
 from contextune.evaluate.stats import Interval
-from contextune.lab.bench.quality import plans, prompt_budget
+from contextune.lab.bench.quality import call_decisions, plan_budgets, plans, prompt_budget
 from contextune.lab.bench.results_file import BenchTable, Cell, Row
 
 
@@ -48,6 +48,86 @@ def plan_tables(name: str, command: str, rows: plans.PlanRows) -> list[BenchTabl
             corner="AST",
         ),
     ]
+
+
+BUDGET_COLUMNS = ("AST", "exact", "raw AST", "raw hallucination", "acted on", "wrong, yet acted on", "tokens")
+
+
+def plan_budget_table(command: str, cases: plan_budgets.BudgetCases) -> BenchTable:
+    """A language model's plans by retrieval budget, then what was measured outside, in percent."""
+    rows = [
+        Row(budget.row, _budget_cells(plan_budgets.figures(cases[budget])))
+        for budget in cases
+        if cases[budget]
+    ]
+    outside = [
+        Row(
+            f"{result.model}, {result.budget.row}",
+            [Cell(None, published=result.ast), Cell(None, published=result.exact), *[None] * 5],
+        )
+        for result in plan_budgets.MEASURED_OUTSIDE
+    ]
+    return BenchTable(
+        "plan-budgets",
+        command,
+        BUDGET_COLUMNS,
+        [*rows, Row("measured outside, on other personas"), *outside],
+        [1, 1, 1, 2, 1, 1, 0],
+    )
+
+
+def _budget_cells(figures: plan_budgets.BudgetFigures) -> list[Cell]:
+    return [
+        _cell(figures.ast, None),
+        _cell(figures.exact, None),
+        Cell(100 * figures.raw_ast),
+        Cell(100 * figures.hallucinated),
+        Cell(100 * figures.acted),
+        Cell(100 * figures.acted_wrongly),
+        Cell(figures.tokens),
+    ]
+
+
+CALL_COLUMNS = (
+    "n",
+    "tool@1",
+    "AST",
+    "exact",
+    "acted on",
+    "wrong, yet acted on",
+    "asked although right",
+    "refused",
+    "refused or asked",
+)
+
+
+def call_table(command: str, rows: Mapping[str, call_decisions.CallRow]) -> BenchTable:
+    """Calls and decisions by kind of request, in percent; no call is right where no tool serves."""
+    unserved = {name: row for name, row in rows.items() if name in call_decisions.UNSERVED_ROWS}
+    return BenchTable(
+        "plan-calls",
+        command,
+        CALL_COLUMNS,
+        [
+            *(Row(name, _call_cells(row)) for name, row in rows.items() if name not in unserved),
+            *([Row("no tool serves")] if unserved else []),
+            *(Row(name, _unserved_cells(row)) for name, row in unserved.items()),
+        ],
+        [0, *[1] * 8],
+    )
+
+
+def _call_cells(row: call_decisions.CallRow) -> list[Cell | None]:
+    decisions = row.decisions
+    shares = (row.tool, row.ast, row.exact, decisions.acted, decisions.acted_wrongly)
+    asked = (decisions.asked_needlessly, row.refused)
+    return [Cell(row.requests), *(Cell(100 * share) for share in (*shares, *asked)), None]
+
+
+def _unserved_cells(row: call_decisions.CallRow) -> list[Cell | None]:
+    acted = 1 - row.decisions.held_back
+    shares = [None, None, None, Cell(100 * acted), Cell(100 * acted), None]
+    return [Cell(row.requests), *shares, Cell(100 * row.refused), Cell(100 * row.decisions.held_back)]
 
 
 def budget_bench_table(command: str, tables: Sequence[prompt_budget.BudgetTable]) -> BenchTable:

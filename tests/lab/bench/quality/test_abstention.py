@@ -25,7 +25,15 @@ from contextune.lab.bench.quality.abstention import (
     to_rich,
 )
 from contextune.lab.public_data.folds import training_toolsets
+from contextune.lab.train.rankers import abstention
 from contextune.lab.train.rankers import tools as recipe
+from contextune.lab.train.rankers.abstention import (
+    NO_TOOL,
+    OTHER_CATALOGUE,
+    SERVED,
+    TWINS_LEFT,
+    AbstentionData,
+)
 from contextune.lab.train.rankers.context_examples import from_folds
 from contextune.lab.train.rankers.tool_examples import (
     PublicVectors,
@@ -33,7 +41,6 @@ from contextune.lab.train.rankers.tool_examples import (
     from_personas,
     from_public,
 )
-from contextune.lab.train.rankers.tools import AbstentionData
 from contextune.rank import RankerSettings
 from contextune.tools.abstain import FIT_INPUTS
 
@@ -72,7 +79,7 @@ def test_expected_calibration_error() -> None:
 @pytest.fixture(autouse=True)
 def fast_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipe, "SETTINGS", RankerSettings(rounds=3, seeds=1, smallest_leaf=5))
-    for module in (recipe, bench):
+    for module in (recipe, abstention, bench):
         monkeypatch.setattr(module, "plain_requests", lambda: PLAIN)
 
 
@@ -101,18 +108,20 @@ class FixedAbstentionData(AbstentionData):
 
     probabilities: Floats
 
-    def out_of_fold(self) -> Floats:
+    def held_out(self) -> Floats:
         return self.probabilities
 
 
-def test_metrics_by_source(
+def test_metrics_by_kind_of_negative_and_by_source(
     personas: list[ToolExample], word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     probabilities = [0.0, 0.05, 0.31, 0.38, 0.35, 0.96, 1.0, 0.97, 0.32, 0.99]
     fits = [False, False, False, True, False, True, True, True, True, False]
-    source = ("personas", "personas", "plain", "plain", "personas") * 2
+    case = [SERVED if fit else NO_TOOL for fit in fits]
+    case[9] = TWINS_LEFT
+    source = ("personas", "personas", "bfcl", "bfcl", "personas") * 2
     data = FixedAbstentionData(
-        np.zeros((10, len(FIT_INPUTS))), np.array(fits), np.arange(10) % 5, source, np.array(probabilities)
+        np.zeros((10, len(FIT_INPUTS))), np.array(fits), source, source, tuple(case), np.array(probabilities)
     )
 
     def build(*_: object) -> FixedAbstentionData:
@@ -120,15 +129,22 @@ def test_metrics_by_source(
 
     monkeypatch.setattr(AbstentionData, "build", build)
     report = measure_abstention(personas, [], word_embedder)
-    assert [row.source for row in report.rows] == ["all", "personas", "plain"]
-    assert_row(report.rows[0], fits, probabilities)
-    for row in report.rows[1:]:
-        numbers = [number for number in range(10) if source[number] == row.source]
+    assert [row.source for row in report.rows] == ["all", NO_TOOL, TWINS_LEFT, "bfcl", "personas"]
+    members = {
+        "all": range(9),
+        NO_TOOL: range(9),
+        TWINS_LEFT: [5, 6, 9],  # of the source that has such a case
+        "bfcl": [2, 3, 7, 8],
+        "personas": [0, 1, 4, 5, 6],
+    }
+    for row in report.rows:
+        numbers = list(members[row.source])
         assert_row(row, [fits[n] for n in numbers], [probabilities[n] for n in numbers])
-    assert [bucket.count for bucket in report.bins] == [2, 4, 4]
-    assert [bucket.predicted for bucket in report.bins] == pytest.approx([0.025, 0.34, 0.98])
-    assert [bucket.observed for bucket in report.bins] == pytest.approx([0, 1 / 2, 3 / 4])
-    assert report.calibration_error == pytest.approx((2 * 0.025 + 4 * 0.16 + 4 * 0.23) / 10)
+    assert report.mean_auroc == pytest.approx((report.rows[3].auroc + report.rows[4].auroc) / 2)
+    assert [bucket.count for bucket in report.bins] == [2, 4, 3]
+    # of four in the middle, the two of bfcl that fit count 1/3 each, the one that does not 1, the other 1/3
+    assert report.bins[1].observed == pytest.approx((2 / 3) / (2 / 3 + 1 + 1 / 3))
+    assert sum(bucket.weight for bucket in report.bins) == pytest.approx(4)
 
 
 def test_measurement_on_a_few_examples(
@@ -138,14 +154,13 @@ def test_measurement_on_a_few_examples(
     public = from_public(toolsets, PublicVectors(public_rows(toolsets)))[::3]
     personas = personas[::2]
     report = measure_abstention(personas, public, word_embedder)
-    names = ["all", "metatool", "personas", "plain", "toolbench", "toollens"]
-    assert [row.source for row in report.rows] == names
+    assert list(report.sources) == ["metatool", "personas", "plain", "toolbench", "toollens"]
     count = {row.source: row.count for row in report.rows}
-    assert count["personas"] == 4 * len(personas)  # with context and without, with tools and without
+    assert count["personas"] == 6 * len(personas)  # with context and without; served, and two negatives
     assert count["plain"] == 2 * len(PLAIN)  # alone, and among somebody's data
-    assert count["all"] == sum(count.values()) - count["all"] == sum(bucket.count for bucket in report.bins)
-    yes = 2 * len(personas) + len(public) + 2 * sum(request.api is not None for request in PLAIN)
-    assert sum(bucket.count * bucket.observed for bucket in report.bins) == pytest.approx(yes)
+    assert count[OTHER_CATALOGUE] == 2 * len(public)
+    assert count["all"] == sum(count[name] for name in report.sources)
+    assert count["all"] == sum(bucket.count for bucket in report.bins)
     assert [bucket.predicted for bucket in report.bins] == sorted(bucket.predicted for bucket in report.bins)
     assert len({int(bucket.predicted * 10) for bucket in report.bins}) == len(report.bins)
     assert all(0 <= row.auroc <= 1 and 0 <= row.false_positives <= 1 for row in report.rows)

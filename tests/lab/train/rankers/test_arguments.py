@@ -3,12 +3,22 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.lab.train.tiny_tools import QUICK
 
-from contextune.datasets import Pair, PairItem, Persona, bundled_pairs, bundled_persona_file, read_persona
+from contextune.datasets import (
+    Pair,
+    PairItem,
+    Persona,
+    bundled_pairs,
+    bundled_persona_file,
+    read_persona,
+    training_requests,
+)
 from contextune.lab.train.rankers import arguments as recipe
 from contextune.lab.train.rankers.argument_examples import (
+    EXPLICIT,
     NO_CONTEXT,
     ORACLE,
     RETRIEVED,
@@ -18,9 +28,11 @@ from contextune.lab.train.rankers.argument_examples import (
     planned_request,
 )
 from contextune.lab.train.rankers.argument_pairs import EVERY_FOLD, pair_examples, parse_item
+from contextune.lab.train.rankers.argument_requests import BundledRetrieval, additional_requests
 from contextune.lab.train.rankers.argument_times import time_examples
 from contextune.lab.train.rankers.arguments import ArgumentTrainingData, fit_by_fold, train
 from contextune.plan import ArgumentScorer, PointerPlanner
+from contextune.plan.pointer.feature_names import NAMES
 from contextune.plan.pointer.priors import ArgumentStatistics
 from contextune.tools import bundled_toolbox
 from contextune.types import ItemHit, Tool
@@ -64,6 +76,36 @@ def test_planning_input_has_retrieved_oracle_or_no_context(
     assert len(request.with_context(RETRIEVED).hits) > len(request.relevant)
     assert {hit.item.id for hit in request.with_context(ORACLE).hits} == set(request.relevant)
     assert not request.with_context(NO_CONTEXT).hits
+
+
+def test_additional_requests_have_retrieved_context(personas: list[Persona]) -> None:
+    persona = personas[0]
+    queries = training_requests()[persona.id]
+    explicit = next(query for query in queries if query.gold.kind == EXPLICIT)
+    implicit = next(query for query in queries if query.gold.kind != EXPLICIT)
+    requests = additional_requests(
+        [persona], {persona.id: [explicit, implicit]}, FOLDS, BundledRetrieval(), progress=None
+    )
+    assert [request.name for request in requests] == [persona.name(explicit), persona.name(implicit)]
+    for request in requests:
+        hits = request.with_context(RETRIEVED).hits
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        assert {hit.item.id for hit in hits} <= set(request.items)
+    assert NO_CONTEXT in requests[0].contexts  # it says all that is needed
+    assert NO_CONTEXT not in requests[1].contexts
+
+
+def test_features_are_computed_once_and_restricted_by_fold(data: ArgumentTrainingData) -> None:
+    statistics = data.statistics(0)
+    for example, unknown in zip(data.examples[:60], data.unknown, strict=False):
+        assert example.rows is not None
+        if unknown:
+            continue
+        restricted = example.restricted(statistics.priors)
+        matrix = restricted.matrix(statistics)
+        assert matrix.shape == (len(restricted.candidates), len(NAMES))
+        kept = [n for n, candidate in enumerate(example.candidates) if candidate in restricted.candidates]
+        np.testing.assert_array_equal(restricted.rows, example.rows[kept])
 
 
 def test_grades_mark_the_expected_value(requests: list[PlannedRequest]) -> None:

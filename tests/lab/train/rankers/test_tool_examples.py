@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.lab.train.tiny_tools import QUICK, few_folds, public_rows, vector, world
+from tests.lab.train.tiny_tools import QUICK, api, ask, few_folds, public_rows, vector, world, write
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
@@ -24,10 +24,12 @@ from contextune.lab.train.rankers.tool_examples import (
     from_public,
     persona_examples,
     public_examples,
+    untrained_examples,
     without_context,
 )
 from contextune.tools import bundled_toolbox
 from contextune.tools.query import QueryContext
+from contextune.tools.subqueries import split_subqueries
 from contextune.tools.tool_text import tool_text
 from contextune.types import Tool
 
@@ -225,3 +227,50 @@ def test_file_without_public_vectors_is_rejected(tmp_path: Path) -> None:
     np.save(tmp_path / "one.npy", np.ones((2, 2)))
     with pytest.raises(InvalidDataError, match=r"one\.npy: not a file of public vectors"):
         PublicVectors.read(tmp_path / "one.npy")
+
+
+LONG = "Find a cheap flight to Oslo. Also, book a good hotel."
+
+
+def test_parts_have_vectors_of_their_fold() -> None:
+    tools = tuple(Tool(f"t{n}", f"does {n}", app=f"s{n}") for n in range(4))
+    queries = (
+        LabelledRequest("q0", LONG, frozenset({0, 1}), "train"),
+        LabelledRequest("q1", "only one thing", frozenset({2}), "train"),
+    )
+    toolset = Toolset("metatool", tools, queries)
+    rows = public_rows([toolset])
+    whole = {example.query.text: example.query for example in from_public([toolset], PublicVectors(rows))}
+    assert not any(query.parts for query in whole.values())  # a file without parts
+    parts = split_subqueries(LONG)
+    for fold in range(FOLDS):
+        divided = [q["text"] for q in assign_folds(toolset, FOLDS) if q["kept"] == fold and q["text"] == LONG]
+        rows[f"{fold}/metatool parts"] = np.reshape(
+            [vector(part) for _ in divided for part in parts], (-1, 64)
+        )
+    queries_by_text = {
+        example.query.text: example.query for example in from_public([toolset], PublicVectors(rows))
+    }
+    assert [part.text for part in queries_by_text[LONG].parts] == list(parts)
+    for part in queries_by_text[LONG].parts:
+        expected = vector(part.text) + 0.5 * whole[LONG].vector
+        np.testing.assert_allclose(part.vector, expected / np.linalg.norm(expected), atol=1e-5)
+    assert queries_by_text["only one thing"].parts == ()
+
+
+def test_untrained_catalogues_are_embedded(tmp_path: Path, word_embedder: Embedder) -> None:
+    assert untrained_examples(tmp_path, word_embedder) == []
+    requests = [ask(LONG, "multiple", "air.find"), ask("nothing to do", "multiple")]
+    write(tmp_path / "bfcl", [api("air", "find"), api("inn", "book")], requests)
+    (example,) = untrained_examples(tmp_path, word_embedder)
+    assert (example.source, example.family, example.holdout) == ("bfcl", "bfcl", "bfcl")
+    assert example.grades == {0: RIGHT}
+    assert len(example.query.parts) == 2
+    np.testing.assert_allclose(example.query.vector, word_embedder.embed([LONG])[0])
+
+
+def test_holdouts_are_families_of_catalogues_and_folds_of_personas(
+    persona_requests: list[ToolExample], public_requests: list[ToolExample]
+) -> None:
+    assert {example.holdout for example in public_requests} == {"rapidapi", "metatool"}
+    assert all(example.holdout == f"personas {example.fold}" for example in persona_requests)

@@ -10,7 +10,17 @@ from tests.lab.train.tiny_tools import QUICK, vector
 from contextune.datasets import plain_requests
 from contextune.embed import Embedder
 from contextune.lab.train.embedder.data import FOLDS
+from contextune.lab.train.rankers import abstention
 from contextune.lab.train.rankers import tools as recipe
+from contextune.lab.train.rankers.abstention import (
+    AUTHORED,
+    NO_SERVER,
+    NO_TOOL,
+    OTHER_CATALOGUE,
+    SERVED,
+    TWINS_LEFT,
+    AbstentionData,
+)
 from contextune.lab.train.rankers.tool_examples import (
     PLAUSIBLE,
     RIGHT,
@@ -18,10 +28,10 @@ from contextune.lab.train.rankers.tool_examples import (
     without_context,
 )
 from contextune.lab.train.rankers.tools import (
-    AbstentionData,
     FeaturedExample,
     context_model,
     fit_by_fold,
+    fit_by_holdout,
     with_features,
 )
 from contextune.rank import Ranker
@@ -38,7 +48,8 @@ PLAIN = plain_requests()[::25]
 @pytest.fixture(autouse=True)
 def fast_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipe, "SETTINGS", QUICK)
-    monkeypatch.setattr(recipe, "plain_requests", lambda: PLAIN)
+    for module in (recipe, abstention):
+        monkeypatch.setattr(module, "plain_requests", lambda: PLAIN)
 
 
 def test_features_line_up_with_grades(
@@ -137,29 +148,84 @@ def test_request_without_relevant_tool_is_ignored_in_training(public_requests: l
     assert recipe.fit([*examples, examples[0].without_relevant_tools()]).models == recipe.fit(examples).models
 
 
-def test_abstention_data_pairs_cases_with_and_without_tools(
+def test_holdout_ranker_excludes_a_family_of_catalogues(public_requests: list[ToolExample]) -> None:
+    examples = with_features(public_requests[::2])
+    reversed_labels = [
+        replace(featured, group=replace(featured.group, grades=featured.group.grades[::-1].copy()))
+        if featured.example.source == "toollens"
+        else featured
+        for featured in examples
+    ]
+    before, after = fit_by_holdout(examples), fit_by_holdout(reversed_labels)
+    assert sorted(before) == ["metatool", "rapidapi"]
+    # ToolLens has tools of ToolBench's servers
+    assert [name for name in before if before[name].models == after[name].models] == ["rapidapi"]
+
+
+def test_near_twins_and_servers_are_removed_on_demand() -> None:
+    featured = catalogue(
+        ("a", "send"), ("b", "post"), ("a", "read"), ("c", "list"), relevant=0, similarity=0.9
+    )
+
+    def left(*, servers: bool, twins: bool) -> set[int]:
+        return set(map(int, featured.without_relevant_tools(servers=servers, twins=twins).places))
+
+    assert left(servers=False, twins=False) == {1, 2, 3}
+    assert left(servers=False, twins=True) == {2, 3}
+    assert left(servers=True, twins=False) == {1, 3}
+
+
+def test_request_of_another_catalogue_has_no_relevant_tool(public_requests: list[ToolExample]) -> None:
+    first, other = with_features([public_requests[0], public_requests[-1]])
+    foreign = first.with_request_of(other)
+    assert foreign.example.index is first.example.index
+    assert foreign.example.query.text == other.example.query.text
+    assert foreign.example.query.past_calls is None
+    assert not foreign.group.grades.any()
+    assert foreign.example.source == first.example.source
+
+
+def test_abstention_data_has_every_kind_of_negative(
     persona_requests: list[ToolExample], public_requests: list[ToolExample], word_embedder: Embedder
 ) -> None:
-    persona_requests, public_requests = persona_requests[::2], public_requests[::4]
+    persona_requests, public_requests = persona_requests[::3], public_requests[::5]
     examples = with_features([*persona_requests, *public_requests])
-    data = AbstentionData.build(examples, fit_by_fold(examples), word_embedder)
-    source = np.array(data.source)
+    data = AbstentionData.build(examples, fit_by_holdout(examples), word_embedder)
+    source, case = np.array(data.source), np.array(data.case)
     assert set(data.source) == {"personas", "plain", "toolbench", "toollens", "metatool"}
-    for name in set(data.source) - {"plain"}:
-        assert data.fits[source == name].sum() == (~data.fits[source == name]).sum()
-    assert (source == "personas").sum() == 2 * len(persona_requests)
+    assert set(data.case) == {SERVED, NO_TOOL, NO_SERVER, TWINS_LEFT, OTHER_CATALOGUE, AUTHORED}
+    for name in (SERVED, NO_TOOL, NO_SERVER, TWINS_LEFT):
+        assert (case == name).sum() == len(examples)
+    assert set(source[case == OTHER_CATALOGUE]) <= {"toolbench", "toollens", "metatool"}
+    assert data.fits.tolist() == [
+        name == SERVED or (name == AUTHORED and fits) for name, fits in zip(case, data.fits, strict=True)
+    ]
     assert data.fits[source == "plain"].tolist() == 2 * [request.api is not None for request in PLAIN]
-    assert data.rows.shape == (2 * len(examples) + 2 * len(PLAIN), len(FIT_INPUTS))
-    assert len(data.fits) == len(data.fold) == len(data.source) == len(data.rows)
-    ours = [featured.example.fold for featured in examples for _ in range(2)]
-    assert data.fold.tolist() == ours + 2 * [number % FOLDS for number in range(len(PLAIN))]
+    assert len(data.fits) == len(data.holdout) == len(data.source) == len(data.case) == len(data.rows)
+    assert set(data.holdout) == {"rapidapi", "metatool", *(f"personas {fold}" for fold in range(FOLDS))}
+
+
+def test_every_source_has_the_same_weight_and_half_of_it_is_served() -> None:
+    draw = np.random.default_rng(0)
+    source = tuple(draw.choice(["one", "two", "two", "two"], 200).tolist())
+    case = tuple(draw.choice([SERVED, NO_TOOL, NO_TOOL, TWINS_LEFT], 200).tolist())
+    fits = np.array([name == SERVED for name in case])
+    data = AbstentionData(np.zeros((200, len(FIT_INPUTS))), fits, source, source, case)
+    weights = data.weights(np.ones(200, bool))
+    for name in ("one", "two"):
+        mine = np.array(source) == name
+        assert weights[mine & fits].sum() == pytest.approx(1)
+        for kind in (NO_TOOL, TWINS_LEFT):
+            assert weights[mine & (np.array(case) == kind)].sum() == pytest.approx(0.5)
+    few = np.array(source) == "one"
+    assert not data.weights(few)[~few].any()
 
 
 def test_authored_requests_occur_with_and_without_context(
     public_requests: list[ToolExample], word_embedder: Embedder
 ) -> None:
     examples = with_features(public_requests[::6])
-    data = AbstentionData.build(examples, fit_by_fold(examples), word_embedder)
+    data = AbstentionData.build(examples, fit_by_holdout(examples), word_embedder)
     plain = data.rows[np.array(data.source) == "plain"]
     with_context = plain[:, FIT_INPUTS.index("has context")]
     assert with_context.tolist() == [0] * len(PLAIN) + [1] * len(PLAIN)
@@ -167,17 +233,32 @@ def test_authored_requests_occur_with_and_without_context(
     np.testing.assert_array_equal(alone, placed)  # the same requests in the same order
 
 
-def test_out_of_fold_probability_excludes_own_fold() -> None:
-    draw = np.random.default_rng(0)
-    rows, fold = draw.normal(size=(200, len(FIT_INPUTS))), draw.integers(0, FOLDS, 200)
+def made_data(draw: np.random.Generator) -> AbstentionData:
+    rows = draw.normal(size=(200, len(FIT_INPUTS)))
     fits = rows[:, 0] + 0.3 * draw.normal(size=200) > 0
-    data = AbstentionData(rows, fits, fold, ("made",) * 200)
-    probabilities = data.out_of_fold()
+    holdout = tuple(draw.choice(["a", "b", "c"], 200).tolist())
+    case = tuple(np.where(fits, SERVED, NO_TOOL).tolist())
+    return AbstentionData(rows, fits, holdout, holdout, case)
+
+
+def test_held_out_probability_excludes_own_catalogue() -> None:
+    data = made_data(np.random.default_rng(0))
+    fits, mine = data.fits, np.array(data.holdout) == "b"
+    probabilities = data.held_out()
     assert ((probabilities >= 0) & (probabilities <= 1)).all()
     assert probabilities[fits].mean() > 0.7 > 0.3 > probabilities[~fits].mean()
-    reversed_labels = replace(data, fits=np.where(fold == 2, ~fits, fits))
-    np.testing.assert_array_equal(reversed_labels.out_of_fold()[fold == 2], probabilities[fold == 2])
-    assert not np.array_equal(reversed_labels.out_of_fold()[fold != 2], probabilities[fold != 2])
+    reversed_labels = replace(data, fits=np.where(mine, ~fits, fits))
+    np.testing.assert_array_equal(reversed_labels.held_out()[mine], probabilities[mine])
+    assert not np.array_equal(reversed_labels.held_out()[~mine], probabilities[~mine])
+
+
+def test_thresholds_let_the_named_share_of_negatives_pass() -> None:
+    data = made_data(np.random.default_rng(1))
+    negative = ~data.fits
+    probabilities, weights = data.held_out()[negative], data.weights(negative)[negative]
+    for share, threshold in data.thresholds().items():
+        passed = weights[probabilities >= threshold].sum() / weights.sum()
+        assert passed == pytest.approx(float(share), abs=0.03)
 
 
 def test_context_model_separates_implicit_requests(

@@ -6,7 +6,7 @@ from contextune.cli.lab.bench import context, everything, planning, query_genera
 app = command_group(help="Measure quality and speed.")
 for _command in (
     context.context, context.history, context.budget, context.habits,
-    tools.tools, tools.catalogues, tools.doubts, query_generation.querygen, planning.plan,
+    tools.tools, tools.catalogues, tools.unseen, tools.doubts, query_generation.querygen, planning.plan,
     speed.speed, speed.scale, speed.store, speed.embedder, speed.serve,
     everything.docs,
 ):  # fmt: skip

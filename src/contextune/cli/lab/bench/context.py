@@ -13,13 +13,18 @@ from contextune.cli.options import DEFAULT_METHOD
 from contextune.errors import ContextuneError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from contextune.datasets import Persona
     from contextune.evaluate.metrics import Run
+    from contextune.evaluate.results import ResultTable
+    from contextune.lab.public_data.context_sets import ContextSet
+    from contextune.lab.train.embedder.fold_vectors import FoldVectors
+    from contextune.lab.train.rankers.context import TrainedPasses
 
 Data = Annotated[Path, typer.Option(help="Folder with ikat and mudoco, which are not bundled.")]
 
+HAYSTACKS = (1_000, 10_000)
 _COMMAND = "contextune bench context"
 _RECALL = ("recall@3", "recall@5", "recall@10")
 
@@ -33,24 +38,35 @@ def context(
     ] = False,
     haystack: Annotated[
         list[int] | None,
-        typer.Option(help="Also measure each persona among this many items; may be repeated."),
+        typer.Option(
+            help="Also measure each persona among this many items; may be repeated. "
+            "Default: 1000 and 10000; 0 for none."
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with workbench and ikat, which are not bundled.")
     ] = None,
     cot: Annotated[bool, typer.Option(help="Also measure CoT by the configured language model.")] = False,
 ) -> None:
-    """Measure context retrieval as in the paper, overall and by kind of query.
+    """Measure context retrieval: implicit and explicit requests, large stores, public data.
 
     On the bundled personas, trained models are cross-validated. With --personas or --method,
     the methods run as shipped.
     """
     from contextune.context import METHODS
     from contextune.lab.bench.quality import context as context_bench
+    from contextune.lab.public_data.context_sets import read_context_sets
 
     if personas is None and method is None:
-        _whole_table(out, with_ablations=ablations, haystacks=haystack or [], with_cot=cot)
+        sizes = [size for size in HAYSTACKS if haystack is None] + [size for size in haystack or [] if size]
+        public_sets = read_context_sets(data) if data else []  # first, so that a wrong folder costs no time
+        _whole_table(out, public_sets, with_ablations=ablations, haystacks=sizes, with_cot=cot)
+        if public_sets:
+            _public_sets(public_sets, out)
         return
-    if ablations or haystack or cot:
+    if ablations or haystack or cot or data:
         raise ContextuneError(
-            "--ablations, --haystack and --cot run on the bundled personas with all methods: "
+            "--ablations, --haystack, --data and --cot run on the bundled personas with all methods: "
             "drop --personas and --method"
         )
     available = [*METHODS, context_bench.COT]  # a large model's is recorded for the bundled personas only
@@ -64,18 +80,25 @@ def context(
     output.print_results(context_bench.context_table(people, rows), out)
 
 
-def _whole_table(out: Path | None, *, with_ablations: bool, haystacks: list[int], with_cot: bool) -> None:
+def _whole_table(
+    out: Path | None,
+    public: "Sequence[ContextSet]",
+    *,
+    with_ablations: bool,
+    haystacks: list[int],
+    with_cot: bool,
+) -> None:
     from contextune.context.chain_of_thought import ChainOfThought
     from contextune.lab.bench.bench_tables import kind_table, metric_table
     from contextune.lab.bench.quality import ablations as ablations_bench
     from contextune.lab.bench.quality import context as context_bench
-    from contextune.lab.bench.quality import haystack as haystack_bench
     from contextune.lab.bench.quality.large_model_cot import large_model_cot_rows
     from contextune.lab.bench.quality.without_request import without_request_rows
     from contextune.lab.bench.untuned_embedder import untuned_embedder
     from contextune.lab.train.embedder.fold_vectors import bundled_folds
     from contextune.lab.train.rankers.context import FeaturedExamples, fit_by_fold, rank_held_out
     from contextune.lab.train.rankers.context_examples import from_folds
+    from contextune.lab.train.rankers.context_mixture import mixture_examples
     from contextune.lab.train.splits import is_test, restrict_to_test
     from contextune.llm.from_env import required_chat
 
@@ -99,9 +122,12 @@ def _whole_table(out: Path | None, *, with_ablations: bool, haystacks: list[int]
         data = FeaturedExamples.build(from_folds(folds), progress=update)
     with output.progress("Without the request") as update:
         rows |= without_request_rows(data, progress=update)
+    with output.progress("Training requests") as update:
+        parts = [context_set.part("train") for context_set in public]
+        mixture = FeaturedExamples.build(mixture_examples(folds, parts, progress=update))
     with output.progress("Cross-validation") as update:
-        trained = fit_by_fold(data, progress=update)
-    out_of_fold = rank_held_out(data, trained)
+        trained = fit_by_fold(mixture, progress=update)
+    out_of_fold = rank_held_out(mixture, trained)
     rows |= context_bench.tuned_rows(folds, out_of_fold)
     rows |= large_model_cot_rows(folds, trained)
     table = context_bench.context_table(folds.personas, rows)
@@ -118,16 +144,42 @@ def _whole_table(out: Path | None, *, with_ablations: bool, haystacks: list[int]
     record(out, metric_table("context-test", _COMMAND, table, emphasis=context_bench.RANKER))
     _titles(folds.personas, out)
     if with_ablations:
-        with output.progress("Ablations") as update:
-            parts = ablations_bench.ablations(data, out_of_fold, progress=update)
-        table = context_bench.context_table(folds.personas, parts, metrics=_RECALL)
+        with output.progress("Ablations") as update:  # trained on the personas' own requests only, for time
+            whole = rank_held_out(data, fit_by_fold(data))
+            ablated = ablations_bench.ablations(data, whole, progress=update)
+        table = context_bench.context_table(folds.personas, ablated, metrics=_RECALL)
         output.print_results(table, subfolder(out, "context-ablations"))
         record(out, metric_table("context-ablations", f"{_COMMAND} --ablations", table))
-    for size in haystacks:
+    _explicit_and_haystacks(folds, trained, haystacks, out)
+
+
+def _explicit_and_haystacks(
+    folds: "FoldVectors", trained: "Mapping[int, TrainedPasses]", sizes: "Sequence[int]", out: Path | None
+) -> None:
+    """Explicit requests; then all requests among more items, and how many of their items are candidates."""
+    from contextune.lab.bench.bench_tables import kind_table, metric_table
+    from contextune.lab.bench.quality import context as context_bench
+    from contextune.lab.bench.quality import explicit as explicit_bench
+    from contextune.lab.bench.quality import haystack as haystack_bench
+    from contextune.lab.bench.results_file import BenchTable, Cell, Row
+
+    has_explicit = True
+    try:
+        with output.progress("Explicit requests") as update:
+            explicit = explicit_bench.explicit_rows(folds, trained, progress=update)
+        output.out.rule("Explicit requests", align="left")
+        table = explicit_bench.explicit_table(folds, explicit)
+        output.print_results(table, subfolder(out, "context-explicit"))
+        record(out, metric_table("context-explicit", _COMMAND, table, emphasis=context_bench.RANKER))
+    except ContextuneError as error:
+        has_explicit = False
+        output.print_error(f"the explicit requests are left out: {error}")
+    candidates: dict[str, list[Cell | None]] = {"implicit": [], "explicit": []}
+    for size in sizes:
         with output.progress(f"Among {size:,} items") as update:
             among = haystack_bench.haystack_rows(folds, trained, size, progress=update)
         output.out.rule(f"{size:,} items per persona", align="left")
-        table = context_bench.context_table(folds.personas, among, metrics=_RECALL)
+        table = context_bench.context_table(folds.personas, among.rows, metrics=_RECALL)
         output.print_results(table, subfolder(out, f"context-haystack-{size}"))
         command = f"{_COMMAND} --haystack {size}"
         record(
@@ -135,6 +187,49 @@ def _whole_table(out: Path | None, *, with_ablations: bool, haystacks: list[int]
             metric_table(f"context-haystack-{size}", command, table, emphasis=context_bench.RANKER),
             kind_table(f"context-haystack-{size}-by-kind", command, table, "recall@3"),
         )
+        candidates["implicit"].append(Cell(among.mean_candidate_recall))
+        if not has_explicit:
+            candidates["explicit"].append(None)
+            continue
+        with output.progress(f"Explicit among {size:,} items") as update:
+            named = explicit_bench.explicit_haystack_rows(folds, trained, size, progress=update)
+        output.out.rule(f"Explicit requests, {size:,} items per persona", align="left")
+        table = explicit_bench.explicit_table(folds, named)
+        output.print_results(table, subfolder(out, f"context-explicit-{size}"))
+        table_id = f"context-explicit-{size}"
+        record(out, metric_table(table_id, command, table, emphasis=context_bench.RANKER))
+        candidates["explicit"].append(Cell(named.mean_candidate_recall))
+    if sizes:
+        columns = [f"{size:,} items" for size in sizes]
+        rows = [Row(name, cells) for name, cells in candidates.items()]
+        recall = BenchTable(
+            "context-candidates", _COMMAND, columns, rows, corner="relevant items that are candidates"
+        )
+        record(out, recall)
+        for row in rows:
+            shares = (f"{cell.value:.1f} %" if cell and cell.value is not None else "–" for cell in row.cells)
+            output.out.print(f"candidates, {row.name}: {', '.join(shares)} among {', '.join(columns)}")
+
+
+def _public_sets(context_sets: "Sequence[ContextSet]", out: Path | None) -> None:
+    """The test parts of WorkBench and iKAT, by the methods as shipped."""
+    from contextune.lab.bench.bench_tables import metric_table, slug
+    from contextune.lab.bench.quality import context as context_bench
+    from contextune.lab.bench.quality import public_contexts as public_bench
+
+    tables: dict[str, ResultTable] = {}
+    for context_set in context_sets:
+        with output.progress(context_set.name) as update:
+            rows = public_bench.public_rows(context_set, progress=update)
+        tables[context_set.name] = table = public_bench.public_table(context_set, rows)
+        output.out.rule(f"{context_set.name}, test part", align="left")
+        output.print_results(table, subfolder(out, f"context-{slug(context_set.name)}"))
+    command = f"{_COMMAND} --data FOLDER"
+    record(
+        out,
+        metric_table("context-public", command, tables, emphasis=context_bench.RANKER),
+        public_bench.summary_table("context-public-mean", command, tables),
+    )
 
 
 def _titles(personas: "Sequence[Persona]", out: Path | None) -> None:

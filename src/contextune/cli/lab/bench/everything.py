@@ -17,7 +17,6 @@ from contextune.cli.lab.bench.tools import catalogues, doubts, tools
 from contextune.errors import ContextuneError
 
 Benchmark = tuple[str, Callable[[], None]]
-_HAYSTACKS = [1_000, 10_000]
 _ANSWERS = Path("runs/plan/answers.jsonl.gz")
 _PAGES = (Path("README.md"), Path("docs/benchmarks.md"))
 
@@ -29,12 +28,12 @@ def benchmarks(
     written = _ANSWERS if _ANSWERS.exists() else None
     catalogs = public if vectors else None  # tools are trained on public catalogues only with their vectors
     runs: list[Benchmark] = [
-        ("context", partial(context, out=out, ablations=True, haystack=_HAYSTACKS)),
+        ("context", partial(context, out=out, ablations=True, data=data)),
         ("budget", partial(budget, out=out)),
         ("habits", partial(habits, out=out)),
         ("tools", partial(tools, catalogs, vectors, out=out)),
         ("doubts", partial(doubts, catalogs, vectors, out=out)),
-        ("plan", partial(plan, out=out, written=written)),
+        ("plan", partial(plan, out=out, written=written, calls=out / "calls" if out else None)),
     ]
     if data:
         runs.append(("history", partial(history, data, out=out)))
@@ -77,7 +76,10 @@ def everything(
         Path | None, typer.Option(help="Folder to write results.json, plots, CSV and TREC files to.")
     ] = None,
     public: Public = None,
-    data: Annotated[Path | None, typer.Option(help="Folder with ikat and mudoco; runs `history`.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder with workbench, ikat and mudoco; adds them to `context`, runs `history`."),
+    ] = None,
     vectors: Vectors = None,
     date: Annotated[str | None, typer.Option(help="Date to note in results.json.")] = None,
 ) -> None:

@@ -17,11 +17,26 @@ def plan(
         Path | None,
         typer.Option(help="Also measure the recorded answers of a language model."),
     ] = None,
+    prompts: Annotated[
+        Path | None,
+        typer.Option(help="Write prompts of several sizes for any language model to this file, and stop."),
+    ] = None,
+    calls: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also measure tool and arguments chosen together, on explicit requests too; takes an hour. "
+            "Folder for what takes long, as of `train calls --cache`."
+        ),
+    ] = None,
+    trust: Annotated[
+        float, typer.Option(min=0, max=1, help="With --written: share of the model's calls that are right.")
+    ] = 0.5,
 ) -> None:
     """Measure how often the planned call is right, with and without retrieval and context."""
+    from contextune.cli.lab.bench.plan_budgets import measure_budgets, write_budget_prompts
     from contextune.cli.lab.training_data import chosen_tools, plan_data
     from contextune.lab.bench.plan_tables import plan_tables
-    from contextune.lab.bench.quality import plan_report
+    from contextune.lab.bench.quality import plan_budgets, plan_report
     from contextune.lab.bench.quality import plans as plan_bench
     from contextune.lab.bench.quality import written_plans as written_bench
     from contextune.lab.train.embedder.fold_vectors import bundled_folds
@@ -29,8 +44,18 @@ def plan(
     from contextune.plan.pointer.planner import PointerPlanner
     from contextune.plan.pointer.scorer import ArgumentScorer
 
+    # read first, so that a mistake is reported before minutes of work
+    answers: written_bench.WrittenAnswers = written_bench.read_written_plans(written) if written else {}
     data = plan_data(bundled_folds())
-    chosen = {row: plan_bench.cached_tools(choose) for row, choose in chosen_tools(data).items()}
+    chosen = {
+        row: plan_bench.cached_tools(choose)
+        for row, choose in chosen_tools(data, plan_budgets.MAX_TOOLS).items()
+    }
+    choose_budget = chosen.pop(plan_bench.BUDGET)
+    measured = [request for request in data.requests if request.measured]
+    if prompts:
+        write_budget_prompts(prompts, measured, choose_budget)
+        return
     with output.progress("Argument scorers") as update:
         fitted = recipe.fit_by_fold(data.lessons, progress=update)
     planners = {
@@ -41,12 +66,10 @@ def plan(
         )
         for fold, model in fitted.items()
     }
-    measured = [request for request in data.requests if request.measured]
     planner_functions: dict[str, plan_bench.PlanFunction] = {"light": plan_bench.pointer_plans(planners)}
     contexts, current = plan_bench.CONTEXT_BY_ROW, measured
     recorded = stale = None
-    if written:
-        answers = written_bench.read_written_plans(written)
+    if written_bench.has_table_rows(answers):
         recorded = written_bench.WrittenPlans(answers, planners)
         planner_functions |= {
             "language model": recorded,
@@ -90,3 +113,8 @@ def plan(
         output.out.print(
             f"{recorded.fallbacks} calls were invalid and replaced by those of the light planner."
         )
+    measure_budgets(out, answers, measured, choose_budget, planners, data.tools, trust)
+    if calls:
+        from contextune.cli.lab.bench.plan_calls import measure_calls
+
+        measure_calls(out, calls)

@@ -68,6 +68,33 @@ def catalogues(
     record(out, metric_table("catalogues", command, tables, intervals=["recall@5"], emphasis="learned"))
 
 
+def unseen(public: Public = None, vectors: Vectors = None, out: Out = None) -> None:
+    """Measure tool search on public catalogues, each with a ranker that has not seen it."""
+    from contextune.cli.lab.training_data import tool_data
+    from contextune.lab.bench.bench_tables import metric_table
+    from contextune.lab.bench.quality import unseen_catalogues as unseen_bench
+
+    if not public:
+        raise ContextuneError("--public and --vectors are needed: the catalogues, and their vectors")
+    people, others = tool_data(public, vectors)
+    with output.progress("Leaving out catalogues") as update:
+        tables = unseen_bench.unseen_tables(people, others, progress=update)
+    for source, table in tables.items():
+        output.out.rule(source, align="left")
+        output.print_results(table, subfolder(out, "unseen", source))
+    command = "contextune bench unseen --public FOLDER --vectors FILE"
+    record(
+        out,
+        metric_table(
+            "unseen",
+            command,
+            tables,
+            intervals=["recall@1", "recall@5"],
+            emphasis=unseen_bench.LEARNED,
+        ),
+    )
+
+
 def doubts(public: Public = None, vectors: Vectors = None, out: Out = None, plot: Plot = None) -> None:
     """Measure how well requests that no tool serves, or that need context, are detected."""
     from contextune.cli.lab.training_data import tool_data
@@ -89,7 +116,10 @@ def doubts(public: Public = None, vectors: Vectors = None, out: Out = None, plot
     record(
         out,
         BenchTable("doubts", "contextune bench doubts", columns, rows, [0, 3, 1], "requests"),
-        facts={"doubts/calibration error": 100 * result.calibration_error},
+        facts={
+            "doubts/calibration error": 100 * result.calibration_error,
+            "doubts/mean auroc": result.mean_auroc,
+        },
     )
     if plot := figures_folder(out, plot):
         plots.plot_reliability(result.bins, plot / "fits.svg")

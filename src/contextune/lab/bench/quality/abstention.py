@@ -1,7 +1,13 @@
-"""Abstention benchmark: requests with their tools, and the same requests with those tools removed."""
+"""Abstention benchmark: requests with their tools, and the same requests with those tools removed.
 
+Every probability comes from models that have seen neither the persona nor the catalogue, nor one that shares
+tools with it.
+"""
+
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +16,9 @@ from rich.table import Table as RichTable
 from contextune.datasets import plain_requests
 from contextune.embed import Embedder
 from contextune.lab.train.embedder.data import FOLDS
-from contextune.lab.train.rankers.tool_examples import ToolExample, without_context
-from contextune.lab.train.rankers.tools import AbstentionData, context_model, fit_by_fold, with_features
+from contextune.lab.train.rankers.abstention import SERVED, TWINS_LEFT, AbstentionData
+from contextune.lab.train.rankers.tool_examples import ToolExample
+from contextune.lab.train.rankers.tools import context_model, fit_by_holdout, training_examples
 from contextune.search import rank_by_score
 from contextune.types import Progress
 
@@ -39,22 +46,35 @@ class ReliabilityBin:
     predicted: float
     observed: float
     count: int
+    weight: float = 0.0
+    """Total weight of the requests; every source counts the same, and half of it are served."""
 
 
 @dataclass(frozen=True, eq=False)
 class AbstentionReport:
-    """Metrics by source of request, calibration, and the "context is needed" classifier."""
+    """Metrics by kind of negative and by source, calibration, and the "context is needed" classifier.
+
+    The first row and the calibration leave out the requests for which a near twin of the right tool is left.
+    """
 
     rows: Sequence[AbstentionRow]
     bins: Sequence[ReliabilityBin]
     context: AbstentionRow
     """Implicit requests against self-contained ones."""
+    sources: Sequence[str] = ()
+    """Names of the rows that are sources of requests."""
 
     @property
     def calibration_error(self) -> float:
         """Expected calibration error."""
-        total = sum(bucket.count for bucket in self.bins)
-        return sum(bucket.count * abs(bucket.predicted - bucket.observed) for bucket in self.bins) / total
+        weights = [bucket.weight or bucket.count for bucket in self.bins]
+        errors = [abs(bucket.predicted - bucket.observed) for bucket in self.bins]
+        return sum(map(operator.mul, weights, errors)) / sum(weights)
+
+    @property
+    def mean_auroc(self) -> float:
+        """Mean over the sources, each a catalogue not seen."""
+        return fmean(row.auroc for row in self.rows if row.source in self.sources)
 
 
 def measure_abstention(
@@ -64,15 +84,21 @@ def measure_abstention(
     *,
     progress: Progress | None = None,
 ) -> AbstentionReport:
-    """Evaluate out of fold: no model has seen the persona or the request."""
-    examples = with_features([*personas, *map(without_context, personas), *public])
-    data = AbstentionData.build(examples, fit_by_fold(examples, progress=progress), embedder)
-    probabilities = data.out_of_fold()
-    source = np.array(data.source)
-    parts = {name: source == name for name in sorted(set(data.source))}
-    names = {"all": np.ones(len(source), bool), **parts}
-    rows = [_row(name, data.fits[mask], probabilities[mask]) for name, mask in names.items()]
-    return AbstentionReport(rows, _bins(data.fits, probabilities), _context_row(personas, embedder))
+    """Evaluate on personas and catalogues that no model has seen."""
+    examples = training_examples(personas, public)
+    data = AbstentionData.build(examples, fit_by_holdout(examples, progress=progress), embedder)
+    probabilities = data.held_out()
+    source, case = np.array(data.source), np.array(data.case)
+    clear = case != TWINS_LEFT
+    masks = {"all": clear}
+    for name in sorted(set(data.case) - {SERVED}):
+        # the same requests with their tools are the positives
+        masks[name] = (case == name) | ((case == SERVED) & np.isin(source, source[case == name]))
+    sources = sorted(set(data.source))
+    masks |= {name: clear & (source == name) for name in sources}
+    rows = [_row(name, data.fits[mask], probabilities[mask]) for name, mask in masks.items()]
+    bins = _bins(data.fits[clear], probabilities[clear], data.weights(clear)[clear])
+    return AbstentionReport(rows, bins, _context_row(personas, embedder), sources)
 
 
 def _context_row(personas: Sequence[ToolExample], embedder: Embedder) -> AbstentionRow:
@@ -108,17 +134,17 @@ def auroc(right: NDArray[np.bool_], scores: Floats) -> float:
     return float((middle[right].sum() - ones * (ones + 1) / 2) / (ones * zeros))
 
 
-def _bins(fits: NDArray[np.bool_], probabilities: Floats) -> list[ReliabilityBin]:
+def _bins(fits: NDArray[np.bool_], probabilities: Floats, weights: Floats) -> list[ReliabilityBin]:
     bin_of = np.minimum((probabilities * _BINS).astype(int), _BINS - 1)
-    return [
-        ReliabilityBin(
-            float(probabilities[bin_of == n].mean()),
-            float(fits[bin_of == n].mean()),
-            int((bin_of == n).sum()),
-        )
-        for n in range(_BINS)
-        if (bin_of == n).any()
-    ]
+    bins: list[ReliabilityBin] = []
+    for number in range(_BINS):
+        mask = bin_of == number
+        if total := float(weights[mask].sum()):
+            predicted, observed = (
+                float(weights[mask] @ values[mask]) / total for values in (probabilities, fits)
+            )
+            bins.append(ReliabilityBin(predicted, observed, int(mask.sum()), total))
+    return bins
 
 
 def to_rich(report: AbstentionReport) -> list[RichTable]:

@@ -50,7 +50,7 @@ def cot_examples(folds: FoldVectors) -> Iterator[ContextExample]:
         if PART not in parts:
             return
         thoughts = thoughts or large_model_cot()
-        scenes = PersonaScenes.build(persona, parts["items"])
+        scenes = PersonaScenes.build(persona, parts["items"], contents=parts["contents"])
         for n, query in enumerate(persona.queries):
             vectors = _split_sum(parts[PART][n], parts["around"][n])
             augmented = replace(query, text=f"{query.text} {thoughts[persona.name(query)]}")

@@ -17,7 +17,7 @@ from contextune.plan.multi_step.split import split_request
 from contextune.store import SQLiteStore
 from contextune.tools import QueryGenerator, ToolRetriever, bundled_toolbox
 from contextune.tuner import Tuner
-from contextune.types import Progress
+from contextune.types import Plan, Progress
 
 _TOOLS = 10
 
@@ -78,7 +78,7 @@ def _answer(tuner: Tuner, persona: Persona, query: Query) -> dict[str, Any]:
     answer = {
         "ranking": ranked + invisible,
         "tools": [hit.tool.name for hit in reply.tools],
-        "plan": {"api": reply.plan.name, "args": dict(reply.plan.args)} if reply.plan else None,
+        "plan": _plan(reply.plan) if reply.plan else None,
     }
     steps = _steps(tuner, persona, query)
     return (
@@ -86,6 +86,16 @@ def _answer(tuner: Tuner, persona: Persona, query: Query) -> dict[str, Any]:
         | ({"queries": list(reply.queries)} if reply.queries else {})
         | ({"steps": steps.to_json()} if steps else {})
     )
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    """The call, and whether it is to be acted on without asking."""
+    return {
+        "api": plan.name,
+        "args": dict(plan.args),
+        "decision": plan.decision,
+        "confidence": round(plan.confidence, 4),
+    }
 
 
 def _steps(tuner: Tuner, persona: Persona, query: Query) -> Steps | None:

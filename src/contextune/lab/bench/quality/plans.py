@@ -51,6 +51,8 @@ CONTEXT_BY_ROW = {
 TUNED_COT, TUNED_LARGE_COT = f"{TUNED}, CoT", f"{TUNED}, large model's CoT"
 GUIDED_ROWS = {TUNED_COT: RETRIEVED, TUNED_LARGE_COT: RETRIEVED}
 """Rows of a language model only: a chain of thought in the prompt, from the dataset or a large model."""
+BUDGET = "budget"
+"""Chooser of the tools for prompts of several sizes; not a row of the table."""
 ERRORS = ("wrong tool", "missing argument", "wrong time", "wrong person", "wrong item", "wrong field")
 Floats = NDArray[np.float64]
 ToolChooser = Callable[[PlannedRequest], Sequence[ToolHit]]
@@ -148,8 +150,9 @@ def ranked_tools(
     tools: Mapping[str, Tool],
     *,
     context: bool,
+    k: int = QueryContext.MAX_ITEMS,
 ) -> ToolChooser:
-    """Rank tools with rankers that have not seen the request."""
+    """Rank tools with rankers that have not seen the request, and choose the best `k`."""
     examples_by_name = {example.name: example for example in examples}
 
     def choose(request: PlannedRequest) -> Sequence[ToolHit]:
@@ -158,7 +161,7 @@ def ranked_tools(
         )
         featured = FeaturedExample.build(example)
         scores = rankers[example.fold].score(featured.group.matrix)
-        order = np.argsort(-scores, kind="stable")[: QueryContext.MAX_ITEMS]
+        order = np.argsort(-scores, kind="stable")[:k]
         catalog = example.index.catalog
         return [ToolHit(tools[catalog[int(featured.places[n])].name], float(scores[n])) for n in order]
 

@@ -71,9 +71,14 @@ def read_written_plans(file: Path) -> WrittenAnswers:
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidDataError(
-            f"{file}: not a file of written plans: {error} "
-            "(create one with contextune.lab.train.llm.plan_writer)"
+            f"{file}: not a file of written plans: {error!r} (create one with"
+            " contextune.lab.train.llm.plan_writer, or answer the prompts of bench plan --prompts)"
         ) from None
+
+
+def has_table_rows(answers: WrittenAnswers) -> bool:
+    """Whether the file has answers for the rows of the paper's table, not only for other prompts."""
+    return any(row in CONTEXT_BY_ROW for _, row in answers)
 
 
 def recorded_rows(answers: WrittenAnswers, requests: Sequence[PlannedRequest]) -> dict[str, str]:
@@ -115,7 +120,7 @@ def stale_answers(
 
 def raw_plans(answers: WrittenAnswers) -> PlanFunction:
     """Plan with the calls exactly as written, in every row; None if an answer is no call."""
-    return lambda row, request, _, __: _unchecked_plan(_answer(answers, request, row).text)
+    return lambda row, request, _, __: unchecked_plan(_answer(answers, request, row).text)
 
 
 def _answer(answers: WrittenAnswers, request: PlannedRequest, row: str) -> RecordedAnswer:
@@ -126,7 +131,7 @@ def _answer(answers: WrittenAnswers, request: PlannedRequest, row: str) -> Recor
 
 
 @dataclass
-class _RecordedChat:
+class RecordedChat:
     """A chat that replies once, with the recorded answer."""
 
     answer: str
@@ -161,14 +166,14 @@ class WrittenPlans:
         """The plan of one row for one request."""
         answer = _answer(self.answers, request, row).text
         if row == NO_RETRIEVAL:
-            return _unchecked_plan(answer)
-        chat = _RecordedChat(answer)
+            return unchecked_plan(answer)
+        chat = RecordedChat(answer)
         plan = LanguagePlanner(chat, self.fallback[request.fold]).plan(planning_input, tools)
         self.fallbacks += chat.calls > 1
         return plan
 
 
-def _unchecked_plan(answer: str) -> Plan | None:
+def unchecked_plan(answer: str) -> Plan | None:
     """The call exactly as written, without grounding."""
     try:
         api, arguments = parse_call(answer)

@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from contextune.context.enriched_text import Relations, enriched_text
+from contextune.context.enriched_text import Relations, content_text
 from contextune.datasets import Persona, usage_events
 from contextune.embed import Embedder, Matrix
 from contextune.store import Store, text_digest
@@ -43,7 +43,7 @@ class LargeUsers:
                 contacts += persona.user.contacts
         user = User("crowd", places=personas[0].user.places, contacts=tuple(contacts))
         relations = Relations(user)
-        texts = [enriched_text(item, user, uses_of_item, relations) for item, uses_of_item in items]
+        texts = [content_text(item, user, relations) for item, _ in items]
         return cls(
             user,
             [item for item, _ in items],
@@ -67,8 +67,8 @@ class LargeUsers:
         digests = [text_digest(item.text) for item in items]
         store.put_vectors(user.id, model, dict(zip(digests, rows, strict=True)))
         enriched_vectors = {
-            item.id: (text_digest(enriched_text(item, user, item_uses, relations)), row)
-            for (item, item_uses), row in zip(copies, rows, strict=True)
+            item.id: (text_digest(content_text(item, user, relations)), row)
+            for (item, _), row in zip(copies, rows, strict=True)
         }
         store.put_enriched_vectors(user.id, model, enriched_vectors)
         return user

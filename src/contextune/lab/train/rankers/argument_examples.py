@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +14,18 @@ from contextune.lab.train.rankers.context import FeaturedExamples, choose_fusion
 from contextune.lab.train.rankers.context_examples import ContextExample
 from contextune.plan.judge import ExpectedCall
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import FREE_TEXT, OMITTED, Candidate, find_candidates, origin_allowed
-from contextune.plan.pointer.features import ChosenArguments, Matrix, argument_features
-from contextune.plan.pointer.planner import add_choice, fill_order
-from contextune.plan.pointer.priors import ArgumentStatistics, FilledArgument
+from contextune.plan.pointer.candidates import Candidate, find_candidates, origin_allowed
+from contextune.plan.pointer.features import ChosenArguments, Matrix, add_priors, features_without_priors
+from contextune.plan.pointer.planner import add_choice, fill_order, free_text_candidates
+from contextune.plan.pointer.priors import ArgumentPriors, ArgumentStatistics, CommonWords, FilledArgument
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_value
 from contextune.types import Item, ItemHit, Tool
 
 Floats = NDArray[np.float64]
 RETRIEVED, ORACLE, NO_CONTEXT = "found", "oracle", "alone"
+EXPLICIT = "explicit"
+"""Kind of requests that say all that is needed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,17 @@ class PlannedRequest:
     """Relevant items with their grades."""
     items: Mapping[str, Item]
     """All items of the persona, by id."""
+    additional: bool = False
+    """Whether it is one of `training_requests`, not of the persona's own."""
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """The contexts to train on: fewer for additional requests, of which there are many."""
+        if not self.additional:
+            return RETRIEVED, ORACLE, NO_CONTEXT
+        if self.kind == EXPLICIT:
+            return RETRIEVED, NO_CONTEXT
+        return (RETRIEVED, ORACLE) if crc32(self.name.encode()) % 3 == 0 else (RETRIEVED,)
 
     def with_context(self, context: str) -> PlanningInput:
         """The planning input with the retrieved context, the gold context, or none."""
@@ -77,15 +91,25 @@ def from_personas(
     for persona in folds.all_personas:
         for query in persona.queries:
             example, score = by_name[persona.name(query)]
-            order = np.argsort(-score, kind="stable")
-            items = example.scene.items
-            hits = [ItemHit(items[n], float(score[n])) for n in map(int, order)]
+            hits = ranked_hits(example, score)
             requests.append(planned_request(persona, query, hits, example.fold, measured=example.measured))
     return requests
 
 
+def ranked_hits(example: ContextExample, score: Floats) -> list[ItemHit]:
+    """The candidates of an example as hits, best first."""
+    items = example.scene.items
+    return [ItemHit(items[n], float(score[n])) for n in map(int, np.argsort(-score, kind="stable"))]
+
+
 def planned_request(
-    persona: Persona, query: Query, hits: Sequence[ItemHit], fold: int, *, measured: bool
+    persona: Persona,
+    query: Query,
+    hits: Sequence[ItemHit],
+    fold: int,
+    *,
+    measured: bool,
+    additional: bool = False,
 ) -> PlannedRequest:
     """One request of a persona; `hits` are its ranked items."""
     gold = query.gold
@@ -99,6 +123,7 @@ def planned_request(
         ExpectedCall.from_args(gold.api or "", gold.args or {}),
         gold.relevant or {},
         {item.id: item for item in persona.items},
+        additional,
     )
 
 
@@ -114,6 +139,8 @@ class ArgumentExample:
     candidates: Sequence[Candidate]
     grades: NDArray[np.int64]
     chosen: ChosenArguments
+    rows: NDArray[np.float16] | None = None
+    """The features but for the priors, which depend on the fold; computed once, in half precision."""
 
     @property
     def filled(self) -> FilledArgument:
@@ -123,23 +150,30 @@ class ArgumentExample:
         }
         return FilledArgument(self.tool.name, self.parameter.name, frozenset(origins))
 
-    def restricted(self, statistics: ArgumentStatistics) -> "ArgumentExample":
+    def restricted(self, priors: ArgumentPriors) -> "ArgumentExample":
         """Keep only candidates of origins the argument has had before, as the planner does."""
-        seen = (
-            statistics.priors.known_origins(self.tool, self.parameter)
-            if self.parameter.kind == "text"
-            else None
-        )
+        seen = priors.known_origins(self.tool, self.parameter) if self.parameter.kind == "text" else None
         kept = [n for n, candidate in enumerate(self.candidates) if origin_allowed(candidate.origin, seen)]
         if len(kept) == len(self.candidates) or not any(not self.candidates[n].is_omitted for n in kept):
             return self
-        return replace(self, candidates=[self.candidates[n] for n in kept], grades=self.grades[kept])
+        rows = None if self.rows is None else self.rows[kept]
+        return replace(
+            self, candidates=[self.candidates[n] for n in kept], grades=self.grades[kept], rows=rows
+        )
+
+    def with_rows(self, common: CommonWords) -> "ArgumentExample":
+        """The example with its features."""
+        rows = features_without_priors(
+            self.planning_input, self.tool, self.parameter, self.candidates, common, self.chosen
+        )
+        return replace(self, rows=rows.astype(np.float16))
 
     def matrix(self, statistics: ArgumentStatistics) -> Matrix:
         """The feature matrix of the candidates."""
-        return argument_features(
-            self.planning_input, self.tool, self.parameter, self.candidates, statistics, self.chosen
-        )
+        example = self if self.rows is not None else self.with_rows(statistics.common)
+        assert example.rows is not None  # noqa: S101  # for the type checker
+        origins = [candidate.origin for candidate in self.candidates]
+        return add_priors(example.rows.astype(np.float32), self.tool, self.parameter, origins, statistics)
 
 
 def argument_examples(
@@ -152,7 +186,7 @@ def argument_examples(
         expected_values = request.expected.args.get(parameter.name)
         if parameter.kind in ("free", "other"):
             if not parameter.required:
-                pair = [Candidate("", FREE_TEXT), Candidate(None, OMITTED)]
+                pair = free_text_candidates(planning_input, tool, parameter, chosen)
                 grades = np.array([expected_values is not None, expected_values is None], np.int64)
                 yield ArgumentExample(
                     request.name, request.fold, tool, parameter, planning_input, pair, grades, chosen

@@ -32,9 +32,15 @@ _LENGTHS = {
     "20 minutes": timedelta(minutes=20),
 }
 _VAGUE_NAMES = ("that", "it", "this one", "my thing", "the usual")
+_TASKS = (
+    *("stretch my back", "take the bins out", "call the bank", "water the plants", "charge the drill"),
+    *("buy stamps", "take my pills", "turn the oven off", "move the car", "iron the shirts"),
+)
+"""Things to do that have nothing to do with any event."""
+_EVENTS = ("a haircut", "lunch with a friend", "the plumber", "a run", "the vet", "an hour of reading")
 _EVENING = 18 * 60
 _HALF = 0.5
-_REQUESTS_PER_PERSONA = 6
+_REQUESTS_PER_PERSONA = 8
 """Requests per persona."""
 
 
@@ -136,6 +142,7 @@ class _PhraseWriter:
             self.day_before,
         )
         more = (self.from_now, self.named_day, self.day_of, self.neighbouring_day)
+        more = (*more, self.unrelated_reminder, self.unrelated_reminder, self.unrelated_event)
         if "end" in self.item.times:
             more = (*more, self.after_event)
         return self.pick([*ways, *more])()
@@ -231,6 +238,29 @@ class _PhraseWriter:
         late = f"Remind me at {clock} tonight." if minutes >= _EVENING else f"Nag me at {clock} today."
         text = self.pick([f"Not now. Try me at {clock}.", late])
         return self._remind(text, _midnight(self.now) + timedelta(minutes=minutes))
+
+    def _unrelated_time(self) -> tuple[str, datetime]:
+        """A time in words that says all: the retrieved event has nothing to do with it."""
+        hour = int(self.rng.integers(7, 23))
+        spoken = self.pick([f"{hour % 12 or 12} {'pm' if hour >= 12 else 'am'}", f"{hour}:00"])
+        if hour < 10:
+            spoken = f"{hour} am"
+        if self.rng.random() < _HALF:
+            ahead = _midnight(self.now) + timedelta(hours=hour)
+            return f"at {spoken}", ahead if ahead > self.now else ahead + _DAY
+        day, date = self.day()
+        return f"{day} at {spoken}", date + timedelta(hours=hour)
+
+    def unrelated_reminder(self) -> TimeRequest:
+        when, time = self._unrelated_time()
+        task = self.pick(_TASKS)
+        return self._remind(self.pick([f"Remind me {when} to {task}.", f"Remind me to {task} {when}"]), time)
+
+    def unrelated_event(self) -> TimeRequest:
+        when, time = self._unrelated_time()
+        event = self.pick(_EVENTS)
+        text = self.pick([f"Put {event} in my calendar {when}.", f"Schedule {event} {when}"])
+        return TimeRequest(text, "create_event", "start_time", time.isoformat(timespec="minutes"))
 
     def after_event(self) -> TimeRequest:
         end = self.item.times["end"].replace(tzinfo=None)

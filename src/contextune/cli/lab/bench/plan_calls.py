@@ -1,0 +1,36 @@
+"""Benchmark of tool and arguments chosen together, and of the decisions on them."""
+
+from pathlib import Path
+
+from contextune.cli import output
+from contextune.cli.lab.bench.recording import record
+from contextune.cli.lab.call_training import call_data, print_figures
+
+
+def measure_calls(out: Path | None, cache: Path) -> None:
+    """Print and record calls and decisions on implicit, explicit and unserved requests, five-fold."""
+    from contextune.datasets import bundled_personas, training_personas, training_requests
+    from contextune.lab.bench.plan_tables import call_table
+    from contextune.lab.bench.quality import call_decisions
+    from contextune.lab.docs.benchmark_tables import to_markdown
+    from contextune.lab.train.rankers.calls import cross_validate
+    from contextune.plan import Policy
+    from contextune.tools import bundled_toolbox
+
+    data = call_data(cache)
+    with output.progress("Call rankers") as update:
+        ranked, rankers = cross_validate(data.examples, progress=update)
+    print_figures(ranked, list(rankers.values()))
+    more = training_requests()
+    relevant = {
+        persona.name(query): bool(query.gold.relevant)
+        for persona in (*bundled_personas(), *training_personas())
+        for query in (*persona.queries, *more.get(persona.id, ()))
+    }
+    tools = {tool.name: tool for tool in bundled_toolbox()}
+    policy = Policy()
+    cases = call_decisions.call_cases(data.filled, ranked, tools, relevant, policy)
+    table = call_table("contextune bench plan --calls FOLDER", call_decisions.call_rows(cases, tools, policy))
+    output.out.rule("Tool and arguments chosen together", align="left")
+    output.out.print(to_markdown(table), markup=False, highlight=False, soft_wrap=True)
+    record(out, table)

@@ -1,0 +1,131 @@
+"""Explicit requests: people who name the item they mean ("When is nightdress + slippers in bag due?").
+
+They come from the training requests of all personas, and are ranked by models that have not seen the persona.
+The fold vectors must hold the training requests too: parts whose names begin with `more_`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from contextune.context.build_scene import RequestVectors
+from contextune.datasets import Persona, Query, training_requests
+from contextune.embed import Matrix
+from contextune.errors import InvalidDataError
+from contextune.evaluate.results import ResultTable, evaluate_runs
+from contextune.lab.bench.quality.haystack import RankedExamples, rank_examples
+from contextune.lab.train.embedder.fold_vectors import FoldVectors
+from contextune.lab.train.rankers.context import TrainedPasses
+from contextune.lab.train.rankers.context_examples import ContextExample, PersonaScenes, fold_classes
+from contextune.lab.train.rankers.haystack import haystack_examples
+from contextune.types import Progress
+
+EXPLICIT = "explicit"
+METRICS = ("recall@1", "recall@3", "recall@5", "mrr")
+_MORE = "more_"
+_REQUEST_PARTS = ("bare", "around", "kinds", "apps")
+
+
+def explicit_positions(requests: Sequence[Query]) -> list[int]:
+    """Positions of the explicit requests that need an item; half of the explicit ones need none."""
+    return [n for n, query in enumerate(requests) if query.gold.kind == EXPLICIT and query.gold.relevant]
+
+
+def explicit_examples(folds: FoldVectors, *, progress: Progress | None = None) -> Iterator[ContextExample]:
+    """The explicit requests of every persona, embedded by models that have not seen it."""
+    requests = training_requests()
+    for number, (persona, parts) in enumerate(folds, 1):
+        own = requests.get(persona.id, [])
+        more = _more_parts(parts, len(own))
+        scenes = PersonaScenes.build(persona, parts["items"], contents=parts["contents"])
+        for n in explicit_positions(own):
+            vectors = RequestVectors(more["bare"][n], more["around"][n])
+            yield scenes.example(own[n], vectors, fold_classes(more, n), folds.fold[persona.id])
+        if progress:
+            progress(number, len(folds.all_personas))
+
+
+def explicit_rows(
+    folds: FoldVectors, trained: Mapping[int, TrainedPasses], *, progress: Progress | None = None
+) -> RankedExamples:
+    """Rankings of the explicit requests among the items of their persona."""
+    return rank_examples(explicit_examples(folds, progress=progress), trained)
+
+
+def explicit_haystack_rows(
+    folds: FoldVectors, trained: Mapping[int, TrainedPasses], size: int, *, progress: Progress | None = None
+) -> RankedExamples:
+    """The same over `size` items, for the measured personas.
+
+    The usage history of a persona ends at its first request. So only explicit requests after it are measured,
+    and the first request stays among the requests, to be left out of the result.
+    """
+    view = _ExplicitFolds(folds.personas, folds.training_only, folds.file, folds)
+    names = view.explicit_names
+    examples = haystack_examples(view, size, progress=progress)
+    return rank_examples((example for example in examples if example.name in names), trained)
+
+
+def explicit_table(folds: FoldVectors, ranked: RankedExamples) -> ResultTable:
+    """Evaluate the rows; each is tested against the last."""
+    requests = training_requests()
+    queries = {
+        persona.name(requests[persona.id][n]): (persona, requests[persona.id][n])
+        for persona in folds.all_personas
+        for n in explicit_positions(requests.get(persona.id, []))
+    }
+    chosen = {name: queries[name] for name in next(iter(ranked.rows.values()))}
+    return evaluate_runs(
+        ranked.rows,
+        {name: query.gold.relevant or {} for name, (_, query) in chosen.items()},
+        METRICS,
+        groups={name: persona.id for name, (persona, _) in chosen.items()},
+        baseline=list(ranked.rows)[-1],
+    )
+
+
+@dataclass(frozen=True)
+class _ExplicitFolds(FoldVectors):
+    """Personas with their first request, which ends their history, and the explicit ones after it."""
+
+    folds: FoldVectors
+
+    @property
+    def explicit_names(self) -> frozenset[str]:
+        """The names of the explicit requests."""
+        return frozenset(persona.name(query) for persona, _ in self for query in persona.queries[1:])
+
+    def __iter__(self) -> Iterator[tuple[Persona, dict[str, Matrix]]]:
+        requests = training_requests()
+        for persona, parts in self.folds:
+            own = requests.get(persona.id, [])
+            more = _more_parts(parts, len(own))
+            first = min(range(len(persona.queries)), key=lambda n: _wall_clock(persona.queries[n]))
+            start = _wall_clock(persona.queries[first])
+            later = [n for n in explicit_positions(own) if _wall_clock(own[n]) >= start]
+            vectors = {
+                part: np.concatenate([parts[part][first : first + 1], more[part][later]])
+                for part in _REQUEST_PARTS
+            }
+            queries = (persona.queries[first], *(own[n] for n in later))
+            yield replace(persona, queries=queries), {**parts, **vectors}
+
+
+def _wall_clock(query: Query) -> datetime:
+    return query.time.replace(tzinfo=None)
+
+
+def _more_parts(parts: Mapping[str, Matrix], count: int) -> dict[str, Matrix]:
+    """The parts of the training requests under the names of the others, with the tools."""
+    missing = [part for part in _REQUEST_PARTS if f"{_MORE}{part}" not in parts]
+    if missing:
+        raise InvalidDataError(
+            "the fold vectors have no training requests: train the embedders again "
+            f"(contextune.lab.train.embedder; missing {_MORE}{missing[0]})"
+        )
+    more = {part: parts[f"{_MORE}{part}"] for part in _REQUEST_PARTS}
+    if len(more["bare"]) != count:
+        raise InvalidDataError(f"{len(more['bare'])} vectors of training requests, but {count} requests")
+    return {**more, "tools": parts["tools"]}

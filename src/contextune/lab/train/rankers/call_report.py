@@ -1,0 +1,118 @@
+"""Figures of the call ranker: right calls, reliability of probabilities, requests that no tool serves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune.lab.train.rankers.call_requests import FULL, PLAIN, REMOVED
+from contextune.lab.train.rankers.calls import RankedExample, measured_examples
+from contextune.plan.calls.feature_names import NAMES
+from contextune.rank import Ranker
+
+Floats = NDArray[np.float64]
+_BINS = 10
+_RANK, _VARIED = NAMES.index("tool rank"), NAMES.index("varied")
+
+
+@dataclass(frozen=True)
+class CallFigures:
+    """Shares of requests, for the first tool alone and for the best of all calls."""
+
+    requests: int
+    first: tuple[float, float, float]
+    """tool@1, AST match and exact match if the first retrieved tool is called."""
+    best: tuple[float, float, float]
+    """The same for the best call."""
+    possible: tuple[float, float, float]
+    """The same if the right call among those filled were always chosen."""
+    calibration_error: float
+    sure: tuple[float, float]
+    """Share of requests whose best call has a probability of 0.8 or more, and how many of them match."""
+
+
+def call_figures(ranked: Sequence[RankedExample], *, explicit: bool) -> CallFigures:
+    """Figures over the explicit or the implicit requests."""
+    rows = measured_examples(ranked, explicit=explicit)
+    probability = np.array([_best_probability(row) for row in rows])
+    right = np.array([bool(len(row.example.ast)) and bool(row.example.ast[row.best]) for row in rows])
+    sure = probability >= 0.8
+    return CallFigures(
+        len(rows),
+        _shares(rows, [_first(row) for row in rows]),
+        _shares(rows, [row.best if len(row.example.ast) else None for row in rows]),
+        (
+            float(np.mean([row.example.tool.any() for row in rows])),
+            float(np.mean([row.example.ast.any() for row in rows])),
+            float(np.mean([row.example.exact.any() for row in rows])),
+        ),
+        calibration_error(probability, right),
+        (float(sure.mean()), float(right[sure].mean()) if sure.any() else float("nan")),
+    )
+
+
+def none_figures(ranked: Sequence[RankedExample]) -> dict[str, float]:
+    """AUROC of the probability that no tool serves, by source, and its calibration error."""
+    probability = np.array([row.ranked.none for row in ranked])
+    unserved = np.array([not row.example.served for row in ranked])
+    sources = np.array([row.example.source for row in ranked])
+    figures = {"calibration error": calibration_error(probability, unserved)}
+    for source in (PLAIN, REMOVED):
+        kept = (sources == FULL) | (sources == source)
+        if unserved[kept].any() and not unserved[kept].all():
+            figures[f"AUROC {source}"] = auroc(probability[kept], unserved[kept])
+    return figures
+
+
+def calibration_error(probability: Floats, labels: NDArray[np.bool_]) -> float:
+    """Expected calibration error over ten bins of equal width."""
+    bins = np.minimum((probability * _BINS).astype(int), _BINS - 1)
+    error = 0.0
+    for number in range(_BINS):
+        chosen = bins == number
+        if chosen.any():
+            gap = abs(float(probability[chosen].mean()) - float(labels[chosen].mean()))
+            error += gap * float(chosen.mean())
+    return error
+
+
+def auroc(scores: Floats, labels: NDArray[np.bool_]) -> float:
+    """Probability that a positive scores higher than a negative; ties count half."""
+    order = np.argsort(scores, kind="stable")
+    ranks = np.empty(len(scores))
+    ranks[order] = np.arange(1, len(scores) + 1)
+    _, same, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.bincount(same, ranks) / counts)[same]
+    positive = int(labels.sum())
+    return float(
+        (ranks[labels].sum() - positive * (positive + 1) / 2) / (positive * (len(labels) - positive))
+    )
+
+
+def feature_gains(rankers: Sequence[Ranker]) -> dict[str, float]:
+    """The share of each feature in the gain of all splits, largest first."""
+    gains = np.sum([ranker.booster(0).feature_importance("gain") for ranker in rankers], axis=0)
+    order = np.argsort(-gains)
+    return {NAMES[int(n)]: float(gains[n] / gains.sum()) for n in order}
+
+
+def _best_probability(row: RankedExample) -> float:
+    return float(row.ranked.right[row.best]) if len(row.ranked.right) else 0.0
+
+
+def _first(row: RankedExample) -> int | None:
+    """The row of the first tool's best filling, if it was filled at all."""
+    matrix = row.example.matrix
+    first = np.flatnonzero((matrix[:, _RANK] == 0) & (matrix[:, _VARIED] == 0))
+    return int(first[0]) if len(first) else None
+
+
+def _shares(rows: Sequence[RankedExample], chosen: Sequence[int | None]) -> tuple[float, float, float]:
+    def share(name: str) -> float:
+        values = [
+            n is not None and bool(getattr(row.example, name)[n]) for row, n in zip(rows, chosen, strict=True)
+        ]
+        return float(np.mean(values))
+
+    return share("tool"), share("ast"), share("exact")

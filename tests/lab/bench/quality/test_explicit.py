@@ -1,0 +1,106 @@
+"""Explicit requests, ranked out of fold among the items of their persona and among many."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from tests.conftest import WordEmbedder
+from tests.lab.train.tiny_tools import QUICK, few_folds
+
+from contextune.context.signals.utterance import REQUEST_KINDS
+from contextune.datasets import Persona, training_requests
+from contextune.embed import Embedder, Matrix
+from contextune.errors import InvalidDataError
+from contextune.lab.bench.quality.explicit import (
+    explicit_examples,
+    explicit_haystack_rows,
+    explicit_positions,
+    explicit_rows,
+    explicit_table,
+)
+from contextune.lab.train.embedder.data import situation_text
+from contextune.lab.train.embedder.fold_vectors import FoldVectors
+from contextune.lab.train.rankers import context as recipe
+from contextune.lab.train.rankers.context import TrainedPasses, fit_by_fold
+from contextune.lab.train.rankers.context_examples import from_folds
+from contextune.types.app_schema import APPS
+
+
+@dataclass(frozen=True)
+class FoldsWithMore(FoldVectors):
+    """Fold vectors with those of the training requests."""
+
+    embedder: Embedder
+
+    def __iter__(self) -> Iterator[tuple[Persona, dict[str, Matrix]]]:
+        requests = training_requests()
+        for persona, parts in super().__iter__():
+            own = requests[persona.id]
+            more = {
+                "more_bare": self.embedder.embed([query.text for query in own]),
+                "more_around": self.embedder.embed([situation_text(query) for query in own]),
+                "more_kinds": np.full((len(own), len(REQUEST_KINDS)), 1 / len(REQUEST_KINDS), np.float32),
+                "more_apps": np.full((len(own), len(APPS)), 1 / len(APPS), np.float32),
+            }
+            yield persona, {**parts, **more}
+
+
+@pytest.fixture(scope="module")
+def plain_folds(tmp_path_factory: pytest.TempPathFactory) -> FoldVectors:
+    return few_folds(tmp_path_factory.mktemp("folds") / "folds.npz", WordEmbedder(), 3)
+
+
+@pytest.fixture(scope="module")
+def folds(plain_folds: FoldVectors) -> FoldVectors:
+    return FoldsWithMore(plain_folds.personas, plain_folds.training_only, plain_folds.file, WordEmbedder())
+
+
+@pytest.fixture(scope="module")
+def trained(folds: FoldVectors) -> Iterator[dict[int, TrainedPasses]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recipe, "FIRST_PASS", QUICK)
+        patch.setattr(recipe, "SECOND_PASS", QUICK)
+        patch.setattr(recipe, "GRID", {"ranker": (1.0,), "meaning": (0.0, 0.2)})
+        yield fit_by_fold(recipe.FeaturedExamples.build(from_folds(folds)))
+
+
+def test_only_explicit_requests_with_an_item_are_measured(folds: FoldVectors) -> None:
+    requests = training_requests()
+    examples = list(explicit_examples(folds))
+    expected = sum(len(explicit_positions(requests[persona.id])) for persona in folds.all_personas)
+    assert len(examples) == expected > 10
+    assert all(example.grades.any() for example in examples)
+    assert {example.kind for example in examples} == {"explicit"}
+
+
+def test_words_find_what_is_named(folds: FoldVectors, trained: dict[int, TrainedPasses]) -> None:
+    ranked = explicit_rows(folds, trained)
+    table = explicit_table(folds, ranked)
+    assert table.rows == ("BM25T", "Fine-tuned semantic search", "Hybrid, RRF", "LambdaMART-RRF")
+    assert table.cell("BM25T", "recall@3").interval.mean > 0.6
+    assert ranked.mean_candidate_recall == 100  # few items: all are candidates
+
+
+def test_among_many_items_each_request_keeps_its_own(
+    folds: FoldVectors, trained: dict[int, TrainedPasses]
+) -> None:
+    ranked = explicit_haystack_rows(folds, trained, 90)
+    run = ranked.rows["BM25T"]
+    first = {p.id: min(query.time.replace(tzinfo=None) for query in p.queries) for p in folds.personas}
+    names = {
+        f"{user}/{requests[n].id}"
+        for user, requests in training_requests().items()
+        if user in first
+        for n in explicit_positions(requests)
+        if requests[n].time.replace(tzinfo=None) >= first[user]
+    }
+    assert run.keys() == names
+    assert any(item.startswith("hay-") for ids in run.values() for item in ids)
+    assert 50 < ranked.mean_candidate_recall <= 100
+    assert explicit_table(folds, ranked).cell("BM25T", "recall@5").n == len(names)
+
+
+def test_fold_vectors_without_training_requests_are_refused(plain_folds: FoldVectors) -> None:
+    with pytest.raises(InvalidDataError, match="no training requests"):
+        list(explicit_examples(plain_folds))
