@@ -11,7 +11,7 @@ script that the model reads counts as readable: accented Latin letters are split
 import unicodedata
 from collections import Counter
 from collections.abc import Collection
-from functools import cache
+from functools import lru_cache
 
 from contextune.embed.protocol import Embedder
 
@@ -45,7 +45,7 @@ def script_share(text: str, scripts: frozenset[str]) -> float:
     return sum(script in scripts for script in letters) / len(letters) if letters else 1.0
 
 
-@cache
+@lru_cache(maxsize=4096)
 def script_of(character: str) -> str:
     """The script of a letter as Unicode's character names begin: LATIN, CYRILLIC, CJK; else ""."""
     if not character.isalpha():

@@ -11,11 +11,11 @@ import numpy as np
 
 from contextune._internal.assets import lab_asset
 from contextune.context.signals.utterance import REQUEST_KINDS
-from contextune.datasets import bundled_persona_file, read_persona
+from contextune.datasets import bundled_persona_file, read_persona, training_requests
 from contextune.embed import Embedder, Matrix
 from contextune.lab.public_data.folds import assign_folds
 from contextune.lab.public_data.toolset import Toolset
-from contextune.lab.train.embedder.data import FOLDS, item_texts, personas_digest, situation_text
+from contextune.lab.train.embedder.data import FOLDS, embed_persona, personas_digest, situation_text
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.rank import RankerSettings
 from contextune.tools import bundled_toolbox
@@ -114,15 +114,22 @@ def few_folds(file: Path, embedder: Embedder, count: int = FOLDS) -> FoldVectors
     queries = [query for persona in (*personas, *more) for query in persona.queries]
     kinds, apps = np.ones((len(queries), len(REQUEST_KINDS))), np.ones((len(queries), len(APPS)))
     tools = [tool_text(tool) for tool in bundled_toolbox()]
+    embedded = [embed_persona(persona, embedder) for persona in (*personas, *more)]
+    requests = training_requests()
+    extra = [query for persona in (*personas, *more) for query in requests[persona.id]]
     rows: dict[str, Any] = {
         "digest": np.array(personas_digest([*personas, *more])),
-        "items": embedder.embed([text for persona in (*personas, *more) for text in item_texts(persona)]),
+        "items": np.concatenate([vectors for vectors, _ in embedded]),
+        "contents": np.concatenate([contents for _, contents in embedded]),
         "bare": embedder.embed([query.text for query in queries]),
         "around": embedder.embed([situation_text(query) for query in queries]),
-        "queries": embedder.embed([f"{query.text} {situation_text(query)}" for query in queries]),
         "augmented": embedder.embed([f"{query.text} {query.gold.cot}" for query in queries]),
         "kinds": kinds / len(REQUEST_KINDS),
         "apps": apps / len(APPS),
+        "more_bare": embedder.embed([query.text for query in extra]),
+        "more_around": embedder.embed([situation_text(query) for query in extra]),
+        "more_kinds": np.full((len(extra), len(REQUEST_KINDS)), 1 / len(REQUEST_KINDS)),
+        "more_apps": np.full((len(extra), len(APPS)), 1 / len(APPS)),
         "tools": np.tile(embedder.embed(tools), (FOLDS, 1)),
     }
     np.savez(file, **rows)

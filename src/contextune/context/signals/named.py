@@ -122,9 +122,9 @@ def _people_words(scene: Scene, telling: frozenset[str], matches: np.ndarray) ->
     return counts
 
 
-@lru_cache(maxsize=4096)
-def _name_words(person: str) -> tuple[str, ...]:
-    return tuple(tokenize(person.partition("@")[0]))
+def _name_words(person: str) -> list[str]:
+    # not cached: names must not stay in memory after a user is forgotten
+    return tokenize(person.partition("@")[0])
 
 
 def _quoted_share(scene: Scene) -> Floats:

@@ -1,16 +1,12 @@
 """Explicit requests, ranked out of fold among the items of their persona and among many."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-import numpy as np
 import pytest
 from tests.conftest import WordEmbedder
 from tests.lab.train.tiny_tools import QUICK, few_folds
 
-from contextune.context.signals.utterance import REQUEST_KINDS
-from contextune.datasets import Persona, training_requests
-from contextune.embed import Embedder, Matrix
+from contextune.datasets import training_requests
 from contextune.errors import InvalidDataError
 from contextune.lab.bench.quality.explicit import (
     explicit_examples,
@@ -19,41 +15,15 @@ from contextune.lab.bench.quality.explicit import (
     explicit_rows,
     explicit_table,
 )
-from contextune.lab.train.embedder.data import situation_text
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.lab.train.rankers import context as recipe
 from contextune.lab.train.rankers.context import TrainedPasses, fit_by_fold
 from contextune.lab.train.rankers.context_examples import from_folds
-from contextune.types.app_schema import APPS
-
-
-@dataclass(frozen=True)
-class FoldsWithMore(FoldVectors):
-    """Fold vectors with those of the training requests."""
-
-    embedder: Embedder
-
-    def __iter__(self) -> Iterator[tuple[Persona, dict[str, Matrix]]]:
-        requests = training_requests()
-        for persona, parts in super().__iter__():
-            own = requests[persona.id]
-            more = {
-                "more_bare": self.embedder.embed([query.text for query in own]),
-                "more_around": self.embedder.embed([situation_text(query) for query in own]),
-                "more_kinds": np.full((len(own), len(REQUEST_KINDS)), 1 / len(REQUEST_KINDS), np.float32),
-                "more_apps": np.full((len(own), len(APPS)), 1 / len(APPS), np.float32),
-            }
-            yield persona, {**parts, **more}
 
 
 @pytest.fixture(scope="module")
-def plain_folds(tmp_path_factory: pytest.TempPathFactory) -> FoldVectors:
+def folds(tmp_path_factory: pytest.TempPathFactory) -> FoldVectors:
     return few_folds(tmp_path_factory.mktemp("folds") / "folds.npz", WordEmbedder(), 3)
-
-
-@pytest.fixture(scope="module")
-def folds(plain_folds: FoldVectors) -> FoldVectors:
-    return FoldsWithMore(plain_folds.personas, plain_folds.training_only, plain_folds.file, WordEmbedder())
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from contextune.lab.bench.quality.without_request import (
     blank_request,
     without_request_rows,
 )
-from contextune.lab.train.embedder.data import item_texts, situation_text
+from contextune.lab.train.embedder.data import embed_persona, situation_text
 from contextune.lab.train.rankers import context as recipe
 from contextune.lab.train.rankers.context_examples import PersonaScenes, from_folds
 from contextune.rank import RankerSettings
@@ -26,7 +26,8 @@ PERSONA = read_persona(bundled_persona_file("a01"))
 
 
 def scene_of(query: Query, embedder: Embedder) -> Scene:
-    scenes = PersonaScenes.build(PERSONA, embedder.embed(item_texts(PERSONA)))
+    rows, contents = embed_persona(PERSONA, embedder)
+    scenes = PersonaScenes.build(PERSONA, rows, contents=contents)
     vectors = RequestVectors(*embedder.embed([query.text, situation_text(query)]))
     likely = {"Mail": 0.9, "Music": float(len(query.text) % 7) / 10}
     classes = RequestClasses({"habit": len(query.text) / 100}, likely, likely)

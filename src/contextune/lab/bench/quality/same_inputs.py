@@ -14,7 +14,7 @@ from contextune.context.methods import hybrid_scores, join_applications
 from contextune.datasets import Persona, Query
 from contextune.embed import Embedder, Matrix
 from contextune.evaluate.metrics import Run
-from contextune.lab.train.embedder.data import item_texts, situation_text
+from contextune.lab.train.embedder.data import embed_persona, item_texts, situation_text
 from contextune.search import LexicalIndex, similarities, tokenize, top
 from contextune.types import Progress
 
@@ -40,7 +40,8 @@ class EnrichedPersona:
         apps = {app: np.array(rows, np.intp) for app, rows in sorted(positions.items())}
         tokens = [tokenize(text) for text in texts]
         lexical = {app: LexicalIndex([tokens[n] for n in rows]) for app, rows in positions.items()}
-        return cls(persona, apps, lexical, LexicalIndex(tokens), embedder.embed(texts))
+        vectors, _ = embed_persona(persona, embedder)
+        return cls(persona, apps, lexical, LexicalIndex(tokens), vectors)
 
     def bm25(self, query: Query) -> list[tuple[int, float]]:
         """BM25T per application, joined as in `contextune.context.methods.bm25`."""

@@ -1,6 +1,6 @@
 """Synthetic users with years of data, made by repeating the personas' items week after week."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 
 from contextune.context.enriched_text import Relations, content_text
+from contextune.context.habits import HabitHistory
 from contextune.datasets import Persona, usage_events
 from contextune.embed import Embedder, Matrix
 from contextune.store import Store, text_digest
@@ -31,6 +32,8 @@ class LargeUsers:
     uses: Sequence[Sequence[UsageEvent]]
     """Uses of each item."""
     vectors: Matrix
+    phrases: Mapping[str, Matrix]
+    """Vectors of all phrases on the habits of the items."""
 
     @classmethod
     def from_personas(cls, personas: Sequence[Persona], embedder: Embedder) -> "LargeUsers":
@@ -44,11 +47,14 @@ class LargeUsers:
         user = User("crowd", places=personas[0].user.places, contacts=tuple(contacts))
         relations = Relations(user)
         texts = [content_text(item, user, relations) for item, _ in items]
+        histories = [HabitHistory.build(item, user, uses_of_item) for item, uses_of_item in items]
+        phrases = list(dict.fromkeys(p for history in histories for each in history.phrases for p in each))
         return cls(
             user,
             [item for item, _ in items],
             [uses_of_item for _, uses_of_item in items],
             embedder.embed(texts),
+            dict(zip(phrases, embedder.embed(phrases), strict=True)),
         )
 
     def store_user(self, store: Store, size: int, model: str) -> User:
@@ -66,6 +72,7 @@ class LargeUsers:
         rows, relations = _perturbed(self.vectors, size), Relations(user)
         digests = [text_digest(item.text) for item in items]
         store.put_vectors(user.id, model, dict(zip(digests, rows, strict=True)))
+        store.put_vectors(user.id, model, {text_digest(p): row for p, row in self.phrases.items()})
         enriched_vectors = {
             item.id: (text_digest(content_text(item, user, relations)), row)
             for (item, _), row in zip(copies, rows, strict=True)
