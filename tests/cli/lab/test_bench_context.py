@@ -23,7 +23,6 @@ from contextune.lab.public_data.context_sets import read_workbench
 from contextune.lab.train import splits
 from contextune.lab.train.embedder import fold_vectors
 from contextune.lab.train.rankers import context as context_recipe
-from contextune.lab.train.rankers import tool_examples
 from contextune.lab.train.rankers import tools as tool_recipe
 
 
@@ -39,7 +38,6 @@ def small_benchmark(tmp_path: Path, word_embedder: Embedder, monkeypatch: pytest
     monkeypatch.setattr(context_recipe, "SECOND_PASS", QUICK)
     monkeypatch.setattr(context_recipe, "GRID", {"ranker": (1.0,), "meaning": (0.0, 0.2)})
     monkeypatch.setattr(tool_recipe, "SETTINGS", QUICK)
-    monkeypatch.setattr(tool_examples, "SECOND_PASS", QUICK)
     monkeypatch.setattr(by_title, "title_requests", partial(title_requests, count=6))
 
 

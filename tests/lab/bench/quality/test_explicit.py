@@ -7,7 +7,6 @@ from tests.conftest import WordEmbedder
 from tests.lab.train.tiny_tools import QUICK, few_folds
 
 from contextune.datasets import training_requests
-from contextune.errors import InvalidDataError
 from contextune.lab.bench.quality.explicit import (
     explicit_examples,
     explicit_haystack_rows,
@@ -69,8 +68,3 @@ def test_among_many_items_each_request_keeps_its_own(
     assert any(item.startswith("hay-") for ids in run.values() for item in ids)
     assert 50 < ranked.mean_candidate_recall <= 100
     assert explicit_table(folds, ranked).cell("BM25T", "recall@5").n == len(names)
-
-
-def test_fold_vectors_without_training_requests_are_refused(plain_folds: FoldVectors) -> None:
-    with pytest.raises(InvalidDataError, match="no training requests"):
-        list(explicit_examples(plain_folds))

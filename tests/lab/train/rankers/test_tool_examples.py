@@ -15,7 +15,6 @@ from contextune.lab.public_data.toolset import LabelledRequest, Toolset
 from contextune.lab.train.embedder.data import FOLDS
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.lab.train.rankers import context as context_recipe
-from contextune.lab.train.rankers import tool_examples
 from contextune.lab.train.rankers.tool_examples import (
     PLAUSIBLE,
     RIGHT,
@@ -37,7 +36,7 @@ from contextune.types import Tool
 @pytest.fixture(autouse=True)
 def fast_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(context_recipe, "FIRST_PASS", QUICK)
-    monkeypatch.setattr(tool_examples, "SECOND_PASS", QUICK)
+    monkeypatch.setattr(context_recipe, "SECOND_PASS", QUICK)
 
 
 def test_persona_examples_have_context_and_graded_tools(

@@ -27,9 +27,16 @@ def blank_request(scene: Scene) -> Scene:
     """
     silence = np.zeros_like(scene.similarities.text)
     similarities = Similarities(
-        situated=scene.similarities.moment, text=silence, moment=scene.similarities.moment, lexical=silence
+        situated=scene.similarities.moment,
+        text=silence,
+        moment=scene.similarities.moment,
+        lexical=silence,
+        content=silence,
+        store_lexical=silence,
     )
-    return replace(scene, text="", similarities=similarities, request_classes=RequestClasses({}, {}, {}))
+    return replace(
+        scene, text="", query="", similarities=similarities, request_classes=RequestClasses({}, {}, {})
+    )
 
 
 def without_request(data: FeaturedExamples) -> FeaturedExamples:
