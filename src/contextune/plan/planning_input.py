@@ -47,6 +47,11 @@ class PlanningInput:
     """Items that planners read; a large language model can read more."""
 
     @cached_property
+    def kept(self) -> dict[str, object]:
+        """What planners compute once for all tools of the request; it lives as long as this object."""
+        return {}
+
+    @cached_property
     def items(self) -> list[Item]:
         """The best `max_items` items."""
         return [hit.item for hit in self.hits[: self.max_items]]

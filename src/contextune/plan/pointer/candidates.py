@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any, cast
-from weakref import WeakKeyDictionary
 
 from contextune.plan.names import fold_accents
 from contextune.plan.planning_input import PlanningInput
@@ -217,19 +216,19 @@ class _Pool:
     """By the kind of the argument."""
 
 
-_pools: WeakKeyDictionary[PlanningInput, _Pool] = WeakKeyDictionary()
+_POOL = "candidates"
 
 
 def _pool(inputs: PlanningInput) -> _Pool:
-    pool = _pools.get(inputs)
-    if pool is None:
-        pool = _pools[inputs] = _Pool(list(_pooled_texts(inputs)), {}, {})
+    pool = inputs.kept.get(_POOL)
+    if not isinstance(pool, _Pool):
+        pool = inputs.kept[_POOL] = _Pool(list(_pooled_texts(inputs)), {}, {})
     return pool
 
 
 def forget_candidates(inputs: PlanningInput) -> None:
     """Drop what is kept for a request; training holds many requests at once."""
-    _pools.pop(inputs, None)
+    inputs.kept.pop(_POOL, None)
 
 
 def _texts(

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,20 +82,20 @@ def add_priors(
     return matrix
 
 
-_requests: WeakKeyDictionary[PlanningInput, RequestFeatures] = WeakKeyDictionary()
+_FEATURES = "features"
 
 
 def _request_features(inputs: PlanningInput, common: CommonWords) -> RequestFeatures:
     """Kept as long as the request is planned: its tools and arguments share most candidates."""
-    features = _requests.get(inputs)
-    if features is None or features.common is not common:
-        features = _requests[inputs] = RequestFeatures(inputs, common)
+    features = inputs.kept.get(_FEATURES)
+    if not isinstance(features, RequestFeatures) or features.common is not common:
+        features = inputs.kept[_FEATURES] = RequestFeatures(inputs, common)
     return features
 
 
 def forget_request(inputs: PlanningInput) -> None:
     """Drop what is kept for a request; training holds many requests at once."""
-    _requests.pop(inputs, None)
+    inputs.kept.pop(_FEATURES, None)
 
 
 class _ArgumentScene:
