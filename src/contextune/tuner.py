@@ -231,7 +231,8 @@ class Tuner:
         if self._querygen:
             seconds["queries"] = perf_counter() - start
             start = perf_counter()
-        searched = max(max_tools, self._searched_tools())
+        # an invalid number is passed on, to be refused
+        searched = max(max_tools, self._searched_tools()) if max_tools > 0 else max_tools
         matches = self._search_tools(self._tools, request, queries, searched, context)
         seconds["tools"] = perf_counter() - start
         start = perf_counter()

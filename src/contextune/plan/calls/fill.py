@@ -15,7 +15,7 @@ MAX_TOOLS = 4
 MAX_VARIANTS = 3
 _VARIED_TOOLS = 2
 """Tools, likeliest first, whose arguments are varied."""
-_UNLIKELY = 3.0
+_UNLIKELY = 4.0
 """Tools that are this much less likely than the first, in log probability, are not filled."""
 _CLOSE = 4.0
 """Candidates of an argument that score this much lower than the chosen one are no alternative."""
