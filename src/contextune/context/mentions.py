@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from contextune.context.signals.columns import REPLY_PREFIXES, PeopleColumns
 from contextune.context.signals.people import relation_synonyms
+from contextune.context.signals.time_phrases import find_probable_intervals
 from contextune.context.stop_words import STOP_WORDS
 from contextune.search import tokenize
-from contextune.time_phrases import Interval, parse_time_phrases
+from contextune.time_phrases import Interval
 
 _MIN_NAME_LENGTH = 3
 _MAX_NAMES = 4
 _MAX_INTERVALS = 3
 """Limits for long requests, such as a pasted mail: the first names and times count."""
-_MIN_CONFIDENCE = 0.5
 
 
 class MentionIndex:
@@ -76,14 +76,7 @@ def mentioned_people(
 
 def mentioned_intervals(text: str, now: datetime) -> list[Interval]:
     """Intervals of time that a text probably names; of an ambiguous phrase the two best readings."""
-    phrases = parse_time_phrases(text, now, min_confidence=_MIN_CONFIDENCE)
-    intervals = [
-        interval
-        for phrase in phrases
-        if phrase.kind != "duration"  # "for 20 minutes" is no time of an item
-        for interval in phrase.readings[:2]
-    ]
-    return list(dict.fromkeys(intervals))[:_MAX_INTERVALS]
+    return list(dict.fromkeys(find_probable_intervals(text, now)))[:_MAX_INTERVALS]
 
 
 def _name_words(person: str) -> set[str]:

@@ -4,7 +4,7 @@ import pytest
 from tests.plan.calls.tiny_ranker import MAIL, TOOLS, inputs_for
 
 from contextune.plan import PointerPlanner, default_scorer
-from contextune.plan.calls.coverage import CallCoverage, RequestWords, count_missing, stem
+from contextune.plan.calls.coverage import CallCoverage, WeightedWords, count_missing, stem
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import FilledCall
 
@@ -15,8 +15,8 @@ def filled(inputs: PlanningInput, tool: str) -> FilledCall:
     return call
 
 
-def words_of(inputs: PlanningInput) -> RequestWords:
-    return RequestWords(inputs, default_scorer().statistics.common)
+def words_of(inputs: PlanningInput) -> WeightedWords:
+    return WeightedWords(inputs, default_scorer().statistics.common)
 
 
 @pytest.mark.parametrize(("word", "other"), [("playing", "plays"), ("played", "play"), ("notes", "note")])

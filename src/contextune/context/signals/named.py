@@ -18,13 +18,12 @@ from contextune.context.signals.scene import (
     describe_with_ranks,
     signed_log1p,
 )
+from contextune.context.signals.time_phrases import find_probable_intervals
 from contextune.context.stop_words import STOP_WORDS
 from contextune.search import tokenize
-from contextune.time_phrases import parse_time_phrases
 
 _RARE = 2
 """A word in at most this many candidates is rare."""
-_MIN_CONFIDENCE = 0.5
 _QUOTED = re.compile(r"[\"“”„«](.{2,80}?)[\"“”»]|(?<!\w)['‘](.{2,80}?)['’](?!\w)")
 
 FEATURES = {
@@ -137,9 +136,7 @@ def _quoted_share(scene: Scene) -> Floats:
 def _time_features(scene: Scene) -> FeatureColumns:
     spans = [
         ((start - scene.now).total_seconds() / 3600, (end - scene.now).total_seconds() / 3600)
-        for phrase in parse_time_phrases(scene.text, scene.now, min_confidence=_MIN_CONFIDENCE)
-        if phrase.kind != "duration"  # "for 20 minutes" is no time of an item
-        for start, end in phrase.readings[:2]
+        for start, end in find_probable_intervals(scene.text, scene.now)
     ]
     if not spans:
         missing = constant(scene, math.nan)

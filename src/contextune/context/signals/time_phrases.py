@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from contextune.time_phrases import Interval
+from contextune.time_phrases import Interval, parse_time_phrases
 from contextune.time_phrases.calendar_math import day_interval, weekend_interval
 from contextune.time_phrases.days import find_day_parts, find_relative_days, find_weekdays
 from contextune.time_phrases.number_words import HOUR_WORDS
@@ -21,6 +21,7 @@ _PARTS_KEPT = frozenset(
     ["tomorrow morning", "tomorrow evening", "tomorrow night", "yesterday evening"],
 )
 """Parts of another day that are read; of others, such as "tomorrow afternoon", the day is."""
+_MIN_CONFIDENCE = 0.5
 _HOUR = r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?: ?(?P<half>am|pm|o'clock))?"
 _CLOCK = re.compile(
     rf"\b(?:at|around|by|before|till|until|about) (?:{_HOUR}|(?P<word>{'|'.join(HOUR_WORDS)}))\b"
@@ -45,6 +46,16 @@ def find_time_mentions(text: str, now: datetime) -> list[tuple[Interval, int, in
     for atom in find_weekdays(source, plurals=True):
         mentions += _weekday(source, atom)
     return mentions
+
+
+def find_probable_intervals(text: str, now: datetime) -> list[Interval]:
+    """Intervals that a text probably names, by all phrases; of an ambiguous one the two best readings."""
+    return [
+        interval
+        for phrase in parse_time_phrases(text, now, min_confidence=_MIN_CONFIDENCE)
+        if phrase.kind != "duration"  # "for 20 minutes" is no time of an item
+        for interval in phrase.readings[:2]
+    ]
 
 
 def find_intervals(text: str, now: datetime) -> list[Interval]:

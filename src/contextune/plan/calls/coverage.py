@@ -27,7 +27,7 @@ _COMMON_FROM = 5.5
 
 
 @dataclass(frozen=True, eq=False)
-class RequestWords:
+class WeightedWords:
     """The words of a request with their weights, and the things it names."""
 
     inputs: PlanningInput

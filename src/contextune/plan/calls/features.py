@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.plan.calls.classifier import ToolClassifier, action_of
-from contextune.plan.calls.coverage import CallCoverage, RequestWords, count_missing, stem
+from contextune.plan.calls.coverage import CallCoverage, WeightedWords, count_missing, stem
 from contextune.plan.calls.feature_names import COMPARED, NAMES
 from contextune.plan.calls.fill import CallCandidate
 from contextune.plan.calls.statistics import CallStatistics
@@ -58,7 +58,7 @@ def call_features(
     known: ToolProbabilities | None = None,
 ) -> Matrix:
     """The feature matrix: one row per call, columns in the order of `NAMES`, NaN where undefined."""
-    words = RequestWords(inputs, common)
+    words = WeightedWords(inputs, common)
     scores = np.array([hit.score for hit in tools], np.float64)
     request = {
         "fits": _NAN if fits is None else fits,
@@ -156,7 +156,7 @@ def _item_features(inputs: PlanningInput, filled: FilledCall) -> dict[str, float
     }
 
 
-def _word_features(words: RequestWords, filled: FilledCall) -> dict[str, float]:
+def _word_features(words: WeightedWords, filled: FilledCall) -> dict[str, float]:
     inputs = words.inputs
     coverage = CallCoverage.build(inputs, filled)
     named = [index for index, count in enumerate(inputs.name_matches) if count]

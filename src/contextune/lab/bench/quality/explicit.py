@@ -10,21 +10,19 @@ from datetime import datetime
 
 import numpy as np
 
-from contextune.context.build_scene import RequestVectors
 from contextune.datasets import Persona, Query, training_requests
 from contextune.embed import Matrix
-from contextune.errors import InvalidDataError
 from contextune.evaluate.results import ResultTable, evaluate_runs
 from contextune.lab.bench.quality.haystack import RankedExamples, rank_examples
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.lab.train.rankers.context import TrainedPasses
-from contextune.lab.train.rankers.context_examples import ContextExample, PersonaScenes, fold_classes
+from contextune.lab.train.rankers.context_examples import ContextExample
+from contextune.lab.train.rankers.context_mixture import request_parts, training_request_examples
 from contextune.lab.train.rankers.haystack import haystack_examples
 from contextune.types import Progress
 
 EXPLICIT = "explicit"
 METRICS = ("recall@1", "recall@3", "recall@5", "mrr")
-_MORE = "more_"
 _REQUEST_PARTS = ("bare", "around", "kinds", "apps")
 
 
@@ -34,17 +32,9 @@ def explicit_positions(requests: Sequence[Query]) -> list[int]:
 
 
 def explicit_examples(folds: FoldVectors, *, progress: Progress | None = None) -> Iterator[ContextExample]:
-    """The explicit requests of every persona, embedded by models that have not seen it."""
-    requests = training_requests()
-    for number, (persona, parts) in enumerate(folds, 1):
-        own = requests.get(persona.id, [])
-        more = _more_parts(parts, len(own))
-        scenes = PersonaScenes.build(persona, parts["items"], contents=parts["contents"])
-        for n in explicit_positions(own):
-            vectors = RequestVectors(more["bare"][n], more["around"][n])
-            yield scenes.example(own[n], vectors, fold_classes(more, n), folds.fold[persona.id])
-        if progress:
-            progress(number, len(folds.all_personas))
+    """The explicit requests that need an item, of every persona, embedded by models that have not seen it."""
+    examples = training_request_examples(folds, progress=progress)
+    return (example for example in examples if example.kind == EXPLICIT)
 
 
 def explicit_rows(
@@ -101,7 +91,7 @@ class _ExplicitFolds(FoldVectors):
         requests = training_requests()
         for persona, parts in self.folds:
             own = requests.get(persona.id, [])
-            more = _more_parts(parts, len(own))
+            more = request_parts(parts)
             first = min(range(len(persona.queries)), key=lambda n: _wall_clock(persona.queries[n]))
             start = _wall_clock(persona.queries[first])
             later = [n for n in explicit_positions(own) if _wall_clock(own[n]) >= start]
@@ -115,17 +105,3 @@ class _ExplicitFolds(FoldVectors):
 
 def _wall_clock(query: Query) -> datetime:
     return query.time.replace(tzinfo=None)
-
-
-def _more_parts(parts: Mapping[str, Matrix], count: int) -> dict[str, Matrix]:
-    """The parts of the training requests under the names of the others, with the tools."""
-    missing = [part for part in _REQUEST_PARTS if f"{_MORE}{part}" not in parts]
-    if missing:
-        raise InvalidDataError(
-            "the fold vectors have no training requests: train the embedders again "
-            f"(contextune.lab.train.embedder; missing {_MORE}{missing[0]})"
-        )
-    more = {part: parts[f"{_MORE}{part}"] for part in _REQUEST_PARTS}
-    if len(more["bare"]) != count:
-        raise InvalidDataError(f"{len(more['bare'])} vectors of training requests, but {count} requests")
-    return {**more, "tools": parts["tools"]}

@@ -46,6 +46,11 @@ class FoldVectors:
         return {**assign_folds(self.personas), **assign_folds(self.training_only)}
 
     @cached_property
+    def _additional(self) -> dict[str, int]:
+        """Number of training requests by persona id; kept, since reading them takes long."""
+        return {name: len(requests) for name, requests in training_requests().items()}
+
+    @cached_property
     def _rows(self) -> dict[str, Matrix]:
         try:
             with np.load(self.file, allow_pickle=False) as arrays:
@@ -68,11 +73,10 @@ class FoldVectors:
     def __iter__(self) -> Iterator[tuple[Persona, dict[str, Matrix]]]:
         """Each persona with its part of every matrix, and the tools as embedded by its fold's model."""
         item = query = extra = 0
-        requests = training_requests()
         tools = self._rows["tools"].reshape(FOLDS, -1, self._rows["tools"].shape[1])
         own = ["queries", *REQUEST_PARTS, *(part for part in OPTIONAL_PARTS if part in self._rows)]
         for persona in self.all_personas:
-            more = len(requests.get(persona.id, []))
+            more = self._additional.get(persona.id, 0)
             slices = {
                 **dict.fromkeys(ITEM_PARTS, slice(item, item + len(persona.items))),
                 **dict.fromkeys(own, slice(query, query + len(persona.queries))),

@@ -50,8 +50,7 @@ def from_folds(vectors: FoldVectors, *, progress: Progress | None = None) -> lis
     for number, (persona, parts) in enumerate(vectors, 1):
         scenes = PersonaScenes.build(persona, parts["items"], contents=parts["contents"])
         for n, query in enumerate(persona.queries):
-            request_vectors = RequestVectors(parts["bare"][n], parts["around"][n])
-            example = scenes.example(query, request_vectors, fold_classes(parts, n), vectors.fold[persona.id])
+            example = scenes.fold_example(query, parts, n, vectors.fold[persona.id])
             examples.append(replace(example, measured=persona.id in measured))
         if progress:
             progress(number, len(vectors.all_personas))
@@ -106,6 +105,13 @@ class PersonaScenes:
             contents[order],
             UseColumns.build(index.item_columns, usage_events(persona) if events is None else events),
         )
+
+    def fold_example(
+        self, query: Query, parts: Mapping[str, Matrix], number: int, fold: int
+    ) -> ContextExample:
+        """The example of a query, whose vectors have this number in the parts of the fold vectors."""
+        vectors = RequestVectors(parts["bare"][number], parts["around"][number])
+        return self.example(query, vectors, fold_classes(parts, number), fold)
 
     def example(
         self, query: Query, request_vectors: RequestVectors, classes: RequestClasses, fold: int

@@ -21,7 +21,6 @@ from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.lab.train.rankers.context_examples import (
     ContextExample,
     PersonaScenes,
-    fold_classes,
     from_folds,
 )
 from contextune.lab.train.rankers.haystack import padded_scenes
@@ -83,20 +82,19 @@ def request_parts(parts: Mapping[str, Matrix]) -> dict[str, Matrix]:
 
 
 def training_request_examples(
-    vectors: FoldVectors, *, with_items_only: bool = True
+    vectors: FoldVectors, *, with_items_only: bool = True, progress: Progress | None = None
 ) -> Iterator[ContextExample]:
     """The training requests, explicit and implicit; half of the explicit ones need no item."""
     requests = training_requests()
-    for persona, parts in vectors:
+    for number, (persona, parts) in enumerate(vectors, 1):
         more = request_parts(parts)
         scenes = PersonaScenes.build(persona, parts["items"], contents=parts["contents"])
         for n, query in enumerate(requests.get(persona.id, [])):
             if query.gold.relevant or not with_items_only:
-                request_vectors = RequestVectors(more["bare"][n], more["around"][n])
-                example = scenes.example(
-                    query, request_vectors, fold_classes(more, n), vectors.fold[persona.id]
-                )
+                example = scenes.fold_example(query, more, n, vectors.fold[persona.id])
                 yield replace(example, measured=False)
+        if progress:
+            progress(number, len(vectors.all_personas))
 
 
 def late_examples(vectors: FoldVectors, share: float = 0.3) -> Iterator[ContextExample]:
@@ -121,10 +119,7 @@ def late_examples(vectors: FoldVectors, share: float = 0.3) -> Iterator[ContextE
                 ):
                     continue
                 later = replace(query, time=query.time + timedelta(weeks=draw.randrange(*_WEEKS_LATER)))
-                request_vectors = RequestVectors(own["bare"][n], own["around"][n])
-                example = scenes.example(
-                    later, request_vectors, fold_classes(own, n), vectors.fold[persona.id]
-                )
+                example = scenes.fold_example(later, own, n, vectors.fold[persona.id])
                 yield replace(example, measured=False, name=f"late/{example.name}")
 
 
@@ -151,10 +146,7 @@ def bare_examples(vectors: FoldVectors, share: float = 0.3) -> Iterator[ContextE
             for n, query in enumerate(queries):
                 if draw.random() > share or query.gold.kind not in _TIMELESS_KINDS or not query.gold.relevant:
                     continue
-                request_vectors = RequestVectors(own["bare"][n], own["around"][n])
-                example = scenes.example(
-                    query, request_vectors, fold_classes(own, n), vectors.fold[persona.id]
-                )
+                example = scenes.fold_example(query, own, n, vectors.fold[persona.id])
                 yield replace(example, measured=False, name=f"bare/{example.name}")
 
 
@@ -170,8 +162,7 @@ def large_store_examples(vectors: FoldVectors, per_persona: int = 5) -> Iterator
             (query, more, n) for n, query in enumerate(requests.get(persona.id, [])) if query.gold.relevant
         ]
         for query, own, n in draw.sample(pool, min(per_persona, len(pool))):
-            request_vectors = RequestVectors(own["bare"][n], own["around"][n])
-            example = scenes.example(query, request_vectors, fold_classes(own, n), vectors.fold[persona.id])
+            example = scenes.fold_example(query, own, n, vectors.fold[persona.id])
             yield replace(example, measured=False, name=f"large/{example.name}")
 
 

@@ -8,11 +8,10 @@ from itertools import islice
 
 import numpy as np
 
-from contextune.context.build_scene import RequestVectors
 from contextune.datasets import Persona, usage_events
 from contextune.embed import Matrix
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context_examples import ContextExample, PersonaScenes, fold_classes
+from contextune.lab.train.rankers.context_examples import ContextExample, PersonaScenes
 from contextune.types import Item, Progress, UsageEvent
 
 _WEEKS = (-26, -2)
@@ -30,8 +29,7 @@ def haystack_examples(
     for number, (persona, own) in enumerate(measured, 1):
         scenes = padded_scenes(vectors, persona, own, size)
         for n, query in enumerate(persona.queries):
-            request_vectors = RequestVectors(own["bare"][n], own["around"][n])
-            yield scenes.example(query, request_vectors, fold_classes(own, n), vectors.fold[persona.id])
+            yield scenes.fold_example(query, own, n, vectors.fold[persona.id])
         if progress:
             progress(number, len(vectors.personas))
 
@@ -40,7 +38,9 @@ def padded_scenes(vectors: FoldVectors, persona: Persona, own: dict[str, Matrix]
     """A persona with its vectors, prepared for scenes with `size` items."""
     fold = vectors.fold[persona.id]
     others = [
-        (other, parts) for other, parts in vectors if vectors.fold[other.id] == fold and other is not persona
+        (other, parts)
+        for other, parts in vectors
+        if vectors.fold[other.id] == fold and other.id != persona.id
     ]
     padded, rows, contents, events = _pad_persona(persona, own, others, size)
     return PersonaScenes.build(padded, rows, events, contents=contents)
