@@ -64,7 +64,7 @@ def compute(scene: Scene) -> FeatureColumns:
     weight = np.maximum(weight, 0.1)
     share = contains @ weight / max(weight.sum(), 1e-9)
     title, title_words = _title_shares(scene, frozenset(telling))
-    people = _people_words(scene, frozenset(telling), contains.any(1))
+    people = _people_words(scene, frozenset(telling), contains.sum(1))
     newest = scene.hours_until("made")
     newest = newest[~np.isnan(newest)]
     ranked = scene.with_ranks({"named.words": share, "named.title": title})
@@ -102,7 +102,7 @@ def _title_shares(scene: Scene, telling: frozenset[str]) -> tuple[Floats, Floats
     """Share of each title that the request contains, and the number of telling words in common."""
     words = frozenset(scene.query_words)
     shares, common = np.zeros(len(scene.rows)), np.zeros(len(scene.rows))
-    for number, row in enumerate(scene.rows.tolist()):
+    for number, row in enumerate(map(int, scene.rows)):
         title = scene.item_columns.title_words[row]
         if title and not telling.isdisjoint(title):
             distinct = set(title)
@@ -111,7 +111,7 @@ def _title_shares(scene: Scene, telling: frozenset[str]) -> tuple[Floats, Floats
     return shares, common
 
 
-def _people_words(scene: Scene, telling: frozenset[str], matches: np.ndarray) -> Floats:
+def _people_words(scene: Scene, telling: frozenset[str], matches: Floats) -> Floats:
     """Words that name people of an item; only items that share a word with the request are looked at."""
     counts = np.zeros(len(scene.rows))
     for number in np.flatnonzero(matches).tolist():
