@@ -99,7 +99,7 @@ def test_labels_of_a_fold_do_not_reach_its_scores(
 
 def test_one_fold_is_refused(data: recipe.FeaturedExamples) -> None:
     with pytest.raises(RankerError, match="one fold"):
-        recipe.CrossFit.fit(data.select(lambda example: example.fold == 0))
+        recipe.fit_by_fold(data.select(lambda example: example.fold == 0))
 
 
 def test_ranker_can_be_trained_for_any_embedder(

@@ -1,11 +1,13 @@
 """Train the context ranker: LambdaMART on all signals, a second pass over links, and RRF weights.
 
-The second pass trains on out-of-fold scores of the first pass, and the fusion on out-of-fold scores of the
-second: in-sample scores would be too confident.
+The second pass and the fusion train on out-of-fold scores of the first pass: in-sample scores would be too
+confident.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -77,6 +79,16 @@ class FeaturedExamples:
         return FeaturedExamples(self.examples, matrices)
 
     @property
+    def folds(self) -> list[int]:
+        """The folds of the examples, at least two: one to train on and one to score."""
+        folds = sorted({example.fold for example in self.examples})
+        if len(folds) < 2:
+            raise RankerError(
+                "all examples are in one fold: cross-validation needs personas of at least two folds"
+            )
+        return folds
+
+    @property
     def groups(self) -> list[CandidateGroup]:
         """Training groups; requests whose candidates all have the same relevance are dropped."""
         return [
@@ -91,13 +103,6 @@ def fit(
 ) -> Ranker:
     """Fit a ranker on these examples."""
     return Ranker.fit(data.groups, FEATURE_NAMES, settings or FIRST_PASS, progress=progress)
-
-
-def _check_folds(folds: Sequence[int]) -> None:
-    if len(folds) < 2:  # one to train on and one to score
-        raise RankerError(
-            "all examples are in one fold: cross-validation needs personas of at least two folds"
-        )
 
 
 def choose_fusion(data: FeaturedExamples, scores: Sequence[Floats]) -> FusionWeights:
@@ -135,8 +140,13 @@ def train(
     progress: Progress | None = None,
 ) -> ContextRanker:
     """Train the ranker that ships, on all examples."""
-    crossed = CrossFit.fit(data, progress=_sub_progress(progress, 0, 2))
-    passes = crossed.final(data, progress=_sub_progress(progress, 1, 2))
+    reports = _divide(progress, len(data.folds) + 2)
+    first = _first_by_fold(data, reports)
+    out_of_fold = [
+        first[example.fold].score(matrix)
+        for example, matrix in zip(data.examples, data.matrices, strict=True)
+    ]
+    passes = _finish(data, fit(data, progress=next(reports)), out_of_fold, next(reports))
     return ContextRanker(classifier, passes.first, passes.second, passes.fusion, about)
 
 
@@ -156,59 +166,44 @@ class HeldOutRanking:
         return [ids[n] for n in np.lexsort((-self.scores, -scores))]
 
 
-@dataclass(frozen=True, eq=False)
-class CrossFit:
-    """Passes for every fold, trained on the other folds, and what the passes that ship are trained on."""
-
-    by_fold: Mapping[int, TrainedPasses]
-    linked: FeaturedExamples
-    """The input of the second pass: links by out-of-fold scores of the first."""
-    second_scores: Sequence[Floats]
-    """Out-of-fold scores of the second pass."""
-
-    @classmethod
-    def fit(cls, data: FeaturedExamples, *, progress: Progress | None = None) -> "CrossFit":
-        """Train each pass once per fold; each stage reads scores of models that have not seen the fold."""
-        folds = sorted({example.fold for example in data.examples})
-        _check_folds(folds)
-        steps = 2 * len(folds)
-        first: dict[int, Ranker] = {}
-        second: dict[int, Ranker] = {}
-        for number, fold in enumerate(folds):
-            first[fold] = fit(_others(data, fold), progress=_sub_progress(progress, number, steps))
-        linked = data.with_links(_score_by_fold(data, first))
-        for number, fold in enumerate(folds, len(folds)):
-            report = _sub_progress(progress, number, steps)
-            second[fold] = fit(_others(linked, fold), SECOND_PASS, progress=report)
-        scores = _score_by_fold(linked, second)
-        passes: dict[int, TrainedPasses] = {}
-        for fold in folds:
-            kept = [n for n, example in enumerate(data.examples) if example.fold != fold]
-            fusion = choose_fusion(_others(linked, fold), [scores[n] for n in kept])
-            passes[fold] = TrainedPasses(first[fold], second[fold], fusion)
-        return cls(passes, linked, scores)
-
-    def final(self, data: FeaturedExamples, *, progress: Progress | None = None) -> TrainedPasses:
-        """The passes that ship, trained on all folds."""
-        first = fit(data, progress=_sub_progress(progress, 0, 2))
-        second = fit(self.linked, SECOND_PASS, progress=_sub_progress(progress, 1, 2))
-        return TrainedPasses(first, second, choose_fusion(self.linked, self.second_scores))
-
-
-def _others(data: FeaturedExamples, fold: int) -> FeaturedExamples:
-    return data.select(lambda example: example.fold != fold)
-
-
-def _score_by_fold(data: FeaturedExamples, rankers: Mapping[int, Ranker]) -> list[Floats]:
-    return [
-        rankers[example.fold].score(matrix)
-        for example, matrix in zip(data.examples, data.matrices, strict=True)
-    ]
-
-
 def fit_by_fold(data: FeaturedExamples, *, progress: Progress | None = None) -> Mapping[int, TrainedPasses]:
-    """For each fold, the passes trained on the other folds."""
-    return CrossFit.fit(data, progress=progress).by_fold
+    """For each fold, both passes trained without it at every stage.
+
+    For fold f, the second pass learns from links by first-pass scores of each other fold g. These scores come
+    from a model that has seen neither f nor g: one that has seen f would carry labels of f into the second
+    pass that ranks f.
+    """
+    folds = data.folds
+    pairs = [frozenset(pair) for pair in combinations(folds, 2)] if len(folds) > 2 else []
+    reports = _divide(progress, 2 * len(folds) + len(pairs))
+    first = _first_by_fold(data, reports)
+    inner = {pair: fit(_without(data, pair), progress=next(reports)) for pair in pairs}
+    passes: dict[int, TrainedPasses] = {}
+    for fold in folds:
+        others = _without(data, {fold})
+        # of two folds none is left for an inner model: the second pass then reads scores in sample
+        scores = [
+            inner.get(frozenset((fold, example.fold)), first[fold]).score(matrix)
+            for example, matrix in zip(others.examples, others.matrices, strict=True)
+        ]
+        passes[fold] = _finish(others, first[fold], scores, next(reports))
+    return passes
+
+
+def _first_by_fold(data: FeaturedExamples, reports: Iterator[Progress | None]) -> dict[int, Ranker]:
+    return {fold: fit(_without(data, {fold}), progress=next(reports)) for fold in data.folds}
+
+
+def _finish(
+    data: FeaturedExamples, first: Ranker, first_scores: Sequence[Floats], report: Progress | None
+) -> TrainedPasses:
+    """The second pass and the fusion, from scores of the first by models that have not seen the example."""
+    second = fit(data.with_links(first_scores), SECOND_PASS, progress=report)
+    return TrainedPasses(first, second, choose_fusion(data, first_scores))
+
+
+def _without(data: FeaturedExamples, folds: Collection[int]) -> FeaturedExamples:
+    return data.select(lambda example: example.fold not in folds)
 
 
 def rank_held_out(data: FeaturedExamples, trained: Mapping[int, TrainedPasses]) -> list[HeldOutRanking]:
@@ -226,8 +221,11 @@ def cross_validate(data: FeaturedExamples, *, progress: Progress | None = None) 
     return rank_held_out(data, fit_by_fold(data, progress=progress))
 
 
-def _sub_progress(progress: Progress | None, number: int, parts: int) -> Progress | None:
-    if progress is None:
-        return None
-    report = progress
-    return lambda done, total: report(number * total + done, parts * total)
+def _divide(progress: Progress | None, parts: int) -> Iterator[Progress | None]:
+    """A report for each of `parts` steps, which together make up `progress`."""
+    for number in range(parts):
+        yield partial(_report_part, progress, number, parts) if progress else None
+
+
+def _report_part(progress: Progress, number: int, parts: int, done: int, total: int) -> None:
+    progress(number * total + done, parts * total)

@@ -21,7 +21,7 @@ from contextune.lab.public_data.folds import assign_folds, training_toolsets
 from contextune.lab.public_data.toolset import Toolset, read_toolset
 from contextune.lab.train.embedder.data import FOLDS
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import CrossFit, FeaturedExamples
+from contextune.lab.train.rankers.context import FeaturedExamples, fit_by_fold
 from contextune.lab.train.rankers.context_examples import ContextExample, from_folds
 from contextune.rank import CandidateGroup
 from contextune.tools import Catalog, bundled_toolbox
@@ -130,7 +130,11 @@ def persona_examples(folds: FoldVectors, *, progress: Progress | None = None) ->
 
 def out_of_fold_context_scores(data: FeaturedExamples, *, progress: Progress | None = None) -> list[Floats]:
     """Scores of the second pass, by rankers that have not seen the fold."""
-    return list(CrossFit.fit(data, progress=progress).second_scores)
+    passes = fit_by_fold(data, progress=progress)
+    return [
+        passes[example.fold].rank(example, matrix).scores
+        for example, matrix in zip(data.examples, data.matrices, strict=True)
+    ]
 
 
 def public_examples(folder: Path, vectors: Path) -> list[ToolExample]:
