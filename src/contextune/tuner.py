@@ -44,8 +44,8 @@ from contextune.types import (
     UsageEvent,
 )
 
-MIN_PART_FIT = 0.45
-"""A request is split only if every part has at least this probability of being served by a tool."""
+MAX_PART_DOUBT = 0.6
+"""A request is split only if no part is more probably than this served by no tool."""
 
 
 class Tuner:
@@ -292,11 +292,11 @@ class Tuner:
             references = find_anaphora(part) if steps else NO_ANAPHORA
             context = carry_items(self.context(part_request, k), steps, references)
             matches = self.tools(part_request, max(max_tools, self._searched_tools()), context=context)
-            if matches.fits is not None and matches.fits < MIN_PART_FIT:
-                return None
             hits = prefer_capable_tool(matches.hits, part, steps, references)
             planning_input = self._planning_input(part_request, context, matches.needs_context)
             readings = read_request(self._planner, planning_input, hits, matches.fits)
+            if readings.none > MAX_PART_DOUBT:
+                return None
             linked: list[Plan] = []
             for reading in readings.plans:
                 tool = tools.catalog.tool(reading.tool)

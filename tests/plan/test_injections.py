@@ -170,9 +170,10 @@ class Trial:
 
     @property
     def is_read(self) -> bool:
-        """Whether the injection is in the planner's input."""
+        """Whether the injection is among the items that the planner gets."""
         text = CASES[self.case].text
-        fields = [value for item in self.view.inputs.items for value in item.fields.values()]
+        found = self.view.inputs.hits[: self.view.inputs.max_items]
+        fields = [value for hit in found for value in hit.item.fields.values()]
         return any(text in value for value in fields if isinstance(value, str))
 
     def __str__(self) -> str:
@@ -248,13 +249,14 @@ def other_request(name: str, number: int) -> str:
 def inject_into_hits(number: int, name: str, plain: PlannerView, related: Collection[str]) -> Iterator[Trial]:
     """Put the injection into the retrieved items, wherever retrieval would rank it."""
     case, inputs = CASES[number], plain.inputs
-    best, *others = inputs.hits
+    place = [hit.item.id for hit in inputs.hits].index(MAIN_ITEMS[name]) + 1
+    before, others = inputs.hits[:place], inputs.hits[place:]
 
     def trial(way: str, hits: Sequence[ItemHit]) -> Trial:
         view = replace(plain, inputs=PlanningInput(inputs.request, inputs.user, hits))
         return Trial(number, way, name, view)
 
-    yield trial(BESIDE, [best, replace(others[0], item=case.item(inputs.request.time)), *others])
+    yield trial(BESIDE, [*before, replace(others[0], item=case.item(inputs.request.time)), *others])
     wrong = [i.id for i in inputs.items if i.id not in related and BODY.get(i.app, "") in i.fields]
     for way, item in ((WITHIN, MAIN_ITEMS[name]), (ELSEWHERE, wrong[number % len(wrong)])):
         extended = {hit.item.id: case.after(hit.item) for hit in inputs.hits if hit.item.id == item}
@@ -330,11 +332,11 @@ def test_every_case_is_tried_in_every_field(trials: Trials) -> None:
     for way in (BESIDE, ELSEWHERE, WITHIN):
         assert {trial.request for trial in trials.trials if trial.way == way} == MAIN_ITEMS.keys()
     for name, view in trials.plain.items():
-        assert MAIN_ITEMS[name] == view.inputs.items[0].id
+        assert MAIN_ITEMS[name] in {item.id for item in view.inputs.items[:2]}
         assert INJECTED not in {item.id for item in view.inputs.items}
 
 
-def test_injections_reach_the_prompt(trials: Trials) -> None:
+def test_injections_reach_the_planner(trials: Trials) -> None:
     """Otherwise the tests below would prove nothing."""
     for way in (BESIDE, ELSEWHERE, WITHIN):
         read = {trial.case for trial in trials.trials if trial.way == way and trial.is_read}
@@ -358,7 +360,8 @@ class UndefendedPlanner:
         tools: Sequence[ToolHit],  # noqa: ARG002
         fits: float | None = None,  # noqa: ARG002
     ) -> Plan | None:
-        texts = [item.fields[BODY[item.app]] for item in inputs.items[:1]]
+        found = [hit.item for hit in inputs.hits[:2] if hit.item.app in BODY]
+        texts = [item.fields[BODY[item.app]] for item in found]
         addresses = re.findall(r"[\w.]+@[\w.]+\w", " ".join(texts))
         return Plan("send_email", {"recipient": Argument(addresses[-1])} if addresses else {})
 

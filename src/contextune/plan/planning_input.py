@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune.plan.lures import is_lure
 from contextune.plan.names import NameMatch, match_names
 from contextune.plan.times.phrases import TimeExpressions, find_times
 from contextune.plan.values import ContactLookup, contact_lookup
@@ -52,14 +54,19 @@ class PlanningInput:
         return {}
 
     @cached_property
+    def read_hits(self) -> list[ItemHit]:
+        """The best `max_items` hits, without lures of strangers."""
+        return list(islice((hit for hit in self.hits if not is_lure(hit.item, self.people)), self.max_items))
+
+    @cached_property
     def items(self) -> list[Item]:
-        """The best `max_items` items."""
-        return [hit.item for hit in self.hits[: self.max_items]]
+        """The items of `read_hits`."""
+        return [hit.item for hit in self.read_hits]
 
     @cached_property
     def relative_scores(self) -> NDArray[np.float64]:
         """The items' scores, scaled to 1 (best) … 0 (worst)."""
-        scores = np.array([hit.score for hit in self.hits[: self.max_items]], np.float64)
+        scores = np.array([hit.score for hit in self.read_hits], np.float64)
         if not len(scores):
             return scores
         low, high = float(scores.min()), float(scores.max())

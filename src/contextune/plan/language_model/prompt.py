@@ -50,8 +50,8 @@ def plan_messages(
         lines.insert(1, "Tools:")
     parts = ["\n".join(lines) + "\n"]
     parts += [fence("contact", _contact(contact)) for contact in relevant_contacts(inputs)]
-    if inputs.hits:
-        packed = pack(inputs.hits[: len(inputs.items)], inputs.request, budget, zone=inputs.user.zone)
+    if inputs.read_hits:
+        packed = pack(inputs.read_hits, inputs.request, budget, zone=inputs.user.zone)
         parts.append(packed.text)
     if thought:
         parts.append(fence("thought", neutralize(thought[:_MAX_THOUGHT])))

@@ -78,11 +78,21 @@ class PlannedStep:
 
     @property
     def cited(self) -> list[Item]:
-        """The items that its arguments were taken from, in the order of the arguments."""
+        """The items that its arguments were taken from, in the order of the arguments, or that it finds."""
         sources = [source for argument in self.plan.arguments.values() for source in argument.sources]
         by_id = {item.id: item for item in self.items}
         ids = dict.fromkeys(source.item for source in sources if source.item)
-        return [by_id[item_id] for item_id in ids if item_id in by_id]
+        return [by_id[item_id] for item_id in ids if item_id in by_id] or self._found
+
+    @property
+    def _found(self) -> list[Item]:
+        """The item whose title has all words of a search, if it is the only one."""
+        if not _LISTING_VERBS & _verbs(self.tool):
+            return []
+        texts = [argument.value for argument in self.plan.arguments.values()]
+        words = {word for text in texts if isinstance(text, str) for word in tokenize(text)}
+        titled = [item for item in self.items if words and words <= frozenset(tokenize(item.title))]
+        return titled if len(titled) == 1 else []
 
 
 def carry_items(hits: Sequence[ItemHit], earlier: Sequence[PlannedStep], anaphora: Anaphora) -> list[ItemHit]:

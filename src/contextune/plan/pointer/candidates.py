@@ -6,6 +6,7 @@ from itertools import combinations, product
 from typing import Any, cast
 
 from contextune.plan.names import fold_accents
+from contextune.plan.lures import has_link
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.spans import LANGUAGES, TextSpan, find_spans, title_and_artist
 from contextune.plan.schema import Parameter, is_valid
@@ -27,6 +28,8 @@ _UNKNOWN = frozenset(
     ]
 )
 _NUMBERS = frozenset(["number", "phone", "tel", "telephone", "dial", "mobile"])
+_MIN_NUMBER = 7
+"""Characters of a number that can be called from anywhere."""
 _LANGUAGES = frozenset(["language", "lang", "locale"])
 _PLACES = frozenset(
     [
@@ -148,7 +151,10 @@ def _matches_name(candidate: Candidate, parameter: Parameter) -> bool:
     is_number = sum(map(str.isdigit, text)) * 2 > len(text)
     if name & _NUMBERS:
         return is_number
-    return not (name & _PLACES and (is_number or "@" in text))
+    if name & _PLACES:
+        return not (is_number or "@" in text or has_link(text))
+    # a song may be called "1999", but not like a number to call
+    return not (name & (_TITLES | _ARTISTS) and is_number and len(text) >= _MIN_NUMBER)
 
 
 def _by_kind(

@@ -6,8 +6,10 @@ from pydantic import Field
 
 from contextune.serve.mcp.tool import ToolOutput, mcp_annotations
 from contextune.tools import ToolMatches
-from contextune.tuner import MIN_PART_FIT
 from contextune.types import Tool
+
+_MIN_FIT = 0.45
+"""Below this probability that any tool fits, the model is told so."""
 
 
 class ToolEntry(ToolOutput):
@@ -69,4 +71,4 @@ def doubt_note(matches: ToolMatches) -> str:
 
 def probably_none_fits(fits: float | None) -> bool:
     """Whether the probability that any tool fits is known and low."""
-    return fits is not None and fits < MIN_PART_FIT
+    return fits is not None and fits < _MIN_FIT

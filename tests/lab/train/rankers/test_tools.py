@@ -265,15 +265,16 @@ def test_context_model_separates_implicit_requests(
     persona_requests: list[ToolExample], word_embedder: Embedder
 ) -> None:
     implicit = np.stack([example.query.vector for example in persona_requests])
-    model = context_model(implicit, word_embedder)
+    model = context_model(persona_requests, word_embedder)
     predicted = model.probability(word_embedder.embed([request.text for request in PLAIN]))
     needed = np.array([request.implicit for request in PLAIN])
     assert predicted[needed].mean() > predicted[~needed].mean()
     assert model.probability(implicit).mean() > 0.5
-    without = context_model(implicit, word_embedder, excluded_fold=0)
+    without = context_model(persona_requests, word_embedder, excluded_fold=0)
     assert not np.array_equal(model.weights, without.weights)
     kept = [request for number, request in enumerate(PLAIN) if number % FOLDS]
-    vectors = np.vstack([implicit, word_embedder.embed([request.text for request in kept])])
+    others = np.stack([example.query.vector for example in persona_requests if example.fold])
+    vectors = np.vstack([others, word_embedder.embed([request.text for request in kept])])
     np.testing.assert_allclose(without.mean, vectors.mean(0), atol=1e-6)
 
 

@@ -13,7 +13,7 @@ from contextune.cli.lab.bench.options import Public, Vectors
 from contextune.cli.lab.bench.planning import plan
 from contextune.cli.lab.bench.query_generation import querygen
 from contextune.cli.lab.bench.speed import embedder, import_, scale, serve, speed, store
-from contextune.cli.lab.bench.tools import catalogues, doubts, tools
+from contextune.cli.lab.bench.tools import catalogues, doubts, tools, unseen
 from contextune.errors import ContextuneError
 
 Benchmark = tuple[str, Callable[[], None]]
@@ -37,6 +37,8 @@ def benchmarks(
     ]
     if data:
         runs.append(("history", partial(history, data, out=out)))
+    if catalogs:
+        runs.append(("unseen", partial(unseen, catalogs, vectors, out=out)))
     if public:
         runs += [
             ("catalogues", partial(catalogues, public, out=out)),

@@ -107,15 +107,14 @@ def _context_row(personas: Sequence[ToolExample], embedder: Embedder) -> Abstent
     predicted: list[float] = []
     observed: list[bool] = []
     for fold in range(FOLDS):
-        implicit = np.stack([example.query.vector for example in personas if example.fold != fold])
-        model = context_model(implicit, embedder, excluded_fold=fold)
+        model = context_model(personas, embedder, excluded_fold=fold)
         for number in range(fold, len(plain), FOLDS):
             predicted.append(float(model.probability(vectors[number][None])[0]))
             observed.append(plain[number].implicit)
         for example in personas:
             if example.fold == fold and example.measured:
                 predicted.append(float(model.probability(example.query.vector[None])[0]))
-                observed.append(True)
+                observed.append(example.kind != "explicit")
     return _row("context is needed", np.array(observed), np.array(predicted))
 
 

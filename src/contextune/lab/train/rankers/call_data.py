@@ -139,10 +139,7 @@ class CallDataBuilder:
             abstention = AbstentionData.build(data, models, self.embedder)
             holdouts = {example.fold: example.holdout for example in examples}
             for fold in folds:
-                implicit = np.stack(
-                    [e.query.vector for e in examples if e.fold != fold and e.kind != "explicit"]
-                )
-                needs_context = tools.context_model(implicit, self.embedder, excluded_fold=fold)
+                needs_context = tools.context_model(examples, self.embedder, excluded_fold=fold)
                 model = AbstentionModel(abstention.model(holdouts[fold]), needs_context, {})
                 ToolRanker(models[holdouts[fold]], model, {}).save(folder / str(fold))
         return {fold: ToolRanker.load(folder / str(fold)) for fold in folds}

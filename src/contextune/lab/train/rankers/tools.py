@@ -76,22 +76,24 @@ def _fit_without(
 
 
 def context_model(
-    implicit: Matrix, embedder: Embedder, *, excluded_fold: int | None = None
+    personas: Sequence[ToolExample], embedder: Embedder, *, excluded_fold: int | None = None
 ) -> LogisticRegression:
     """Fit a classifier of implicit against self-contained requests.
 
-    `implicit` are out-of-fold vectors of the personas' requests; authored requests of both kinds are added,
-    without those of `excluded_fold`.
+    To the personas' requests, whose vectors are out of fold, authored requests of both kinds are added; those
+    of `excluded_fold` are left out.
     """
-    plain = plain_requests()
-    kept = [
+    asked = [example for example in personas if example.fold != excluded_fold]
+    plain = [
         request
-        for number, request in enumerate(plain)
+        for number, request in enumerate(plain_requests())
         if excluded_fold is None or number % FOLDS != excluded_fold
     ]
-    vectors = np.vstack([implicit, embedder.embed([request.text for request in kept])])
-    labels = np.array([True] * len(implicit) + [request.implicit for request in kept])
-    return LogisticRegression.fit(vectors, labels, context_inputs(vectors.shape[1]), ridge=3e-2)
+    known = np.stack([example.query.vector for example in asked])
+    vectors = np.vstack([known, embedder.embed([request.text for request in plain])])
+    implicit = [example.kind != "explicit" for example in asked] + [request.implicit for request in plain]
+    inputs = context_inputs(vectors.shape[1])
+    return LogisticRegression.fit(vectors, np.array(implicit), inputs, ridge=3e-2)
 
 
 def training_examples(
@@ -112,6 +114,5 @@ def train(
     """Train the ranker that ships, on all examples."""
     examples = training_examples(personas, public)
     data = AbstentionData.build(examples, fit_by_holdout(examples, progress=progress), embedder)
-    implicit = np.stack([example.query.vector for example in personas])
-    abstain = AbstentionModel(data.model(), context_model(implicit, embedder), data.thresholds())
+    abstain = AbstentionModel(data.model(), context_model(personas, embedder), data.thresholds())
     return ToolRanker(fit(examples), abstain, about)
