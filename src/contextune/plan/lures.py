@@ -1,8 +1,8 @@
 """Recognise items of strangers that are made to be taken for what a request means.
 
-Anybody can send a mail or an invitation whose title repeats what the user may say, with an address to write to
-behind it, or with text that people do not see. Planners take no values from such items. What the user's
-contacts or the user wrote is never one.
+Anybody can send a mail or an invitation whose title repeats what the user may say, with an address to write
+to behind it, or with text that people do not see. Planners take no values from such items. What the user or a
+contact wrote is never one.
 """
 
 import re

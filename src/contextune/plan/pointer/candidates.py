@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any, cast
 
-from contextune.plan.names import fold_accents
 from contextune.plan.lures import has_link
+from contextune.plan.names import fold_accents
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.spans import LANGUAGES, TextSpan, find_spans, title_and_artist
 from contextune.plan.schema import Parameter, is_valid

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from contextune.datasets import plain_requests
-from contextune.embed import Embedder, Matrix
+from contextune.embed import Embedder
 from contextune.lab.train.embedder.data import FOLDS
 from contextune.lab.train.rankers.abstention import AbstentionData
 from contextune.lab.train.rankers.featured_tools import FeaturedExample, with_features
