@@ -1,6 +1,5 @@
 """ContextRanker: LambdaMART in two passes, then reciprocal rank fusion, with explanations."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -21,8 +20,7 @@ from contextune.context.signals import (
 )
 from contextune.context.signals.registry import Matrix
 from contextune.context.signals.request_classifier import RequestClassifier
-from contextune.errors import RankerError
-from contextune.rank import FusionWeights, Ranker
+from contextune.rank import FusionWeights, Ranker, read_card, write_card
 
 Floats = NDArray[np.float64]
 _MAX_REASONS = 3
@@ -64,19 +62,17 @@ class ContextRanker:
         self.first_pass.save(folder / "first.json.gz")
         self.second_pass.save(folder / "second.json.gz")
         card = {"fusion": {"weights": self.fusion.weights, "k": self.fusion.k}, "about": self.metadata}
-        (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+        write_card(folder, card)
 
     @classmethod
     def load(cls, folder: Path) -> "ContextRanker":
         """Read a model from a folder; raises `RankerError` if it has other features than this version."""
-        try:
-            card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-            fusion = FusionWeights(card["fusion"]["weights"], card["fusion"]["k"])
-            metadata = card["about"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RankerError(
-                f"no usable ranker in {str(folder)!r}: {error}; create one with 'contextune train ranker'"
-            ) from None
+        fusion, metadata = read_card(
+            folder,
+            lambda card: (FusionWeights(card["fusion"]["weights"], card["fusion"]["k"]), card["about"]),
+            "ranker",
+            "ranker",
+        )
         first, second = (
             Ranker.load(folder / f"{name}.json.gz", FEATURE_NAMES) for name in ("first", "second")
         )

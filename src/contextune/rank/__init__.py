@@ -3,5 +3,14 @@
 from contextune.rank.fusion_weights import FusionWeights
 from contextune.rank.lambdamart import CandidateGroup, Ranker, RankerSettings
 from contextune.rank.logistic import LogisticRegression
+from contextune.rank.model_folder import read_card, write_card
 
-__all__ = ["CandidateGroup", "FusionWeights", "LogisticRegression", "Ranker", "RankerSettings"]
+__all__ = [
+    "CandidateGroup",
+    "FusionWeights",
+    "LogisticRegression",
+    "Ranker",
+    "RankerSettings",
+    "read_card",
+    "write_card",
+]

@@ -1,6 +1,5 @@
 """ToolRanker: LambdaMART over `FEATURE_NAMES`, an abstention model, and explanations."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune._internal.assets import asset
-from contextune.errors import RankerError
-from contextune.rank import Ranker
+from contextune.rank import Ranker, read_card, write_card
 from contextune.tools.abstain import AbstentionModel
 from contextune.tools.features import FEATURE_NAMES, Matrix
 from contextune.tools.index import ToolIndex
@@ -38,18 +36,17 @@ class ToolRanker:
         folder.mkdir(parents=True, exist_ok=True)
         self.model.save(folder / "tools.json.gz")
         card = {"abstain": self.abstention.to_json(), "about": self.about}
-        (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+        write_card(folder, card)
 
     @classmethod
     def load(cls, folder: Path) -> "ToolRanker":
         """Read the models from a folder; a `RankerError` says why they do not fit this version."""
-        try:
-            card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-            abstention, about = AbstentionModel.from_json(card["abstain"]), card["about"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RankerError(
-                f"no usable tool ranker in {str(folder)!r}: {error}; train one with 'contextune train tools'"
-            ) from None
+        abstention, about = read_card(
+            folder,
+            lambda card: (AbstentionModel.from_json(card["abstain"]), card["about"]),
+            "tool ranker",
+            "tools",
+        )
         return cls(Ranker.load(folder / "tools.json.gz", FEATURE_NAMES), abstention, about)
 
     def explain(

@@ -1,6 +1,5 @@
 """`CallRanker`: ranks filled calls, and estimates the probability of each and that no tool serves."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune._internal.assets import asset
-from contextune.errors import RankerError
 from contextune.plan.calls.classifier import ToolClassifier
 from contextune.plan.calls.feature_names import NAMES
 from contextune.plan.calls.features import Matrix, ToolProbabilities, call_features
@@ -19,7 +17,7 @@ from contextune.plan.calls.fill import CallCandidate
 from contextune.plan.calls.statistics import CallStatistics
 from contextune.plan.planning_input import PlanningInput, RequestVector
 from contextune.plan.pointer.priors import CommonWords
-from contextune.rank import Ranker
+from contextune.rank import Ranker, read_card, write_card
 from contextune.types import ToolHit
 
 Floats = NDArray[np.float64]
@@ -96,18 +94,17 @@ class CallRanker:
         self.right.save(folder / "right.json.gz")
         self.none.save(folder / "none.json.gz")
         card = {"statistics": self.statistics.to_json(), "about": self.metadata}
-        (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+        write_card(folder, card)
 
     @classmethod
     def load(cls, folder: Path) -> "CallRanker":
         """Read a model from a folder; raise `RankerError` if it does not fit this version's features."""
-        try:
-            card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-            statistics, metadata = CallStatistics.from_json(card["statistics"]), card["about"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RankerError(
-                f"no usable call ranker in {str(folder)!r}: {error}; create one with 'contextune train calls'"
-            ) from None
+        statistics, metadata = read_card(
+            folder,
+            lambda card: (CallStatistics.from_json(card["statistics"]), card["about"]),
+            "call ranker",
+            "calls",
+        )
         return cls(
             Ranker.load(folder / "calls.json.gz", NAMES),
             ToolClassifier.load(folder / "tools.npz"),

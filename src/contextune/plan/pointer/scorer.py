@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from contextune._internal.assets import asset
 from contextune._internal.compression import read_decompressed, write_compressed
-from contextune.errors import RankerError
 from contextune.plan.pointer.candidates import Candidate
 from contextune.plan.pointer.feature_names import NAMES
 from contextune.plan.pointer.features import Matrix
 from contextune.plan.pointer.priors import ArgumentPriors, ArgumentStatistics, CommonWords
-from contextune.rank import LogisticRegression, Ranker
+from contextune.rank import LogisticRegression, Ranker, read_card, write_card
 
 Floats = NDArray[np.float64]
 CONFIDENCE_FEATURES = ("score", "lead", "prior", "share", "unused", "said", "count", "given", "left out")
@@ -57,25 +56,21 @@ class ArgumentScorer:
         content = json.dumps(data, ensure_ascii=False, sort_keys=True).encode()
         write_compressed(folder / "known.json.gz", content)
         card = {"doubts": self.confidence.to_json(), "about": self.metadata}
-        (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+        write_card(folder, card)
 
     @classmethod
     def load(cls, folder: Path) -> "ArgumentScorer":
         """Load from a folder; raise `RankerError` if it does not fit this version's features."""
-        try:
-            card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+
+        def parse(card: Mapping[str, Any]) -> tuple[ArgumentStatistics, LogisticRegression, Any]:
             data = json.loads(read_decompressed(folder / "known.json.gz"))
             statistics = ArgumentStatistics(
                 ArgumentPriors.from_json(data["priors"]), CommonWords(data["common"])
             )
-            confidence, metadata = (
-                LogisticRegression.from_json(card["doubts"], CONFIDENCE_FEATURES),
-                card["about"],
-            )
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RankerError(
-                f"no usable planner in {str(folder)!r}: {error}; create one with 'contextune train plan'"
-            ) from None
+            confidence = LogisticRegression.from_json(card["doubts"], CONFIDENCE_FEATURES)
+            return statistics, confidence, card["about"]
+
+        statistics, confidence, metadata = read_card(folder, parse, "planner", "plan")
         return cls(Ranker.load(folder / "arguments.json.gz", NAMES), statistics, confidence, metadata)
 
 

@@ -28,7 +28,7 @@ from contextune.lab.train.rankers.argument_examples import (
     planned_request,
 )
 from contextune.lab.train.rankers.argument_pairs import EVERY_FOLD, pair_examples, parse_item
-from contextune.lab.train.rankers.argument_requests import BundledRetrieval, additional_requests
+from contextune.lab.train.rankers.argument_requests import additional_requests
 from contextune.lab.train.rankers.argument_times import time_examples
 from contextune.lab.train.rankers.arguments import ArgumentTrainingData, fit_by_fold, train
 from contextune.plan import ArgumentScorer, PointerPlanner
@@ -83,8 +83,9 @@ def test_additional_requests_have_retrieved_context(personas: list[Persona]) -> 
     queries = training_requests()[persona.id]
     explicit = next(query for query in queries if query.gold.kind == EXPLICIT)
     implicit = next(query for query in queries if query.gold.kind != EXPLICIT)
+    found = [ItemHit(item, 1 - number / 10) for number, item in enumerate(persona.items[:5])]
     requests = additional_requests(
-        [persona], {persona.id: [explicit, implicit]}, FOLDS, BundledRetrieval(), progress=None
+        [persona], {persona.id: [explicit, implicit]}, FOLDS, lambda *_: found, progress=None
     )
     assert [request.name for request in requests] == [persona.name(explicit), persona.name(implicit)]
     for request in requests:

@@ -163,17 +163,12 @@ def _explicit_and_haystacks(
     from contextune.lab.bench.quality import haystack as haystack_bench
     from contextune.lab.bench.results_file import BenchTable, Cell, Row
 
-    has_explicit = True
-    try:
-        with output.progress("Explicit requests") as update:
-            explicit = explicit_bench.explicit_rows(folds, trained, progress=update)
-        output.out.rule("Explicit requests", align="left")
-        table = explicit_bench.explicit_table(folds, explicit)
-        output.print_results(table, subfolder(out, "context-explicit"))
-        record(out, metric_table("context-explicit", _COMMAND, table, emphasis=context_bench.RANKER))
-    except ContextuneError as error:
-        has_explicit = False
-        output.print_error(f"the explicit requests are left out: {error}")
+    with output.progress("Explicit requests") as update:
+        explicit = explicit_bench.explicit_rows(folds, trained, progress=update)
+    output.out.rule("Explicit requests", align="left")
+    table = explicit_bench.explicit_table(folds, explicit)
+    output.print_results(table, subfolder(out, "context-explicit"))
+    record(out, metric_table("context-explicit", _COMMAND, table, emphasis=context_bench.RANKER))
     candidates: dict[str, list[Cell | None]] = {"implicit": [], "explicit": []}
     for size in sizes:
         with output.progress(f"Among {size:,} items") as update:
@@ -188,9 +183,6 @@ def _explicit_and_haystacks(
             kind_table(f"context-haystack-{size}-by-kind", command, table, "recall@3"),
         )
         candidates["implicit"].append(Cell(among.mean_candidate_recall))
-        if not has_explicit:
-            candidates["explicit"].append(None)
-            continue
         with output.progress(f"Explicit among {size:,} items") as update:
             named = explicit_bench.explicit_haystack_rows(folds, trained, size, progress=update)
         output.out.rule(f"Explicit requests, {size:,} items per persona", align="left")
