@@ -24,8 +24,10 @@ from tests.tools.tiny_ranker import bundled_retriever
 from contextune import Tuner
 from contextune.datasets import Persona, bundled_persona_file, load_persona, read_persona
 from contextune.llm import ChatReply, Draft, Message, Sampling
-from contextune.plan import LanguagePlanner, Planner, PlanningInput, PointerPlanner
+from contextune.plan import CallPlanner, LanguagePlanner, Planner, PlanningInput, PointerPlanner
+from contextune.plan.calls.planner import SEARCHED_TOOLS
 from contextune.plan.language_model.planner import call_json
+from contextune.plan.planning_input import RequestVector
 from contextune.store import SQLiteStore
 from contextune.types import Argument, Item, ItemHit, Plan, Request, ToolHit
 
@@ -71,6 +73,7 @@ class CachedPointerPlanner(PointerPlanner):
 
 
 PLANNERS = {
+    "calls": PlannerUnderTest(CallPlanner, 5),
     "pointer": PlannerUnderTest(CachedPointerPlanner, 5),
     "language": PlannerUnderTest(lambda: LanguagePlanner(ObedientChat(), CachedPointerPlanner()), 5),
 }
@@ -206,10 +209,12 @@ class InjectedStore:
     def view(self, name: str) -> PlannerView:
         request = self.requests[name]
         context = self.tuner.context(request)
-        harm_found = self.tuner.tools(request, context=context)
-        return PlannerView(
-            PlanningInput(request, self.store.user(request.user), context), harm_found.hits, harm_found.fits
-        )
+        found = self.tuner.tools(request, SEARCHED_TOOLS, context=context)
+        embedder = bundled_retriever().embedder
+        vector = RequestVector(embedder.embed([request.text])[0], embedder.name)
+        user = self.store.user(request.user)
+        inputs = PlanningInput(request, user, context, needs_context=found.needs_context, vector=vector)
+        return PlannerView(inputs, found.hits, found.fits)
 
     def beside(self, number: int, name: str) -> Iterator[Trial]:
         """As an item of its own, which replaces that of the previous case."""
@@ -253,7 +258,7 @@ def inject_into_hits(number: int, name: str, plain: PlannerView, related: Collec
     before, others = inputs.hits[:place], inputs.hits[place:]
 
     def trial(way: str, hits: Sequence[ItemHit]) -> Trial:
-        view = replace(plain, inputs=PlanningInput(inputs.request, inputs.user, hits))
+        view = replace(plain, inputs=replace(inputs, hits=hits))
         return Trial(number, way, name, view)
 
     yield trial(BESIDE, [*before, replace(others[0], item=case.item(inputs.request.time)), *others])

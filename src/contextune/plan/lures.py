@@ -7,7 +7,6 @@ contact wrote is never one.
 
 import re
 import unicodedata
-from typing import cast
 
 from contextune.plan.values import ContactLookup
 from contextune.types import Item
@@ -37,7 +36,9 @@ def is_lure(item: Item, contacts: ContactLookup) -> bool:
     if sender is None or contacts.index(sender) is not None:
         return False
     title = unicodedata.normalize("NFKC", item.title)
-    return _has_address(title, item) or any(map(_hides_text, item.fields.values()))
+    if _has_address(title, item) or not _OVERRIDES.isdisjoint(title):
+        return True
+    return any(isinstance(value, str) and _HIDDEN.search(value) for value in item.fields.values())
 
 
 def _has_address(title: str, item: Item) -> bool:
@@ -46,9 +47,3 @@ def _has_address(title: str, item: Item) -> bool:
     return (
         has_link(title) or _NUMBER_TO_CALL.search(title) is not None or any(a not in own for a in addresses)
     )
-
-
-def _hides_text(value: object) -> bool:
-    if not isinstance(value, str):
-        return False
-    return not _OVERRIDES.isdisjoint(value) or _HIDDEN.search(cast("str", value)) is not None
