@@ -16,7 +16,7 @@ from contextune.types import ANYWHERE, COMMUTE, Contact, Source
 from contextune.types.app_schema import APPS
 
 _CITY = "profile.city"
-_MAX_SPAN_ITEMS = 6
+_MAX_SPAN_ITEMS = 3
 """Items whose texts are searched for spans, best first."""
 _MAX_LIST = 6
 _MAX_GROUPS = 4
