@@ -1,17 +1,15 @@
 """Tuner: request → context → tools → plan → answer."""
 
 import asyncio
-import atexit
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 from contextune._internal.caches import UserCache
 from contextune._internal.caches import forget as forget_cached
-from contextune.context import DEFAULT_METHOD, ContextRanker, ContextRetriever
+from contextune.context import DEFAULT_METHOD, ContextRanker, ContextRetriever, Preparation
 from contextune.context.build_scene import resolve_place
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError, PlanError
@@ -27,7 +25,7 @@ from contextune.plan.multi_step.link import (
 from contextune.plan.multi_step.split import split_request, tool_verbs
 from contextune.plan.planning_input import RequestVector
 from contextune.plan.policy import Policy, Readings, read_request
-from contextune.store import SQLiteStore, Store
+from contextune.store import Store, open_store
 from contextune.tools import QueryGenerator, ToolFilter, ToolMatches, ToolQueries, ToolRetriever, search_all
 from contextune.tools.past_calls import load_past_calls
 from contextune.tools.query import QueryContext
@@ -68,6 +66,7 @@ class Tuner:
         planner: Planner | None = None,
         policy: Policy | None = None,
         progress: Progress | None = None,
+        wait: bool = True,
     ) -> None:
         """Create a tuner over a store.
 
@@ -81,13 +80,15 @@ class Tuner:
             planner: replaces the default planner, which needs no language model.
             policy: decides which calls are made, confirmed, asked about or refused.
             progress: called while items are embedded for the first time.
+            wait: whether the first request waits until all items are embedded; else it is answered by words,
+                and `preparation` says how far embedding has come.
         """
         if querygen and tools is None:
             raise InvalidRequestError("querygen needs tools: pass tools=… as well")
         self.store = store
         context_embedder = embedder or default_embedder()
         self._retriever = ContextRetriever(
-            store, context_embedder, method=method, ranker=ranker, progress=progress
+            store, context_embedder, method=method, ranker=ranker, progress=progress, wait=wait
         )
         if tools is None or isinstance(tools, ToolRetriever):
             self._tools = tools
@@ -123,7 +124,7 @@ class Tuner:
         from contextune.importers import import_into
 
         if store is None or isinstance(store, str | Path):
-            store = _open_store(store)
+            store = open_store(store)
         files = [Path(path).expanduser() for path in paths]
         report = import_into(store, user, files, progress=progress)
         if not report.items and not report.contacts:
@@ -134,6 +135,10 @@ class Tuner:
     def prepare(self, user: str) -> None:
         """Embed new items and build the user's index now instead of at the first request."""
         self._retriever.prepare(user)
+
+    def preparation(self, user: str) -> Preparation:
+        """How many of the user's items have been embedded."""
+        return self._retriever.preparation(user)
 
     def record(self, user: str, *events: UsageEvent) -> None:
         """Record that the user opened, played or called items; the next request takes it into account."""
@@ -388,14 +393,3 @@ def _shown_tools(hits: Sequence[ToolHit], count: int, plan: Plan | None) -> tupl
     shown = hits[:count]
     planned = next((hit for hit in hits[count:] if plan and plan.tool == hit.tool.id), None)
     return (*shown[:-1], planned) if planned else tuple(shown)
-
-
-def _open_store(path: str | Path | None) -> Store:
-    """The store in a file; a temporary one, deleted at exit, without a path."""
-    if path is not None:
-        return SQLiteStore(Path(path).expanduser())
-    folder = TemporaryDirectory(prefix="contextune-", ignore_cleanup_errors=True)
-    store = SQLiteStore(Path(folder.name) / "store.db")
-    atexit.register(folder.cleanup)
-    atexit.register(store.close)
-    return store

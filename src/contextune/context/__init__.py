@@ -2,7 +2,16 @@
 
 from contextune.context.methods import DEFAULT_METHOD, METHODS
 from contextune.context.packing import PackedContext, pack
+from contextune.context.preparation import Preparation
 from contextune.context.ranker import ContextRanker
 from contextune.context.retriever import ContextRetriever
 
-__all__ = ["DEFAULT_METHOD", "METHODS", "ContextRanker", "ContextRetriever", "PackedContext", "pack"]
+__all__ = [
+    "DEFAULT_METHOD",
+    "METHODS",
+    "ContextRanker",
+    "ContextRetriever",
+    "PackedContext",
+    "Preparation",
+    "pack",
+]

@@ -61,6 +61,8 @@ EmbedContents = Callable[[Mapping[str, str]], Mapping[str, Matrix]]
 """Item id → text, to item id → vector."""
 EmbedPhrases = Callable[[Sequence[str]], Matrix]
 """Phrases on habits → one row each."""
+CountMissing = Callable[[Mapping[str, str]], int]
+"""Item id → text, to the number of texts without a stored vector."""
 
 
 def add_habits(contents: Matrix, habits: Sequence[Phrases], vectors: Mapping[str, Matrix]) -> Matrix:
@@ -169,6 +171,28 @@ class EnrichedItems:
                 columns = UseColumns.build(item_columns, self.uses)
             self._columns, self._previous_columns = columns, None
         return columns
+
+    def missing(self, count: CountMissing) -> int:
+        """How many items `vectors` would embed first."""
+        if self._enriched is not None:
+            return 0
+        previous = self._previous.enriched if self._previous else None
+        rows = self._previous_rows()
+        texts = self._texts(previous, rows)
+        known = frozenset(previous.texts) if previous else frozenset[str]()
+        new = [n for n, row in enumerate(rows) if (previous is None or row < 0) and texts[n] not in known]
+        return count({self.items[row].id: texts[row] for row in new})
+
+    def vectors_of(self, now: datetime, rows: Sequence[int]) -> Matrix:
+        """The same as `vectors` for a few rows, without waiting for the other items."""
+        if self._enriched is not None or not len(rows):
+            return self.vectors(now, rows)
+        relations, items = Relations(self.user), [self.items[row] for row in rows]
+        by_id = self._embed({item.id: content_text(item, self.user, relations) for item in items})
+        past = [self._history(item).as_of(to_hours(now)) for item in items]
+        phrases = list(dict.fromkeys(phrase for version in past for phrase in version))
+        vectors = dict(zip(phrases, self._embed_phrases(phrases), strict=True)) if phrases else {}
+        return add_habits(np.stack([by_id[item.id] for item in items]), past, vectors)
 
     def vectors(self, now: datetime, rows: Sequence[int] | None = None) -> Matrix:
         """Vectors of all items or of some rows, as of a time on the user's wall clock."""

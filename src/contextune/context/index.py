@@ -4,6 +4,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import accumulate
 from threading import Lock
 from typing import Generic, TypeVar
@@ -15,14 +16,16 @@ from contextune.context.enriched_items import EmbedContents, EnrichedItems
 from contextune.context.mentions import MentionIndex
 from contextune.context.signals import ItemColumns
 from contextune.context.signals.columns import RowMapping
-from contextune.embed import Embedder, Matrix, embed_enriched_items, embed_items
+from contextune.embed import Embedder, Matrix, count_missing, embed_enriched_items, embed_items
 from contextune.search import LexicalIndex, tokenize
 from contextune.store import Store, StoreRevision
-from contextune.types import Item, Progress, User, local_time
+from contextune.types import Item, User, local_time
 
 _MAX_USERS = 64
 """Users whose state is kept in memory."""
 Value = TypeVar("Value")
+UserProgress = Callable[[str, int, int], None]
+"""Called with the user, the number of texts embedded and the number to embed."""
 
 
 class _lazy_property(Generic[Value]):  # noqa: N801  # used as a decorator
@@ -190,7 +193,7 @@ class UserState:
 class UserIndexCache:
     """LRU cache of the states of users, updated when their items or usage events change."""
 
-    def __init__(self, store: Store, embedder: Embedder, *, progress: Progress | None = None) -> None:
+    def __init__(self, store: Store, embedder: Embedder, *, progress: UserProgress = lambda *_: None) -> None:
         self._store = store
         self._embedder = embedder
         self._progress = progress
@@ -233,12 +236,20 @@ class UserIndexCache:
         )
         return UserState(revision, index, enriched)
 
+    def missing(self, user: str, state: UserState) -> int:
+        """How many items of a user have no vector yet."""
+        return state.enriched.missing(
+            lambda texts: count_missing(texts, embedder=self._embedder, store=self._store, user=user)
+        )
+
     def _embed_items(self, user: str) -> Callable[[Sequence[str]], Matrix]:
+        progress = partial(self._progress, user)
         return lambda texts: embed_items(
-            texts, embedder=self._embedder, store=self._store, user=user, progress=self._progress
+            texts, embedder=self._embedder, store=self._store, user=user, progress=progress
         )
 
     def _embed_enriched(self, user: str) -> EmbedContents:
+        progress = partial(self._progress, user)
         return lambda texts: embed_enriched_items(
-            texts, embedder=self._embedder, store=self._store, user=user, progress=self._progress
+            texts, embedder=self._embedder, store=self._store, user=user, progress=progress
         )

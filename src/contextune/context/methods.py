@@ -139,7 +139,7 @@ def _bm25_over_all(search: ContextSearch) -> ContextRanking:
     return ContextRanking([(int(row), float(scores[row])) for row in best], lambda rows: [() for _ in rows])
 
 
-def _by_words(search: ContextSearch) -> ContextRanking:
+def by_words(search: ContextSearch) -> ContextRanking:
     """BM25T per application and over all items; items that share no word follow, the newest first."""
     deep = replace(search, depth=max(search.depth, _MIN_FUSION_DEPTH))
     parts = [bm25(deep), _bm25_over_all(deep)]
@@ -180,7 +180,7 @@ def learned(search: ContextSearch) -> ContextRanking:
     if not search.visible.any():
         return ContextRanking([], lambda _: [])
     if readability(search.embedder, complete_from_history(search.request)) < _MIN_READABLE:
-        return _by_words(search)
+        return by_words(search)
     ranker = search.ranker()
     scene = build_scene(search.request, search.state, search.embedder, ranker, search.depth)
     ranked = ranker.rank(scene)

@@ -12,9 +12,11 @@ from contextune.context.methods import (
     METHODS,
     ContextRanking,
     ContextSearch,
+    by_words,
     learned,
     situated,
 )
+from contextune.context.preparation import FEW_ITEMS, BackgroundEmbedding, Preparation
 from contextune.context.ranker import ContextRanker, default_ranker
 from contextune.embed import CachedEmbedder, Embedder, Matrix
 from contextune.errors import InvalidRequestError
@@ -42,15 +44,22 @@ class ContextRetriever:
         method: str = DEFAULT_METHOD,
         ranker: ContextRanker | None = None,
         progress: Progress | None = None,
+        wait: bool = True,
     ) -> None:
-        """`ranker` replaces the bundled one; `progress` is called while new items are embedded."""
+        """`ranker` replaces the bundled one; `progress` is called while new items are embedded.
+
+        Without `wait`, many new items are embedded in the background, and requests are answered by words
+        until their vectors are there.
+        """
         if method not in METHODS:
             raise InvalidRequestError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}")
         self._method = METHODS[method]
         self._embedder = CachedEmbedder(embedder)
         # the bundled ranker is loaded by the first request that needs it
         self._ranker = (lambda: ranker) if ranker else default_ranker
-        self._indexes = UserIndexCache(store, embedder, progress=progress)
+        self._progress = progress
+        self._indexes = UserIndexCache(store, embedder, progress=self._report)
+        self._background = None if wait else BackgroundEmbedding()
 
     @property
     def embedder(self) -> Embedder:
@@ -60,18 +69,30 @@ class ContextRetriever:
     def forget(self, user: str) -> None:
         """Drop a user's index from memory; the store is not changed."""
         self._indexes.forget(user)
+        if self._background:
+            self._background.forget(user)
 
     def user(self, user: str) -> User:
         """The user's profile; read from the store only if it has changed."""
         return self._indexes.get(user).index.user
 
+    def preparation(self, user: str) -> Preparation:
+        """How many of a user's items have vectors."""
+        state = self._indexes.get(user)
+        if self._background and self._background.is_running(user):
+            missing = self._background.pending(user)
+        else:
+            missing = self._indexes.missing(user, state)
+        return Preparation(len(state.index.items) - missing, len(state.index.items))
+
     def prepare(self, user: str) -> None:
         """Build and embed everything that the user's first request would otherwise wait for."""
         state = self._indexes.get(user)
         if state.index.items:
-            self._search(Request("ready?", user), state, 1)
             if self._method in (learned, situated):
+                _ = state.enriched.contents  # waits, whatever `wait` says
                 self._embedder.embed(all_moment_texts(state.index.user))
+            self._search(Request("ready?", user), state, 1)
 
     def rank(self, request: Request, k: int | None = None) -> list[ItemHit]:
         """The best `k` items that existed at the time of the request, best first; all if `k` is None."""
@@ -100,7 +121,7 @@ class ContextRetriever:
         if unknown := [item for item in items if item not in row_by_id]:
             raise InvalidRequestError(f"user {request.user!r} has no item {unknown[0]!r}")
         now, rows = local_time(request.time, state.index.user.zone), [row_by_id[item] for item in items]
-        return ToolSearchInputs(state.enriched.vectors(now, rows), apps)
+        return ToolSearchInputs(state.enriched.vectors_of(now, rows), apps)
 
     def _checked_state(self, request: Request, k: int | None) -> UserState:
         """The user's state, after validating the request."""
@@ -127,7 +148,27 @@ class ContextRetriever:
         depth = min(k or len(state.index.items), len(state.index.items))
         visible = state.index.visible(request.time)
         search = ContextSearch(request, state, visible, self._embedder, self._ranker, depth)
-        return self._method(search), depth
+        method = self._method if self._has_vectors(request.user, state) else by_words
+        return method(search), depth
+
+    def _has_vectors(self, user: str, state: UserState) -> bool:
+        """Whether to rank by vectors now; else they are being made in the background."""
+        background = self._background
+        if background is None or self._method not in (learned, situated):
+            return True
+        if background.is_running(user):
+            return False
+        missing = self._indexes.missing(user, state)
+        if missing <= FEW_ITEMS:
+            return True
+        background.start(user, missing, lambda: state.enriched.contents)
+        return False
+
+    def _report(self, user: str, embedded: int, total: int) -> None:
+        if self._background:
+            self._background.report(user, embedded)
+        if self._progress:
+            self._progress(embedded, total)
 
 
 def _check_place(request: Request, user: User) -> None:

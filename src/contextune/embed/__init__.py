@@ -1,6 +1,6 @@
 """Embedders: text to unit vectors, with a cache."""
 
-from contextune.embed.cache import CachedEmbedder, embed_enriched_items, embed_items
+from contextune.embed.cache import CachedEmbedder, count_missing, embed_enriched_items, embed_items
 from contextune.embed.onnx import OnnxEmbedder, default_embedder
 from contextune.embed.openai import EndpointEmbedder
 from contextune.embed.protocol import Embedder, Matrix
@@ -14,6 +14,7 @@ __all__ = [
     "Matrix",
     "OnnxEmbedder",
     "SentenceTransformersEmbedder",
+    "count_missing",
     "default_embedder",
     "embed_enriched_items",
     "embed_items",

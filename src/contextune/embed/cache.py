@@ -79,6 +79,12 @@ def embed_enriched_items(
     return rows
 
 
+def count_missing(texts: Mapping[str, str], *, embedder: Embedder, store: Store, user: str) -> int:
+    """How many items `embed_enriched_items` would embed."""
+    stored = store.enriched_vectors(user, embedder.name, None if len(texts) > _FEW else list(texts))
+    return sum(item not in stored or stored[item][0] != text_digest(text) for item, text in texts.items())
+
+
 class CachedEmbedder:
     """LRU cache around an embedder: several stages embed the same request."""
 
