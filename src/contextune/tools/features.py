@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,35 +77,49 @@ FEATURE_NAMES: tuple[str, ...] = tuple(FEATURES)
 
 def feature_matrix(index: ToolIndex, query: ToolQuery, positions: Positions) -> Matrix:
     """One row per candidate, one column per name in `FEATURE_NAMES`; NaN where a feature does not apply."""
-    if not len(positions):
-        return np.empty((0, len(FEATURE_NAMES)), np.float32)
-    scene = _ToolScene(index, query, positions)
-    columns = {
-        **_text_features(scene),
-        **_part_features(scene),
-        **_app_features(scene),
-        **_context_features(scene),
-        **_past_features(scene),
-    }
-    return np.stack([columns[name] for name in FEATURE_NAMES], axis=1).astype(np.float32)
+    return ToolScene(index, query, positions).matrix()
 
 
-class _ToolScene:
+class ToolScene:
     """A query and its candidates, as the feature functions read them."""
 
     def __init__(self, index: ToolIndex, query: ToolQuery, positions: Positions) -> None:
         self.index, self.query, self.positions = index, query, positions
         self.tokens = query.tokens
         self.vectors = index.vectors[positions]
-        self.meaning: Floats = (self.vectors @ query.vector).astype(np.float64)
+        self.described: Floats = (self.vectors @ query.vector).astype(np.float64)
+        """Similarity to the descriptions."""
+        self.meaning = self.described
         examples = index.example_similarities(query.vector)
         if examples is not None:
             penalty = _EXAMPLE_PENALTY + _IMPLICIT_PENALTY * query.needs_context
-            self.meaning = np.maximum(self.meaning, examples[positions] - penalty)
+            self.meaning = np.maximum(self.described, examples[positions] - penalty)
         self.numbers = list(map(int, positions))
         self.app = index.app[positions]
         self.apps = [index.apps[app] for app in map(int, self.app)]
         self.same_app = self.app[:, None] == self.app[None]
+        self.lexical = {
+            name: field.scores_for(query.tokens, positions) for name, field in index.fields.items()
+        }
+
+    def matrix(self) -> Matrix:
+        """One row per candidate, one column per name in `FEATURE_NAMES`."""
+        if not len(self.positions):
+            return np.empty((0, len(FEATURE_NAMES)), np.float32)
+        columns = {
+            **_text_features(self),
+            **_part_features(self),
+            **_app_features(self),
+            **_context_features(self),
+            **_past_features(self),
+        }
+        return np.stack([columns[name] for name in FEATURE_NAMES], axis=1).astype(np.float32)
+
+    def without_examples(self) -> "ToolScene":
+        """The same without the vectors of example requests."""
+        scene = copy(self)
+        scene.meaning = self.described
+        return scene
 
     def constant(self, value: float) -> Floats:
         return np.full(len(self.positions), value, np.float64)
@@ -122,10 +137,10 @@ class _ToolScene:
         }
 
 
-def _text_features(scene: _ToolScene) -> dict[str, Floats]:
+def _text_features(scene: ToolScene) -> dict[str, Floats]:
     index, tokens = scene.index, scene.tokens
     vocabulary = frozenset(tokens)
-    lexical = {name: field.scores_for(tokens, scene.positions) for name, field in index.fields.items()}
+    lexical = scene.lexical
     names = [frozenset(index.name_words[position]) for position in scene.numbers]
     shared = np.array([len(name & vocabulary) for name in names], np.float64)
     meaning = scene.meaning
@@ -165,7 +180,7 @@ def _fuse(meaning: Floats, words: Floats) -> Floats:
     return shares * (RRF_K + 1) / 2
 
 
-def _part_features(scene: _ToolScene) -> dict[str, Floats]:
+def _part_features(scene: ToolScene) -> dict[str, Floats]:
     """How well each tool serves its best part; a divided request is served by several tools."""
     parts = scene.query.parts
     if not parts:
@@ -186,7 +201,7 @@ def _part_features(scene: _ToolScene) -> dict[str, Floats]:
     }
 
 
-def _app_features(scene: _ToolScene) -> dict[str, Floats]:
+def _app_features(scene: ToolScene) -> dict[str, Floats]:
     index, vocabulary = scene.index, frozenset(scene.tokens)
     within_app = np.where(scene.same_app, scene.meaning[None], -np.inf)
     best = within_app.max(1)
@@ -204,7 +219,7 @@ def _app_features(scene: _ToolScene) -> dict[str, Floats]:
     }
 
 
-def _context_features(scene: _ToolScene) -> dict[str, Floats]:
+def _context_features(scene: ToolScene) -> dict[str, Floats]:
     context = scene.query.context
     if context is None or not len(context.items):
         empty = scene.constant(np.nan)
@@ -222,7 +237,7 @@ def _context_features(scene: _ToolScene) -> dict[str, Floats]:
     }
 
 
-def _past_features(scene: _ToolScene) -> dict[str, Floats]:
+def _past_features(scene: ToolScene) -> dict[str, Floats]:
     past = scene.query.past_calls
     if past is None or not len(past):
         empty = scene.constant(np.nan)
@@ -251,7 +266,7 @@ def _past_features(scene: _ToolScene) -> dict[str, Floats]:
 class _CallCounts:
     """Sums and maxima over each candidate's past calls."""
 
-    def __init__(self, scene: _ToolScene, past: PastCalls, selected: NDArray[np.bool_]) -> None:
+    def __init__(self, scene: ToolScene, past: PastCalls, selected: NDArray[np.bool_]) -> None:
         row_of = {position: row for row, position in enumerate(scene.numbers)}
         self._rows = np.array([row_of.get(int(position), -1) for position in past.tool], np.int64)
         self._selected = selected & (self._rows >= 0)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from contextune.search import interleave, reciprocal_rank_fusion, similarities, top
 from contextune.tools.candidates import select_candidates
-from contextune.tools.features import FEATURE_NAMES, Matrix, Positions, feature_matrix
+from contextune.tools.features import FEATURE_NAMES, Matrix, ToolScene
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import Floats, ToolQuery
 from contextune.tools.ranker import WAS_RIGHT, ToolRanker
@@ -107,7 +107,8 @@ def learned(search: ToolSearch) -> ToolRanking:
     if not len(positions):
         return ToolRanking([], lambda _: (), 0.0)
     ranker = search.ranker()
-    matrix = feature_matrix(index, query, positions)
+    scene = ToolScene(index, query, positions)
+    matrix = scene.matrix()
     model_scores = ranker.model.score(matrix)
     adjustment = past_call_adjustment(matrix, model_scores)
     scores = model_scores + adjustment
@@ -125,20 +126,17 @@ def learned(search: ToolSearch) -> ToolRanking:
         lifted = (WAS_RIGHT,) if adjustment[row] > 0 else ()
         return tuple(dict.fromkeys((*lifted, *explain(row))))
 
-    fits = _fits(search, ranker, positions, matrix, model_scores)
+    fits = _fits(scene, ranker, matrix, model_scores)
     return ToolRanking(scored, reasons, fits)
 
 
-def _fits(
-    search: ToolSearch, ranker: ToolRanker, positions: Positions, matrix: Matrix, scores: Floats
-) -> float:
+def _fits(scene: ToolScene, ranker: ToolRanker, matrix: Matrix, scores: Floats) -> float:
     """Probability that any tool fits, without examples.
 
     The model is trained on descriptions alone, and examples resemble requests that no tool serves too.
     """
-    if search.index.examples is not None:
-        without_examples = replace(search.index, examples=None, example_of=None)
-        matrix = feature_matrix(without_examples, search.query, positions)
+    if scene.index.examples is not None:
+        matrix = scene.without_examples().matrix()
         scores = ranker.model.score(matrix)
     return ranker.abstention.any_fits(matrix, scores)
 
