@@ -298,6 +298,8 @@ class Tuner:
             context = carry_items(self.context(part_request, k), steps, references)
             matches = self.tools(part_request, max(max_tools, self._searched_tools()), context=context)
             hits = prefer_capable_tool(matches.hits, part, steps, references)
+            if hits[:1] != list(matches.hits[:1]):
+                hits = hits[:1]  # planners of calls have an order of their own
             planning_input = self._planning_input(part_request, context, matches.needs_context)
             readings = read_request(self._planner, planning_input, hits, matches.fits)
             if readings.none > MAX_PART_DOUBT:
@@ -307,6 +309,8 @@ class Tuner:
                 tool = tools.catalog.tool(reading.tool)
                 reading = fill_addressee(reading, tool, planning_input)
                 linked.append(link_arguments(reading, tool, references, steps, planning_input.people))
+            # a call that can take what "it" means is better than one that lacks it
+            linked.sort(key=lambda plan: bool(steps and plan.missing))
             plan = self._policy.decide(replace(readings, plans=tuple(linked)), tools.catalog.tool)
             if plan is None:
                 return None

@@ -85,7 +85,7 @@ class PlainRequest(NamedTuple):
 
 
 def plain_requests() -> list[PlainRequest]:
-    """1,200 requests that are explicit, served by no tool, or both: they train when to abstain."""
+    """1,352 requests that are explicit, served by no tool, or both: they train when to abstain."""
     file = lab_asset("training/plain.jsonl", "the plain requests")
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     return [PlainRequest(row["query"], row["api"], row["context"]) for row in rows]

@@ -23,8 +23,8 @@ def sure(plan: Plan, probability: float) -> Plan:
 
 
 def test_same_doubt_is_acted_on_by_cost() -> None:
-    assert [decide(plan).decision for plan in (READ, WRITE, SEND)] == ["act", "confirm", "confirm"]
-    assert [decide(sure(plan, 0.75)).decision for plan in (READ, WRITE, SEND)] == ["act", "act", "confirm"]
+    assert [decide(sure(plan, 0.75)).decision for plan in (READ, WRITE, SEND)] == ["act", "confirm", "confirm"]
+    assert [decide(sure(plan, 0.82)).decision for plan in (READ, WRITE, SEND)] == ["act", "act", "confirm"]
     assert [decide(sure(plan, 0.95)).decision for plan in (READ, WRITE, SEND)] == ["act"] * 3
     assert [decide(sure(plan, 0.2)).decision for plan in (READ, WRITE, SEND)] == ["ask"] * 3
     assert list(ACT.values()) == sorted(ACT.values())
@@ -93,7 +93,7 @@ def test_request_that_no_tool_serves_is_refused() -> None:
     assert plan.question is not None
     assert plan.question.text.startswith("No tool here can do that.")
     assert plan.question.options[0].plan.name == "read_note"
-    assert decide(sure(READ, 0.55), none=0.45).decision == "act"
+    assert decide(sure(READ, 0.71), none=0.29).decision == "act"
     assert decide(call("call_contact", 0.3, "contact"), none=0.7).decision == "none"
 
 
@@ -104,7 +104,8 @@ def test_claim_to_be_destructive_needs_confirmation_even_if_sure() -> None:
     assert plan.decision == "confirm"
     harmless = replace(TOOLS["call_contact"], annotations=Annotations(read_only=True, destructive=False))
     strict, trusting = Policy(), Policy(trusted=frozenset(["PhoneCall"]))
-    decisions = [policy.decide(Readings((SEND,)), lambda _: harmless) for policy in (strict, trusting)]
+    readings = Readings((sure(SEND, 0.75),))
+    decisions = [policy.decide(readings, lambda _: harmless) for policy in (strict, trusting)]
     assert [plan.decision for plan in decisions if plan] == ["confirm", "act"]
 
 

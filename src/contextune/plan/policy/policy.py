@@ -21,7 +21,7 @@ from contextune.plan.policy.questions import (
 from contextune.plan.policy.readings import Readings
 from contextune.types import Decision, Plan, Question, Tool
 
-ACT: Mapping[Cost, float] = {"read": 0.5, "write": 0.7, "send": 0.85}
+ACT: Mapping[Cost, float] = {"read": 0.7, "write": 0.8, "send": 0.85}
 """Default probability from which on a call is made, by its cost."""
 CONFIRM: Mapping[Cost, float] = {"read": 0.35, "write": 0.45, "send": 0.5}
 """Default probability from which on a call that is not made is proposed as a whole, to be confirmed."""
