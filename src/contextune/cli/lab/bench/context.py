@@ -147,7 +147,7 @@ def _whole_table(
         with output.progress("Ablations") as update:  # trained on the personas' own requests only, for time
             whole = rank_held_out(data, fit_by_fold(data))
             ablated = ablations_bench.ablations(data, whole, progress=update)
-        table = context_bench.context_table(folds.personas, ablated, metrics=_RECALL)
+        table = context_bench.context_table(folds.personas, ablated, metrics=_RECALL, published=False)
         output.print_results(table, subfolder(out, "context-ablations"))
         record(out, metric_table("context-ablations", f"{_COMMAND} --ablations", table))
     _explicit_and_haystacks(folds, trained, haystacks, out)
@@ -174,7 +174,7 @@ def _explicit_and_haystacks(
         with output.progress(f"Among {size:,} items") as update:
             among = haystack_bench.haystack_rows(folds, trained, size, progress=update)
         output.out.rule(f"{size:,} items per persona", align="left")
-        table = context_bench.context_table(folds.personas, among.rows, metrics=_RECALL)
+        table = context_bench.context_table(folds.personas, among.rows, metrics=_RECALL, published=False)
         output.print_results(table, subfolder(out, f"context-haystack-{size}"))
         command = f"{_COMMAND} --haystack {size}"
         record(

@@ -123,9 +123,16 @@ def language_model_cot_row(
 
 
 def context_table(
-    personas: Sequence[Persona], rows: Mapping[str, Run], *, metrics: Sequence[str] = METRICS
+    personas: Sequence[Persona],
+    rows: Mapping[str, Run],
+    *,
+    metrics: Sequence[str] = METRICS,
+    published: bool = True,
 ) -> ResultTable:
-    """Evaluate all rows, test each against the ranker or else the last, and add the paper's values."""
+    """Evaluate all rows, test each against the ranker or else the last.
+
+    `published` adds the paper's values, which are on about as many items per user as the personas have.
+    """
     judgements = QueryJudgements.from_personas(personas)
     return evaluate_runs(
         rows,
@@ -136,7 +143,7 @@ def context_table(
         baseline=RANKER if RANKER in rows else list(rows)[-1],
         reference={
             row: {m: v for m, v in values_by_metric.items() if m in metrics}
-            for row, values_by_metric in PAPER.items()
+            for row, values_by_metric in (PAPER.items() if published else ())
         },
     )
 
