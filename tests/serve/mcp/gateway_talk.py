@@ -22,6 +22,7 @@ from contextune.serve.mcp.server import mcp_server
 
 SDK_SERVER = Path(__file__).with_name("gateway_server.py")
 PLAIN_SERVER = Path(__file__).with_name("gateway_plain.py")
+SCRIPTED_SERVER = Path(__file__).with_name("gateway_scripted.py")
 BAD_SERVER = MCP_SERVERS / "plain.py"
 
 
@@ -31,6 +32,26 @@ def server_entry(folder: Path, name: str, count: int = 0, script: Path = SDK_SER
 
 def plain_entry(folder: Path, name: str, count: int = 0) -> dict[str, Any]:
     return server_entry(folder, name, count, PLAIN_SERVER)
+
+
+def scripted_tool(name: str, description: str = "", **more: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    return {"name": name, "description": description or f"Does {name}.", "inputSchema": schema, **more}
+
+
+def scripted_entry(folder: Path, name: str, *tools: dict[str, Any]) -> dict[str, Any]:
+    """A server with these tools; write its file again to change them."""
+    script_tools(folder, name, *tools)
+    return {"command": sys.executable, "args": [str(SCRIPTED_SERVER), name, str(folder)]}
+
+
+def script_tools(folder: Path, name: str, *tools: dict[str, Any]) -> None:
+    (folder / f"{name}.json").write_text(json.dumps(tools))
+
+
+def received_calls(folder: Path, name: str) -> list[tuple[str, dict[str, Any]]]:
+    file = folder / f"{name}.calls"
+    return [tuple(json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []
 
 
 def mcp_json(**servers: dict[str, Any]) -> dict[str, Any]:

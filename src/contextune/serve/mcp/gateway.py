@@ -17,10 +17,10 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from contextune._internal.json_schema import CompiledSchema
 from contextune.embed import Embedder
-from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError, PlanError, StoreError
+from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError, StoreError
 from contextune.plan import Policy
+from contextune.serve.mcp.arguments import check_arguments
 from contextune.serve.mcp.lazy_tuner import CancellableProgress
 from contextune.serve.mcp.upstream import UpstreamConnection
 from contextune.serve.mcp.upstream_cache import load_cached_tools, save_tools
@@ -45,27 +45,7 @@ _LISTING_TIMEOUT = 15.0
 _SHUTDOWN_TIMEOUT = 10.0
 _MAX_SEARCHES = 1000
 """Number of tools for which the last search that returned them is remembered."""
-_MAX_VIOLATIONS = 5
 _log = logging.getLogger(__name__)
-
-
-def check_arguments(tool: Tool, arguments: Mapping[str, Any]) -> None:
-    """Raise a `PlanError` for arguments that violate the tool's schema; an invalid schema is ignored."""
-    try:
-        violations = sorted(
-            CompiledSchema(tool.parameters).violations(arguments),
-            key=lambda violation: [*map(str, violation.path)],
-        )
-    except InvalidDataError:  # leave it to the server
-        return
-    messages = [
-        f"{'.'.join(map(str, violation.path))}: {violation.message}" if violation.path else violation.message
-        for violation in violations
-    ]
-    if messages:
-        more = f"; and {len(messages) - _MAX_VIOLATIONS} more" if len(messages) > _MAX_VIOLATIONS else ""
-        problems = "; ".join(messages[:_MAX_VIOLATIONS])
-        raise PlanError(f"{tool.id!r} was not called, invalid arguments: {problems}{more}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +94,8 @@ class Gateway:
         self._cache = cache
         self._embedder = embedder
         self._tools: dict[str, tuple[Tool, ...]] = load_cached_tools(cache, servers) if cache else {}
+        self._refused: dict[str, Mapping[str, str]] = {}
+        """Tools that could not be loaded, by server: the reason, by tool id."""
         self._uncached: set[str] = set()
         """Servers whose tools have changed since they were written to the cache."""
         self._failures: dict[str, tuple[float, str]] = {}
@@ -157,6 +139,13 @@ class Gateway:
         failed = {name: message for name, (_, message) in self._failures.items()}
         return {name: reason for name, reason in {**failed, **starting}.items() if name not in self._tools}
 
+    @property
+    def refused_tools(self) -> dict[str, str]:
+        """Listed tools that cannot be used, such as those with a schema over budget, with the reason."""
+        return {
+            tool: reason for name in self._servers for tool, reason in self._refused.get(name, {}).items()
+        }
+
     async def search(self, query: str, k: int = 5) -> ToolMatches:
         """The best `k` tools for a query, and the probability that any of them fits."""
         index = await self._current_index()
@@ -194,7 +183,7 @@ class Gateway:
         connection = self._connections[tool.app]
         await connection.open()  # updates the server's tools, which may have changed since they were cached
         tool = self._tool(tool.id)
-        check_arguments(tool, arguments)
+        await asyncio.to_thread(check_arguments, tool, arguments)
         result = await connection.call(tool.name, arguments, progress)
         await self._store_outcome(tool, ok=not result.is_error)
         return result
@@ -205,6 +194,9 @@ class Gateway:
         try:
             return self._catalog.tool(name)
         except InvalidDataError as error:
+            for tool, reason in self.refused_tools.items():
+                if name in (tool, tool.partition("/")[2]):
+                    raise InvalidDataError(f"the tool {tool!r} cannot be used: {reason}") from None
             raise InvalidDataError(f"{error}; search_tools finds those there are") from None
 
     def _all_tools(self) -> Sequence[Tool]:
@@ -217,6 +209,7 @@ class Gateway:
 
     def _set_tools(self, name: str, loaded: LoadedTools) -> None:
         self._failures.pop(name, None)
+        self._refused[name] = {tool.name: tool.reason for tool in loaded.refused}
         if self._tools.get(name) != loaded.tools:
             self._tools[name] = loaded.tools
             self._uncached.add(name)

@@ -1,6 +1,7 @@
 """The gateway's two tools: `search_tools` and `call_tool`."""
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
 _MAX_TOOLS = 20
+_MAX_REFUSED = 3
+"""Tools that a search names as unusable."""
+_MAX_REASON = 160
 
 
 class SearchInput(ToolInput):
@@ -54,7 +58,7 @@ def gateway_tools(gateway: Gateway) -> list[McpTool]:
         matches = await gateway.search(request.query, request.k)
         missing = "; ".join(gateway.unavailable.values())
         note = f"Not searched, as nothing is known of them: {missing}." if missing else ""
-        return ToolSearchResult.from_matches(matches, note)
+        return ToolSearchResult.from_matches(matches, note, _refusal_note(gateway.refused_tools))
 
     async def call(request: CallInput, progress: ProgressCallback) -> "CallToolResult":
         return await gateway.call(request.name, request.arguments, progress)
@@ -79,3 +83,11 @@ def gateway_tools(gateway: Gateway) -> list[McpTool]:
             annotations=MAY_DO_ANYTHING,
         ),
     ]
+
+
+def _refusal_note(refused: Mapping[str, str]) -> str:
+    if not refused:
+        return ""
+    named = [f"{name!r} {reason[:_MAX_REASON]}" for name, reason in list(refused.items())[:_MAX_REFUSED]]
+    more = f"; and {len(refused) - _MAX_REFUSED} more" if len(refused) > _MAX_REFUSED else ""
+    return f"Left out, as they cannot be used: {'; '.join(named)}{more}."

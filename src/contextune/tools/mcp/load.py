@@ -60,7 +60,7 @@ def is_url(source: object) -> bool:
 def tools_from_listing(
     server: McpServer, connection: "McpConnection", tools: Sequence[object]
 ) -> LoadedTools:
-    """Convert the raw tools that a server listed."""
+    """Convert the raw tools that a server listed; takes a while for many, so run it in a thread."""
     schemas = [_known_fields(tool) for tool in tools]
     return load_schemas(schemas, server.name or connection.name, about=first_sentence(connection.about))
 
@@ -96,6 +96,7 @@ async def _load(server: McpServer, timeout: float) -> LoadedTools:
     try:
         with anyio.fail_after(timeout):
             async with connect(server, timeout) as connection:
-                return tools_from_listing(server, connection, await connection.list_tools())
+                tools = await connection.list_tools()
+                return await asyncio.to_thread(tools_from_listing, server, connection, tools)
     except Exception as error:  # a failing server must not stop the others
         return LoadedTools((), (RefusedTool(server.label, explain_error(error, server, timeout)),))
