@@ -161,13 +161,13 @@ def test_schema_and_value_have_size_limits() -> None:
         CompiledSchema(many).is_valid([1] * 10_000)
 
 
-@pytest.mark.parametrize(
-    ("schema", "value"),
-    [
-        ({"items": {"enum": [{"x": number} for number in range(5000)]}}, [{"x": 4999}] * 10_000),
-        ({"items": {"const": {str(number): number for number in range(5000)}}}, [{}] * 10_000),
-    ],
-)
+LARGE_DATA: list[tuple[dict[str, Any], list[Any]]] = [
+    ({"items": {"enum": [{"x": number} for number in range(5000)]}}, [{"x": 4999}] * 10_000),
+    ({"items": {"const": {str(number): number for number in range(5000)}}}, [{}] * 10_000),
+]
+
+
+@pytest.mark.parametrize(("schema", "value"), LARGE_DATA)
 def test_comparing_with_data_of_the_schema_counts(schema: dict[str, Any], value: Any) -> None:
     with pytest.raises(InvalidDataError, match="takes too long to check"):
         CompiledSchema(schema).is_valid(value)

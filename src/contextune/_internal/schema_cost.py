@@ -182,13 +182,15 @@ class SchemaGraph:
 def _data_cost(keyword: str, value: Any) -> int:
     """Steps to compare the data of a keyword with a value."""
     scalars = structured = 0
-    pending = [value]
+    pending: list[Any] = [value]
     while pending:
         part = pending.pop()
-        if isinstance(part, Mapping | list):
-            members = cast("Mapping[str, Any]", part).values() if isinstance(part, Mapping) else part
+        if isinstance(part, Mapping):
             structured += 1
-            pending += cast("list[Any]", members)
+            pending += cast("Mapping[str, Any]", part).values()
+        elif isinstance(part, list):
+            structured += 1
+            pending += cast("list[Any]", part)
         else:
             scalars += 1
     # each missing name is an error of its own; objects and lists are compared member by member

@@ -29,7 +29,8 @@ def flood(count: int) -> None:
 
 
 def call(params: dict[str, Any]) -> dict[str, Any]:
-    name, arguments = params["name"], params.get("arguments") or {}
+    name: str = params["name"]
+    arguments: dict[str, Any] = params.get("arguments") or {}
     with (FOLDER / f"{NAME}.calls").open("a") as calls:
         calls.write(f"{json.dumps([name, arguments])}\n")
     match name:

@@ -10,7 +10,7 @@ from contextune._internal.plural import pluralize
 from contextune.errors import ContextuneError
 from contextune.tools.catalog import LoadedTools
 from contextune.tools.loaders import LiveCatalog, McpServer
-from contextune.tools.mcp.errors import is_server_response, is_session_expired
+from contextune.tools.mcp.errors import MessageTooLongError, is_server_response, is_session_expired
 from contextune.tools.mcp.load import TIMEOUT
 
 if TYPE_CHECKING:
@@ -158,6 +158,8 @@ class UpstreamConnection:
             case TimeoutError():
                 limit = pluralize(self._timeout, "second")
                 return error_result(f"{server} did not answer within {limit}: {_OUTCOME_UNKNOWN}")
+            case MessageTooLongError():
+                return error_result(f"{server} {error}: {_OUTCOME_UNKNOWN}")
             case ValidationError():
                 return error_result(f"{server} answered a call with an invalid result")
             case _:
