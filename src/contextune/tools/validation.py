@@ -31,6 +31,10 @@ _HINTS = {
 }
 
 
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+"""Characters without a glyph that are not format characters: joiners, fillers, the empty Braille pattern."""
+
+
 class ToolCollector:
     """Collects tools and the reasons why others were refused; an invalid tool does not stop the rest."""
 
@@ -68,14 +72,34 @@ def as_list(value: object) -> list[Any] | None:
 
 
 def validate_name(value: object) -> str:
-    """The name, unchanged; it must be a string without control characters."""
+    """The name, unchanged; it must be a string without control or invisible characters.
+
+    With those, two names that look the same could be different, or be read in another order.
+    """
     if not isinstance(value, str) or not value.strip():
         raise InvalidDataError(f"has no name: it must be a non-empty string, not {_short(value)}")
     if len(value) > _MAX_NAME:
         raise InvalidDataError(f"the name {_short(value)} is longer than {_MAX_NAME:,} characters")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
         raise InvalidDataError(f"the name {_short(value)} contains a control character")
+    if (escaped := escape_invisible(value)) != value:
+        raise InvalidDataError(f"the name '{escaped[:80]}' contains an invisible character")
     return value
+
+
+def escape_invisible(text: str) -> str:
+    """The text with escapes in place of control, bidirectional, zero-width and other invisible characters."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(ascii(character)[1:-1] if _is_invisible(character) else character for character in text)
+
+
+def _is_invisible(character: str) -> bool:
+    return (
+        unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        or character in _INVISIBLE
+        or unicodedata.name(character, "").startswith("VARIATION SELECTOR")
+    )
 
 
 def validate_text(value: object, what: str) -> str:

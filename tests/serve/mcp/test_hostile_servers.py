@@ -12,15 +12,19 @@ from tests.serve.mcp.gateway_talk import (
     connect,
     make_gateway,
     mcp_json,
+    received_calls,
+    script_tools,
     scripted_entry,
     scripted_tool,
     search,
     text,
 )
+from tests.serve.waiting import PATIENCE
 
 from contextune.embed import Embedder
 from contextune.serve.mcp import gateway as gateway_module
 from contextune.serve.mcp.arguments import check_arguments
+from contextune.tools.approvals import ApprovalFile
 from contextune.tools.mcp import load
 from contextune.tools.schemas import load_schemas
 
@@ -64,7 +68,7 @@ def test_schema_over_budget_costs_only_its_tool(
         async with connect(make_gateway(servers, embedder=word_embedder)) as client:
             found = await search(client, "say something evil", 20)
             assert [tool["name"] for tool in found["tools"]] == ["a/say"]
-            assert "Left out, as they cannot be used: 'a/evil' its parameters" in found["note"]
+            assert "Left out, as they cannot be used: 'a/evil' (its parameters" in found["note"]
             for name in ("a/evil", "evil"):
                 refused = await call(client, name)
                 assert refused.is_error
@@ -99,3 +103,100 @@ def test_schemas_are_checked_off_the_event_loop(
     asyncio.run(talk())
     assert threads.keys() == {"check", "load"}
     assert threading.current_thread() not in threads.values()
+
+
+def names_of(found: dict[str, Any]) -> list[str]:
+    return sorted(tool["name"] for tool in found["tools"])
+
+
+def test_bare_name_stays_bound_while_its_server_is_down(folder: Path, word_embedder: Embedder) -> None:
+    mail = scripted_entry(folder, "mail", scripted_tool("send_mail"), scripted_tool("down"))
+    games = scripted_entry(folder, "games", scripted_tool("play"), scripted_tool("refresh"))
+    servers = mcp_json(mail=mail, games=games)
+    with ApprovalFile(folder / "approvals.db") as approvals:
+
+        async def bind() -> None:
+            gateway = make_gateway(servers, embedder=word_embedder, approvals=approvals)
+            async with connect(gateway) as client:
+                assert text(await call(client, "send_mail")) == "mail: send_mail"
+                script_tools(folder, "games", scripted_tool("send_mail"))
+                await call(client, "refresh")
+                async with asyncio.timeout(PATIENCE):
+                    while "games/send_mail" not in names_of(await search(client, "send mail", 20)):
+                        await asyncio.sleep(0.02)
+                assert text(await call(client, "send_mail")) == "mail: send_mail"  # not ambiguous
+                await call(client, "down")
+                assert (await call(client, "send_mail")).is_error
+
+        async def use_while_down() -> None:
+            gateway = make_gateway(servers, embedder=word_embedder, approvals=approvals)
+            async with connect(gateway) as client:
+                assert names_of(await search(client, "send mail", 20)) == ["games/send_mail"]
+                refused = await call(client, "send_mail")
+                assert refused.is_error
+                assert "means the tool 'mail/send_mail', which its server does not offer now" in text(refused)
+                assert text(await call(client, "games/send_mail")) == "games: send_mail"
+
+        asyncio.run(bind())
+        asyncio.run(use_while_down())
+    assert [name for name, _ in received_calls(folder, "games")] == ["refresh", "send_mail"]
+
+
+def test_new_bare_name_needs_the_tools_of_all_servers(folder: Path, word_embedder: Embedder) -> None:
+    (folder / "mail.down").touch()
+    mail = scripted_entry(folder, "mail", scripted_tool("send_mail"))
+    games = scripted_entry(folder, "games", scripted_tool("send_mail"), scripted_tool("mail/send_mail"))
+
+    async def talk() -> None:
+        gateway = make_gateway(mcp_json(mail=mail, games=games), embedder=word_embedder)
+        async with connect(gateway) as client:
+            refused = await call(client, "send_mail")
+            assert refused.is_error
+            assert text(refused) == (
+                "the server 'mail' has not listed its tools, and may have a 'send_mail' too:"
+                " use the id 'games/send_mail' if that one is meant"
+            )
+            posing = await call(client, "mail/send_mail")  # a bare name of games, but an id of mail
+            assert posing.is_error
+            assert "there is no tool 'mail/send_mail'" in text(posing)
+
+    asyncio.run(talk())
+    assert received_calls(folder, "games") == []
+
+
+def test_tool_whose_id_reads_as_that_of_another_server_is_refused(
+    folder: Path, word_embedder: Embedder
+) -> None:
+    (folder / "inner.down").touch()
+    inner = scripted_entry(folder, "inner", scripted_tool("send"))
+    outer = scripted_entry(folder, "outer", scripted_tool("inner/send"), scripted_tool("say"))
+
+    async def talk() -> None:
+        servers = {"mcpServers": {"outer": outer, "outer/inner": inner}}
+        async with connect(make_gateway(servers, embedder=word_embedder)) as client:
+            refused = await call(client, "outer/inner/send")
+            assert refused.is_error
+            assert "its id could be of another server" in text(refused)
+            assert text(await call(client, "outer/say")) == "outer: say"
+
+    asyncio.run(talk())
+
+
+@pytest.mark.parametrize(
+    "hidden", ["\u202e", "\u2066", "\u200b", "\u200d", "\ufeff", "\u2060", "\u3164", "\ufe0f"]
+)
+def test_name_with_invisible_characters_is_refused_and_shown_escaped(
+    folder: Path, word_embedder: Embedder, hidden: str
+) -> None:
+    entry = scripted_entry(folder, "mail", scripted_tool("send"), scripted_tool(f"send{hidden}"))
+
+    async def talk() -> None:
+        async with connect(make_gateway(mcp_json(mail=entry), embedder=word_embedder)) as client:
+            found = await search(client, "send", 20)
+            assert names_of(found) == ["mail/send"]
+            escaped = f"send\\u{ord(hidden):04x}"
+            assert escaped in found["note"]
+            assert hidden not in found["note"]
+            assert (await call(client, f"mail/send{hidden}")).is_error
+
+    asyncio.run(talk())

@@ -24,8 +24,10 @@ from contextune.serve.mcp.arguments import check_arguments
 from contextune.serve.mcp.lazy_tuner import CancellableProgress
 from contextune.serve.mcp.upstream import UpstreamConnection
 from contextune.serve.mcp.upstream_cache import load_cached_tools, save_tools
+from contextune.serve.mcp.upstream_tools import UpstreamTools
 from contextune.store import Store
-from contextune.tools import Catalog, LoadedTools, ToolMatches, ToolRetriever
+from contextune.tools import LoadedTools, ToolMatches, ToolRetriever
+from contextune.tools.approvals import ApprovalFile
 from contextune.tools.catalog_file import CatalogFile
 from contextune.tools.mcp.load import TIMEOUT, is_url, require_mcp, resolve_servers
 from contextune.tuner import Tuner
@@ -70,10 +72,14 @@ class Gateway:
         *,
         user: GatewayUser | None = None,
         cache: CatalogFile | None = None,
+        approvals: ApprovalFile | None = None,
         embedder: Embedder | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
-        """`cache` keeps tools and vectors between runs; without it every server lists its tools again."""
+        """`cache` keeps tools and vectors between runs; without it every server lists its tools again.
+
+        `approvals` pins the tools between runs; without it they are pinned as long as the gateway exists.
+        """
         require_mcp()
         servers, self.refused = resolve_servers(catalog)
         if not servers:
@@ -93,9 +99,8 @@ class Gateway:
         self._user = user
         self._cache = cache
         self._embedder = embedder
-        self._tools: dict[str, tuple[Tool, ...]] = load_cached_tools(cache, servers) if cache else {}
-        self._refused: dict[str, Mapping[str, str]] = {}
-        """Tools that could not be loaded, by server: the reason, by tool id."""
+        cached = load_cached_tools(cache, servers) if cache else {}
+        self._tools = UpstreamTools(self._servers, approvals or ApprovalFile.temporary(), cached)
         self._uncached: set[str] = set()
         """Servers whose tools have changed since they were written to the cache."""
         self._failures: dict[str, tuple[float, str]] = {}
@@ -103,7 +108,6 @@ class Gateway:
         self._listing: dict[str, asyncio.Task[None]] = {}
         """Servers that are being started to list their tools."""
         self._listing_since = 0.0
-        self._catalog: Catalog | None = None
         self._index: ToolRetriever | None = None
         self._tuner: Tuner | None = None
         self._index_lock = asyncio.Lock()
@@ -142,9 +146,7 @@ class Gateway:
     @property
     def refused_tools(self) -> dict[str, str]:
         """Listed tools that cannot be used, such as those with a schema over budget, with the reason."""
-        return {
-            tool: reason for name in self._servers for tool, reason in self._refused.get(name, {}).items()
-        }
+        return self._tools.refused
 
     async def search(self, query: str, k: int = 5) -> ToolMatches:
         """The best `k` tools for a query, and the probability that any of them fits."""
@@ -175,45 +177,38 @@ class Gateway:
         Raises if the tool was not called: unknown tool, invalid arguments, or unreachable server. Whether
         the call succeeded is stored with the search that found the tool.
         """
-        try:
-            tool = self._tool(name)
-        except InvalidDataError:  # its server may not have listed its tools yet
-            await self._list_missing()
-            tool = self._tool(name)
+        tool = await self._resolve(name)
         connection = self._connections[tool.app]
         await connection.open()  # updates the server's tools, which may have changed since they were cached
-        tool = self._tool(tool.id)
+        tool = self._tools.resolve(tool.id)
         await asyncio.to_thread(check_arguments, tool, arguments)
         result = await connection.call(tool.name, arguments, progress)
         await self._store_outcome(tool, ok=not result.is_error)
         return result
 
-    def _tool(self, name: str) -> Tool:
-        if self._catalog is None:
-            self._catalog = Catalog(self._all_tools())
-        try:
-            return self._catalog.tool(name)
-        except InvalidDataError as error:
-            for tool, reason in self.refused_tools.items():
-                if name in (tool, tool.partition("/")[2]):
-                    raise InvalidDataError(f"the tool {tool!r} cannot be used: {reason}") from None
-            raise InvalidDataError(f"{error}; search_tools finds those there are") from None
-
-    def _all_tools(self) -> Sequence[Tool]:
-        """All tools in server order; duplicate ids, possible with unusual names, are dropped."""
-        tools: dict[str, Tool] = {}
-        for name in self._servers:
-            for tool in self._tools.get(name, ()):
-                tools.setdefault(tool.id, tool)
-        return tuple(tools.values())
-
-    def _set_tools(self, name: str, loaded: LoadedTools) -> None:
-        self._failures.pop(name, None)
-        self._refused[name] = {tool.name: tool.reason for tool in loaded.refused}
-        if self._tools.get(name) != loaded.tools:
-            self._tools[name] = loaded.tools
+    async def _set_tools(self, name: str, loaded: LoadedTools) -> None:
+        if await self._tools.update(name, loaded):
             self._uncached.add(name)
-            self._catalog = self._index = None
+            self._index = None
+        self._failures.pop(name, None)
+
+    async def _resolve(self, name: str) -> Tool:
+        """The tool that a name means; a bare name means it from now on."""
+        await self._refresh()
+        try:
+            tool = self._tools.resolve(name)
+        except InvalidDataError:  # its server may not have listed its tools yet
+            await self._list_missing()
+            tool = self._tools.resolve(name)
+        if name != tool.id and not self._tools.owns_name(tool):
+            await self._tools.bind_name(tool)
+        return tool
+
+    async def _refresh(self) -> None:
+        """Use the tools that the user has approved meanwhile."""
+        if changed := await self._tools.refresh():
+            self._uncached.update(name for name in changed if name in self._tools)
+            self._index = None
 
     async def _list_missing(self) -> None:
         """List the tools of all servers without known tools, in parallel and within a time limit.
@@ -240,12 +235,13 @@ class Gateway:
 
     async def _current_index(self) -> ToolRetriever:
         """The index over the current tools, rebuilt if they have changed."""
+        await self._refresh()
         await self._list_missing()
         async with self._index_lock:
             if self._index is not None:
                 return self._index
-            tools = self._all_tools()
-            uncached = {name: self._tools[name] for name in self._uncached}
+            tools = self._tools.catalog
+            uncached = {name: self._tools[name] for name in self._uncached if name in self._tools}
             self._uncached.clear()
             try:
                 index = await asyncio.to_thread(self._build_index, tools, uncached)
@@ -260,7 +256,7 @@ class Gateway:
                     policy=self._user.policy,
                     progress=self._progress,
                 )
-            if tools == self._all_tools():  # else the next search rebuilds it
+            if tools is self._tools.catalog:  # else the next search rebuilds it
                 self._index = index
             return index
 

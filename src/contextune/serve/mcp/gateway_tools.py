@@ -88,6 +88,6 @@ def gateway_tools(gateway: Gateway) -> list[McpTool]:
 def _refusal_note(refused: Mapping[str, str]) -> str:
     if not refused:
         return ""
-    named = [f"{name!r} {reason[:_MAX_REASON]}" for name, reason in list(refused.items())[:_MAX_REFUSED]]
+    named = [f"'{name}' ({reason[:_MAX_REASON]})" for name, reason in list(refused.items())[:_MAX_REFUSED]]
     more = f"; and {len(refused) - _MAX_REFUSED} more" if len(refused) > _MAX_REFUSED else ""
     return f"Left out, as they cannot be used: {'; '.join(named)}{more}."
