@@ -149,10 +149,11 @@ class ApprovalFile(Database):
         ]
 
 
-def review(approvals: ApprovalFile, server: str, loaded: LoadedTools) -> LoadedTools:
+def review(approvals: ApprovalFile, server: str, loaded: LoadedTools, *, cached: bool = False) -> LoadedTools:
     """The tools as loaded, less those that differ from what was approved, which are refused.
 
-    Tools that were never seen before are approved.
+    Tools that were never seen before are approved. Of `cached` tools, which the server may have changed
+    since, those with a pending change are refused as well.
     """
     known = approvals.of_server(server)
     accepted: list[Tool] = []
@@ -169,6 +170,9 @@ def review(approvals: ApprovalFile, server: str, loaded: LoadedTools) -> LoadedT
                 pending[tool.id] = text
             changed = Approval(server, tool.id, approval.definition, text)
             refused.append(ChangedTool(tool.id, changed.reason))
+            continue
+        elif approval.pending is not None and cached:
+            refused.append(ChangedTool(tool.id, approval.reason))
             continue
         elif approval.pending is not None:
             pending[tool.id] = None
@@ -203,7 +207,7 @@ def _differences(old: Any, new: Any, field: str = "") -> Iterator[Difference]:
     if old == new:
         return
     if not (isinstance(old, dict) and isinstance(new, dict)):
-        yield Difference(field, _shown(cast("Any", old)), _shown(cast("Any", new)))
+        yield Difference(field, _shown(cast("Any", old)), _shown(new))
         return
     before, after = cast("dict[str, Any]", old), cast("dict[str, Any]", new)
     for name in dict.fromkeys((*before, *after)):

@@ -15,6 +15,8 @@ from mcp_types import CallToolResult, TextContent
 from tests.paths import MCP_SERVERS
 from tests.serve.waiting import PATIENCE
 
+from contextune.plan import Policy
+from contextune.plan.policy import Cost
 from contextune.serve.mcp import gateway as gateway_module
 from contextune.serve.mcp import upstream
 from contextune.serve.mcp.gateway import Gateway
@@ -61,7 +63,10 @@ def mcp_json(**servers: dict[str, Any]) -> dict[str, Any]:
 def make_gateway(
     source: str | Path | dict[str, Any], *, timeout: float = PATIENCE, **options: Any
 ) -> Gateway:
-    """A gateway with patience for servers on a busy machine."""
+    """A gateway with patience for servers on a busy machine, whose writes need no confirmation by default."""
+    servers: dict[str, Any] = source["mcpServers"] if isinstance(source, dict) else {}
+    writes: dict[str, Cost] = {"send_mail": "write", "turn_down": "write"}
+    options.setdefault("policy", Policy(trusted=frozenset([*servers, "127.0.0.1"]), costs=writes))
     return Gateway(source, timeout=timeout, **options)
 
 
@@ -73,8 +78,8 @@ def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def connect(gateway: Gateway, user: str | None = None) -> AsyncGenerator[Client]:
-    async with Client(mcp_server(user, gateway=gateway)) as client:
+async def connect(gateway: Gateway, user: str | None = None, **options: Any) -> AsyncGenerator[Client]:
+    async with Client(mcp_server(user, gateway=gateway), **options) as client:
         yield client
 
 

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from contextune.embed import Embedder
-from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError, StoreError
+from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError, PlanError, StoreError
 from contextune.plan import Policy
 from contextune.serve.mcp.arguments import check_arguments
 from contextune.serve.mcp.lazy_tuner import CancellableProgress
@@ -47,6 +47,8 @@ _LISTING_TIMEOUT = 15.0
 _SHUTDOWN_TIMEOUT = 10.0
 _MAX_SEARCHES = 1000
 """Number of tools for which the last search that returned them is remembered."""
+Confirm = Callable[[Tool, Mapping[str, Any]], Awaitable[None]]
+"""Returns if the user agrees to a call, else raises a `ContextuneError`."""
 _log = logging.getLogger(__name__)
 
 
@@ -73,12 +75,14 @@ class Gateway:
         user: GatewayUser | None = None,
         cache: CatalogFile | None = None,
         approvals: ApprovalFile | None = None,
+        policy: Policy | None = None,
         embedder: Embedder | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
         """`cache` keeps tools and vectors between runs; without it every server lists its tools again.
 
         `approvals` pins the tools between runs; without it they are pinned as long as the gateway exists.
+        `policy` decides which calls need confirmation; default: that of the user.
         """
         require_mcp()
         servers, self.refused = resolve_servers(catalog)
@@ -97,6 +101,7 @@ class Gateway:
             for name, server in self._servers.items()
         }
         self._user = user
+        self._policy = policy or (user.policy if user else Policy())
         self._cache = cache
         self._embedder = embedder
         cached = load_cached_tools(cache, servers) if cache else {}
@@ -170,18 +175,27 @@ class Gateway:
         return self._tuner
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], progress: "ProgressCallback | None" = None
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        progress: "ProgressCallback | None" = None,
+        confirm: Confirm | None = None,
     ) -> "CallToolResult":
         """Call a tool by its id, or by its name if that is unique; returns the server's result unchanged.
 
-        Raises if the tool was not called: unknown tool, invalid arguments, or unreachable server. Whether
-        the call succeeded is stored with the search that found the tool.
+        Raises if the tool was not called: unknown tool, invalid arguments, unreachable server, or `confirm`
+        raised, which is called before calls that the policy wants to be confirmed. Without it, such calls
+        are refused. Whether the call succeeded is stored with the search that found the tool.
         """
         tool = await self._resolve(name)
         connection = self._connections[tool.app]
         await connection.open()  # updates the server's tools, which may have changed since they were cached
         tool = self._tools.resolve(tool.id)
         await asyncio.to_thread(check_arguments, tool, arguments)
+        if self._policy.confirms(tool):
+            if confirm is None:
+                raise PlanError(f"{tool.id!r} was not called: it may change something and was not confirmed")
+            await confirm(tool, arguments)
         result = await connection.call(tool.name, arguments, progress)
         await self._store_outcome(tool, ok=not result.is_error)
         return result
@@ -241,7 +255,7 @@ class Gateway:
             if self._index is not None:
                 return self._index
             tools = self._tools.catalog
-            uncached = {name: self._tools[name] for name in self._uncached if name in self._tools}
+            uncached = {name: self._tools.cacheable(name) for name in self._uncached}
             self._uncached.clear()
             try:
                 index = await asyncio.to_thread(self._build_index, tools, uncached)

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
 
+from contextune.serve.mcp.confirmation import ConfirmationCodes, UserConfirmation
 from contextune.serve.mcp.found_tools import ToolSearchResult
 from contextune.serve.mcp.gateway import Gateway
-from contextune.serve.mcp.tool import MAY_DO_ANYTHING, McpTool, ProgressCallback, ToolInput
+from contextune.serve.mcp.tool import MAY_DO_ANYTHING, ClientRequest, McpTool, ToolInput
+from contextune.types import Tool
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
@@ -37,6 +39,7 @@ class CallInput(ToolInput):
     arguments: dict[str, Any] = Field(
         default_factory=dict[str, Any], description="What the tool takes, by its inputSchema."
     )
+    confirmation: str = Field(default="", max_length=20, description="The code, once the user agrees.")
 
     @field_validator("arguments", mode="before")
     @classmethod
@@ -53,15 +56,20 @@ class CallInput(ToolInput):
 def gateway_tools(gateway: Gateway) -> list[McpTool]:
     """`search_tools` and `call_tool` over a gateway."""
 
-    async def search(request: SearchInput, progress: ProgressCallback) -> ToolSearchResult:
-        del progress
+    async def search(request: SearchInput, client: ClientRequest) -> ToolSearchResult:
+        del client
         matches = await gateway.search(request.query, request.k)
         missing = "; ".join(gateway.unavailable.values())
         note = f"Not searched, as nothing is known of them: {missing}." if missing else ""
         return ToolSearchResult.from_matches(matches, note, _refusal_note(gateway.refused_tools))
 
-    async def call(request: CallInput, progress: ProgressCallback) -> "CallToolResult":
-        return await gateway.call(request.name, request.arguments, progress)
+    codes = ConfirmationCodes()
+
+    async def call(request: CallInput, client: ClientRequest) -> "CallToolResult":
+        async def confirm(tool: Tool, arguments: Mapping[str, Any]) -> None:
+            await UserConfirmation(client, codes).check(tool, arguments, request.confirmation)
+
+        return await gateway.call(request.name, request.arguments, client.progress, confirm)
 
     return [
         McpTool(
@@ -76,8 +84,8 @@ def gateway_tools(gateway: Gateway) -> list[McpTool]:
         McpTool(
             "call_tool",
             "Call a tool",
-            "Calls a tool that search_tools found, and gives back what it gives. Where its annotations do not"
-            " say that it only reads, it may change or delete something: be sure that the user wants that.",
+            "Calls a tool that search_tools found, and gives back what it gives. It may change or delete"
+            " something: be sure that the user wants that. Some calls must be confirmed by the user first.",
             CallInput,
             call,
             annotations=MAY_DO_ANYTHING,

@@ -31,7 +31,8 @@ class UpstreamTools:
         self._catalog: Catalog | None = None
         self._lock = asyncio.Lock()
         for name, tools in cached.items():
-            self._usable[name], self._known[name] = self._review(name, LoadedTools(tuple(tools)))
+            loaded = LoadedTools(tuple(tools))
+            self._usable[name], self._known[name] = self._review(name, loaded, cached=True)
 
     def __contains__(self, name: str) -> bool:
         """Whether the tools of a server are known."""
@@ -40,6 +41,10 @@ class UpstreamTools:
     def __getitem__(self, name: str) -> tuple[Tool, ...]:
         """The usable tools of a server."""
         return self._usable[name].tools
+
+    def cacheable(self, name: str) -> tuple[Tool, ...]:
+        """The tools to cache; none while one is held back, so that the next run lists them again."""
+        return () if name not in self or any(self._pending(name)) else self[name]
 
     @property
     def catalog(self) -> Catalog:
@@ -147,10 +152,13 @@ class UpstreamTools:
                 if approval.pending is not None:
                     yield approval
 
-    def _review(self, name: str, loaded: LoadedTools) -> tuple[LoadedTools, dict[str, Approval]]:
+    def _review(
+        self, name: str, loaded: LoadedTools, *, cached: bool = False
+    ) -> tuple[LoadedTools, dict[str, Approval]]:
         """The usable tools of a server by its approvals, and these; runs in a thread."""
         key = self._servers[name].key
-        reviewed = review(self._approvals, key, self._without_foreign_ids(name, loaded))
+        own = self._without_foreign_ids(name, loaded)
+        reviewed = review(self._approvals, key, own, cached=cached)
         return reviewed, self._approvals.of_server(key)
 
     def _without_foreign_ids(self, name: str, loaded: LoadedTools) -> LoadedTools:
