@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contextune.errors import InvalidDataError, MissingExtraError
+from contextune.tools.approvals import ApprovalFile, review
 from contextune.tools.catalog import LoadedTools, RefusedTool
 from contextune.tools.mcp.config import McpServer, read_mcp_config
 from contextune.tools.mcp.errors import explain_error
@@ -24,14 +25,21 @@ _FIELDS = ("name", "title", "description", "inputSchema", "annotations")
 
 
 def load_mcp(
-    source: str | Path | McpServer | Mapping[str, Any], *, app: str | None = None, timeout: float = TIMEOUT
+    source: str | Path | McpServer | Mapping[str, Any],
+    *,
+    app: str | None = None,
+    timeout: float = TIMEOUT,
+    approvals: ApprovalFile | None = None,
 ) -> LoadedTools:
     """Load the tools of a server, a URL, an `mcp.json` file or its content.
 
-    Servers are queried in parallel; one that fails is listed in `refused`, and the rest are loaded.
+    Servers are queried in parallel; one that fails is listed in `refused`, and the rest are loaded. So are,
+    with `approvals`, tools that have changed since they were approved.
     """
     servers, refused = resolve_servers(source, app)
     parts = _load_all(servers, timeout) if servers else []
+    if approvals:
+        parts = [review(approvals, server.key, part) for server, part in zip(servers, parts, strict=True)]
     return LoadedTools(
         tuple(tool for part in parts for tool in part.tools),
         (*refused, *(refusal for part in parts for refusal in part.refused)),
