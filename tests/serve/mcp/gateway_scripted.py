@@ -66,6 +66,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 if __name__ == "__main__":
     if (FOLDER / f"{NAME}.down").exists():
         sys.exit(3)
+    (FOLDER / f"{NAME}.pid").write_text(str(os.getpid()))
     for line in sys.stdin:
         request = json.loads(line)
         if "id" in request and "method" in request:

@@ -1,5 +1,6 @@
 """A server's message over the size limit ends its connection, and takes no memory."""
 
+import asyncio
 import json
 import sys
 import tracemalloc
@@ -11,12 +12,14 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from tests.serve.mcp.gateway_talk import SCRIPTED_SERVER, script_tools, scripted_tool
+from tests.serve.mcp.gateway_talk import SCRIPTED_SERVER, is_alive, script_tools, scripted_tool
+from tests.serve.waiting import PATIENCE
 from tests.tools.servers.forgetful import Forgetful
 
 from contextune.plan.execution.runners import McpRunner
 from contextune.tools.loaders import McpServer, load_mcp
 from contextune.tools.mcp import connection, stdio
+from contextune.tools.mcp.errors import MessageTooLongError
 from contextune.types import Tool
 
 LIMIT = 2**20
@@ -109,3 +112,18 @@ def test_endless_body_ends_the_connection() -> None:
             result = runner.call(Tool("note", "Note it.", "web", {"type": "object"}), {})
         web.shutdown()
     assert "sent a message of more than 1 MB, and was disconnected" in result.failure
+
+
+def test_server_that_floods_unasked_is_stopped(tmp_path: Path) -> None:
+    server = scripted(tmp_path, scripted_tool("flood", inputSchema={"type": "object"}))
+
+    async def flood() -> None:
+        async with connection.connect(server, PATIENCE) as connected:
+            with pytest.raises(MessageTooLongError, match="more than 1 MB"):
+                await connected.call("flood", {"bytes": 10**12})
+            pid = int((tmp_path / "a.pid").read_text())
+            async with asyncio.timeout(PATIENCE):
+                while is_alive(pid):  # before the connection is closed
+                    await asyncio.sleep(0.02)
+
+    asyncio.run(flood())

@@ -196,6 +196,8 @@ class Gateway:
             if confirm is None:
                 raise PlanError(f"{tool.id!r} was not called: it may change something and was not confirmed")
             await confirm(tool, arguments)
+            if self._tools.resolve(tool.id) != tool:
+                raise PlanError(f"{tool.id!r} was not called: its server changed it during the confirmation")
         result = await connection.call(tool.name, arguments, progress)
         await self._store_outcome(tool, ok=not result.is_error)
         return result

@@ -48,8 +48,8 @@ async def stdio_streams(
 ) -> AsyncGenerator["TransportStreams"]:
     """Start a server's command and exchange messages with it, one line each, until the block ends.
 
-    A line of more than `MAX_MESSAGE` bytes ends the connection, after a call of `on_oversized`. The server's
-    standard error is discarded.
+    A line of more than `MAX_MESSAGE` bytes ends the connection and the server, after `on_oversized()`. The
+    server's standard error is discarded.
     """
     with Path(os.devnull).open("w") as null:
         process = await _start(server, null)
@@ -57,7 +57,7 @@ async def stdio_streams(
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     written = anyio.Event()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_read, process.stdout, incoming, on_oversized)
+        tasks.start_soon(_read, process, incoming, on_oversized)
         tasks.start_soon(_write, process.stdin, outgoing, incoming.aclose, written)
         try:
             yield read, write
@@ -74,16 +74,23 @@ async def stdio_streams(
 
 
 async def _read(
-    stdout: ByteReceiveStream | None,
+    process: _Stoppable,
     incoming: MemoryObjectSendStream[_Incoming],
     on_oversized: Callable[[], None],
 ) -> None:
+    stdout = process.stdout
     if stdout is None:
         return
+
+    def stop() -> None:
+        on_oversized()
+        with suppress(OSError):
+            process.kill()
+
     with suppress(*_CLOSED, anyio.EndOfStream):
         async with incoming:
-            with suppress(anyio.EndOfStream):
-                await _read_lines(stdout, incoming, on_oversized)
+            await _read_lines(stdout, incoming, stop)
+    with suppress(*_CLOSED, anyio.EndOfStream):
         while True:  # a server that writes into a full pipe cannot exit
             await stdout.receive()
 
