@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from contextune.serve.mcp.gateway import Gateway
     from contextune.store import Store
     from contextune.tools import ToolRetriever
-    from contextune.tools.approvals import ApprovalFile
     from contextune.tools.catalog_file import CatalogFile
+    from contextune.tools.mcp.approvals import ApprovalFile
     from contextune.tuner import Tuner
     from contextune.types import Progress
 

@@ -9,7 +9,7 @@ from contextune.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from contextune.store import SQLiteStore, Store
-    from contextune.tools.approvals import ApprovalFile
+    from contextune.tools.mcp.approvals import ApprovalFile
 
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
 CONTEXT_METHODS = ("bm25", "semantic", "hybrid", "situated", "learned")
@@ -59,7 +59,7 @@ def store_path(path: Path | None) -> Path:
 
 def open_approvals(path: Path | None) -> "ApprovalFile":
     """Open the approvals at `path`, or by default those in the user's data folder."""
-    from contextune.tools.approvals import ApprovalFile
+    from contextune.tools.mcp.approvals import ApprovalFile
 
     return ApprovalFile(data_path(path, "approvals.db"))
 

@@ -10,7 +10,7 @@ from contextune.cli import output
 from contextune.cli.options import ApprovalsPath, open_approvals
 
 if TYPE_CHECKING:
-    from contextune.tools.approvals import Approval
+    from contextune.tools.mcp.approvals import Approval
 
 
 def approve(
@@ -23,7 +23,7 @@ def approve(
     A tool is approved when its server is first connected. If its definition changes later, neither the
     gateway nor the catalogue uses it until you approve it here.
     """
-    from contextune.tools.approvals import pending_by_tool
+    from contextune.tools.mcp.approvals import pending_by_tool
 
     with open_approvals(approvals) as file:
         pending = file.pending()
@@ -43,7 +43,7 @@ def approve(
 
 
 def _print_change(approval: "Approval") -> None:
-    from contextune.tools.approvals import definition_digest
+    from contextune.tools.mcp.approvals import definition_digest
 
     digests = " → ".join(map(definition_digest, filter(None, (approval.definition, approval.pending))))
     server = approval.server.rpartition(" ")[0] or "unnamed"

@@ -230,7 +230,7 @@ def _generate_queries(text: str, progress: "Progress") -> "ToolQueries":
 
 def _put(catalog_file: "CatalogFile", loaded: "LoadedTools", name: str) -> bool:
     """Store the tools of a source and print the changes; whether any tool was accepted."""
-    from contextune.tools.approvals import ChangedTool
+    from contextune.tools.mcp.approvals import ChangedTool
 
     refused = list(loaded.refused)
     if loaded.tools:

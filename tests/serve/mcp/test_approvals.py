@@ -26,8 +26,8 @@ from typer.testing import CliRunner
 from contextune.cli import app
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
-from contextune.tools.approvals import ApprovalFile
 from contextune.tools.catalog_file import CatalogFile
+from contextune.tools.mcp.approvals import ApprovalFile
 
 SAY = scripted_tool("say", "Says a text.")
 REFRESH = scripted_tool("refresh")

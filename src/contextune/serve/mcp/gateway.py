@@ -27,8 +27,8 @@ from contextune.serve.mcp.upstream_cache import load_cached_tools, save_tools
 from contextune.serve.mcp.upstream_tools import UpstreamTools
 from contextune.store import Store
 from contextune.tools import LoadedTools, ToolMatches, ToolRetriever
-from contextune.tools.approvals import ApprovalFile
 from contextune.tools.catalog_file import CatalogFile
+from contextune.tools.mcp.approvals import ApprovalFile
 from contextune.tools.mcp.load import TIMEOUT, is_url, require_mcp, resolve_servers
 from contextune.tuner import Tuner
 from contextune.types import Feedback, Request, Tool

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from contextune.errors import InvalidDataError
 from contextune.tools import Catalog, LoadedTools
-from contextune.tools.approvals import Approval, ApprovalFile, review
 from contextune.tools.catalog import RefusedTool
 from contextune.tools.loaders import McpServer
+from contextune.tools.mcp.approvals import Approval, ApprovalFile, review
 from contextune.types import Tool
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contextune.errors import InvalidDataError, MissingExtraError
-from contextune.tools.approvals import ApprovalFile, review
 from contextune.tools.catalog import LoadedTools, RefusedTool
+from contextune.tools.mcp.approvals import ApprovalFile, review
 from contextune.tools.mcp.config import McpServer, read_mcp_config
 from contextune.tools.mcp.errors import explain_error
 from contextune.tools.mcp.run_sync import run_sync
