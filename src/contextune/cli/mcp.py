@@ -79,6 +79,10 @@ def mcp(
             opened.user(user)
         gateway = None
         if catalog:
+            if not catalog.is_file():
+                raise InvalidDataError(
+                    f"there is no file {str(catalog)!r}: pass an mcp.json with the servers"
+                )
             cache = partial(_open_cache, stack, catalog, shelf)
             pins = stack.enter_context(open_approvals(approvals))
             gateway = _gateway(catalog, cache, pins, opened, user, timeout, decisions)
@@ -104,8 +108,6 @@ def _gateway(
 ) -> "Gateway":
     from contextune.serve.mcp.gateway import Gateway, GatewayUser
 
-    if not catalog.is_file():
-        raise InvalidDataError(f"there is no file {str(catalog)!r}: pass an mcp.json with the servers")
     gateway = Gateway(
         catalog,
         user=GatewayUser(store, user, policy) if store and user else None,
