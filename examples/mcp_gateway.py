@@ -8,7 +8,7 @@ from typing import Any, cast
 from desk import FUNCTIONS
 from mcp import Client
 from mcp.server.mcpserver import MCPServer
-from mcp_types import TextContent
+from mcp_types import ElicitRequestParams, ElicitResult, TextContent
 
 from contextune.serve.mcp.gateway import Gateway
 from contextune.serve.mcp.server import mcp_server
@@ -30,9 +30,16 @@ def serve(name: str) -> None:
     server.run("stdio")
 
 
+async def confirm(context: object, params: ElicitRequestParams) -> ElicitResult:
+    """Answer the gateway's question before a call; a real client shows it to its user."""
+    del context
+    print("asked:", params.message)
+    return ElicitResult(action="accept")
+
+
 async def main() -> None:
     """List, search and call through the gateway."""
-    async with Client(mcp_server(gateway=Gateway(SERVERS))) as client:
+    async with Client(mcp_server(gateway=Gateway(SERVERS)), elicitation_callback=confirm) as client:
         print("listed:", ", ".join(tool.name for tool in (await client.list_tools()).tools))
         result = await client.call_tool("search_tools", {"query": "I cannot log in any more", "k": 2})
         tools = cast("dict[str, Any]", result.structured_content)["tools"]

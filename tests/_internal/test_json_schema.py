@@ -8,6 +8,7 @@ from contextune._internal.json_schema import (
     MAX_TEXT,
     CompiledSchema,
     InvalidSchemaError,
+    SchemaBudgetError,
     check_schema,
     is_supported_pattern,
 )
@@ -158,6 +159,41 @@ def test_schema_and_value_have_size_limits() -> None:
     many = {"items": {"allOf": [{"type": "integer"}] * 1000}}
     with pytest.raises(InvalidDataError, match="a value of 10,001 parts takes too long to check"):
         CompiledSchema(many).is_valid([1] * 10_000)
+
+
+LARGE_DATA: list[tuple[dict[str, Any], list[Any]]] = [
+    ({"items": {"enum": [{"x": number} for number in range(5000)]}}, [{"x": 4999}] * 10_000),
+    ({"items": {"const": {str(number): number for number in range(5000)}}}, [{}] * 10_000),
+]
+
+
+@pytest.mark.parametrize(("schema", "value"), LARGE_DATA)
+def test_comparing_with_data_of_the_schema_counts(schema: dict[str, Any], value: Any) -> None:
+    with pytest.raises(InvalidDataError, match="takes too long to check"):
+        CompiledSchema(schema).is_valid(value)
+    assert CompiledSchema({"items": {"enum": [str(n) for n in range(600)]}}).is_valid(["599"] * 10_000)
+
+
+def test_many_required_names_are_over_budget() -> None:
+    with pytest.raises(SchemaBudgetError, match="takes too long to check"):
+        CompiledSchema({"required": [str(number) for number in range(100_000)]})
+
+
+def test_computing_the_cost_has_a_budget() -> None:
+    fields = {f"p{number}": {"properties": {"x": {"$ref": "#"}}} for number in range(4000)}
+    compiled = CompiledSchema({"properties": fields})
+    value: dict[str, Any] = {}
+    for _ in range(30):
+        value = {"p1": {"x": value}}
+    with pytest.raises(SchemaBudgetError, match="more than 200,000 steps"):
+        compiled.is_valid(value)
+
+
+def test_only_the_first_of_very_many_violations_is_reported() -> None:
+    compiled = CompiledSchema({"items": {"allOf": [{"minLength": 1}] * 400}})
+    assert len(compiled.violations([""] * 3)) == 1200
+    assert [violation.path for violation in compiled.violations([""] * 3000)] == [(0,)]
+    assert compiled.violations(["x"] * 3000) == []
 
 
 @pytest.mark.parametrize(

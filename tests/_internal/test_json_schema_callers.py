@@ -16,7 +16,7 @@ from contextune.llm.structured import SchemaCheck, SchemaMismatchError
 from contextune.plan import PlanningInput, tool_parameters
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.schema import is_valid, plan_errors
-from contextune.serve.mcp.gateway import check_arguments
+from contextune.serve.mcp.arguments import check_arguments
 from contextune.store import SQLiteStore
 from contextune.tools.loaders import McpServer, load_mcp
 from contextune.tuner import Tuner
@@ -89,4 +89,5 @@ def test_no_caller_runs_exponential_references() -> None:
     tool = Tool("send", "Sends a text", "evil", {"type": "object", **doubling})
     plan = Plan(tool.id, {"text": Argument("hi", (), 1.0)}, name="send")
     assert any("takes too long to check" in error for error in plan_errors(plan, tool))
-    check_arguments(tool, {"text": "hi"})  # the server decides
+    with pytest.raises(PlanError, match="'evil/send' was not called: the schema takes too long to check"):
+        check_arguments(tool, {"text": "hi"})

@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies
 
 from contextune.errors import InvalidDataError
 from contextune.tools.loaders import load_schemas, load_tools, tool_to_json
+from contextune.tools.validation import escape_invisible
 from contextune.types import Annotations
 
 SCHEMA: dict[str, Any] = {
@@ -101,6 +102,8 @@ INVALID: dict[str, tuple[Any, str]] = {
     "empty name": ({"name": " ", "input_schema": SCHEMA}, "has no name"),
     "name is a number": ({"name": 7, "input_schema": SCHEMA}, "has no name"),
     "half a character": ({"name": "a\ud800", "input_schema": SCHEMA}, "control character"),
+    "reversed text": ({"name": "a\u202eb", "input_schema": SCHEMA}, r"'a\u202eb' contains an invisible"),
+    "a space of no width": ({"name": "a\u200b", "input_schema": SCHEMA}, r"'a\u200b' contains an invisible"),
     "a command to the terminal": ({"name": "a\x1b[2J", "input_schema": SCHEMA}, "control character"),
     "description": (
         {"name": "x", "description": ["a"], "input_schema": SCHEMA},
@@ -121,7 +124,9 @@ def test_invalid_schema_is_refused_and_the_rest_are_loaded(invalid: Any, reason:
     (refused,) = loaded.refused
     assert reason in refused.reason
     name = "" if isinstance(invalid, str) else invalid.get("name")
-    assert refused.name == (f"sky/{name}" if isinstance(name, str) and name.strip() else "sky/#2")
+    assert refused.name == (
+        f"sky/{escape_invisible(name)}" if isinstance(name, str) and name.strip() else "sky/#2"
+    )
 
 
 @settings(max_examples=50)

@@ -8,6 +8,7 @@ Schemas come from whatever server a user connects to, so:
   compile to more than 100 KB, and all patterns for a value with more than 10,000 characters of text are not
   checked. The server that receives the value validates it as well.
 - The number of subschemas a value meets is computed first (`schema_cost`); over budget, nothing is run.
+- For a value that meets many subschemas only the first violation is reported: each one is an object.
 """
 
 import json
@@ -20,19 +21,29 @@ from contextune._internal.schema_cost import (
     MAX_DEPTH,
     SCHEMA_MAPS,
     InvalidSchemaError,
+    SchemaBudgetError,
     SchemaGraph,
 )
 from contextune.errors import InvalidDataError
 
-__all__ = ["CompiledSchema", "FormatCheck", "InvalidSchemaError", "SchemaViolation", "check_schema"]
+__all__ = [
+    "CompiledSchema",
+    "FormatCheck",
+    "InvalidSchemaError",
+    "SchemaBudgetError",
+    "SchemaViolation",
+    "check_schema",
+]
 
 MAX_TEXT = 10_000
 """Characters of text in a value that patterns are checked on."""
 _MAX_PATTERN = 2000
 _MAX_COMPILED_PATTERN = 100_000
 """Bytes. A worst-case pattern of this size takes 0.1 s for `MAX_TEXT` characters."""
-_MAX_WORK = 5_000_000
-"""Subschemas per path into a value, times the number of its nodes: about a second."""
+_MAX_WORK = 2_000_000
+"""Subschemas per path into a value, times the number of its nodes: below a second."""
+_MAX_REPORTED_WORK = 50_000
+"""The same product, up to which all violations are reported: there can be as many of them."""
 _IGNORED = frozenset({"$schema", "$id", "id", "contentEncoding", "contentMediaType"})
 """Keywords that name a dialect or a base URI, or that only draft 7 enforces."""
 _STRICTER_IF_LOOSENED = frozenset({"not", "if", "oneOf"})
@@ -74,8 +85,9 @@ class CompiledSchema:
     def __init__(
         self, schema: Mapping[str, Any], *, formats: Mapping[str, FormatCheck] | None = None
     ) -> None:
-        """Raise `InvalidSchemaError` if the schema is invalid, over budget, or refers outside of itself.
+        """Raise `InvalidSchemaError` if the schema is invalid or refers outside of itself.
 
+        The error is a `SchemaBudgetError` if the schema would take too long to run.
         Only `formats` are checked, other formats are ignored. A format check may raise `ValueError`.
         """
         self._schema = schema
@@ -87,24 +99,34 @@ class CompiledSchema:
 
     def is_valid(self, value: Any) -> bool:
         """Whether the value fits the schema."""
-        plain, validator = self._prepare(value)
+        plain, validator, _ = self._prepare(value)
         return bool(validator.is_valid(plain))
 
     def violations(self, value: Any) -> list[SchemaViolation]:
-        """All parts of the value that break the schema."""
-        plain, validator = self._prepare(value)
-        return [_violation(error) for error in validator.iter_errors(plain)]
+        """All parts of the value that break the schema, or the first if there may be very many."""
+        import jsonschema_rs
 
-    def _prepare(self, value: Any) -> tuple[Any, Any]:
-        """The value as plain JSON types, and the validator for it; an error if it would take too long."""
+        plain, validator, work = self._prepare(value)
+        if work <= _MAX_REPORTED_WORK:
+            return [_violation(error) for error in validator.iter_errors(plain)]
+        try:
+            validator.validate(plain)
+        except jsonschema_rs.ValidationError as error:
+            return [_violation(error)]
+        return []
+
+    def _prepare(self, value: Any) -> tuple[Any, Any, int]:
+        """The value as plain JSON types, its validator, and the work; an error if that is too much."""
         measured = _Measure()
         plain = measured.copy(value)
         self._graph.check_value(measured.depth)
-        if self._graph.cost(measured.depth) * measured.nodes > _MAX_WORK:
+        work = self._graph.cost(measured.depth) * measured.nodes
+        if work > _MAX_WORK:
             raise InvalidDataError(
                 f"a value of {measured.nodes:,} parts takes too long to check by this schema: shorten it"
             )
-        return plain, self._validator if measured.text <= MAX_TEXT else self._validator_without_patterns
+        validator = self._validator if measured.text <= MAX_TEXT else self._validator_without_patterns
+        return plain, validator, work
 
     @cached_property
     def _validator_without_patterns(self) -> Any:
@@ -128,8 +150,9 @@ class CompiledSchema:
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Raise `InvalidSchemaError` if a schema breaks the rules of its dialect, or is over budget.
+    """Raise `InvalidSchemaError` if a schema breaks the rules of its dialect.
 
+    The error is a `SchemaBudgetError` if the schema would take too long to run.
     References are not followed.
     """
     import jsonschema_rs

@@ -2,6 +2,7 @@
 
 A schema of a few hundred bytes can take hours to run: in a chain of 40 definitions that each refer twice to
 the next, the last one is visited 2^40 times. `SchemaGraph.cost` counts those visits without making them.
+Data in a schema counts as well: each member of an `enum` is compared with the value.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,11 @@ MAX_DEPTH = 64
 """Levels of lists and objects in a schema or a value."""
 _MAX_SUBSCHEMAS = 10_000
 _MAX_COST = 20_000
+_MAX_STEPS = 200_000
+"""Subschemas that are looked at, for all depths of values, to compute the cost."""
 _PATTERN_COST = 400
+_SCALARS_PER_STEP = 16
+"""Scalars are compared so much faster than a subschema is visited."""
 
 SCHEMA_MAPS = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
@@ -31,6 +36,8 @@ _INTO_PARTS = (
 """Keywords whose subschemas apply to the properties or items of the value."""
 _ONE_OF_MANY = ("properties", "prefixItems", "additionalProperties", "additionalItems")
 """Of these, one subschema at most applies to a part: the costliest counts."""
+_COMPARED = ("enum", "const", "required", "dependentRequired")
+"""Keywords whose data is compared with the value, or reported as missing from it."""
 _UNSUPPORTED = ("$dynamicRef", "$recursiveRef")
 
 Pointer = tuple[str, ...]
@@ -44,6 +51,10 @@ class InvalidSchemaError(InvalidDataError):
         self.path = path
 
 
+class SchemaBudgetError(InvalidSchemaError):
+    """A JSON Schema that is too large, or would take too long to run."""
+
+
 class SchemaGraph:
     """The subschemas of a schema and the references between them."""
 
@@ -52,10 +63,12 @@ class SchemaGraph:
         self._anchors: dict[str, Pointer] = {}
         self._id = str(schema.get("$id") or schema.get("id") or "").rstrip("#")
         self._costs: dict[tuple[Pointer, int], int] = {}
+        self._data_costs: dict[tuple[Pointer, str], int] = {}
+        self._steps = 0
         self._collect(schema, (), 0)
 
     def check(self) -> None:
-        """Raise `InvalidSchemaError` if the schema alone, whatever the value, is over budget."""
+        """Raise `SchemaBudgetError` if the schema alone, whatever the value, is over budget."""
         self.check_value(0)
 
     def check_references(self) -> None:
@@ -73,13 +86,13 @@ class SchemaGraph:
                     )
 
     def check_value(self, depth: int) -> None:
-        """Raise `InvalidSchemaError` if a value of `depth` levels would meet too many subschemas."""
+        """Raise `SchemaBudgetError` if a value of `depth` levels would meet too many subschemas."""
         try:
             cost = self.cost(depth)
         except RecursionError:
-            raise InvalidSchemaError("the schema has too long a chain of references") from None
+            raise SchemaBudgetError("the schema has too long a chain of references") from None
         if cost > _MAX_COST:
-            raise InvalidSchemaError(
+            raise SchemaBudgetError(
                 f"the schema takes too long to check: with its references expanded, one value meets {cost:,} "
                 f"subschemas (at most {_MAX_COST:,}; a pattern counts as {_PATTERN_COST})"
             )
@@ -96,9 +109,9 @@ class SchemaGraph:
         if not isinstance(node, Mapping | bool):
             return
         if depth > MAX_DEPTH:
-            raise InvalidSchemaError(f"the schema is nested more than {MAX_DEPTH} levels deep")
+            raise SchemaBudgetError(f"the schema is nested more than {MAX_DEPTH} levels deep")
         if len(self._nodes) >= _MAX_SUBSCHEMAS:
-            raise InvalidSchemaError(f"the schema has more than {_MAX_SUBSCHEMAS:,} subschemas")
+            raise SchemaBudgetError(f"the schema has more than {_MAX_SUBSCHEMAS:,} subschemas")
         self._nodes[pointer] = node
         if isinstance(node, bool):
             return
@@ -132,12 +145,21 @@ class SchemaGraph:
         if key in stack:
             raise InvalidSchemaError(f"the subschema {'/'.join(('#', *pointer))!r} refers to itself")
         stack.add(key)
+        self._steps += 1
+        if self._steps > _MAX_STEPS:
+            raise SchemaBudgetError(
+                f"the schema takes too long to check: it has more than {_MAX_STEPS:,} steps"
+            )
         cost, same, one_part = 1, 0, 0
         for keyword, value in cast("Mapping[str, Any]", node).items():
             if keyword == "$ref" and isinstance(value, str):
                 same += self._cost(self._resolve(value), depth, stack)
             elif keyword == "pattern":
                 cost += _PATTERN_COST
+            elif keyword in _COMPARED:
+                if (pointer, keyword) not in self._data_costs:
+                    self._data_costs[pointer, keyword] = _data_cost(keyword, value)
+                cost += self._data_costs[pointer, keyword]
             elif keyword in _IN_PLACE or (keyword in _INTO_PARTS and depth):
                 below = depth - (keyword in _INTO_PARTS)
                 for names, part in _parts(keyword, value):
@@ -155,6 +177,26 @@ class SchemaGraph:
             same *= 2  # these evaluate the other keywords again
         self._costs[key] = cost + same + one_part
         return self._costs[key]
+
+
+def _data_cost(keyword: str, value: Any) -> int:
+    """Steps to compare the data of a keyword with a value."""
+    scalars = structured = 0
+    pending: list[Any] = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Mapping):
+            structured += 1
+            pending += cast("Mapping[str, Any]", part).values()
+        elif isinstance(part, list):
+            structured += 1
+            pending += cast("list[Any]", part)
+        else:
+            scalars += 1
+    # each missing name is an error of its own; objects and lists are compared member by member
+    if keyword not in ("enum", "const") or structured > 1:
+        return structured + scalars
+    return scalars // _SCALARS_PER_STEP
 
 
 def _parts(keyword: str, value: Any) -> Iterator[tuple[Pointer, Any]]:

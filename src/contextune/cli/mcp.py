@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from contextune.cli import output
-from contextune.cli.options import PolicySettings, StorePath, open_store
+from contextune.cli.options import ApprovalsPath, PolicySettings, StorePath, open_approvals, open_store
 from contextune.errors import ContextuneError, InvalidDataError
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from contextune.serve.mcp.gateway import Gateway
     from contextune.store import Store
     from contextune.tools import ToolRetriever
+    from contextune.tools.catalog_file import CatalogFile
+    from contextune.tools.mcp.approvals import ApprovalFile
     from contextune.tuner import Tuner
     from contextune.types import Progress
 
@@ -43,6 +45,7 @@ def mcp(
         Path | None,
         typer.Option(help="With --catalog: cache of the servers' tools; default: in your cache folder."),
     ] = None,
+    approvals: ApprovalsPath = None,
     policy: PolicySettings = "",
     timeout: Annotated[float, typer.Option(help="Seconds for a server to start, and for each call.")] = 30.0,
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of stdio.")] = False,
@@ -74,7 +77,15 @@ def mcp(
         opened = stack.enter_context(open_store(store)) if user else None
         if opened and user:
             opened.user(user)
-        gateway = _gateway(stack, catalog, shelf, opened, user, timeout, decisions) if catalog else None
+        gateway = None
+        if catalog:
+            if not catalog.is_file():
+                raise InvalidDataError(
+                    f"there is no file {str(catalog)!r}: pass an mcp.json with the servers"
+                )
+            cache = partial(_open_cache, stack, catalog, shelf)
+            pins = stack.enter_context(open_approvals(approvals))
+            gateway = _gateway(catalog, cache, pins, opened, user, timeout, decisions)
         tuner = None
         if opened and gateway is None:
             load_retriever = _tool_retriever(stack, tools)
@@ -87,28 +98,33 @@ def mcp(
 
 
 def _gateway(
-    stack: ExitStack,
     catalog: Path,
-    shelf: Path | None,
+    open_cache: "Callable[[], CatalogFile]",
+    approvals: "ApprovalFile",
     store: "Store | None",
     user: str | None,
     timeout: float,
     policy: "Policy",
 ) -> "Gateway":
     from contextune.serve.mcp.gateway import Gateway, GatewayUser
-    from contextune.tools.catalog_file import CatalogFile
 
-    if not catalog.is_file():
-        raise InvalidDataError(f"there is no file {str(catalog)!r}: pass an mcp.json with the servers")
     gateway = Gateway(
         catalog,
         user=GatewayUser(store, user, policy) if store and user else None,
-        cache=stack.enter_context(CatalogFile(shelf or _default_cache(catalog))),
+        cache=open_cache(),
+        approvals=approvals,
+        policy=policy,
         timeout=timeout,
     )
     for refused in gateway.refused:
         output.err.print(f"left out {refused.name}: {refused.reason}", markup=False, soft_wrap=True)
     return gateway
+
+
+def _open_cache(stack: ExitStack, catalog: Path, shelf: Path | None) -> "CatalogFile":
+    from contextune.tools.catalog_file import CatalogFile
+
+    return stack.enter_context(CatalogFile(shelf or _default_cache(catalog)))
 
 
 def _default_cache(catalog: Path) -> Path:

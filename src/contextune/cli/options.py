@@ -9,6 +9,7 @@ from contextune.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from contextune.store import SQLiteStore, Store
+    from contextune.tools.mcp.approvals import ApprovalFile
 
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
 CONTEXT_METHODS = ("bm25", "semantic", "hybrid", "situated", "learned")
@@ -23,12 +24,21 @@ StorePath = Annotated[
     ),
 ]
 
+ApprovalsPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--approvals",
+        envvar="CONTEXTUNE_APPROVALS",
+        help="File of the approved tools of MCP servers; default: in your data folder.",
+    ),
+]
+
 PolicySettings = Annotated[
     str,
     typer.Option(
         "--policy",
         envvar="CONTEXTUNE_POLICY",
-        help="When to act without asking, as act.read=0.5,act.send=0.9,none=0.6 (see docs/plan.md).",
+        help="When to act without asking, as act.read=0.5,act.send=0.9,trust=notes (see docs/plan.md).",
     ),
 ]
 
@@ -45,6 +55,13 @@ def data_path(path: Path | None, name: str) -> Path:
 def store_path(path: Path | None) -> Path:
     """`path`, or by default the store in the user's data folder."""
     return data_path(path, "contextune.db")
+
+
+def open_approvals(path: Path | None) -> "ApprovalFile":
+    """Open the approvals at `path`, or by default those in the user's data folder."""
+    from contextune.tools.mcp.approvals import ApprovalFile
+
+    return ApprovalFile(data_path(path, "approvals.db"))
 
 
 def open_store(path: Path | None) -> "SQLiteStore":

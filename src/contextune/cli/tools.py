@@ -3,6 +3,7 @@
 import json as json_module
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +16,8 @@ from rich.text import Text
 from contextune._internal.plural import pluralize
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.options import StorePath, data_path, open_store
+from contextune.cli.options import ApprovalsPath, StorePath, data_path, open_approvals, open_store
+from contextune.cli.tool_approvals import approve
 from contextune.errors import ContextuneError, InvalidDataError, StoreError
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from contextune.types import Progress, Tool
 
 app = command_group(help="Manage and search a catalogue of tools.")
+app.command()(approve)
 
 CatalogPath = Annotated[
     Path | None,
@@ -60,23 +63,28 @@ def add(
     app_name: Annotated[str | None, typer.Option("--app", help="App of the tools that name none.")] = None,
     embed: Annotated[bool, typer.Option(help="Embed the tools now instead of at the first search.")] = True,
     catalog: CatalogPath = None,
+    approvals: ApprovalsPath = None,
 ) -> None:
     """Add the tools of files and MCP servers; adding a source again updates it.
 
-    The servers of an mcp.json are started, as your assistant would start them.
+    The servers of an mcp.json are started, as your assistant would start them. Tools that a server has
+    changed stay as they were until you approve them: contextune tools approve.
     """
     from contextune.tools import LoadedTools, bundled_toolbox
     from contextune.tools.loaders import load_tools
 
     if not source and not bundled:
         raise ContextuneError("nothing to add: name a file or a URL, or pass --bundled")
-    jobs: list[tuple[str, Callable[[], LoadedTools]]] = [
-        (source_name(name), partial(load_tools, name, app=app_name)) for name in source or ()
-    ]
-    if bundled:
-        jobs.insert(0, ("bundled", lambda: LoadedTools(tuple(bundled_toolbox()))))
     any_tools = False
-    with open_catalog(catalog, create=True) as catalog_file:
+    with ExitStack() as stack:
+        catalog_file = stack.enter_context(open_catalog(catalog, create=True))
+        pins = stack.enter_context(open_approvals(approvals)) if source else None
+        jobs: list[tuple[str, Callable[[], LoadedTools]]] = [
+            (source_name(name), partial(load_tools, name, app=app_name, approvals=pins))
+            for name in source or ()
+        ]
+        if bundled:
+            jobs.insert(0, ("bundled", lambda: LoadedTools(tuple(bundled_toolbox()))))
         for name, load in jobs:
             try:
                 with output.err.status(_text(f"Reading {name}")):
@@ -222,10 +230,14 @@ def _generate_queries(text: str, progress: "Progress") -> "ToolQueries":
 
 def _put(catalog_file: "CatalogFile", loaded: "LoadedTools", name: str) -> bool:
     """Store the tools of a source and print the changes; whether any tool was accepted."""
+    from contextune.tools.mcp.approvals import ChangedTool
+
     refused = list(loaded.refused)
     if loaded.tools:
         # a server that failed is refused by its name; the tools it had before are kept
-        changes = catalog_file.put(loaded.tools, name, keep=[tool.name for tool in loaded.refused])
+        failed = [tool.name for tool in loaded.refused]
+        changed = [tool.name for tool in loaded.refused if isinstance(tool, ChangedTool)]
+        changes = catalog_file.put(loaded.tools, name, keep=failed, keep_tools=changed)
         refused += changes.refused
         counts = {
             "added": changes.added, "changed": changes.changed, "unchanged": changes.unchanged,

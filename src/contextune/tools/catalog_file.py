@@ -65,10 +65,18 @@ class CatalogFile(Database):
     def __init__(self, path: str | Path, *, timeout: float = 30.0) -> None:
         super().__init__(path, CATALOG_FILE, timeout)
 
-    def put(self, tools: Iterable[Tool], source: str, *, keep: Collection[str] = ()) -> CatalogDiff:
+    def put(
+        self,
+        tools: Iterable[Tool],
+        source: str,
+        *,
+        keep: Collection[str] = (),
+        keep_tools: Collection[str] = (),
+    ) -> CatalogDiff:
         """Replace the tools of a source; those that it no longer has are removed.
 
-        Tools of the servers in `keep` are not removed, for servers that could not be reached this time.
+        Tools of the servers in `keep` are not removed, for servers that could not be reached this time, nor
+        are those with an id in `keep_tools`, for tools whose changes wait for approval.
         """
         rows = {tool.id: (check_unicode(tool.id, "the id"), tool.app, _body(tool)) for tool in Catalog(tools)}
         added: list[str] = []
@@ -100,7 +108,7 @@ class CatalogFile(Database):
             removed = [
                 tool_id
                 for tool_id, (owner, app, _) in stored.items()
-                if owner == key and tool_id not in rows and app not in keep
+                if owner == key and tool_id not in rows and app not in keep and tool_id not in keep_tools
             ]
             _delete(connection, removed)
             if changed:

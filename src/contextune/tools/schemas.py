@@ -10,6 +10,7 @@ from contextune.tools.validation import (
     as_list,
     as_mapping,
     describe_type,
+    escape_invisible,
     parse_annotations,
     validate_name,
     validate_parameters,
@@ -17,6 +18,7 @@ from contextune.tools.validation import (
 )
 from contextune.types import Tool
 
+_MAX_SHOWN = 200
 _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -53,12 +55,12 @@ def tool_from_schema(source: Mapping[str, Any], app: str = "", about: str = "") 
 
 
 def display_name(source: object, app: str, default: str) -> str:
-    """The id of a tool that may be invalid, for messages; with `default` in place of a missing name."""
+    """The id of a tool that may be invalid, for messages: escaped, with `default` for a missing name."""
     schema = _unwrap(as_mapping(source) or {})
     name, own_app = schema.get("name"), schema.get("app")
     name = name if isinstance(name, str) and name.strip() else default
     app = own_app if isinstance(own_app, str) and own_app else app
-    return f"{app}/{name}" if app else name
+    return escape_invisible(f"{app}/{name}" if app else name)[:_MAX_SHOWN]
 
 
 def validate_app(value: object) -> str:

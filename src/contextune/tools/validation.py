@@ -7,13 +7,20 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
-from contextune._internal.json_schema import InvalidSchemaError, check_schema
+from contextune._internal.json_schema import InvalidSchemaError, SchemaBudgetError, check_schema
 from contextune.errors import InvalidDataError
 from contextune.tools.catalog import LoadedTools, RefusedTool
 from contextune.types import Annotations, Tool
 
 _MAX_DEPTH = 64
 """Nesting levels of one schema; a deeper one is malicious or broken."""
+_MAX_SCHEMA = 500_000
+"""Characters of one schema as JSON."""
+_MAX_SIMPLE_SCHEMA = 50_000
+"""Characters below which a schema cannot have too many subschemas."""
+_MAX_NAME = 1_000
+_MAX_TEXT = 100_000
+"""Characters of a description."""
 _MAX_REASON_LENGTH = 200
 _SENTENCE = re.compile(r"(.+?[.!?。！？])(?<!\be\.g\.)(?<!\bi\.e\.)(?=\s+[^\sa-z]|\s*$)", re.DOTALL)
 _HINTS = {
@@ -22,6 +29,10 @@ _HINTS = {
     "idempotent": "idempotentHint",
     "open_world": "openWorldHint",
 }
+
+
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+"""Characters without a glyph that are not format characters: joiners, fillers, the empty Braille pattern."""
 
 
 class ToolCollector:
@@ -61,12 +72,34 @@ def as_list(value: object) -> list[Any] | None:
 
 
 def validate_name(value: object) -> str:
-    """The name, unchanged; it must be a string without control characters."""
+    """The name, unchanged; it must be a string without control or invisible characters.
+
+    With those, two names that look the same could be different, or be read in another order.
+    """
     if not isinstance(value, str) or not value.strip():
         raise InvalidDataError(f"has no name: it must be a non-empty string, not {_short(value)}")
+    if len(value) > _MAX_NAME:
+        raise InvalidDataError(f"the name {_short(value)} is longer than {_MAX_NAME:,} characters")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
         raise InvalidDataError(f"the name {_short(value)} contains a control character")
+    if (escaped := escape_invisible(value)) != value:
+        raise InvalidDataError(f"the name '{escaped[:80]}' contains an invisible character")
     return value
+
+
+def escape_invisible(text: str) -> str:
+    """The text with escapes in place of control, bidirectional, zero-width and other invisible characters."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(ascii(character)[1:-1] if _is_invisible(character) else character for character in text)
+
+
+def _is_invisible(character: str) -> bool:
+    return (
+        unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        or character in _INVISIBLE
+        or unicodedata.name(character, "").startswith("VARIATION SELECTOR")
+    )
 
 
 def validate_text(value: object, what: str) -> str:
@@ -75,6 +108,8 @@ def validate_text(value: object, what: str) -> str:
         return ""
     if not isinstance(value, str):
         raise InvalidDataError(f"its {what} must be a string, not {describe_type(value)}")
+    if len(value) > _MAX_TEXT:
+        raise InvalidDataError(f"its {what} is longer than {_MAX_TEXT:,} characters")
     return value.strip()
 
 
@@ -83,7 +118,10 @@ def validate_parameters(schema: object) -> dict[str, Any]:
     source = as_mapping(schema)
     if source is None:
         raise InvalidDataError(f"its parameters must be a JSON Schema object, not {describe_type(schema)}")
-    parameters = to_plain_json(source, "its parameters")
+    text = _to_json(source, "its parameters")
+    if len(text) > _MAX_SCHEMA:
+        raise InvalidDataError(f"its parameters have {len(text):,} characters: at most {_MAX_SCHEMA:,}")
+    parameters: dict[str, Any] = json.loads(text)
     kind = parameters.setdefault("type", "object")
     if kind != "object":
         raise InvalidDataError(f"the type of its parameters must be 'object', not {_short(kind)}")
@@ -92,17 +130,16 @@ def validate_parameters(schema: object) -> dict[str, Any]:
         raise InvalidDataError(
             f"the properties of its parameters must be an object, not {describe_type(properties)}"
         )
-    if not _is_obviously_valid(parameters):
+    if len(text) > _MAX_SIMPLE_SCHEMA or not _is_obviously_valid(parameters):
         _check_schema(parameters)
     return parameters
 
 
-def to_plain_json(value: Mapping[str, object], what: str) -> dict[str, Any]:
-    """A copy made of dicts, lists and scalars only."""
+def _to_json(value: Mapping[str, object], what: str) -> str:
     if not _is_within_depth(value, _MAX_DEPTH):
         raise InvalidDataError(f"{what} are nested more than {_MAX_DEPTH} levels deep")
     try:
-        return cast("dict[str, Any]", json.loads(json.dumps(value, allow_nan=False)))
+        return json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidDataError(f"{what} cannot be written as JSON: {error}") from None
 
@@ -195,6 +232,8 @@ def _is_name_list(value: object) -> bool:
 def _check_schema(schema: Mapping[str, Any]) -> None:
     try:
         check_schema(schema)
+    except SchemaBudgetError as error:
+        raise InvalidDataError(f"its parameters are over budget: {error}") from None
     except InvalidSchemaError as error:
         where = ".".join(map(str, error.path))
         message = str(error)

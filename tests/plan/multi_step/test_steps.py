@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from tests.paths import ROOT
 
 from contextune.errors import InvalidDataError, PlanError
-from contextune.plan import Executor, FunctionRunner, McpRunner, Pointer, Steps, StepsOutcome, check_steps
+from contextune.plan import (
+    Executor,
+    FunctionRunner,
+    McpRunner,
+    Pointer,
+    Policy,
+    Steps,
+    StepsOutcome,
+    check_steps,
+)
 from contextune.plan.explain import explain_arguments, format_call
 from contextune.plan.multi_step.steps import check_step, pointers
 from contextune.tools import Catalog, LoadedTools
@@ -328,7 +337,7 @@ def connected() -> Iterator[McpRunner]:
 
 def test_two_steps_on_an_mcp_server(library: LoadedTools, connected: McpRunner) -> None:
     """The first gives a list, of which the second takes one; then a text with an order in it is only read."""
-    executor = Executor(library.tools, [connected])
+    executor = Executor(library.tools, [connected], policy=Policy(trusted=frozenset(["library"])))
     lent = Steps((plan("lend", title="Emma"), plan("find", title=Pointer(0, (0, "title")))))
     outcome = executor.run_steps(lent, dry=False)
     assert outcome.ok, outcome.message

@@ -15,6 +15,8 @@ from mcp_types import CallToolResult, TextContent
 from tests.paths import MCP_SERVERS
 from tests.serve.waiting import PATIENCE
 
+from contextune.plan import Policy
+from contextune.plan.policy import Cost
 from contextune.serve.mcp import gateway as gateway_module
 from contextune.serve.mcp import upstream
 from contextune.serve.mcp.gateway import Gateway
@@ -22,6 +24,7 @@ from contextune.serve.mcp.server import mcp_server
 
 SDK_SERVER = Path(__file__).with_name("gateway_server.py")
 PLAIN_SERVER = Path(__file__).with_name("gateway_plain.py")
+SCRIPTED_SERVER = Path(__file__).with_name("gateway_scripted.py")
 BAD_SERVER = MCP_SERVERS / "plain.py"
 
 
@@ -33,6 +36,26 @@ def plain_entry(folder: Path, name: str, count: int = 0) -> dict[str, Any]:
     return server_entry(folder, name, count, PLAIN_SERVER)
 
 
+def scripted_tool(name: str, description: str = "", **more: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    return {"name": name, "description": description or f"Does {name}.", "inputSchema": schema, **more}
+
+
+def scripted_entry(folder: Path, name: str, *tools: dict[str, Any]) -> dict[str, Any]:
+    """A server with these tools; write its file again to change them."""
+    script_tools(folder, name, *tools)
+    return {"command": sys.executable, "args": [str(SCRIPTED_SERVER), name, str(folder)]}
+
+
+def script_tools(folder: Path, name: str, *tools: dict[str, Any]) -> None:
+    (folder / f"{name}.json").write_text(json.dumps(tools))
+
+
+def received_calls(folder: Path, name: str) -> list[tuple[str, dict[str, Any]]]:
+    file = folder / f"{name}.calls"
+    return [tuple(json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []
+
+
 def mcp_json(**servers: dict[str, Any]) -> dict[str, Any]:
     return {"mcpServers": servers}
 
@@ -40,7 +63,10 @@ def mcp_json(**servers: dict[str, Any]) -> dict[str, Any]:
 def make_gateway(
     source: str | Path | dict[str, Any], *, timeout: float = PATIENCE, **options: Any
 ) -> Gateway:
-    """A gateway with patience for servers on a busy machine."""
+    """A gateway with patience for servers on a busy machine, whose writes need no confirmation by default."""
+    servers: dict[str, Any] = source["mcpServers"] if isinstance(source, dict) else {}
+    writes: dict[str, Cost] = {"send_mail": "write", "turn_down": "write"}
+    options.setdefault("policy", Policy(trusted=frozenset([*servers, "127.0.0.1"]), costs=writes))
     return Gateway(source, timeout=timeout, **options)
 
 
@@ -52,8 +78,8 @@ def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def connect(gateway: Gateway, user: str | None = None) -> AsyncGenerator[Client]:
-    async with Client(mcp_server(user, gateway=gateway)) as client:
+async def connect(gateway: Gateway, user: str | None = None, **options: Any) -> AsyncGenerator[Client]:
+    async with Client(mcp_server(user, gateway=gateway), **options) as client:
         yield client
 
 

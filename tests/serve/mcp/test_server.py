@@ -255,7 +255,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def program(home: Path, *more: str) -> list[str]:
     where = ["--store", str(home / "me.db"), "--user", "ines", "--catalog", str(home / "mcp.json")]
-    return ["mcp", *where, "--shelf", str(home / "cache.db"), "--timeout", str(PATIENCE), *more]
+    cache = ["--shelf", str(home / "cache.db"), "--approvals", str(home / "approvals.db")]
+    return ["mcp", *where, *cache, "--policy", "trust=hall", "--timeout", str(PATIENCE), *more]
 
 
 def environment() -> dict[str, str]:

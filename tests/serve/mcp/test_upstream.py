@@ -100,9 +100,12 @@ def test_progress_extends_the_timeout() -> None:
             assert anyio.current_effective_deadline() > before
             return name
 
+    async def nothing(_: object) -> None:
+        """Ignore the tools."""
+
     async def talk() -> None:
         nonlocal start
-        upstream = UpstreamConnection(McpServer("a", command="true"), lambda _: None, timeout=PATIENCE)
+        upstream = UpstreamConnection(McpServer("a", command="true"), nothing, timeout=PATIENCE)
         start = anyio.current_time()
         send_call = upstream._send_call  # pyright: ignore[reportPrivateUsage]
         result: object = await send_call(cast("Any", Connection()), "stroll", {}, None)

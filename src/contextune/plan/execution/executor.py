@@ -121,8 +121,8 @@ class Executor:
         tool, runner = checked
         plan = self._decided(plan, tool)
         if dry:
-            return _dry_run(plan, tool)
-        if (needs_confirmation(tool) or not plan.ready) and (reason := self._refusal(plan, tool)):
+            return self._dry_run(plan, tool)
+        if self._must_confirm(plan, tool) and (reason := self._refusal(plan, tool)):
             return CallOutcome("refused", tool.id, plan.args, reason)
         return self._with_record(_call(runner, plan, tool, plan.args), request)
 
@@ -139,13 +139,13 @@ class Executor:
                 return StepsOutcome(steps, (), checked, index)
             tool = checked[0]
             plan = self._decided(plan, tool)
-            if not dry and self._confirm is None and (needs_confirmation(tool) or not plan.ready):
+            if not dry and self._confirm is None and self._must_confirm(plan, tool):
                 refused = CallOutcome("refused", tool.id, plan.args, self._refusal(plan, tool))
                 return StepsOutcome(steps, (), refused, index)
             decided.append((plan, tool))
         outcomes: list[CallOutcome] = []
         for index, (plan, tool) in enumerate(decided):
-            outcome = _dry_run(plan, tool) if dry else self._run_step(plan, tool, outcomes, request)
+            outcome = self._dry_run(plan, tool) if dry else self._run_step(plan, tool, outcomes, request)
             if outcome.status in ("refused", "failed"):
                 return StepsOutcome(steps, tuple(outcomes), outcome, index)
             outcomes.append(outcome)
@@ -182,6 +182,13 @@ class Executor:
             return plan
         return self._policy.decide(Readings.of_plan(plan), lambda _: tool) or plan
 
+    def _must_confirm(self, plan: Plan, tool: Tool) -> bool:
+        return needs_confirmation(tool, self._policy) or not plan.ready
+
+    def _dry_run(self, plan: Plan, tool: Tool) -> CallOutcome:
+        first = "ask for confirmation, then " if self._must_confirm(plan, tool) else ""
+        return CallOutcome("dry", tool.id, plan.args, f"would {first}call {describe_call(plan, tool)}")
+
     def _refusal(self, plan: Plan, tool: Tool) -> str:
         if self._confirm is None and not plan.ready:
             return (
@@ -213,11 +220,6 @@ def _missing_questions(plan: Plan) -> str:
     return " ".join(missing.question for missing in plan.missing)
 
 
-def _dry_run(plan: Plan, tool: Tool) -> CallOutcome:
-    first = "ask for confirmation, then " if needs_confirmation(tool) or not plan.ready else ""
-    return CallOutcome("dry", tool.id, plan.args, f"would {first}call {describe_call(plan, tool)}")
-
-
 def _call(runner: Runner, plan: Plan, tool: Tool, args: Mapping[str, Any]) -> CallOutcome:
     failed = CallOutcome("failed", tool.id, args)
     try:
@@ -233,10 +235,15 @@ def _call(runner: Runner, plan: Plan, tool: Tool, args: Mapping[str, Any]) -> Ca
     return CallOutcome("done", tool.id, args, f"called {describe_call(plan, tool)}", result.value)
 
 
-def needs_confirmation(tool: Tool) -> bool:
-    """Whether a tool may do harm: by MCP's default, unless annotated as read-only or not destructive."""
+def needs_confirmation(tool: Tool, policy: Policy | None = None) -> bool:
+    """Whether a tool may do harm: by its meaning and the policy, or by MCP's default.
+
+    By that default a tool does, unless it is annotated as read-only or not destructive. These annotations
+    alone are not enough: `Policy.confirms` decides by what the tool's name and description say.
+    """
     hints = tool.annotations
-    return hints.destructive is True or not (hints.read_only is True or hints.destructive is False)
+    declared = hints.destructive is True or not (hints.read_only is True or hints.destructive is False)
+    return declared or (policy or Policy()).confirms(tool)
 
 
 def describe_call(plan: Plan, tool: Tool) -> str:

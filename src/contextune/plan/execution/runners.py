@@ -14,7 +14,12 @@ from pydantic_core import ArgsKwargs
 from contextune._internal.plural import pluralize
 from contextune.errors import ContextuneError, InvalidDataError
 from contextune.tools.loaders import McpServer
-from contextune.tools.mcp.errors import explain_error, is_server_response, is_session_expired
+from contextune.tools.mcp.errors import (
+    MessageTooLongError,
+    explain_error,
+    is_server_response,
+    is_session_expired,
+)
 from contextune.tools.mcp.load import TIMEOUT, require_mcp, resolve_servers
 from contextune.tools.mcp.run_sync import run_sync
 from contextune.types import Tool
@@ -201,6 +206,8 @@ def _failed(error: Exception, server: McpServer, timeout: float) -> RunnerResult
             return RunnerResult(
                 failure=f"{label} did not answer within {pluralize(timeout, 'second')}: {_UNKNOWN}"
             )
+        case MessageTooLongError():
+            return RunnerResult(failure=f"{label} {error}: {_UNKNOWN}")
         case ValidationError():
             return RunnerResult(failure=f"{label} sent an invalid MCP response: {_UNKNOWN}")
         case _:

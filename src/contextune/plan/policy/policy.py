@@ -57,7 +57,8 @@ class Policy:
     costs: Mapping[str, Cost] = field(default_factory=dict[str, Cost])
     """The cost of some tools, by id or name, instead of what their words say."""
     trusted: frozenset[str] = frozenset()
-    """Apps whose annotations may also lower the cost of a call; others can only raise it."""
+    """Apps whose writes need no confirmation, and whose annotations may also lower the cost of a call;
+    those of others can only raise it."""
 
     def __post_init__(self) -> None:
         for name, thresholds, defaults in (("act", self.act, ACT), ("confirm", self.confirm, CONFIRM)):
@@ -76,10 +77,11 @@ class Policy:
 
     @classmethod
     def parse(cls, text: str) -> "Policy":
-        """A policy from settings such as `act.send=0.9,none=0.6,cost.Door/unlock=send`."""
+        """A policy from settings such as `act.send=0.9,none=0.6,cost.Door/unlock=send,trust=Notes`."""
         numbers: dict[str, float] = {}
         thresholds: dict[str, dict[Cost, float]] = {"act": {}, "confirm": {}}
         costs: dict[str, Cost] = {}
+        trusted: set[str] = set()
         for setting in filter(None, (part.strip() for part in text.split(","))):
             name, _, value = (part.strip() for part in setting.partition("="))
             group, _, key = name.partition(".")
@@ -87,20 +89,31 @@ class Policy:
                 costs[key] = cast("Cost", value)
             elif group in thresholds and key in COSTS:
                 thresholds[group][key] = _number(setting, value)
+            elif name == "trust" and value:
+                trusted.add(value)
             elif name in ("none", "rival"):
                 numbers[name] = _number(setting, value)
             else:
                 raise InvalidRequestError(
                     f"unknown policy setting {setting!r}: write act.send=0.9, confirm.read=0.3, none=0.6,"
-                    " rival=0.5 or cost.TOOL=send, separated by commas"
+                    " rival=0.5, cost.TOOL=send or trust=SERVER, separated by commas"
                 )
         none, rival = numbers.get("none", NONE), numbers.get("rival", RIVAL)
-        return cls(thresholds["act"], thresholds["confirm"], none, rival, costs)
+        return cls(thresholds["act"], thresholds["confirm"], none, rival, costs, frozenset(trusted))
 
     def cost(self, tool: Tool) -> Cost:
         """The cost of calling a tool by mistake."""
         chosen = self.costs.get(tool.id) or self.costs.get(tool.name)
         return chosen or call_cost(tool, trusted=tool.app in self.trusted)
+
+    def confirms(self, tool: Tool) -> bool:
+        """Whether calls of a tool need the user's confirmation, however sure they are.
+
+        What reaches others, deletes or pays always does, and so do other writes unless the app is trusted or
+        the tool has none, as a function of the program itself. Annotations only make this stricter.
+        """
+        cost = self.costs.get(tool.id) or self.costs.get(tool.name) or call_cost(tool)
+        return cost == "send" or (cost == "write" and bool(tool.app) and tool.app not in self.trusted)
 
     def decide(self, readings: Readings, find_tool: FindTool) -> Plan | None:
         """The first reading with the decision and what to say to the user; None without readings."""

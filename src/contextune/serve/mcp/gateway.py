@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,16 +17,18 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from contextune._internal.json_schema import CompiledSchema
 from contextune.embed import Embedder
 from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError, PlanError, StoreError
 from contextune.plan import Policy
+from contextune.serve.mcp.arguments import check_arguments
 from contextune.serve.mcp.lazy_tuner import CancellableProgress
 from contextune.serve.mcp.upstream import UpstreamConnection
 from contextune.serve.mcp.upstream_cache import load_cached_tools, save_tools
+from contextune.serve.mcp.upstream_tools import UpstreamTools
 from contextune.store import Store
-from contextune.tools import Catalog, LoadedTools, ToolMatches, ToolRetriever
+from contextune.tools import LoadedTools, ToolMatches, ToolRetriever
 from contextune.tools.catalog_file import CatalogFile
+from contextune.tools.mcp.approvals import ApprovalFile
 from contextune.tools.mcp.load import TIMEOUT, is_url, require_mcp, resolve_servers
 from contextune.tuner import Tuner
 from contextune.types import Feedback, Request, Tool
@@ -45,27 +47,9 @@ _LISTING_TIMEOUT = 15.0
 _SHUTDOWN_TIMEOUT = 10.0
 _MAX_SEARCHES = 1000
 """Number of tools for which the last search that returned them is remembered."""
-_MAX_VIOLATIONS = 5
+Confirm = Callable[[Tool, Mapping[str, Any]], Awaitable[None]]
+"""Returns if the user agrees to a call, else raises a `ContextuneError`."""
 _log = logging.getLogger(__name__)
-
-
-def check_arguments(tool: Tool, arguments: Mapping[str, Any]) -> None:
-    """Raise a `PlanError` for arguments that violate the tool's schema; an invalid schema is ignored."""
-    try:
-        violations = sorted(
-            CompiledSchema(tool.parameters).violations(arguments),
-            key=lambda violation: [*map(str, violation.path)],
-        )
-    except InvalidDataError:  # leave it to the server
-        return
-    messages = [
-        f"{'.'.join(map(str, violation.path))}: {violation.message}" if violation.path else violation.message
-        for violation in violations
-    ]
-    if messages:
-        more = f"; and {len(messages) - _MAX_VIOLATIONS} more" if len(messages) > _MAX_VIOLATIONS else ""
-        problems = "; ".join(messages[:_MAX_VIOLATIONS])
-        raise PlanError(f"{tool.id!r} was not called, invalid arguments: {problems}{more}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +74,16 @@ class Gateway:
         *,
         user: GatewayUser | None = None,
         cache: CatalogFile | None = None,
+        approvals: ApprovalFile | None = None,
+        policy: Policy | None = None,
         embedder: Embedder | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
-        """`cache` keeps tools and vectors between runs; without it every server lists its tools again."""
+        """`cache` keeps tools and vectors between runs; without it every server lists its tools again.
+
+        `approvals` pins the tools between runs; without it they are pinned as long as the gateway exists.
+        `policy` decides which calls need confirmation; default: that of the user.
+        """
         require_mcp()
         servers, self.refused = resolve_servers(catalog)
         if not servers:
@@ -111,9 +101,11 @@ class Gateway:
             for name, server in self._servers.items()
         }
         self._user = user
+        self._policy = policy or (user.policy if user else Policy())
         self._cache = cache
         self._embedder = embedder
-        self._tools: dict[str, tuple[Tool, ...]] = load_cached_tools(cache, servers) if cache else {}
+        cached = load_cached_tools(cache, servers) if cache else {}
+        self._tools = UpstreamTools(self._servers, approvals or ApprovalFile.temporary(), cached)
         self._uncached: set[str] = set()
         """Servers whose tools have changed since they were written to the cache."""
         self._failures: dict[str, tuple[float, str]] = {}
@@ -121,7 +113,6 @@ class Gateway:
         self._listing: dict[str, asyncio.Task[None]] = {}
         """Servers that are being started to list their tools."""
         self._listing_since = 0.0
-        self._catalog: Catalog | None = None
         self._index: ToolRetriever | None = None
         self._tuner: Tuner | None = None
         self._index_lock = asyncio.Lock()
@@ -157,6 +148,11 @@ class Gateway:
         failed = {name: message for name, (_, message) in self._failures.items()}
         return {name: reason for name, reason in {**failed, **starting}.items() if name not in self._tools}
 
+    @property
+    def refused_tools(self) -> dict[str, str]:
+        """Listed tools that cannot be used, such as those with a schema over budget, with the reason."""
+        return self._tools.refused
+
     async def search(self, query: str, k: int = 5) -> ToolMatches:
         """The best `k` tools for a query, and the probability that any of them fits."""
         index = await self._current_index()
@@ -179,48 +175,56 @@ class Gateway:
         return self._tuner
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], progress: "ProgressCallback | None" = None
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        progress: "ProgressCallback | None" = None,
+        confirm: Confirm | None = None,
     ) -> "CallToolResult":
         """Call a tool by its id, or by its name if that is unique; returns the server's result unchanged.
 
-        Raises if the tool was not called: unknown tool, invalid arguments, or unreachable server. Whether
-        the call succeeded is stored with the search that found the tool.
+        Raises if the tool was not called: unknown tool, invalid arguments, unreachable server, or `confirm`
+        raised, which is called before calls that the policy wants to be confirmed. Without it, such calls
+        are refused. Whether the call succeeded is stored with the search that found the tool.
         """
-        try:
-            tool = self._tool(name)
-        except InvalidDataError:  # its server may not have listed its tools yet
-            await self._list_missing()
-            tool = self._tool(name)
+        tool = await self._resolve(name)
         connection = self._connections[tool.app]
         await connection.open()  # updates the server's tools, which may have changed since they were cached
-        tool = self._tool(tool.id)
-        check_arguments(tool, arguments)
+        tool = self._tools.resolve(tool.id)
+        await asyncio.to_thread(check_arguments, tool, arguments)
+        if self._policy.confirms(tool):
+            if confirm is None:
+                raise PlanError(f"{tool.id!r} was not called: it may change something and was not confirmed")
+            await confirm(tool, arguments)
+            if self._tools.resolve(tool.id) != tool:
+                raise PlanError(f"{tool.id!r} was not called: its server changed it during the confirmation")
         result = await connection.call(tool.name, arguments, progress)
         await self._store_outcome(tool, ok=not result.is_error)
         return result
 
-    def _tool(self, name: str) -> Tool:
-        if self._catalog is None:
-            self._catalog = Catalog(self._all_tools())
-        try:
-            return self._catalog.tool(name)
-        except InvalidDataError as error:
-            raise InvalidDataError(f"{error}; search_tools finds those there are") from None
-
-    def _all_tools(self) -> Sequence[Tool]:
-        """All tools in server order; duplicate ids, possible with unusual names, are dropped."""
-        tools: dict[str, Tool] = {}
-        for name in self._servers:
-            for tool in self._tools.get(name, ()):
-                tools.setdefault(tool.id, tool)
-        return tuple(tools.values())
-
-    def _set_tools(self, name: str, loaded: LoadedTools) -> None:
-        self._failures.pop(name, None)
-        if self._tools.get(name) != loaded.tools:
-            self._tools[name] = loaded.tools
+    async def _set_tools(self, name: str, loaded: LoadedTools) -> None:
+        if await self._tools.update(name, loaded):
             self._uncached.add(name)
-            self._catalog = self._index = None
+            self._index = None
+        self._failures.pop(name, None)
+
+    async def _resolve(self, name: str) -> Tool:
+        """The tool that a name means; a bare name means it from now on."""
+        await self._refresh()
+        try:
+            tool = self._tools.resolve(name)
+        except InvalidDataError:  # its server may not have listed its tools yet
+            await self._list_missing()
+            tool = self._tools.resolve(name)
+        if name != tool.id and not self._tools.owns_name(tool):
+            await self._tools.bind_name(tool)
+        return tool
+
+    async def _refresh(self) -> None:
+        """Use the tools that the user has approved meanwhile."""
+        if changed := await self._tools.refresh():
+            self._uncached.update(name for name in changed if name in self._tools)
+            self._index = None
 
     async def _list_missing(self) -> None:
         """List the tools of all servers without known tools, in parallel and within a time limit.
@@ -247,12 +251,13 @@ class Gateway:
 
     async def _current_index(self) -> ToolRetriever:
         """The index over the current tools, rebuilt if they have changed."""
+        await self._refresh()
         await self._list_missing()
         async with self._index_lock:
             if self._index is not None:
                 return self._index
-            tools = self._all_tools()
-            uncached = {name: self._tools[name] for name in self._uncached}
+            tools = self._tools.catalog
+            uncached = {name: self._tools.cacheable(name) for name in self._uncached}
             self._uncached.clear()
             try:
                 index = await asyncio.to_thread(self._build_index, tools, uncached)
@@ -267,7 +272,7 @@ class Gateway:
                     policy=self._user.policy,
                     progress=self._progress,
                 )
-            if tools == self._all_tools():  # else the next search rebuilds it
+            if tools is self._tools.catalog:  # else the next search rebuilds it
                 self._index = index
             return index
 

@@ -1,18 +1,24 @@
 """The gateway's two tools: `search_tools` and `call_tool`."""
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
 
+from contextune.serve.mcp.confirmation import ConfirmationCodes, UserConfirmation
 from contextune.serve.mcp.found_tools import ToolSearchResult
 from contextune.serve.mcp.gateway import Gateway
-from contextune.serve.mcp.tool import MAY_DO_ANYTHING, McpTool, ProgressCallback, ToolInput
+from contextune.serve.mcp.tool import MAY_DO_ANYTHING, ClientRequest, McpTool, ToolInput
+from contextune.types import Tool
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
 _MAX_TOOLS = 20
+_MAX_REFUSED = 3
+"""Tools that a search names as unusable."""
+_MAX_REASON = 160
 
 
 class SearchInput(ToolInput):
@@ -33,6 +39,7 @@ class CallInput(ToolInput):
     arguments: dict[str, Any] = Field(
         default_factory=dict[str, Any], description="What the tool takes, by its inputSchema."
     )
+    confirmation: str = Field(default="", max_length=20, description="The code, once the user agrees.")
 
     @field_validator("arguments", mode="before")
     @classmethod
@@ -49,15 +56,20 @@ class CallInput(ToolInput):
 def gateway_tools(gateway: Gateway) -> list[McpTool]:
     """`search_tools` and `call_tool` over a gateway."""
 
-    async def search(request: SearchInput, progress: ProgressCallback) -> ToolSearchResult:
-        del progress
+    async def search(request: SearchInput, client: ClientRequest) -> ToolSearchResult:
+        del client
         matches = await gateway.search(request.query, request.k)
         missing = "; ".join(gateway.unavailable.values())
         note = f"Not searched, as nothing is known of them: {missing}." if missing else ""
-        return ToolSearchResult.from_matches(matches, note)
+        return ToolSearchResult.from_matches(matches, note, _refusal_note(gateway.refused_tools))
 
-    async def call(request: CallInput, progress: ProgressCallback) -> "CallToolResult":
-        return await gateway.call(request.name, request.arguments, progress)
+    codes = ConfirmationCodes()
+
+    async def call(request: CallInput, client: ClientRequest) -> "CallToolResult":
+        async def confirm(tool: Tool, arguments: Mapping[str, Any]) -> None:
+            await UserConfirmation(client, codes).check(tool, arguments, request.confirmation)
+
+        return await gateway.call(request.name, request.arguments, client.progress, confirm)
 
     return [
         McpTool(
@@ -72,10 +84,18 @@ def gateway_tools(gateway: Gateway) -> list[McpTool]:
         McpTool(
             "call_tool",
             "Call a tool",
-            "Calls a tool that search_tools found, and gives back what it gives. Where its annotations do not"
-            " say that it only reads, it may change or delete something: be sure that the user wants that.",
+            "Calls a tool that search_tools found, and gives back what it gives. It may change or delete"
+            " something: be sure that the user wants that. Some calls must be confirmed by the user first.",
             CallInput,
             call,
             annotations=MAY_DO_ANYTHING,
         ),
     ]
+
+
+def _refusal_note(refused: Mapping[str, str]) -> str:
+    if not refused:
+        return ""
+    named = [f"'{name}' ({reason[:_MAX_REASON]})" for name, reason in list(refused.items())[:_MAX_REFUSED]]
+    more = f"; and {len(refused) - _MAX_REFUSED} more" if len(refused) > _MAX_REFUSED else ""
+    return f"Left out, as they cannot be used: {'; '.join(named)}{more}."

@@ -37,6 +37,14 @@ _log = logging.getLogger(__name__)
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
+class InputRequiredError(ContextuneError):
+    """The client has to ask the user, and to send the request again with the answer."""
+
+    def __init__(self, result: types.InputRequiredResult) -> None:
+        super().__init__("the user has to answer first")
+        self.result = result
+
+
 class ToolInput(BaseModel):
     """Input of a tool; unknown arguments are errors, so that a model learns of a misspelt name."""
 
@@ -50,6 +58,19 @@ class ToolOutput(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class ClientRequest:
+    """The `tools/call` request of a client that a handler serves."""
+
+    context: "ServerRequestContext[Any]"
+    params: types.CallToolRequestParams
+
+    @property
+    def progress(self) -> ProgressCallback:
+        """Reports progress to the client."""
+        return self.context.session.report_progress
+
+
+@dataclass(frozen=True, slots=True)
 class McpTool:
     """One tool of the server, with its handler."""
 
@@ -57,7 +78,7 @@ class McpTool:
     title: str
     description: str
     input_model: type[ToolInput]
-    run: Callable[[Any, ProgressCallback], Awaitable[ToolOutput | types.CallToolResult]]
+    run: Callable[[Any, ClientRequest], Awaitable[ToolOutput | types.CallToolResult]]
     """The handler, called with the validated input; a `ContextuneError` is reported to the model."""
     output_model: type[ToolOutput] | None = None
     """None if the result is passed through from another server."""
@@ -76,10 +97,12 @@ class McpTool:
             annotations=types.ToolAnnotations.model_validate(mcp_annotations(self.annotations)),
         )
 
-    async def call(self, arguments: dict[str, Any], progress: ProgressCallback) -> types.CallToolResult:
+    async def call(self, client: ClientRequest) -> types.CallToolResult | types.InputRequiredResult:
         """Validate the arguments and run the handler; exceptions become error results."""
         try:
-            output = await self.run(self.input_model.model_validate(arguments), progress)
+            output = await self.run(self.input_model.model_validate(client.params.arguments or {}), client)
+        except InputRequiredError as error:
+            return error.result
         except ValidationError as error:
             return error_result(f"invalid arguments for {self.name}: {_problems(error)}")
         except ContextuneError as error:
@@ -109,13 +132,13 @@ class McpToolSet:
 
     async def call(
         self, context: "ServerRequestContext[Any]", params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+    ) -> types.CallToolResult | types.InputRequiredResult:
         """Handle `tools/call`."""
         tool = self._tools.get(params.name)
         if tool is None:
             names = ", ".join(self._tools)
             raise MCPError(types.INVALID_PARAMS, f"no such tool: {params.name!r} (choose from {names})")
-        return await tool.call(params.arguments or {}, context.session.report_progress)
+        return await tool.call(ClientRequest(context, params))
 
 
 def mcp_annotations(annotations: Annotations) -> dict[str, bool]:

@@ -1,7 +1,7 @@
 """Connection to one upstream MCP server: opened on first use, kept open, reopened after a failure."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from contextune._internal.plural import pluralize
 from contextune.errors import ContextuneError
 from contextune.tools.catalog import LoadedTools
 from contextune.tools.loaders import LiveCatalog, McpServer
-from contextune.tools.mcp.errors import is_server_response, is_session_expired
+from contextune.tools.mcp.errors import MessageTooLongError, is_server_response, is_session_expired
 from contextune.tools.mcp.load import TIMEOUT
 
 if TYPE_CHECKING:
@@ -38,7 +38,11 @@ class UpstreamConnection:
     """One server's connection, shared by concurrent calls."""
 
     def __init__(
-        self, server: McpServer, on_tools: Callable[[LoadedTools], None], *, timeout: float = TIMEOUT
+        self,
+        server: McpServer,
+        on_tools: Callable[[LoadedTools], Awaitable[None]],
+        *,
+        timeout: float = TIMEOUT,
     ) -> None:
         """`on_tools` gets the server's tools when the connection opens, and whenever they change.
 
@@ -62,7 +66,7 @@ class UpstreamConnection:
             live = _LiveSession(self.server, self._on_tools, timeout=self._timeout)
             await live.__aenter__()
             self._live, self._last_answer = live, monotonic()
-            self._on_tools(live.loaded)
+            await self._on_tools(live.loaded)
             if live.connection is None:
                 raise ContextuneError(
                     f"the server {self.server.label!r} closed the connection at once: try again"
@@ -158,6 +162,8 @@ class UpstreamConnection:
             case TimeoutError():
                 limit = pluralize(self._timeout, "second")
                 return error_result(f"{server} did not answer within {limit}: {_OUTCOME_UNKNOWN}")
+            case MessageTooLongError():
+                return error_result(f"{server} {error}: {_OUTCOME_UNKNOWN}")
             case ValidationError():
                 return error_result(f"{server} answered a call with an invalid result")
             case _:

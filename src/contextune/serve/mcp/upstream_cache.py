@@ -1,8 +1,6 @@
 """Cache of the upstream servers' tools between runs, so that a server starts only when it is called."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
 
 from contextune.tools.catalog_file import CatalogFile
 from contextune.tools.loaders import McpServer
@@ -14,7 +12,7 @@ def load_cached_tools(cache: CatalogFile, servers: Iterable[McpServer]) -> dict[
 
     Entries of other servers, or of a server whose command or URL has changed, are deleted.
     """
-    names = {_source(server): server.name for server in servers}
+    names = {server.key: server.name for server in servers}
     tools = {tool.id: tool for tool in cache.catalog()}
     cached: dict[str, tuple[Tool, ...]] = {}
     for source, ids in cache.sources().items():
@@ -30,11 +28,4 @@ def save_tools(
 ) -> None:
     """Replace the cached tools of the given servers."""
     for name, server_tools in tools.items():
-        cache.put(server_tools, _source(servers[name]))
-
-
-def _source(server: McpServer) -> str:
-    """The server's name, and a digest of its command or URL, which may contain secrets."""
-    launch = json.dumps([server.command, server.args, server.cwd, server.url])
-    digest = blake2b(launch.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-    return f"{server.name} {digest}"
+        cache.put(server_tools, servers[name].key)

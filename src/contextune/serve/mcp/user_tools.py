@@ -14,7 +14,7 @@ from contextune.context import pack
 from contextune.plan import Steps, explain
 from contextune.plan.multi_step.steps import json_args
 from contextune.serve.mcp.found_tools import ToolSearchResult
-from contextune.serve.mcp.tool import ADDS_DATA, McpTool, ProgressCallback, ToolInput, ToolOutput
+from contextune.serve.mcp.tool import ADDS_DATA, ClientRequest, McpTool, ToolInput, ToolOutput
 from contextune.tuner import Tuner
 from contextune.types import Decision, Item, Plan, Question, Request, Turn, parse_place, parse_time
 
@@ -201,23 +201,23 @@ class _Handlers:
         self._user = user
         self._tuner_provider = tuner_provider
 
-    async def context(self, body: ContextInput, progress: ProgressCallback) -> ContextResult:
-        del progress
+    async def context(self, body: ContextInput, client: ClientRequest) -> ContextResult:
+        del client
         request, tuner = body.to_request(self._user), await self._tuner_provider()
         return await asyncio.to_thread(_find_context, tuner, request, body.k, body.tokens)
 
-    async def tools(self, body: ToolsInput, progress: ProgressCallback) -> ToolSearchResult:
-        del progress
+    async def tools(self, body: ToolsInput, client: ClientRequest) -> ToolSearchResult:
+        del client
         request, tuner = body.to_request(self._user), await self._tuner_provider()
         return await asyncio.to_thread(_find_tools, tuner, request, body.k)
 
-    async def plan(self, body: RequestInput, progress: ProgressCallback) -> PlanOutput:
-        del progress
+    async def plan(self, body: RequestInput, client: ClientRequest) -> PlanOutput:
+        del client
         request, tuner = body.to_request(self._user), await self._tuner_provider()
         return await asyncio.to_thread(_plan, tuner, request)
 
-    async def feedback(self, body: FeedbackInput, progress: ProgressCallback) -> FeedbackSaved:
-        del progress
+    async def feedback(self, body: FeedbackInput, client: ClientRequest) -> FeedbackSaved:
+        del client
         request, tuner = body.to_request(self._user), await self._tuner_provider()
         await asyncio.to_thread(
             tuner.feedback,

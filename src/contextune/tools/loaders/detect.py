@@ -10,6 +10,7 @@ from contextune.tools.documents import parse_json, read_document, read_text
 from contextune.tools.loaders.functions import load_functions
 from contextune.tools.loaders.jsonl import load_jsonl
 from contextune.tools.loaders.openapi import load_openapi
+from contextune.tools.mcp.approvals import ApprovalFile
 from contextune.tools.mcp.config import McpServer
 from contextune.tools.mcp.load import is_url, load_mcp
 from contextune.tools.schemas import load_schemas
@@ -29,7 +30,9 @@ ToolSource = (
 )
 
 
-def load_tools(source: ToolSource, *, app: str | None = None) -> LoadedTools:
+def load_tools(
+    source: ToolSource, *, app: str | None = None, approvals: ApprovalFile | None = None
+) -> LoadedTools:
     """Load tools from any supported source.
 
     - a file: OpenAPI 3, `mcp.json`, JSON Lines, a YAML toolbox, or schemas of OpenAI, Anthropic or MCP
@@ -37,29 +40,32 @@ def load_tools(source: ToolSource, *, app: str | None = None) -> LoadedTools:
     - the content of such a file as a mapping, or a list of tool schemas
     - a Python function, or a list of them
 
-    `app` is the application of tools that do not name one. The servers of an `mcp.json` are started.
+    `app` is the application of tools that do not name one. The servers of an `mcp.json` are started; with
+    `approvals`, their tools that have changed since they were approved are refused.
     """
-    if isinstance(source, McpServer):
-        return load_mcp(source, app=app)
+    if isinstance(source, McpServer) or is_url(source):
+        return load_mcp(cast("McpServer | str", source), app=app, approvals=approvals)
     if isinstance(source, str | Path):
-        return load_mcp(str(source), app=app) if is_url(source) else _load_file(Path(source), app)
+        return _load_file(Path(source), app, approvals)
     if isinstance(source, Mapping):
-        return _load_document(cast("Mapping[str, Any]", source), None, app)
+        return _load_document(cast("Mapping[str, Any]", source), None, app, approvals)
     entries = [source] if callable(source) else list(source)
     if entries and all(map(callable, entries)):
         return load_functions(*cast("list[Callable[..., object]]", entries), app=app or "")
     return load_schemas(cast("list[Mapping[str, Any]]", entries), app or "")
 
 
-def _load_file(path: Path, app: str | None) -> LoadedTools:
+def _load_file(path: Path, app: str | None, approvals: ApprovalFile | None) -> LoadedTools:
     if path.is_dir():
         raise InvalidDataError(f"{path}: is a folder: pass a file in it")
     if set(path.suffixes[-2:]) & set(_JSON_LINES) or _is_json_lines(path):
         return load_jsonl(path, app or "")
-    return _load_document(read_document(path), path, app)
+    return _load_document(read_document(path), path, app, approvals)
 
 
-def _load_document(content: object, path: Path | None, app: str | None) -> LoadedTools:
+def _load_document(
+    content: object, path: Path | None, app: str | None, approvals: ApprovalFile | None
+) -> LoadedTools:
     """Load parsed JSON or YAML; `path` is the file it is from, if any."""
     members = as_mapping(content) or {}
     where = f"{path}: " if path else ""
@@ -68,7 +74,7 @@ def _load_document(content: object, path: Path | None, app: str | None) -> Loade
     if "swagger" in members:
         raise InvalidDataError(f"{where}is Swagger {members['swagger']}: convert it to OpenAPI 3 first")
     if as_mapping(members.get("mcpServers", members.get("servers"))) is not None:
-        return load_mcp(path or members, app=app)
+        return load_mcp(path or members, app=app, approvals=approvals)
     if path and _is_toolbox(content):
         return _load_toolbox(path)
     if as_list(content) is not None or members.keys() & {"tools", "result", "name", "function"}:

@@ -1,9 +1,11 @@
 """McpServer, and reading them from the `mcp.json` of Claude, Cursor or VS Code."""
 
+import json
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,6 +42,13 @@ class McpServer:
             raise InvalidDataError("needs either a command or a url")
         if self.url and not re.match(r"https?://[^/]", self.url, re.IGNORECASE):
             raise InvalidDataError("its url must start with http:// or https://")
+
+    @property
+    def key(self) -> str:
+        """The name, and a digest of the command or URL, which may contain secrets."""
+        launch = json.dumps([self.command, self.args, self.cwd, self.url])
+        digest = blake2b(launch.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return f"{self.name} {digest}"
 
     @property
     def label(self) -> str:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from mcp import MCPError
 
 
+class MessageTooLongError(ContextuneError):
+    """A server sent a message over the size limit; the message follows "the server …"."""
+
+
 def explain_error(error: BaseException, server: McpServer, timeout: float) -> str:
     """What went wrong and what to do, to follow "the server …"; does not quote the untrusted server."""
     import httpx2

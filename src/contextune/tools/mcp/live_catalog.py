@@ -129,4 +129,5 @@ class LiveCatalog:
         return differs
 
     async def _list(self, connection: "McpConnection") -> LoadedTools:
-        return tools_from_listing(self._server, connection, await connection.list_tools())
+        tools = await connection.list_tools()
+        return await asyncio.to_thread(tools_from_listing, self._server, connection, tools)

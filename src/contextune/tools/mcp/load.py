@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from contextune.errors import InvalidDataError, MissingExtraError
 from contextune.tools.catalog import LoadedTools, RefusedTool
+from contextune.tools.mcp.approvals import ApprovalFile, review
 from contextune.tools.mcp.config import McpServer, read_mcp_config
 from contextune.tools.mcp.errors import explain_error
 from contextune.tools.mcp.run_sync import run_sync
@@ -24,14 +25,21 @@ _FIELDS = ("name", "title", "description", "inputSchema", "annotations")
 
 
 def load_mcp(
-    source: str | Path | McpServer | Mapping[str, Any], *, app: str | None = None, timeout: float = TIMEOUT
+    source: str | Path | McpServer | Mapping[str, Any],
+    *,
+    app: str | None = None,
+    timeout: float = TIMEOUT,
+    approvals: ApprovalFile | None = None,
 ) -> LoadedTools:
     """Load the tools of a server, a URL, an `mcp.json` file or its content.
 
-    Servers are queried in parallel; one that fails is listed in `refused`, and the rest are loaded.
+    Servers are queried in parallel; one that fails is listed in `refused`, and the rest are loaded. So are,
+    with `approvals`, tools that have changed since they were approved.
     """
     servers, refused = resolve_servers(source, app)
     parts = _load_all(servers, timeout) if servers else []
+    if approvals:
+        parts = [review(approvals, server.key, part) for server, part in zip(servers, parts, strict=True)]
     return LoadedTools(
         tuple(tool for part in parts for tool in part.tools),
         (*refused, *(refusal for part in parts for refusal in part.refused)),
@@ -60,7 +68,7 @@ def is_url(source: object) -> bool:
 def tools_from_listing(
     server: McpServer, connection: "McpConnection", tools: Sequence[object]
 ) -> LoadedTools:
-    """Convert the raw tools that a server listed."""
+    """Convert the raw tools that a server listed; takes a while for many, so run it in a thread."""
     schemas = [_known_fields(tool) for tool in tools]
     return load_schemas(schemas, server.name or connection.name, about=first_sentence(connection.about))
 
@@ -96,6 +104,7 @@ async def _load(server: McpServer, timeout: float) -> LoadedTools:
     try:
         with anyio.fail_after(timeout):
             async with connect(server, timeout) as connection:
-                return tools_from_listing(server, connection, await connection.list_tools())
+                tools = await connection.list_tools()
+                return await asyncio.to_thread(tools_from_listing, server, connection, tools)
     except Exception as error:  # a failing server must not stop the others
         return LoadedTools((), (RefusedTool(server.label, explain_error(error, server, timeout)),))

@@ -1,0 +1,170 @@
+"""The tools of all upstream servers: which may be used, and which of them a name means."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+
+from contextune.errors import InvalidDataError
+from contextune.tools import Catalog, LoadedTools
+from contextune.tools.catalog import RefusedTool
+from contextune.tools.loaders import McpServer
+from contextune.tools.mcp.approvals import Approval, ApprovalFile, review
+from contextune.types import Tool
+
+
+class UpstreamTools:
+    """The usable tools of each server that has listed them, by server name."""
+
+    def __init__(
+        self,
+        servers: Mapping[str, McpServer],
+        approvals: ApprovalFile,
+        cached: Mapping[str, Sequence[Tool]],
+    ) -> None:
+        """`cached` are the tools of earlier runs."""
+        self._servers = servers
+        self._approvals = approvals
+        self._known = {name: approvals.of_server(server.key) for name, server in servers.items()}
+        """Approvals of all tools that a server has or had, by tool id."""
+        self._listed: dict[str, LoadedTools] = {}
+        """Tools as servers have listed them in this run."""
+        self._usable: dict[str, LoadedTools] = {}
+        self._catalog: Catalog | None = None
+        self._lock = asyncio.Lock()
+        for name, tools in cached.items():
+            loaded = LoadedTools(tuple(tools))
+            self._usable[name], self._known[name] = self._review(name, loaded, cached=True)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether the tools of a server are known."""
+        return name in self._usable
+
+    def __getitem__(self, name: str) -> tuple[Tool, ...]:
+        """The usable tools of a server."""
+        return self._usable[name].tools
+
+    def cacheable(self, name: str) -> tuple[Tool, ...]:
+        """The tools to cache; none while one is held back, so that the next run lists them again."""
+        return () if name not in self or any(self._pending(name)) else self[name]
+
+    @property
+    def catalog(self) -> Catalog:
+        """All usable tools, in the order of the servers; a new object if they have changed."""
+        if self._catalog is None:
+            self._catalog = Catalog(tool for name in self._servers if name in self for tool in self[name])
+        return self._catalog
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """Tools that cannot be used, with the reason, by id."""
+        invalid = {
+            tool.name: tool.reason
+            for name in self._servers
+            if name in self
+            for tool in self._usable[name].refused
+        }
+        return invalid | {approval.tool: approval.reason for approval in self._pending()}
+
+    async def update(self, name: str, loaded: LoadedTools) -> bool:
+        """Set the tools that a server lists; whether its usable tools differ from before."""
+        async with self._lock:
+            self._listed[name] = loaded
+            before = self._usable.get(name)
+            self._usable[name], self._known[name] = await asyncio.to_thread(self._review, name, loaded)
+            if before and before.tools == self[name]:
+                return False
+            self._catalog = None
+            return True
+
+    async def refresh(self) -> list[str]:
+        """Use the tools that were approved meanwhile; returns the servers whose tools have changed.
+
+        If such a tool is not known in this run, neither are the tools of its server from now on, so that
+        it lists them again.
+        """
+        changed: list[str] = []
+        for name in [name for name in self._servers if any(self._pending(name))]:
+            known = await asyncio.to_thread(self._approvals.of_server, self._servers[name].key)
+            if known == self._known[name]:
+                continue
+            if name not in self._listed:
+                self._known[name] = known
+                self._usable.pop(name, None)
+                self._catalog = None
+                changed.append(name)
+            elif await self.update(name, self._listed[name]):
+                changed.append(name)
+        return changed
+
+    def resolve(self, name: str) -> Tool:
+        """The tool with this id, or with this bare name.
+
+        A bare name keeps meaning the tool that it meant before, even while that one is missing. Any other
+        must be unique among the tools that all servers have or had.
+        """
+        is_id = any(name.startswith(f"{server}/") for server in self._servers)
+        ids = [name] if is_id else self._candidates(name)
+        if len(ids) > 1:
+            shown = ", ".join(repr(tool) for tool in ids[:3])
+            raise InvalidDataError(f"more than one tool is named {name!r}: use an id, such as {shown}")
+        tool = next((tool for tool in self.catalog if tool.id in ids), None)
+        if tool is None:
+            raise InvalidDataError(self._absence(name, ids))
+        unlisted = next((server for server in self._servers if server not in self), None)
+        if not is_id and unlisted and not self.owns_name(tool):
+            raise InvalidDataError(
+                f"the server {unlisted!r} has not listed its tools, and may have a {name!r} too:"
+                f" use the id {tool.id!r} if that one is meant"
+            )
+        return tool
+
+    def owns_name(self, tool: Tool) -> bool:
+        """Whether the tool's bare name is bound to it."""
+        approval = self._known[tool.app].get(tool.id)
+        return approval is not None and approval.owns_name
+
+    async def bind_name(self, tool: Tool) -> None:
+        """Let the tool's bare name mean this tool from now on."""
+        key = self._servers[tool.app].key
+        async with self._lock:
+            await asyncio.to_thread(self._approvals.own_name, key, tool.id)
+            self._known[tool.app] = await asyncio.to_thread(self._approvals.of_server, key)
+
+    def _candidates(self, name: str) -> list[str]:
+        """The ids that a bare name may mean: the one it is bound to, else all there are and were."""
+        known = [
+            approval for server in self._servers if (approval := self._known[server].get(f"{server}/{name}"))
+        ]
+        return [approval.tool for approval in known if approval.owns_name] or [
+            approval.tool for approval in known
+        ]
+
+    def _absence(self, name: str, ids: Sequence[str]) -> str:
+        for tool, reason in self.refused.items():
+            if tool in ids or (not ids and tool.partition("/")[2] == name):
+                return f"the tool '{tool}' cannot be used: {reason}"
+        if ids and ids != [name]:
+            return f"{name!r} means the tool {ids[0]!r}, which its server does not offer now"
+        return f"there is no tool {name!r} in the catalogue; search_tools finds those there are"
+
+    def _pending(self, *names: str) -> Iterator[Approval]:
+        for name in names or self._servers:
+            for approval in self._known[name].values():
+                if approval.pending is not None:
+                    yield approval
+
+    def _review(
+        self, name: str, loaded: LoadedTools, *, cached: bool = False
+    ) -> tuple[LoadedTools, dict[str, Approval]]:
+        """The usable tools of a server by its approvals, and these; runs in a thread."""
+        key = self._servers[name].key
+        own = self._without_foreign_ids(name, loaded)
+        reviewed = review(self._approvals, key, own, cached=cached)
+        return reviewed, self._approvals.of_server(key)
+
+    def _without_foreign_ids(self, name: str, loaded: LoadedTools) -> LoadedTools:
+        """Refuse tools whose id reads as one of another server, whose name starts with this one's."""
+        others = tuple(f"{other}/" for other in self._servers if other.startswith(f"{name}/"))
+        foreign = {tool.id for tool in loaded.tools if tool.id.startswith(others)} if others else set[str]()
+        refused = [RefusedTool(tool, "its id could be of another server") for tool in foreign]
+        usable = tuple(tool for tool in loaded.tools if tool.id not in foreign)
+        return LoadedTools(usable, (*loaded.refused, *refused))
