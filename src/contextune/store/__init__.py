@@ -1,6 +1,7 @@
 """Storage of users, items, uses, vectors and feedback in SQLite."""
 
 from contextune.store.protocol import Store, StoreRevision, Vector, text_digest
+from contextune.store.quota import Quota
 from contextune.store.sqlite import SQLiteStore
 
-__all__ = ["SQLiteStore", "Store", "StoreRevision", "Vector", "text_digest"]
+__all__ = ["Quota", "SQLiteStore", "Store", "StoreRevision", "Vector", "text_digest"]

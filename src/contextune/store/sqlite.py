@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 from contextune.errors import InvalidDataError, StoreError, UnknownUserError
 from contextune.store import sqlite_file
+from contextune.store.checksums import check_count, check_rows, row_checksum
 from contextune.store.database import Database, select_in
+from contextune.store.pages import Page, items_page, uses_page
 from contextune.store.protocol import StoreRevision, Vector, text_digest
-from contextune.store.quota import QuotaCounter
+from contextune.store.quota import NO_QUOTA, Quota, StoredSizes, check_item_size, stored_sizes, within_quota
 from contextune.store.rows import (
     check_unicode,
     feedback_row,
@@ -32,38 +34,42 @@ from contextune.types import Feedback, Item, UsageEvent, User, local_time
 _log = logging.getLogger(__name__)
 # Unchanged items are not written, so that loading the same data twice changes nothing.
 _PUT_ITEM = """
-    INSERT INTO items (user, id, app, fields) VALUES (?, ?, ?, ?)
-    ON CONFLICT (user, id) DO UPDATE SET app = excluded.app, fields = excluded.fields
-    WHERE app IS NOT excluded.app OR fields IS NOT excluded.fields"""
+    INSERT INTO items (user, id, app, fields, checksum) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (user, id) DO UPDATE SET app = excluded.app, fields = excluded.fields,
+    checksum = excluded.checksum WHERE app IS NOT excluded.app OR fields IS NOT excluded.fields"""
 
 _PUT_USER = """
-    INSERT INTO users (id, profile, places, contacts, zone) VALUES (?, ?, ?, ?, ?)
+    INSERT INTO users (id, profile, places, contacts, zone, checksum) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET profile = excluded.profile, places = excluded.places,
-    contacts = excluded.contacts, zone = excluded.zone"""
+    contacts = excluded.contacts, zone = excluded.zone, checksum = excluded.checksum"""
 
 _PUT_USE = """
-    INSERT INTO uses (user, item, moment, place, time) VALUES (?, ?, ?, ?, ?)
+    INSERT INTO uses (user, item, moment, place, time, checksum) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (user, item, moment, place) DO NOTHING"""
 
 _PUT_VECTOR = """
-    INSERT INTO vectors (user, model, digest, vector) VALUES (?, ?, ?, ?)
-    ON CONFLICT (user, digest, model) DO UPDATE SET vector = excluded.vector"""
+    INSERT INTO vectors (user, digest, model, vector, checksum) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (user, digest, model) DO UPDATE SET vector = excluded.vector, checksum = excluded.checksum"""
 _PUT_PORTRAIT = """
-    INSERT INTO portraits (user, item, model, digest, vector)
-    SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM items WHERE user = ? AND id = ?)
-    ON CONFLICT (user, item, model) DO UPDATE SET digest = excluded.digest, vector = excluded.vector"""
+    INSERT INTO portraits (user, item, digest, model, vector, checksum)
+    SELECT ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM items WHERE user = ? AND id = ?)
+    ON CONFLICT (user, item, model) DO UPDATE SET digest = excluded.digest, vector = excluded.vector,
+    checksum = excluded.checksum"""
+_PUT_FEEDBACK = """
+    INSERT INTO feedback (user, request, used, rejected, tool, ok, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)"""
 
 
 class SQLiteStore(Database):
     """A store in one SQLite file, with a write-ahead log beside it while it is open.
 
     Writers wait for each other, up to `timeout` seconds; readers never wait. An iterable passed to a writing
-    call is consumed while the store is locked for other writers, so it should be fast.
+    call is consumed while the store is locked for other writers, so it should be fast. A write that exceeds
+    the `quota` of its user raises `LimitError` and changes nothing.
     """
 
-    def __init__(self, path: str | Path, *, timeout: float = 30.0) -> None:
+    def __init__(self, path: str | Path, *, timeout: float = 30.0, quota: Quota = NO_QUOTA) -> None:
         super().__init__(path, STORE_SCHEMA, timeout)
-        self._quota = QuotaCounter()
+        self._quota = quota
 
     def put_user(self, user: User) -> None:
         """Add or replace the user; items and uses stay."""
@@ -76,9 +82,9 @@ class SQLiteStore(Database):
         """The user's profile, places, contacts and time zone."""
         with self._reading() as connection:
             key = _key(connection, user)
-            row = connection.execute(
-                "SELECT id, profile, places, contacts, zone FROM users WHERE key = ?", (key,)
-            ).fetchone()
+            query = "SELECT id, profile, places, contacts, zone, checksum FROM users WHERE key = ?"
+            row = connection.execute(query, (key,)).fetchone()
+            check_rows("users", [row])
         return parse_user(row)
 
     def users(self) -> list[str]:
@@ -101,12 +107,14 @@ class SQLiteStore(Database):
                 nonlocal count
                 for count, item in enumerate(items, 1):  # noqa: B007  # returned below
                     row = item_row(key, item)
+                    check_item_size(self._quota.item_bytes, *row[1:4])
                     unread.update((item.app, name) for name in item.unread_times)
                     if has_vectors:
                         _delete_vectors(connection, key, item.id, keep=item.text)
                     yield row
 
-            with self._quota.within(connection, key, "items", limit):
+            items_limit = self._quota.items if limit is None else limit
+            with within_quota(connection, key, items=items_limit, total_bytes=self._quota.total_bytes):
                 if connection.executemany(_PUT_ITEM, rows()).rowcount:
                     _bump_revision(connection, key)
         for (app, name), number in unread.items():
@@ -124,20 +132,32 @@ class SQLiteStore(Database):
         """The user's items, sorted by id; or those of `ids` that exist, in that order."""
         with self._reading() as connection:
             key = _key(connection, user)
+            query = "SELECT id, app, fields, checksum FROM items WHERE user = ?"
             if ids is None:
-                rows = connection.execute(
-                    "SELECT id, app, fields FROM items WHERE user = ? ORDER BY id", (key,)
-                ).fetchall()
+                rows = connection.execute(f"{query} ORDER BY id", (key,)).fetchall()
+                check_count("items", len(rows), stored_sizes(connection, key).items)
             else:
-                query = "SELECT id, app, fields FROM items WHERE user = ? AND id IN ({})"
-                rows = select_in(
-                    connection, query, (key,), [check_unicode(item, "the item id") for item in ids]
-                )
+                names = [check_unicode(item, "the item id") for item in ids]
+                rows = select_in(connection, f"{query} AND id IN ({{}})", (key,), names)
+            check_rows("items", rows, key)
         items = parse_items(rows)
         if ids is None:
             return items
         by_id = {item.id: item for item in items}
         return [by_id[item] for item in ids if item in by_id]
+
+    def items_page(
+        self,
+        user: str,
+        *,
+        app: str | None = None,
+        start: int = 0,
+        limit: int = 100,
+        max_bytes: int | None = None,
+    ) -> Page[Item]:
+        """Items sorted by id, beginning at number `start`; fewer than `limit` if they exceed `max_bytes`."""
+        with self._reading() as connection:
+            return items_page(connection, _key(connection, user), app, start, limit, max_bytes)
 
     def delete_items(self, user: str, ids: Iterable[str]) -> int:
         """Delete items with their uses and vectors; return the number of items deleted."""
@@ -169,7 +189,8 @@ class SQLiteStore(Database):
                     item = use.item
                     yield use_row(key, use)
 
-            with self._quota.within(connection, key, "uses", limit):
+            uses_limit = self._quota.uses if limit is None else limit
+            with within_quota(connection, key, uses=uses_limit, total_bytes=self._quota.total_bytes):
                 try:
                     new = connection.executemany(_PUT_USE, rows()).rowcount
                 except sqlite3.IntegrityError:
@@ -185,12 +206,25 @@ class SQLiteStore(Database):
         with self._reading() as connection:
             key = _key(connection, user)
             zone = connection.execute("SELECT zone FROM users WHERE key = ?", (key,)).fetchone()[0]
-            query, values = "SELECT item, time, place FROM uses WHERE user = ?", [key]
+            query, values = "SELECT item, moment, place, time, checksum FROM uses WHERE user = ?", [key]
             if item is not None:
                 query, values = f"{query} AND item = ?", [key, check_unicode(item, "the item id")]
             rows = connection.execute(f"{query} ORDER BY item, moment, place", values).fetchall()
+            check_rows("uses", rows, key)
+            if item is None:
+                check_count("uses", len(rows), stored_sizes(connection, key).uses)
         local_zone = parse_zone(zone)
         return sorted(parse_uses(rows), key=lambda use: local_time(use.time, local_zone))
+
+    def uses_page(self, user: str, *, start: int = 0, limit: int = 100) -> Page[UsageEvent]:
+        """Uses sorted by time, beginning at number `start`; a time without a zone is sorted as if in UTC."""
+        with self._reading() as connection:
+            return uses_page(connection, _key(connection, user), start, limit)
+
+    def sizes(self, user: str) -> StoredSizes:
+        """Entries and bytes that the user has stored, without vectors and indexes."""
+        with self._reading() as connection:
+            return stored_sizes(connection, _key(connection, user))
 
     def revision(self, user: str) -> StoreRevision:
         """Counters that grow with every change to the user's data, by any process."""
@@ -200,32 +234,41 @@ class SQLiteStore(Database):
 
     def vectors(self, user: str, model: str, digests: Sequence[bytes]) -> dict[bytes, Vector]:
         """The stored vectors of these text digests for this model."""
-        query = "SELECT digest, vector FROM vectors WHERE user = ? AND model = ? AND digest IN ({})"
+        query = "SELECT digest, vector, checksum FROM vectors WHERE user = ? AND model = ? AND digest IN ({})"
         with self._reading() as connection:
             key = _key(connection, user)
             rows = select_in(connection, query, (key, check_unicode(model, "the model")), digests)
-        return {digest: parse_vector(blob) for digest, blob in rows}
+        return {
+            digest: parse_vector(blob)
+            for digest, blob, checksum in rows
+            if row_checksum(key, digest, model, blob) == checksum  # a damaged vector is computed again
+        }
 
     def put_vectors(self, user: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Store vectors. The revision does not change."""
         check_unicode(model, "the model")
         with self._writing() as connection:
             key = _key(connection, user)
-            rows = ((key, model, digest, vector_blob(vector)) for digest, vector in vectors.items())
-            connection.executemany(_PUT_VECTOR, rows)
+            rows = ((key, digest, model, vector_blob(vector)) for digest, vector in vectors.items())
+            connection.executemany(_PUT_VECTOR, ((*row, row_checksum(*row)) for row in rows))
 
     def enriched_vectors(
         self, user: str, model: str, items: Sequence[str] | None = None
     ) -> dict[str, tuple[bytes, Vector]]:
         """By item: digest and vector of its enriched text for this model; of all items, or of `items`."""
-        query = "SELECT item, digest, vector FROM portraits WHERE user = ? AND model = ?"
+        query = "SELECT item, digest, vector, checksum FROM portraits WHERE user = ? AND model = ?"
         with self._reading() as connection:
-            values = _key(connection, user), check_unicode(model, "the model")
+            key = _key(connection, user)
+            values = key, check_unicode(model, "the model")
             if items is None:
                 rows = connection.execute(query, values).fetchall()
             else:
                 rows = select_in(connection, query + " AND item IN ({})", values, items)
-        return {item: (digest, parse_vector(blob)) for item, digest, blob in rows}
+        return {
+            item: (digest, parse_vector(blob))
+            for item, digest, blob, checksum in rows
+            if row_checksum(key, item, digest, model, blob) == checksum
+        }
 
     def put_enriched_vectors(
         self, user: str, model: str, vectors: Mapping[str, tuple[bytes, Vector]]
@@ -235,24 +278,26 @@ class SQLiteStore(Database):
         with self._writing() as connection:
             key = _key(connection, user)
             rows = (
-                (key, item, model, digest, vector_blob(vector), key, item)
-                for item, (digest, vector) in vectors.items()
+                (key, item, digest, model, vector_blob(vector)) for item, (digest, vector) in vectors.items()
             )
-            connection.executemany(_PUT_PORTRAIT, rows)
+            connection.executemany(_PUT_PORTRAIT, ((*row, row_checksum(*row), *row[:2]) for row in rows))
 
     def put_feedback(self, user: str, feedback: Feedback) -> None:
         """Store feedback on a request."""
         with self._writing() as connection:
-            connection.execute(
-                "INSERT INTO feedback (user, request, used, rejected, tool, ok) VALUES (?, ?, ?, ?, ?, ?)",
-                feedback_row(_key(connection, user), feedback),
-            )
+            key = _key(connection, user)
+            limits = {"feedback_bytes": self._quota.feedback_bytes, "total_bytes": self._quota.total_bytes}
+            with within_quota(connection, key, **limits):
+                connection.execute(_PUT_FEEDBACK, feedback_row(key, feedback))
 
     def feedback(self, user: str) -> list[Feedback]:
         """All feedback of the user, oldest first."""
-        query = "SELECT request, used, rejected, tool, ok FROM feedback WHERE user = ? ORDER BY key"
+        query = "SELECT request, used, rejected, tool, ok, checksum FROM feedback WHERE user = ? ORDER BY key"
         with self._reading() as connection:
-            rows = connection.execute(query, (_key(connection, user),)).fetchall()
+            key = _key(connection, user)
+            rows = connection.execute(query, (key,)).fetchall()
+            check_rows("feedback", rows, key)
+            check_count("feedback", len(rows), stored_sizes(connection, key).feedback)
         return [parse_feedback(user, row) for row in rows]
 
     def forget(self, user: str) -> None:
@@ -316,8 +361,8 @@ def _has_vectors(connection: sqlite3.Connection, key: int) -> bool:
 
 def _delete_vectors(connection: sqlite3.Connection, key: int, item: str, keep: str | None = None) -> None:
     """Delete the vectors of the item's stored text, unless it equals `keep`."""
-    rows = connection.execute("SELECT id, app, fields FROM items WHERE user = ? AND id = ?", (key, item))
-    for old in parse_items(rows.fetchall()):
+    query = "SELECT id, app, fields, checksum FROM items WHERE user = ? AND id = ?"
+    for old in parse_items(connection.execute(query, (key, item)).fetchall()):
         if old.text != keep:
             digest = text_digest(old.text)
             connection.execute("DELETE FROM vectors WHERE user = ? AND digest = ?", (key, digest))
