@@ -4,10 +4,12 @@ The header is read through SQLite, never with `open()`: closing a file drops eve
 on it, also those of other connections (sqlite.org/howtocorrupt.html, 2.2).
 """
 
+import os
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from contextune.errors import StoreError
@@ -47,21 +49,42 @@ def prepare(path: Path, schema: DatabaseSchema, timeout: float) -> None:
             raise StoreError(f"no such folder: {str(path.parent)!r}; create it first")
         if path.is_dir():
             raise StoreError(f"{str(path)!r} is a folder: name a file")
-        new = _is_new(path)
-        if not new:
+        if _is_new(path):
+            _create_private(path)
+        else:
             _check(path, schema, timeout)
         with closing(_open(path, "rwc", timeout)) as connection:
             connection.execute("PRAGMA page_size = 8192")  # for a new file: a page holds a few mails
             # Tables before the write-ahead log, so that the file itself, and not only its log, contains
             # the application id from the start.
             migrate(connection, schema)
-            if new:
-                path.chmod(0o600)  # before the log exists, which inherits the permissions of the file
             _start_log(connection, path, timeout)
     except sqlite3.Error as error:
         raise describe_error(error, path, schema) from error
     except OSError as error:
         raise StoreError(f"cannot access the {schema.noun} {str(path)!r}: {error.strerror}") from error
+
+
+def _create_private(path: Path) -> None:
+    """Create an empty file that only its owner can read, before SQLite writes to it.
+
+    The file is created under another name and linked: closing it under its own name would drop the locks of a
+    thread that has opened it meanwhile. Its journal and log inherit the permissions.
+    """
+    if path.exists():
+        path.chmod(0o600)
+        return
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 600
+    os.close(descriptor)
+    try:
+        os.link(name, path)
+    except FileExistsError:
+        return  # another thread or process was faster
+    except OSError:  # no hard links on this disk
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    finally:
+        Path(name).unlink()
 
 
 def connect(path: Path, timeout: float) -> sqlite3.Connection:
