@@ -27,6 +27,6 @@ def check_rows(table: str, rows: Sequence[tuple[Any, ...]], *owner: int) -> None
 
 
 def check_count(table: str, count: int, expected: int) -> None:
-    """Raise `DamagedRowError` if rows are missing."""
+    """Raise `DamagedRowError` unless a user has as many different rows as expected."""
     if count != expected:
         raise DamagedRowError(f"the table {table} has {count} of {expected} rows of a user")

@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from contextune.store.checksums import check_rows
+from contextune.store.checksums import check_count, check_rows
 from contextune.store.quota import stored_sizes
 from contextune.store.rows import parse_items, parse_uses
 from contextune.types import Item, UsageEvent
@@ -41,6 +41,7 @@ def items_page(
             break
         rows.append(row)
     check_rows("items", rows, key)
+    check_count("items", len({row[0] for row in rows}), len(rows))
     return Page(parse_items(rows), total, _next(start, len(rows), total))
 
 
@@ -50,6 +51,7 @@ def uses_page(connection: sqlite3.Connection, key: int, start: int, limit: int) 
         ORDER BY moment, item, place LIMIT ? OFFSET ?"""
     rows = connection.execute(query, (key, limit, start)).fetchall()
     check_rows("uses", rows, key)
+    check_count("uses", len({row[:3] for row in rows}), len(rows))
     total = stored_sizes(connection, key).uses
     return Page(parse_uses(rows), total, _next(start, len(rows), total))
 

@@ -135,7 +135,7 @@ class SQLiteStore(Database):
             query = "SELECT id, app, fields, checksum FROM items WHERE user = ?"
             if ids is None:
                 rows = connection.execute(f"{query} ORDER BY id", (key,)).fetchall()
-                check_count("items", len(rows), stored_sizes(connection, key).items)
+                check_count("items", len({row[0] for row in rows}), stored_sizes(connection, key).items)
             else:
                 names = [check_unicode(item, "the item id") for item in ids]
                 rows = select_in(connection, f"{query} AND id IN ({{}})", (key,), names)
@@ -212,7 +212,7 @@ class SQLiteStore(Database):
             rows = connection.execute(f"{query} ORDER BY item, moment, place", values).fetchall()
             check_rows("uses", rows, key)
             if item is None:
-                check_count("uses", len(rows), stored_sizes(connection, key).uses)
+                check_count("uses", len({row[:3] for row in rows}), stored_sizes(connection, key).uses)
         local_zone = parse_zone(zone)
         return sorted(parse_uses(rows), key=lambda use: local_time(use.time, local_zone))
 
