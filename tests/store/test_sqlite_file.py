@@ -4,6 +4,7 @@ import os
 import random
 import sqlite3
 import stat
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -252,3 +253,17 @@ def test_file_is_private_before_anything_is_written(
         os.umask(before)
     assert seen == [(0o600, 0)]
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_commits_are_synced_to_the_disk(path: Path) -> None:
+    levels: list[int] = []
+    with SQLiteStore(path) as store:
+        store.put_user(User("ana"))
+
+        def items() -> Iterator[Item]:
+            with store._connections.use() as connection:  # pyright: ignore[reportPrivateUsage]
+                levels.append(connection.execute("PRAGMA synchronous").fetchone()[0])
+            yield Item("1", "Notes", {})
+
+        store.put_items("ana", items())
+    assert levels == [2]  # FULL: the log is synced at each commit

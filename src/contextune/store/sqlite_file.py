@@ -123,7 +123,7 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
     """Connect to a prepared file. Another thread may close the connection."""
     connection = open_uri(path, "rw", timeout)
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA synchronous = NORMAL")  # with the log, a crash loses no committed change
+    connection.execute("PRAGMA synchronous = FULL")  # a committed change survives a loss of power
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA cache_size = -32768")  # KiB; an unordered bulk load touches many pages
     # without a limit, the log stays as large as the largest load
