@@ -7,7 +7,7 @@ written only when the one before is on the disk (sqlite.org/fileformat2.html).
 """
 
 import sys
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,7 +107,7 @@ class _Weights(NamedTuple):
     previous: _Words
 
 
-@cache
+@lru_cache(maxsize=4)
 def _weights(words: int) -> _Weights:
     """Weights of the checksum s0 += x[i] + s1; s1 += x[i+1] + s0, for a number of words."""
     steps = words // 2
