@@ -34,6 +34,7 @@ from contextune.errors import ContextuneError
 OK, NOTE, BROKEN = "ok", "note", "broken"
 _SIGNS = {OK: "[green]✓[/]", NOTE: "[dim]–[/]", BROKEN: "[bold red]✗[/]"}
 _LIBRARIES = (
+    "dateutil",
     "icalendar",
     "jsonschema_rs",
     "lightgbm",
