@@ -36,8 +36,8 @@ def import_into(
 
     An unknown user is created. The format of each file is detected, unless `reader` is given. The report
     lists what could not be read, with its location; the rest is imported. `only` restricts the import to
-    these files, for example to those that changed. Links in folders are skipped; with `follow_links`, those to
-    files are read. `progress` is called with bytes read and total bytes.
+    these files, for example to those that changed. Links in folders are skipped; with `follow_links`, those
+    to files are read. `progress` is called with bytes read and total bytes.
     """
     paths = list(paths)
     try:
