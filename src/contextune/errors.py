@@ -1,5 +1,7 @@
 """Exception hierarchy. Every message says what to do next."""
 
+from typing import Literal
+
 
 class ContextuneError(Exception):
     """Base class of all errors this library raises on purpose."""
@@ -14,13 +16,12 @@ class InvalidDataError(ContextuneError):
 
 
 class LimitError(InvalidDataError):
-    """A user's quota of items or uses is exceeded."""
+    """A quota is exceeded: items, uses or bytes of a user, or bytes of one item."""
 
-    def __init__(self, what: str, limit: int) -> None:
-        super().__init__(
-            f"quota exceeded: at most {limit:,} {what} per user; delete some, or raise the quota"
-        )
-        self.what, self.limit = what, limit
+    def __init__(self, what: str, limit: int, per: Literal["user", "item"] = "user") -> None:
+        remedy = "shorten it" if per == "item" else "delete some"
+        super().__init__(f"quota exceeded: at most {limit:,} {what} per {per}; {remedy}, or raise the quota")
+        self.what, self.limit, self.per = what, limit, per
 
 
 class UnknownUserError(ContextuneError):
@@ -29,6 +30,14 @@ class UnknownUserError(ContextuneError):
 
 class StoreError(ContextuneError):
     """A store cannot be opened, read or written."""
+
+
+class DamagedStoreError(StoreError):
+    """A store's file has changed outside of the store: restore it from a backup."""
+
+
+class ErasureIncompleteError(StoreError):
+    """A user's rows are deleted, but the file could not be rewritten without them yet."""
 
 
 class EmbedderError(ContextuneError):

@@ -2,7 +2,7 @@
 
 import gc
 from urllib.parse import urlsplit
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 import pytest
 
@@ -59,3 +59,21 @@ def test_lru_caches_of_all_subpackages_are_cleared() -> None:
     assert all(cache.cache_info().currsize for cache in caches)  # pyright: ignore[reportFunctionMemberAccess]
     forget("ines")
     assert not any(cache.cache_info().currsize for cache in caches)  # pyright: ignore[reportFunctionMemberAccess]
+
+
+class BrokenCache:
+    def forget(self, user: str) -> None:
+        raise StoreError(f"cannot forget {user!r}")
+
+
+def test_failed_forget_keeps_no_cache_alive() -> None:
+    cache = register_cache(BrokenCache())
+    alive = ref(cache)
+    gc.disable()
+    try:
+        with pytest.raises(StoreError, match="cannot forget 'nobody'"):
+            forget("nobody")
+        del cache
+        assert alive() is None
+    finally:
+        gc.enable()

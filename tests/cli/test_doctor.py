@@ -54,6 +54,18 @@ def test_doctor_reports_a_damaged_store(store: Path, tmp_path: Path, no_requests
     assert done.stderr == "error: 1 check failed: see the lines marked ✗\n"
 
 
+def test_deep_check_finds_a_changed_letter(store: Path, no_requests: None) -> None:
+    done = run("doctor", "--deep", "--store", store, width=200)
+    assert done.returncode == 0
+    assert "structure, checksums and numbers of rows are right" in done.stdout
+    content = store.read_bytes()
+    store.write_bytes(content.replace(b"cone 6", b"cone 7", 1))
+    assert run("doctor", "--store", store).returncode == 0
+    done = run("doctor", "--deep", "--store", store, width=250)
+    assert done.returncode == 1
+    assert "restore it from a backup" in done.stdout
+
+
 def test_doctor_reports_a_changed_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_requests: None
 ) -> None:

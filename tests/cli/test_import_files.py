@@ -217,3 +217,13 @@ def test_user_is_required_if_the_store_has_several(tmp_path: Path) -> None:
         assert run(*words).returncode == 0
     done = run("import", note, "--store", tmp_path / "s.db")
     assert "the store has 2 users: choose one with --user" in done.stderr
+
+
+def test_links_are_followed_on_request(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.md").write_text("Talc 8\n")
+    (tmp_path / "export").mkdir()
+    (tmp_path / "export" / "link.md").symlink_to(tmp_path / "elsewhere.md")
+    words = ("import", tmp_path / "export", "--store", tmp_path / "store.db", "--no-embed")
+    done = run(*words)
+    assert (done.returncode, "--follow-links" in done.stdout) == (1, True)
+    assert "1 item (1 new" in run(*words, "--follow-links").stdout

@@ -252,6 +252,40 @@ def test_links_pipes_and_loops_are_skipped(tmp_path: Path) -> None:
         list(iter_files([tmp_path / "round"]))
 
 
+def test_files_behind_links_are_imported_only_on_request(tmp_path: Path, store: SQLiteStore) -> None:
+    secret, folder = tmp_path / "passwords.md", tmp_path / "export"
+    secret.write_text("root: kiln\n")
+    folder.mkdir()
+    (folder / "Recipes.md").write_text("Talc 8\n")
+    (folder / "link.md").symlink_to(secret)
+    report = import_into(store, "ines", [folder])
+    assert [item.fields["title"] for item in store.items("ines")] == ["Recipes"]
+    assert [reason.why for reason in report.skipped] == [
+        "symbolic link to a file: import it with --follow-links"
+    ]
+    import_into(store, "ines", [folder], follow_links=True)
+    assert len(store.items("ines")) == 2
+
+
+def test_link_that_is_named_is_followed(tmp_path: Path, store: SQLiteStore) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "Recipes.md").write_text("Talc 8\n")
+    (tmp_path / "link").symlink_to(tmp_path / "notes")
+    import_into(store, "ines", [tmp_path / "link"])
+    assert len(store.items("ines")) == 1
+
+
+def test_file_replaced_by_a_link_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("root: kiln\n")
+    note = tmp_path / "Recipes.md"
+    note.write_text("Talc 8\n")
+    file = only_file(note)
+    note.unlink()
+    note.symlink_to(tmp_path / "secret")
+    with pytest.raises(OSError, match="symbolic link"):
+        file.open()
+
+
 def test_reader_names_are_unique_and_readers_reject_unknown_files(tmp_path: Path) -> None:
     assert len({reader.name for reader in READERS}) == len(READERS)
     for number, content in enumerate((b"", b"\0\1\2", b"{}", b"<xml/>", b"\x89PNG\r\n\x1a\n")):

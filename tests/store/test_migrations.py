@@ -106,3 +106,14 @@ def test_migrations_before_a_failed_one_stay(version_1: Path) -> None:
         assert schema_version(connection) == len(STORE_SCHEMA.migrations) + 1
         migrate(connection, with_migrations(EXTRA, ("CREATE TABLE more (a)",)))
         assert schema_version(connection) == len(STORE_SCHEMA.migrations) + 2
+
+
+def test_version_1_gets_sizes_and_checksums(version_1: Path) -> None:
+    with SQLiteStore(version_1) as store:
+        sizes = store.sizes("ana")
+        assert (sizes.items, sizes.uses) == (2, 2)
+        assert sizes.item_bytes == len(
+            '1Notes{"title":"chá","tags":["a","b"]}2Mail{"subject":"Olá"}'.encode()
+        )
+        store.delete_items("ana", ["1", "2"])
+        assert store.sizes("ana").total_bytes == 0

@@ -4,14 +4,16 @@ import os
 import random
 import sqlite3
 import stat
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from contextune.errors import StoreError
-from contextune.store import SQLiteStore
-from contextune.store.schema import STORE_SCHEMA
+from contextune.store import SQLiteStore, sqlite_file
+from contextune.store import schema as schema_module
+from contextune.store.schema import STORE_SCHEMA, DatabaseSchema
 from contextune.types import Item, User
 
 
@@ -228,3 +230,40 @@ def test_files_are_readable_by_the_owner_only(path: Path) -> None:
         os.umask(before)
     assert len(files) > 1  # the log too
     assert set(files.values()) == {0o600}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+@pytest.mark.parametrize("exists", [False, True])
+def test_file_is_private_before_anything_is_written(
+    path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool
+) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def migrate(connection: sqlite3.Connection, schema: DatabaseSchema) -> None:
+        seen.append((stat.S_IMODE(path.stat().st_mode), path.stat().st_size))
+        schema_module.migrate(connection, schema)
+
+    monkeypatch.setattr(sqlite_file, "migrate", migrate)
+    before = os.umask(0)
+    try:
+        if exists:
+            path.touch()
+        SQLiteStore(path).close()
+    finally:
+        os.umask(before)
+    assert seen == [(0o600, 0)]
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_commits_are_synced_to_the_disk(path: Path) -> None:
+    levels: list[int] = []
+    with SQLiteStore(path) as store:
+        store.put_user(User("ana"))
+
+        def items() -> Iterator[Item]:
+            with store._connections.use() as connection:  # pyright: ignore[reportPrivateUsage]
+                levels.append(connection.execute("PRAGMA synchronous").fetchone()[0])
+            yield Item("1", "Notes", {})
+
+        store.put_items("ana", items())
+    assert levels == [2]  # FULL: the log is synced at each commit

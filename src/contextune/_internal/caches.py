@@ -47,7 +47,10 @@ def forget(user: str) -> None:
             failure = failure or error
     _clear_lru_caches()
     if failure:
-        raise failure
+        try:
+            raise failure
+        finally:
+            failure = None  # its traceback refers to this frame, and would keep all caches alive
 
 
 def _clear_lru_caches() -> None:

@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, PackagePath, distribution, version
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 from zoneinfo import ZoneInfo
 
 import typer
@@ -34,6 +34,7 @@ from contextune.errors import ContextuneError
 OK, NOTE, BROKEN = "ok", "note", "broken"
 _SIGNS = {OK: "[green]✓[/]", NOTE: "[dim]–[/]", BROKEN: "[bold red]✗[/]"}
 _LIBRARIES = (
+    "dateutil",
     "icalendar",
     "jsonschema_rs",
     "lightgbm",
@@ -76,7 +77,12 @@ class DoctorFinding(NamedTuple):
     message: str
 
 
-def doctor(store: StorePath = None) -> None:
+def doctor(
+    store: StorePath = None,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read the whole store and check every row; slow for a large one.")
+    ] = False,
+) -> None:
     """Check the installation, models, extras, time zone, store and speed.
 
     Exit status: 0 if nothing is broken, 1 otherwise.
@@ -86,7 +92,7 @@ def doctor(store: StorePath = None) -> None:
         ("models", models),
         ("extras", _extras),
         ("zone", _zone),
-        ("store", lambda: _store(store_path(store))),
+        ("store", lambda: _store(store_path(store), deep=deep)),
         ("speed", _speed),
     )
     findings: list[DoctorFinding] = []
@@ -196,7 +202,7 @@ def _zone() -> Iterator[DoctorFinding]:
     yield DoctorFinding("zone", OK, f"local time is {now:%Y-%m-%d %H:%M %Z (UTC%z)}")
 
 
-def _store(path: Path) -> Iterator[DoctorFinding]:
+def _store(path: Path, *, deep: bool) -> Iterator[DoctorFinding]:
     if not path.exists():
         yield DoctorFinding("store", NOTE, f"none yet at {path}: contextune import PATH… creates it")
         return
@@ -206,11 +212,22 @@ def _store(path: Path) -> Iterator[DoctorFinding]:
         users = [store.user(user) for user in store.users()]
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         (state,) = database.execute("PRAGMA quick_check(1)").fetchone()
-    if state != "ok":
+    problems = () if state == "ok" else (state,)
+    if deep:
+        from contextune.store.verify import verify
+
+        problems = verify(path).problems
+    for problem in problems:
         yield DoctorFinding(
-            "store", BROKEN, f"{path} is damaged ({state}): restore a backup, or import into a new store"
+            "store",
+            BROKEN,
+            f"{path} is damaged ({problem}): restore it from a backup (contextune store restore), "
+            "or import into a new store",
         )
+    if problems:
         return
+    if deep:
+        yield DoctorFinding("store", OK, "structure, checksums and numbers of rows are right")
     size = path.stat().st_size / 2**20
     yield DoctorFinding("store", OK, f"{path}: {pluralize(len(users), 'user')}, {size:,.1f} MB")
     for user in users[:3]:

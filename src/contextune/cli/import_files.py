@@ -48,6 +48,9 @@ Email = Annotated[
 Format = Annotated[
     str | None, typer.Option("--as", help=f"Read all files as this format: {', '.join(FORMATS)}.")
 ]
+FollowLinks = Annotated[
+    bool, typer.Option("--follow-links", help="Import the files that symbolic links in folders lead to.")
+]
 Embed = Annotated[bool, typer.Option(help="Embed the items now instead of at the first request.")]
 
 
@@ -61,6 +64,7 @@ def import_(
     email: Email = None,
     format_: Format = None,
     embed: Embed = True,
+    follow_links: FollowLinks = False,
     store: StorePath = None,
 ) -> None:
     """Import your files: mail, calendars, contacts, notes, searches, videos, music, calls.
@@ -71,7 +75,7 @@ def import_(
     reader, clock = _validate(paths, format_, zone)
     with open_store(store) as opened:
         owner = _put_user(opened, user, clock, name, email)
-        report = _import(opened, owner, paths, reader)
+        report = _import(opened, owner, paths, reader, follow_links=follow_links)
         if embed and report.items:
             _embed(opened, owner)
     _print_report(report, owner)
@@ -87,6 +91,7 @@ def watch(
     email: Email = None,
     embed: Embed = True,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two scans.")] = 5.0,
+    follow_links: FollowLinks = False,
     store: StorePath = None,
 ) -> None:
     """Import a folder, then whatever changes in it, until Ctrl-C.
@@ -113,7 +118,7 @@ def watch(
             )
             while True:
                 if changed := watcher.changed_files():
-                    report = _import(opened, owner, [folder], None, changed)
+                    report = _import(opened, owner, [folder], None, changed, follow_links=follow_links)
                     if tuner and report.items:
                         tuner.prepare(owner)
                     line = f"{datetime.now():%H:%M:%S}  {_summary(report)}"
@@ -175,11 +180,15 @@ def _import(
     paths: Sequence[Path],
     reader: "Reader | None",
     only: Container[Path] | None = None,
+    *,
+    follow_links: bool,
 ) -> "ImportReport":
     from contextune.importers import import_into
 
     with output.progress("Importing", sized=True) as update:
-        return import_into(store, user, paths, reader=reader, only=only, progress=update)
+        return import_into(
+            store, user, paths, reader=reader, only=only, follow_links=follow_links, progress=update
+        )
 
 
 def _embed(store: "SQLiteStore", user: str) -> None:

@@ -48,6 +48,16 @@ def serve(
     waiting: Annotated[int, typer.Option(help="Maximum requests waiting for a thread.")] = _LIMITS.waiting,
     items: Annotated[int, typer.Option(help="Maximum items per user.")] = _LIMITS.items,
     uses: Annotated[int, typer.Option(help="Maximum usage events per user.")] = _LIMITS.uses,
+    item_bytes: Annotated[int, typer.Option(help="Maximum bytes of one item.")] = _LIMITS.item_bytes,
+    total_bytes: Annotated[
+        int, typer.Option(help="Maximum bytes of items, usage events and feedback per user.")
+    ] = _LIMITS.total_bytes,
+    feedback_bytes: Annotated[
+        int, typer.Option(help="Maximum bytes of feedback per user.")
+    ] = _LIMITS.feedback_bytes,
+    reply_bytes: Annotated[
+        int, typer.Option(help="Maximum bytes of items in one reply.")
+    ] = _LIMITS.reply_bytes,
     grace: Annotated[int, typer.Option(help="Seconds to finish open requests on shutdown.")] = 30,
     certificate: Annotated[Path | None, typer.Option(help="Certificate for HTTPS (PEM).")] = None,
     key: Annotated[Path | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
@@ -60,7 +70,8 @@ def serve(
 
     Policy.parse(policy)  # report a mistake before the service starts
 
-    limits = ServiceLimits(rate, burst, body, timeout, waiting, items, uses)
+    sizes = item_bytes, total_bytes, feedback_bytes, reply_bytes
+    limits = ServiceLimits(rate, burst, body, timeout, waiting, items, uses, *sizes)
     threads = threads or max(1, (os.cpu_count() or 1) // workers)
     settings = ServiceSettings(store_path(store), _tokens_path(tokens), catalog, threads, limits, policy)
     pair = (str(certificate), str(key)) if certificate and key else (None, None)

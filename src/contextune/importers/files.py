@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -138,22 +138,24 @@ class SourceFile:
 
 
 def iter_files(
-    paths: Iterable[Path], only: Container[Path] | None = None
+    paths: Iterable[Path], only: Container[Path] | None = None, *, follow_links: bool = False
 ) -> Iterator[SourceFile | SkippedEntry]:
     """The files at these paths, including those in folders and archives, sorted by name.
 
-    `only` restricts them to these files and archives, given by their absolute paths.
+    `only` restricts them to these files and archives, given by their absolute paths. Symbolic links in
+    folders are skipped, unless `follow_links` is set and they lead to a file. A path that is a link itself is
+    followed.
     """
     for source in paths:
         path = Path(os.path.realpath(source))  # no error for a loop of links
         if not path.exists():
             raise InvalidDataError(f"{source}: no such file or folder")
         root = PurePosixPath(path.name or "files")
-        yield from _folder(path, root, only) if path.is_dir() else _file(path, root, only)
+        yield from _folder(path, root, only, follow_links) if path.is_dir() else _file(path, root, only)
 
 
 def _folder(
-    folder: Path, virtual_path: PurePosixPath, only: Container[Path] | None
+    folder: Path, virtual_path: PurePosixPath, only: Container[Path] | None, follow_links: bool
 ) -> Iterator[SourceFile | SkippedEntry]:
     try:
         with os.scandir(folder) as entries:
@@ -167,10 +169,12 @@ def _folder(
             yield SkippedEntry(entry.path, "hidden")
         elif entry.is_symlink() and not path.is_file():
             yield SkippedEntry(entry.path, "symbolic link")  # may be a loop
+        elif entry.is_symlink() and not follow_links:
+            yield SkippedEntry(entry.path, "symbolic link to a file: import it with --follow-links")
         elif entry.is_dir():
-            yield from _folder(path, name, only)
+            yield from _folder(path, name, only, follow_links)
         else:
-            yield from _file(path, name, only)
+            yield from _file(path, name, only, follow_links)
 
 
 def _is_mail_folder(entry: os.DirEntry[str]) -> bool:
@@ -179,7 +183,7 @@ def _is_mail_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _file(
-    path: Path, virtual_path: PurePosixPath, only: Container[Path] | None
+    path: Path, virtual_path: PurePosixPath, only: Container[Path] | None, follow_links: bool = False
 ) -> Iterator[SourceFile | SkippedEntry]:
     if only is not None and path not in only:
         return
@@ -196,7 +200,17 @@ def _file(
         yield from _tar(path)
     else:
         modified = datetime.fromtimestamp(status.st_mtime, UTC)
-        yield SourceFile(str(path), virtual_path, status.st_size, lambda: path.open("rb"), modified, path)
+        opened = partial(_open, path, follow_links)
+        yield SourceFile(str(path), virtual_path, status.st_size, opened, modified, path)
+
+
+def _open(path: Path, follow_links: bool) -> BinaryIO:
+    """Open a file; fails if it has been replaced by a link since the folder was listed."""
+    return open(path, "rb", opener=None if follow_links else _open_no_link)
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))  # not on Windows
 
 
 def _zip(path: Path) -> Iterator[SourceFile | SkippedEntry]:

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -27,6 +28,7 @@ def import_into(
     *,
     reader: Reader | None = None,
     only: Container[Path] | None = None,
+    follow_links: bool = False,
     now: datetime | None = None,
     progress: Progress | None = None,
 ) -> ImportReport:
@@ -34,7 +36,8 @@ def import_into(
 
     An unknown user is created. The format of each file is detected, unless `reader` is given. The report
     lists what could not be read, with its location; the rest is imported. `only` restricts the import to
-    these files, for example to those that changed. `progress` is called with bytes read and total bytes.
+    these files, for example to those that changed. Links in folders are skipped; with `follow_links`, those
+    to files are read. `progress` is called with bytes read and total bytes.
     """
     paths = list(paths)
     try:
@@ -42,10 +45,11 @@ def import_into(
     except UnknownUserError:
         owner = User(user)
         store.put_user(owner)
-    total = sum(file.size for file in iter_files(paths, only) if isinstance(file, SourceFile))
+    files = partial(iter_files, paths, only, follow_links=follow_links)
+    total = sum(file.size for file in files() if isinstance(file, SourceFile))
     run = _ImportRun(store, ImportContext(owner, now or datetime.now().astimezone()))
     done = 0
-    for file in iter_files(paths, only):
+    for file in files():
         if isinstance(file, SkippedEntry):
             run.report.add_skipped(file)
             continue

@@ -1,56 +1,75 @@
-"""Quotas of items and uses per user, without counting all rows at each write."""
+"""Quotas per user, in entries and bytes; the store counts both with each write."""
 
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Literal
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from contextune.errors import LimitError
 
-What = Literal["items", "uses"]
-_COUNT = {
-    "items": "SELECT count(*) FROM items WHERE user = ?",
-    "uses": "SELECT count(*) FROM uses WHERE user = ?",
-}
-_REVISION = {
-    "items": "SELECT revision FROM users WHERE key = ?",
-    "uses": "SELECT uses_revision FROM users WHERE key = ?",
-}
-_USERS = 10_000
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What each user may store; None means no limit."""
+
+    items: int | None = None
+    uses: int | None = None
+    item_bytes: int | None = None
+    """Bytes of one item: its id, app and fields as JSON."""
+    total_bytes: int | None = None
+    """Bytes of all items, uses and feedback of a user."""
+    feedback_bytes: int | None = None
+    """Bytes of all feedback of a user."""
 
 
-class QuotaCounter:
-    """Caches an upper bound of the count per user and revision: counting 100,000 items takes 40 ms."""
+NO_QUOTA = Quota()
 
-    def __init__(self) -> None:
-        self._bounds: dict[tuple[What, int], tuple[int, int]] = {}
 
-    @contextmanager
-    def within(
-        self, connection: sqlite3.Connection, user: int, what: What, limit: int | None
-    ) -> Generator[None]:
-        """Raise `LimitError` if the block leaves the user with more than `limit`, and more than before.
+class StoredSizes(NamedTuple):
+    """Entries and bytes that a user has stored, without vectors and indexes."""
 
-        A user who is over the limit already can still replace rows.
-        """
-        if limit is None:
-            yield
-            return
+    items: int
+    uses: int
+    feedback: int
+    item_bytes: int
+    use_bytes: int
+    feedback_bytes: int
 
-        def fetch(query: str) -> int:
-            return connection.execute(query, (user,)).fetchone()[0]
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of items, uses and feedback."""
+        return self.item_bytes + self.use_bytes + self.feedback_bytes
 
-        revision, before = self._bounds.get((what, user), (-1, 0))
-        if revision != fetch(_REVISION[what]) or before >= limit:
-            before = fetch(_COUNT[what])
-        changes = connection.total_changes
-        yield
-        # every write counts as an addition; only if that exceeds the limit are the rows counted
-        after = before + connection.total_changes - changes
-        if after > limit:
-            after = fetch(_COUNT[what])
-            if after > max(before, limit):
-                raise LimitError(what, limit)
-        if len(self._bounds) >= _USERS:
-            self._bounds.clear()
-        self._bounds[what, user] = (fetch(_REVISION[what]), after)
+
+_UNITS = {"total_bytes": "bytes", "feedback_bytes": "bytes of feedback"}
+
+
+def stored_sizes(connection: sqlite3.Connection, user: int) -> StoredSizes:
+    """What the user with this key has stored."""
+    query = f"SELECT {', '.join(StoredSizes._fields)} FROM sizes WHERE user = ?"  # noqa: S608  # fixed names
+    return StoredSizes(*connection.execute(query, (user,)).fetchone())
+
+
+@contextmanager
+def within_quota(
+    connection: sqlite3.Connection,
+    user: int,
+    **limits: int | None,
+) -> Generator[None]:
+    """Raise `LimitError` if the block leaves the user with more than a limit, and more than before.
+
+    A user who is over a limit already can still replace rows. `limits` are named as in `Quota`.
+    """
+    before = stored_sizes(connection, user)
+    yield
+    after = stored_sizes(connection, user)
+    for name, limit in limits.items():
+        if limit is not None and getattr(after, name) > max(getattr(before, name), limit):
+            raise LimitError(_UNITS.get(name, name), limit)
+
+
+def check_item_size(limit: int | None, *values: str) -> None:
+    """Raise `LimitError` if one item has more bytes than the limit."""
+    if limit is not None and sum(len(value.encode()) for value in values) > limit:
+        raise LimitError("bytes", limit, "item")

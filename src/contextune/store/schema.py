@@ -1,7 +1,12 @@
 """SQL schema of the store, and its migrations."""
 
+# ruff: noqa: S608  # statements are composed of the names below only
+
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from contextune.store.checksums import row_checksum
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,7 @@ def schema_version(connection: sqlite3.Connection) -> int:
 
 def migrate(connection: sqlite3.Connection, schema: DatabaseSchema) -> None:
     """Apply the missing migrations, each in its own transaction."""
+    connection.create_function("row_checksum", -1, row_checksum, deterministic=True)
     while schema_version(connection) < len(schema.migrations):
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -37,6 +43,69 @@ def migrate(connection: sqlite3.Connection, schema: DatabaseSchema) -> None:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+CHECKSUMS = {
+    "users": "id, profile, places, contacts, zone",
+    "items": "user, id, app, fields",
+    "uses": "user, item, moment, place, time",
+    "feedback": "user, request, used, rejected, tool, ok",
+    "vectors": "user, digest, model, vector",
+    "portraits": "user, item, digest, model, vector",
+}
+"""By table: the columns that its `checksum` covers. Part of a migration: a change needs another one."""
+
+SIZES = {
+    "items": ("item_bytes", "id, app, fields"),
+    "uses": ("use_bytes", "item, moment, place, time"),
+    "feedback": ("feedback_bytes", "request, used, rejected, tool"),
+}
+"""By table: the column of `sizes` with its bytes, and the columns these are counted in."""
+
+
+def bytes_of(columns: str, row: str = "") -> str:
+    """SQL expression: bytes of the values in these columns."""
+    return " + ".join(f"ifnull(length(CAST({row}{name} AS BLOB)), 0)" for name in columns.split(", "))
+
+
+def _add_checksums() -> Iterator[str]:
+    for table, columns in CHECKSUMS.items():
+        yield f"ALTER TABLE {table} ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0"
+        yield f"UPDATE {table} SET checksum = row_checksum({columns})"
+
+
+def _add_sizes() -> Iterator[str]:
+    """Count entries and bytes per user in a table of their own, kept by triggers."""
+    yield """CREATE TABLE sizes (
+        user INTEGER PRIMARY KEY REFERENCES users ON DELETE CASCADE,
+        items INTEGER NOT NULL DEFAULT 0,
+        uses INTEGER NOT NULL DEFAULT 0,
+        feedback INTEGER NOT NULL DEFAULT 0,
+        item_bytes INTEGER NOT NULL DEFAULT 0,
+        use_bytes INTEGER NOT NULL DEFAULT 0,
+        feedback_bytes INTEGER NOT NULL DEFAULT 0
+    )"""
+    yield "INSERT INTO sizes (user) SELECT key FROM users"
+    yield """CREATE TRIGGER users_added AFTER INSERT ON users
+        BEGIN INSERT INTO sizes (user) VALUES (new.key); END"""
+    for table, (total, columns) in SIZES.items():
+        old, new = bytes_of(columns, "old."), bytes_of(columns, "new.")
+        yield (
+            f"UPDATE sizes SET ({table}, {total}) = (SELECT count(*), ifnull(sum({bytes_of(columns)}), 0) "
+            f"FROM {table} WHERE {table}.user = sizes.user)"
+        )
+        yield (
+            f"CREATE TRIGGER {table}_added AFTER INSERT ON {table} BEGIN UPDATE sizes "
+            f"SET {table} = {table} + 1, {total} = {total} + {new} WHERE user = new.user; END"
+        )
+        yield (
+            f"CREATE TRIGGER {table}_removed AFTER DELETE ON {table} BEGIN UPDATE sizes "
+            f"SET {table} = {table} - 1, {total} = {total} - ({old}) WHERE user = old.user; END"
+        )
+        yield (
+            f"CREATE TRIGGER {table}_changed AFTER UPDATE OF {columns} ON {table} BEGIN UPDATE sizes "
+            f"SET {total} = {total} - ({old}) + {new} WHERE user = new.user; END"
+        )
 
 
 STORE_SCHEMA = DatabaseSchema(
@@ -114,6 +183,12 @@ STORE_SCHEMA = DatabaseSchema(
         (
             "ALTER TABLE feedback ADD COLUMN tool TEXT",
             "ALTER TABLE feedback ADD COLUMN ok INTEGER NOT NULL DEFAULT 1",
+        ),
+        (
+            *_add_checksums(),
+            *_add_sizes(),
+            "CREATE INDEX items_of_app ON items (user, app, id)",
+            "CREATE INDEX uses_by_time ON uses (user, moment, item, place)",
         ),
     ),
 )

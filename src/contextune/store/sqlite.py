@@ -5,13 +5,16 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from contextune.errors import InvalidDataError, StoreError, UnknownUserError
+from contextune.errors import ErasureIncompleteError, InvalidDataError, StoreError
 from contextune.store import sqlite_file
+from contextune.store.checksums import check_count, check_rows, row_checksum
 from contextune.store.database import Database, select_in
+from contextune.store.full_disk import DiskReserve, deletion_steps, is_full
+from contextune.store.pages import Page, items_page, uses_page
 from contextune.store.protocol import StoreRevision, Vector, text_digest
-from contextune.store.quota import QuotaCounter
+from contextune.store.quota import NO_QUOTA, Quota, StoredSizes, check_item_size, stored_sizes, within_quota
 from contextune.store.rows import (
     check_unicode,
     feedback_row,
@@ -27,58 +30,56 @@ from contextune.store.rows import (
     vector_blob,
 )
 from contextune.store.schema import STORE_SCHEMA
+from contextune.store.statements import (
+    PUT_FEEDBACK,
+    PUT_ITEM,
+    PUT_PORTRAIT,
+    PUT_USE,
+    PUT_USER,
+    PUT_VECTOR,
+    bump_revision,
+    delete_vectors,
+    has_vectors,
+    unknown_user,
+    user_key,
+)
 from contextune.types import Feedback, Item, UsageEvent, User, local_time
 
 _log = logging.getLogger(__name__)
-# Unchanged items are not written, so that loading the same data twice changes nothing.
-_PUT_ITEM = """
-    INSERT INTO items (user, id, app, fields) VALUES (?, ?, ?, ?)
-    ON CONFLICT (user, id) DO UPDATE SET app = excluded.app, fields = excluded.fields
-    WHERE app IS NOT excluded.app OR fields IS NOT excluded.fields"""
-
-_PUT_USER = """
-    INSERT INTO users (id, profile, places, contacts, zone) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (id) DO UPDATE SET profile = excluded.profile, places = excluded.places,
-    contacts = excluded.contacts, zone = excluded.zone"""
-
-_PUT_USE = """
-    INSERT INTO uses (user, item, moment, place, time) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (user, item, moment, place) DO NOTHING"""
-
-_PUT_VECTOR = """
-    INSERT INTO vectors (user, model, digest, vector) VALUES (?, ?, ?, ?)
-    ON CONFLICT (user, digest, model) DO UPDATE SET vector = excluded.vector"""
-_PUT_PORTRAIT = """
-    INSERT INTO portraits (user, item, model, digest, vector)
-    SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM items WHERE user = ? AND id = ?)
-    ON CONFLICT (user, item, model) DO UPDATE SET digest = excluded.digest, vector = excluded.vector"""
 
 
 class SQLiteStore(Database):
     """A store in one SQLite file, with a write-ahead log beside it while it is open.
 
     Writers wait for each other, up to `timeout` seconds; readers never wait. An iterable passed to a writing
-    call is consumed while the store is locked for other writers, so it should be fast.
+    call is consumed while the store is locked for other writers, so it should be fast. A write that exceeds
+    the `quota` of its user raises `LimitError` and changes nothing.
     """
 
-    def __init__(self, path: str | Path, *, timeout: float = 30.0) -> None:
+    def __init__(self, path: str | Path, *, timeout: float = 30.0, quota: Quota = NO_QUOTA) -> None:
         super().__init__(path, STORE_SCHEMA, timeout)
-        self._quota = QuotaCounter()
+        self._quota = quota
+        self._reserve = DiskReserve(self.path.parent)
+
+    def close(self) -> None:
+        """Close all connections to the file."""
+        super().close()
+        self._reserve.release()
 
     def put_user(self, user: User) -> None:
         """Add or replace the user; items and uses stay."""
         row = user_row(user)
         with self._writing() as connection:
-            connection.execute(_PUT_USER, row)
-            _bump_revision(connection, _key(connection, user.id))
+            connection.execute(PUT_USER, row)
+            bump_revision(connection, user_key(connection, user.id))
 
     def user(self, user: str) -> User:
         """The user's profile, places, contacts and time zone."""
         with self._reading() as connection:
-            key = _key(connection, user)
-            row = connection.execute(
-                "SELECT id, profile, places, contacts, zone FROM users WHERE key = ?", (key,)
-            ).fetchone()
+            key = user_key(connection, user)
+            query = "SELECT id, profile, places, contacts, zone, checksum FROM users WHERE key = ?"
+            row = connection.execute(query, (key,)).fetchone()
+            check_rows("users", [row])
         return parse_user(row)
 
     def users(self) -> list[str]:
@@ -94,21 +95,23 @@ class SQLiteStore(Database):
         count = 0
         unread: Counter[tuple[str, str]] = Counter()
         with self._writing() as connection:
-            key = _key(connection, user)
-            has_vectors = _has_vectors(connection, key)
+            key = user_key(connection, user)
+            keeps_vectors = has_vectors(connection, key)
 
             def rows() -> Iterator[tuple[Any, ...]]:
                 nonlocal count
                 for count, item in enumerate(items, 1):  # noqa: B007  # returned below
                     row = item_row(key, item)
+                    check_item_size(self._quota.item_bytes, *row[1:4])
                     unread.update((item.app, name) for name in item.unread_times)
-                    if has_vectors:
-                        _delete_vectors(connection, key, item.id, keep=item.text)
+                    if keeps_vectors:
+                        delete_vectors(connection, key, item.id, keep=item.text)
                     yield row
 
-            with self._quota.within(connection, key, "items", limit):
-                if connection.executemany(_PUT_ITEM, rows()).rowcount:
-                    _bump_revision(connection, key)
+            items_limit = self._quota.items if limit is None else limit
+            with within_quota(connection, key, items=items_limit, total_bytes=self._quota.total_bytes):
+                if connection.executemany(PUT_ITEM, rows()).rowcount:
+                    bump_revision(connection, key)
         for (app, name), number in unread.items():
             _log.warning(
                 "%d of %d items: the field %r of %.40r is not a time (write it as 2024-05-16T19:00), "
@@ -123,45 +126,85 @@ class SQLiteStore(Database):
     def items(self, user: str, ids: Sequence[str] | None = None) -> list[Item]:
         """The user's items, sorted by id; or those of `ids` that exist, in that order."""
         with self._reading() as connection:
-            key = _key(connection, user)
+            key = user_key(connection, user)
+            query = "SELECT id, app, fields, checksum FROM items WHERE user = ?"
             if ids is None:
-                rows = connection.execute(
-                    "SELECT id, app, fields FROM items WHERE user = ? ORDER BY id", (key,)
-                ).fetchall()
+                rows = connection.execute(f"{query} ORDER BY id", (key,)).fetchall()
+                check_count("items", len({row[0] for row in rows}), stored_sizes(connection, key).items)
             else:
-                query = "SELECT id, app, fields FROM items WHERE user = ? AND id IN ({})"
-                rows = select_in(
-                    connection, query, (key,), [check_unicode(item, "the item id") for item in ids]
-                )
+                names = [check_unicode(item, "the item id") for item in ids]
+                rows = select_in(connection, f"{query} AND id IN ({{}})", (key,), names)
+            check_rows("items", rows, key)
         items = parse_items(rows)
         if ids is None:
             return items
         by_id = {item.id: item for item in items}
         return [by_id[item] for item in ids if item in by_id]
 
+    def items_page(
+        self,
+        user: str,
+        *,
+        app: str | None = None,
+        start: int = 0,
+        limit: int = 100,
+        max_bytes: int | None = None,
+    ) -> Page[Item]:
+        """Items sorted by id, beginning at number `start`; fewer than `limit` if they exceed `max_bytes`."""
+        with self._reading() as connection:
+            return items_page(connection, user_key(connection, user), app, start, limit, max_bytes)
+
     def delete_items(self, user: str, ids: Iterable[str]) -> int:
-        """Delete items with their uses and vectors; return the number of items deleted."""
-        with self._writing() as connection:
-            key = _key(connection, user)
-            has_vectors = _has_vectors(connection, key)
+        """Delete items with their uses and vectors; return the number of items deleted.
 
-            def rows() -> Iterator[tuple[int, str]]:
-                for item in ids:
-                    check_unicode(item, "the item id")
-                    if has_vectors:
-                        _delete_vectors(connection, key, item)
-                    yield key, item
-
-            deleted = connection.executemany("DELETE FROM items WHERE user = ? AND id = ?", rows()).rowcount
-            if deleted:
-                _bump_revision(connection, key)
+        All or none; on a full disk one after the other.
+        """
+        names = [check_unicode(item, "the item id") for item in ids]
+        try:
+            return self._delete_items(user, names)
+        except StoreError as error:
+            if not is_full(error):
+                raise
+        deleted = 0
+        with self._reserve.released():
+            for name in names:
+                self._delete_in_steps(user, name)
+                deleted += self._delete_items(user, [name])
+            self._empty_log()
         return deleted
+
+    def _delete_items(self, user: str, names: Sequence[str]) -> int:
+        with self._writing() as connection:
+            key = user_key(connection, user)
+            if has_vectors(connection, key):
+                for name in names:
+                    delete_vectors(connection, key, name)
+            rows = ((key, name) for name in names)
+            deleted = connection.executemany("DELETE FROM items WHERE user = ? AND id = ?", rows).rowcount
+            if deleted:
+                bump_revision(connection, key)
+        return deleted
+
+    def _delete_in_steps(self, user: str, item: str | None = None) -> None:
+        """Delete what belongs to the item, or all items of the user, emptying the log after each step."""
+        for statement in deletion_steps(item):
+            deleted = 1
+            while deleted:
+                self._empty_log()
+                with self._writing() as connection:
+                    values = {"user": user_key(connection, user), "item": item}
+                    deleted = connection.execute(statement, values).rowcount
+        self._empty_log()
+
+    def _empty_log(self) -> None:
+        with self._connection() as connection:
+            sqlite_file.truncate_wal(connection, self._timeout)
 
     def put_uses(self, user: str, uses: Iterable[UsageEvent], *, limit: int | None = None) -> int:
         """Record uses; return the number of new ones (a known item, time and place is ignored)."""
         item = ""
         with self._writing() as connection:
-            key = _key(connection, user)
+            key = user_key(connection, user)
 
             def rows() -> Iterator[tuple[Any, ...]]:
                 nonlocal item
@@ -169,63 +212,86 @@ class SQLiteStore(Database):
                     item = use.item
                     yield use_row(key, use)
 
-            with self._quota.within(connection, key, "uses", limit):
+            uses_limit = self._quota.uses if limit is None else limit
+            with within_quota(connection, key, uses=uses_limit, total_bytes=self._quota.total_bytes):
                 try:
-                    new = connection.executemany(_PUT_USE, rows()).rowcount
+                    new = connection.executemany(PUT_USE, rows()).rowcount
                 except sqlite3.IntegrityError:
                     raise InvalidDataError(
                         f"a use of the unknown item {item!r} of user {user!r}: write the item first"
                     ) from None
                 if new:
-                    _bump_revision(connection, key, "uses_revision")
+                    bump_revision(connection, key, "uses_revision")
         return new
 
     def uses(self, user: str, *, item: str | None = None) -> list[UsageEvent]:
         """The user's uses of one item or of all, in order of the user's local time."""
         with self._reading() as connection:
-            key = _key(connection, user)
+            key = user_key(connection, user)
             zone = connection.execute("SELECT zone FROM users WHERE key = ?", (key,)).fetchone()[0]
-            query, values = "SELECT item, time, place FROM uses WHERE user = ?", [key]
+            query, values = "SELECT item, moment, place, time, checksum FROM uses WHERE user = ?", [key]
             if item is not None:
                 query, values = f"{query} AND item = ?", [key, check_unicode(item, "the item id")]
             rows = connection.execute(f"{query} ORDER BY item, moment, place", values).fetchall()
+            check_rows("uses", rows, key)
+            if item is None:
+                check_count("uses", len({row[:3] for row in rows}), stored_sizes(connection, key).uses)
         local_zone = parse_zone(zone)
         return sorted(parse_uses(rows), key=lambda use: local_time(use.time, local_zone))
+
+    def uses_page(self, user: str, *, start: int = 0, limit: int = 100) -> Page[UsageEvent]:
+        """Uses sorted by time, beginning at number `start`; a time without a zone is sorted as if in UTC."""
+        with self._reading() as connection:
+            return uses_page(connection, user_key(connection, user), start, limit)
+
+    def sizes(self, user: str) -> StoredSizes:
+        """Entries and bytes that the user has stored, without vectors and indexes."""
+        with self._reading() as connection:
+            return stored_sizes(connection, user_key(connection, user))
 
     def revision(self, user: str) -> StoreRevision:
         """Counters that grow with every change to the user's data, by any process."""
         query = "SELECT revision, uses_revision FROM users WHERE key = ?"
         with self._reading() as connection:
-            return StoreRevision(*connection.execute(query, (_key(connection, user),)).fetchone())
+            return StoreRevision(*connection.execute(query, (user_key(connection, user),)).fetchone())
 
     def vectors(self, user: str, model: str, digests: Sequence[bytes]) -> dict[bytes, Vector]:
         """The stored vectors of these text digests for this model."""
-        query = "SELECT digest, vector FROM vectors WHERE user = ? AND model = ? AND digest IN ({})"
+        query = "SELECT digest, vector, checksum FROM vectors WHERE user = ? AND model = ? AND digest IN ({})"
         with self._reading() as connection:
-            key = _key(connection, user)
+            key = user_key(connection, user)
             rows = select_in(connection, query, (key, check_unicode(model, "the model")), digests)
-        return {digest: parse_vector(blob) for digest, blob in rows}
+        return {
+            digest: parse_vector(blob)
+            for digest, blob, checksum in rows
+            if row_checksum(key, digest, model, blob) == checksum  # a damaged vector is computed again
+        }
 
     def put_vectors(self, user: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Store vectors. The revision does not change."""
         check_unicode(model, "the model")
         with self._writing() as connection:
-            key = _key(connection, user)
-            rows = ((key, model, digest, vector_blob(vector)) for digest, vector in vectors.items())
-            connection.executemany(_PUT_VECTOR, rows)
+            key = user_key(connection, user)
+            rows = ((key, digest, model, vector_blob(vector)) for digest, vector in vectors.items())
+            connection.executemany(PUT_VECTOR, ((*row, row_checksum(*row)) for row in rows))
 
     def enriched_vectors(
         self, user: str, model: str, items: Sequence[str] | None = None
     ) -> dict[str, tuple[bytes, Vector]]:
         """By item: digest and vector of its enriched text for this model; of all items, or of `items`."""
-        query = "SELECT item, digest, vector FROM portraits WHERE user = ? AND model = ?"
+        query = "SELECT item, digest, vector, checksum FROM portraits WHERE user = ? AND model = ?"
         with self._reading() as connection:
-            values = _key(connection, user), check_unicode(model, "the model")
+            key = user_key(connection, user)
+            values = key, check_unicode(model, "the model")
             if items is None:
                 rows = connection.execute(query, values).fetchall()
             else:
                 rows = select_in(connection, query + " AND item IN ({})", values, items)
-        return {item: (digest, parse_vector(blob)) for item, digest, blob in rows}
+        return {
+            item: (digest, parse_vector(blob))
+            for item, digest, blob, checksum in rows
+            if row_checksum(key, item, digest, model, blob) == checksum
+        }
 
     def put_enriched_vectors(
         self, user: str, model: str, vectors: Mapping[str, tuple[bytes, Vector]]
@@ -233,26 +299,28 @@ class SQLiteStore(Database):
         """Store digests and vectors of enriched texts, replacing earlier ones; unknown items are ignored."""
         check_unicode(model, "the model")
         with self._writing() as connection:
-            key = _key(connection, user)
+            key = user_key(connection, user)
             rows = (
-                (key, item, model, digest, vector_blob(vector), key, item)
-                for item, (digest, vector) in vectors.items()
+                (key, item, digest, model, vector_blob(vector)) for item, (digest, vector) in vectors.items()
             )
-            connection.executemany(_PUT_PORTRAIT, rows)
+            connection.executemany(PUT_PORTRAIT, ((*row, row_checksum(*row), *row[:2]) for row in rows))
 
     def put_feedback(self, user: str, feedback: Feedback) -> None:
         """Store feedback on a request."""
         with self._writing() as connection:
-            connection.execute(
-                "INSERT INTO feedback (user, request, used, rejected, tool, ok) VALUES (?, ?, ?, ?, ?, ?)",
-                feedback_row(_key(connection, user), feedback),
-            )
+            key = user_key(connection, user)
+            limits = {"feedback_bytes": self._quota.feedback_bytes, "total_bytes": self._quota.total_bytes}
+            with within_quota(connection, key, **limits):
+                connection.execute(PUT_FEEDBACK, feedback_row(key, feedback))
 
     def feedback(self, user: str) -> list[Feedback]:
         """All feedback of the user, oldest first."""
-        query = "SELECT request, used, rejected, tool, ok FROM feedback WHERE user = ? ORDER BY key"
+        query = "SELECT request, used, rejected, tool, ok, checksum FROM feedback WHERE user = ? ORDER BY key"
         with self._reading() as connection:
-            rows = connection.execute(query, (_key(connection, user),)).fetchall()
+            key = user_key(connection, user)
+            rows = connection.execute(query, (key,)).fetchall()
+            check_rows("feedback", rows, key)
+            check_count("feedback", len(rows), stored_sizes(connection, key).feedback)
         return [parse_feedback(user, row) for row in rows]
 
     def forget(self, user: str) -> None:
@@ -261,19 +329,32 @@ class SQLiteStore(Database):
         The rows are deleted at once. Then the file is rewritten without them, which takes a while for a large
         store and waits for readers. If that fails, call `forget` again to continue.
         """
-        digest = text_digest(check_unicode(user, "the user id"))
+        check_unicode(user, "the user id")
+        try:
+            self._delete_user(user)
+        except StoreError as error:
+            if not is_full(error):
+                raise
+            with self._reserve.released():
+                self._delete_in_steps(user)
+                self._delete_user(user)
+                self._empty_log()
+        try:
+            with self._reserve.released():
+                self._rewrite()
+        except StoreError as error:
+            raise ErasureIncompleteError(
+                f"the rows of user {user!r} are deleted, but their bytes may still be in the file; "
+                f"call forget({user!r}) again to remove them. Reason: {error}"
+            ) from error
+
+    def _delete_user(self, user: str) -> None:
+        digest = text_digest(user)
         with self._writing() as connection:
             if connection.execute("DELETE FROM users WHERE id = ?", (user,)).rowcount:
                 connection.execute("INSERT INTO forgotten VALUES (?) ON CONFLICT DO NOTHING", (digest,))
             elif not connection.execute("SELECT 1 FROM forgotten WHERE digest = ?", (digest,)).fetchall():
-                raise _unknown_user(user)
-        try:
-            self._rewrite()
-        except StoreError as error:
-            raise StoreError(
-                f"the rows of user {user!r} are deleted, but their bytes may still be in the file; "
-                f"call forget({user!r}) again to remove them. Reason: {error}"
-            ) from error
+                raise unknown_user(user)
 
     def _rewrite(self) -> None:
         """Rewrite the file without deleted rows, and empty the log."""
@@ -284,41 +365,3 @@ class SQLiteStore(Database):
             sqlite_file.truncate_wal(connection, self._timeout)
             connection.executemany("DELETE FROM forgotten WHERE digest = ?", forgotten)
             sqlite_file.truncate_wal(connection, self._timeout)
-
-
-def _unknown_user(user: str) -> UnknownUserError:
-    return UnknownUserError(f"unknown user {user!r}: add them with put_user, or load their data")
-
-
-def _key(connection: sqlite3.Connection, user: str) -> int:
-    rows = connection.execute(
-        "SELECT key FROM users WHERE id = ?", (check_unicode(user, "the user id"),)
-    ).fetchall()
-    if not rows:
-        raise _unknown_user(user)
-    return rows[0][0]
-
-
-def _bump_revision(
-    connection: sqlite3.Connection, key: int, column: Literal["revision", "uses_revision"] = "revision"
-) -> None:
-    connection.execute("UPDATE counter SET revision = revision + 1")
-    query = f"UPDATE users SET {column} = (SELECT revision FROM counter) WHERE key = ?"  # noqa: S608  # one of two names
-    connection.execute(query, (key,))
-
-
-def _has_vectors(connection: sqlite3.Connection, key: int) -> bool:
-    query = "SELECT EXISTS (SELECT 1 FROM {} WHERE user = ?)"
-    return any(
-        connection.execute(query.format(table), (key,)).fetchone()[0] for table in ("vectors", "portraits")
-    )
-
-
-def _delete_vectors(connection: sqlite3.Connection, key: int, item: str, keep: str | None = None) -> None:
-    """Delete the vectors of the item's stored text, unless it equals `keep`."""
-    rows = connection.execute("SELECT id, app, fields FROM items WHERE user = ? AND id = ?", (key, item))
-    for old in parse_items(rows.fetchall()):
-        if old.text != keep:
-            digest = text_digest(old.text)
-            connection.execute("DELETE FROM vectors WHERE user = ? AND digest = ?", (key, digest))
-            connection.execute("DELETE FROM portraits WHERE user = ? AND item = ?", (key, item))

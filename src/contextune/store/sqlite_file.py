@@ -4,20 +4,26 @@ The header is read through SQLite, never with `open()`: closing a file drops eve
 on it, also those of other connections (sqlite.org/howtocorrupt.html, 2.2).
 """
 
+import os
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
-from contextune.errors import StoreError
+from contextune.errors import DamagedStoreError, StoreError
+from contextune.store.checksums import DamagedRowError
 from contextune.store.schema import DatabaseSchema, migrate, schema_version
+from contextune.store.wal_check import PAGE_SIZE, lost_commits
 
 _ADVICE = {
     sqlite3.SQLITE_BUSY: "another process or thread holds the lock; wait for it, or open the file with "
     "a longer timeout",
     sqlite3.SQLITE_FULL: "the disk is full; free some space and retry, nothing was written",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a backup, or load the data into a new file",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a backup (contextune store restore), "
+    "or load the data into a new file",
     sqlite3.SQLITE_NOTADB: "this is not a SQLite file; choose another file",
     sqlite3.SQLITE_READONLY: "the file cannot be written; check the permissions of file and folder",
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check that it exists and is readable",
@@ -25,15 +31,43 @@ _ADVICE = {
 }
 
 
+_DAMAGED_SCHEMA = ("no such table", "no such column", "near ", "malformed database schema")
+"""How messages begin about a schema that is not the store's own; all statements are fixed."""
+
+
 def primary_code(error: sqlite3.Error) -> int:
     """SQLite's primary result code, or 0 for an error of Python's module."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
+def reason(error: sqlite3.Error) -> str:
+    """SQLite's message, without stored text."""
+    # Python's module quotes text that it cannot decode
+    return "text that is not UTF-8" if _is_undecodable(error) else str(error)
+
+
+def _is_undecodable(error: sqlite3.Error) -> bool:
+    return not primary_code(error) and str(error).startswith("Could not decode")
+
+
 def describe_error(error: sqlite3.Error, path: Path, schema: DatabaseSchema) -> StoreError:
-    """A `StoreError` that says what to do."""
-    advice = _ADVICE.get(primary_code(error), "if this persists, load the data into a new file")
-    return StoreError(f"the {schema.noun} {str(path)!r}: {error}: {advice}")
+    """A `StoreError` that says what to do; `DamagedStoreError` if the file is damaged."""
+    damaged = _is_undecodable(error) or str(error).startswith(_DAMAGED_SCHEMA)
+    code = sqlite3.SQLITE_CORRUPT if damaged else primary_code(error)
+    advice = _ADVICE.get(code, "if this persists, load the data into a new file")
+    kind = DamagedStoreError if code == sqlite3.SQLITE_CORRUPT else StoreError
+    return kind(f"the {schema.noun} {str(path)!r}: {reason(error)}: {advice}")
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that reports damage in the schema as an error of SQLite."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """Execute a statement."""
+        try:
+            return super().execute(sql, parameters)
+        except UnicodeDecodeError as error:  # a message that quotes a damaged name
+            raise DamagedRowError("the schema is not UTF-8") from error
 
 
 def prepare(path: Path, schema: DatabaseSchema, timeout: float) -> None:
@@ -47,16 +81,15 @@ def prepare(path: Path, schema: DatabaseSchema, timeout: float) -> None:
             raise StoreError(f"no such folder: {str(path.parent)!r}; create it first")
         if path.is_dir():
             raise StoreError(f"{str(path)!r} is a folder: name a file")
-        new = _is_new(path)
-        if not new:
+        if _is_new(path):
+            _create_private(path)
+        else:
             _check(path, schema, timeout)
-        with closing(_open(path, "rwc", timeout)) as connection:
-            connection.execute("PRAGMA page_size = 8192")  # for a new file: a page holds a few mails
+        with closing(open_uri(path, "rwc", timeout)) as connection:
+            connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")  # for a new file: a page holds a few mails
             # Tables before the write-ahead log, so that the file itself, and not only its log, contains
             # the application id from the start.
             migrate(connection, schema)
-            if new:
-                path.chmod(0o600)  # before the log exists, which inherits the permissions of the file
             _start_log(connection, path, timeout)
     except sqlite3.Error as error:
         raise describe_error(error, path, schema) from error
@@ -64,11 +97,33 @@ def prepare(path: Path, schema: DatabaseSchema, timeout: float) -> None:
         raise StoreError(f"cannot access the {schema.noun} {str(path)!r}: {error.strerror}") from error
 
 
+def _create_private(path: Path) -> None:
+    """Create an empty file that only its owner can read, before SQLite writes to it.
+
+    The file is created under another name and linked: closing it under its own name would drop the locks of a
+    thread that has opened it meanwhile. Its journal and log inherit the permissions.
+    """
+    if path.exists():
+        path.chmod(0o600)
+        return
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 600
+    os.close(descriptor)
+    try:
+        os.link(name, path)
+    except FileExistsError:
+        return  # another thread or process was faster
+    except OSError:  # no hard links on this disk
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    finally:
+        Path(name).unlink()
+
+
 def connect(path: Path, timeout: float) -> sqlite3.Connection:
     """Connect to a prepared file. Another thread may close the connection."""
-    connection = _open(path, "rw", timeout)
+    connection = open_uri(path, "rw", timeout)
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA synchronous = NORMAL")  # with the log, a crash loses no committed change
+    connection.execute("PRAGMA synchronous = FULL")  # a committed change survives a loss of power
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA cache_size = -32768")  # KiB; an unordered bulk load touches many pages
     # without a limit, the log stays as large as the largest load
@@ -76,9 +131,25 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
     return connection
 
 
-def _open(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
+def open_existing(path: Path, schema: DatabaseSchema, timeout: float) -> sqlite3.Connection:
+    """Connect to a file of this kind without creating or migrating it; raise `StoreError` for any other."""
+    if not path.is_file():
+        raise StoreError(f"no such {schema.noun}: {str(path)!r}")
+    try:
+        if _is_new(path):
+            raise StoreError(f"{str(path)!r} is empty: it is not a {schema.noun}")
+        _check(path, schema, timeout)
+        return open_uri(path, _reading_mode(path), timeout)
+    except sqlite3.Error as error:
+        raise describe_error(error, path, schema) from error
+
+
+def open_uri(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
+    """Connect to a file with a mode of SQLite: ro, rw, rwc."""
     uri = f"{path.as_uri()}?mode={mode}"
-    return sqlite3.connect(uri, timeout, isolation_level=None, check_same_thread=False, uri=True)
+    return sqlite3.connect(
+        uri, timeout, isolation_level=None, check_same_thread=False, factory=_Connection, uri=True
+    )
 
 
 def _size(path: Path) -> int:
@@ -107,18 +178,28 @@ def _is_new(path: Path) -> bool:
 def _check(path: Path, schema: DatabaseSchema, timeout: float) -> None:
     # First the file alone, without locks: no log may be created beside a file of another program.
     try:
-        with closing(_open(path, "ro&immutable=1", timeout)) as connection:
+        with closing(open_uri(path, "ro&immutable=1", timeout)) as connection:
             _check_owner(connection, path, schema)
     except sqlite3.DatabaseError as error:
         # Without a lock, a file that is being created or migrated can look truncated.
         if primary_code(error) != sqlite3.SQLITE_CORRUPT:
             raise
-    # Then the file with its log. A log with content is not touched: the file may have to be recovered.
-    mode = "ro" if _size(_log(path)) else "rw"
-    with closing(_open(path, mode, timeout)) as connection:
+    # Then the file with its log.
+    if lost := lost_commits(_log(path)):
+        raise DamagedStoreError(
+            f"the log {str(_log(path))!r} is damaged: transactions after the damage: {lost}; restore the "
+            f"{schema.noun} from a backup (contextune store restore), or delete the log to continue without "
+            "the changes in it"
+        )
+    with closing(open_uri(path, _reading_mode(path), timeout)) as connection:
         connection.execute("BEGIN")
         _check_owner(connection, path, schema)
         _check_length(connection, path)
+
+
+def _reading_mode(path: Path) -> str:
+    """A log with content is not touched: the file may have to be recovered."""
+    return "ro" if _size(_log(path)) else "rw"
 
 
 def _check_owner(connection: sqlite3.Connection, path: Path, schema: DatabaseSchema) -> None:
@@ -142,7 +223,7 @@ def _check_length(connection: sqlite3.Connection, path: Path) -> None:
     log = _size(_log(path))  # before the file: content that leaves the log is in the file by then
     size = _size(path)
     if size + log < pages * page:
-        raise StoreError(
+        raise DamagedStoreError(
             f"{str(path)!r} is truncated: it has {size} bytes of {pages * page}; "
             "restore it from a backup, or load the data into a new file"
         )

@@ -4,8 +4,18 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.importers.reading_files import INES, NOW, fields_in, items_in, read_path, skipped_in
+from tests.importers.reading_files import (
+    CONTEXT,
+    INES,
+    NOW,
+    fields_in,
+    items_in,
+    only_file,
+    read_path,
+    skipped_in,
+)
 
+from contextune.importers.calendar.reader import CalendarReader
 from contextune.importers.files import SkippedEntry
 from contextune.importers.run import import_into
 from contextune.store import SQLiteStore
@@ -217,6 +227,15 @@ def test_broken_events_are_skipped(tmp_path: Path) -> None:
         ),
         ("20240513T090000", "FREQ=DAILY;INTERVAL=7;BYDAY=TU", "event with an invalid recurrence rule"),
         ("20240513T090000", "FREQ=DAILY;BYSETPOS=2", "event with an invalid recurrence rule"),
+        (
+            "20240531T090000",
+            "FREQ=MONTHLY;BYMONTHDAY=31;BYMONTH=2,4,6,9,11",
+            "event with an invalid recurrence rule",
+        ),
+        ("20240228", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "event with an invalid recurrence rule"),
+        ("20240301", "FREQ=MONTHLY;INTERVAL=12;BYMONTH=4", "event with an invalid recurrence rule"),
+        ("20240301", "FREQ=YEARLY;BYWEEKNO=30;BYMONTH=1", "event with an invalid recurrence rule"),
+        ("20230301", "FREQ=YEARLY;INTERVAL=2;BYYEARDAY=366", "event with an invalid recurrence rule"),
         ("00010101T000000", "FREQ=HOURLY", "event that repeats too often"),
         ("00010101", "FREQ=DAILY;BYDAY=MO", "event that repeats too often"),
     ],
@@ -236,11 +255,30 @@ def test_unbounded_and_impossible_rules_are_rejected(tmp_path: Path, start: str,
         ("20240513T090000", "FREQ=WEEKLY;BYDAY=MO,WE;BYSETPOS=-1;COUNT=3", 4),
         ("20240513T090000", "FREQ=DAILY;BYYEARDAY=-1", 2),
         ("20240513T090000", "FREQ=MONTHLY;BYDAY=1MO;COUNT=4", 5),
+        ("20200229", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", 1),
+        ("20120229", "FREQ=YEARLY;INTERVAL=4;BYYEARDAY=60", 1),
+        ("16040712", "FREQ=YEARLY", 2),
+        ("20230730", "FREQ=MONTHLY;BYMONTHDAY=31;BYMONTH=7,8;UNTIL=20240801", 4),
     ],
 )
 def test_rare_recurrence_rules_are_expanded(tmp_path: Path, start: str, rule: str, times: int) -> None:
     # the start counts too, where the rule itself would leave it out
     assert len(items_in(calendar(tmp_path, event(f"DTSTART:{start}", f"RRULE:{rule}")))) == times
+
+
+def test_rules_of_one_file_share_a_budget(tmp_path: Path) -> None:
+    never = "RRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"  # 10,500 days are tried
+    events = [event("DTSTART:20240513T090000", never, uid=f"n{number}") for number in range(5)]
+    weekly = event("DTSTART:20240513T090000", "RRULE:FREQ=WEEKLY;COUNT=3", uid="w")
+    file = only_file(calendar(tmp_path, *events, weekly))
+    records = list(CalendarReader(max_steps=25_000).read(file, CONTEXT))
+    reasons = [record.why for record in records if isinstance(record, SkippedEntry)]
+    assert reasons[:2] == ["event with an invalid recurrence rule"] * 2
+    assert set(reasons[2:]) == {"repetitions of an event: too many recurrence rules in the file"}
+    items = [record for record in records if isinstance(record, Item)]
+    assert len(items) == 5 + 1  # the first date of each
+    records = list(CalendarReader(max_steps=80_000).read(file, CONTEXT))
+    assert sum(isinstance(record, Item) for record in records) == 5 + 3
 
 
 def test_huge_lines_are_truncated_and_attachments_ignored(tmp_path: Path) -> None:

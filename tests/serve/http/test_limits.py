@@ -218,3 +218,40 @@ def test_quota_rejects_whole_requests(tmp_path: Path) -> None:
         refused = ines.post("/v1/uses", json=uses(3))
         assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_many")
         assert ines.get("/v1/uses").json()["total"] == 2
+
+
+def test_bytes_are_limited_per_item_user_and_feedback(tmp_path: Path) -> None:
+    limits = replace(NO_LIMITS, item_bytes=1000, total_bytes=2500, feedback_bytes=600)
+    with running(tmp_path, limits) as small, small.client("ines") as ines:
+        ines.put("/v1/me", json={}).raise_for_status()
+
+        def put(name: str, size: int) -> httpx.Response:
+            return ines.put("/v1/items", json={"items": [mail(name, "Kiln", "x" * size)]})
+
+        refused = put("1", 1000)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (413, "item_too_large")
+        assert "1,000 bytes" in refused.json()["error"]["message"]
+        assert [put(name, 800).status_code for name in "12"] == [200, 200]
+        refused = put("3", 800)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_many")
+
+        body = {"text": "Where is it?" * 20, "used": ["1"]}
+        codes = [ines.post("/v1/feedback", json=body).status_code for _ in range(3)]
+        assert codes == [204, 413, 413]
+        assert ines.get("/v1/uses").json()["total"] == 1  # refused feedback records no use
+        assert ines.get("/v1/items").json()["total"] == 2
+
+
+def test_replies_are_bounded(tmp_path: Path) -> None:
+    limits = replace(NO_LIMITS, reply_bytes=2500)
+    with running(tmp_path, limits) as small, small.client("ines") as ines:
+        ines.put("/v1/me", json={}).raise_for_status()
+        items = [mail(str(number), f"Kiln {number}", "x" * 1000) for number in range(5)]
+        ines.put("/v1/items", json={"items": items}).raise_for_status()
+        pages = [ines.get("/v1/items", params={"start": start}) for start in (0, 2, 4)]
+        assert [page.json()["next"] for page in pages] == [2, 4, None]
+        assert [item for page in pages for item in page.json()["items"]] == items
+        assert max(len(page.content) for page in pages) < 2700
+        for path in ("context", "ask", "inspect"):
+            reply = ines.post(f"/v1/{path}", json={"text": "Kiln", "time": "2024-05-16T17:40"})
+            assert len(reply.json()["context"]) == 2, path

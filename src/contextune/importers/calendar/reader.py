@@ -15,6 +15,7 @@ from contextune.importers.calendar.fields import (
     task_fields,
 )
 from contextune.importers.calendar.recurrence import TooManyOccurrences, expand_occurrences, parse_component
+from contextune.importers.calendar.rules import MAX_FILE_STEPS, StepBudget, StepBudgetExceeded
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.reader import (
     PARSE_ERRORS,
@@ -37,6 +38,10 @@ class CalendarReader:
     name = "calendar"
     apps = ("Calendar", "Reminders")
 
+    def __init__(self, max_steps: int = MAX_FILE_STEPS) -> None:
+        self._max_steps = max_steps
+        """Steps that the recurrence rules of one file may take."""
+
     def can_read(self, file: SourceFile) -> bool:
         """Whether the file contains a calendar."""
         return file.contains("BEGIN:VCALENDAR")
@@ -55,9 +60,10 @@ class CalendarReader:
                     if block.truncated:
                         yield SkippedEntry(where, "rest of a line that is too long")
                     groups.setdefault((block.kind, block.uid), []).append(block)
+        budget = StepBudget(self._max_steps)
         yield from read_each(
             groups.values(),
-            lambda group: _SameUid(group, file, context).read(),
+            lambda group: _SameUid(group, file, context, budget).read(),
             lambda group: f"{file.where}, line {group[0].line}",
         )
 
@@ -65,8 +71,11 @@ class CalendarReader:
 class _SameUid:
     """The entries with one UID."""
 
-    def __init__(self, group: Sequence[CalendarEntry], file: SourceFile, context: ImportContext) -> None:
+    def __init__(
+        self, group: Sequence[CalendarEntry], file: SourceFile, context: ImportContext, budget: StepBudget
+    ) -> None:
         self._group = group
+        self._budget = budget
         self._file = file
         self._context = context
         self._kind = group[0].kind
@@ -109,9 +118,13 @@ class _SameUid:
         )
         until = self._context.now + WINDOW
         try:
-            occurrences = expand_occurrences(components, self._kind, self._since, until)
+            occurrences = expand_occurrences(components, self._kind, self._since, until, self._budget)
         except TooManyOccurrences:
             yield self._skipped(first, "event that repeats too often")
+            return
+        except StepBudgetExceeded:
+            yield self._skipped(first, "repetitions of an event: too many recurrence rules in the file")
+            yield from self._item(item, components[0], first)
             return
         except PARSE_ERRORS:
             yield self._skipped(first, "event with an invalid recurrence rule")

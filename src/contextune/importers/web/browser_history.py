@@ -146,7 +146,7 @@ def _copy(file: SourceFile) -> Generator[sqlite3.Connection]:
     with file.on_disk() as copy:
         for suffix in _SIDE_FILES:
             side_file = file.disk_path and file.disk_path.with_name(file.disk_path.name + suffix)
-            if side_file and side_file.is_file():
+            if side_file and side_file.is_file() and not side_file.is_symlink():
                 copyfile(side_file, copy.with_name(copy.name + suffix))
         with closing(_connect(copy)) as database:
             yield database

@@ -205,7 +205,7 @@ def _data_routes(service: Service, pool: WorkerPool, warmup: Warmup) -> APIRoute
 
     @routes.get("/uses", response_model=responses.UsageEventsReply)
     async def uses(user: CurrentUser, start: Offset = 0, limit: PageSize = 100) -> Response:
-        """When you used which item, ordered by time."""
+        """When you used which item, ordered by time; a time without offset is sorted as if in UTC."""
         return JsonResponse(await pool.run(service.uses, user, start, limit))
 
     @routes.post("/uses", response_model=responses.CountReply)

@@ -12,6 +12,8 @@ from pydantic import BaseModel
 
 from contextune.errors import (
     ContextuneError,
+    DamagedStoreError,
+    ErasureIncompleteError,
     InvalidDataError,
     InvalidRequestError,
     LimitError,
@@ -102,6 +104,11 @@ def quota_exceeded(what: str, limit: int) -> ApiError:
     )
 
 
+def item_too_large(limit: int) -> ApiError:
+    """One of the items exceeds the size limit."""
+    return ApiError(413, "item_too_large", f"an item is too large: send at most {limit:,} bytes per item")
+
+
 def body_timeout() -> ApiError:
     """The client did not send the body in time."""
     return ApiError(
@@ -141,10 +148,24 @@ def from_library_error(error: ContextuneError, where: str) -> ApiError:
     match error:
         case UnknownUserError():
             return ApiError(404, "unknown_user", "unknown user: PUT /v1/me first (an empty object is enough)")
+        case LimitError(per="item"):
+            return item_too_large(error.limit)
         case LimitError():
             return quota_exceeded(error.what, error.limit)
         case InvalidRequestError() | InvalidDataError() | PlanError():
             return invalid_request([where] if where else [])
+        case DamagedStoreError():
+            return ApiError(
+                503, "damaged", "the store is damaged: the operator of this service must restore a backup"
+            )
+        case ErasureIncompleteError():
+            return ApiError(
+                503,
+                "not_erased",
+                "your data are deleted, but the file could not be rewritten without them yet: "
+                "send DELETE /v1/me again later",
+                headers={"Retry-After": "60"},
+            )
         case StoreError():
             return ApiError(
                 503,

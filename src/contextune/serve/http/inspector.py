@@ -33,13 +33,13 @@ class InspectReply(responses.ToolsReply):
     seconds: dict[str, float]
 
 
-def inspect(tuner: Tuner, request: Request, k: int, max_tools: int) -> InspectReply:
+def inspect(tuner: Tuner, request: Request, k: int, max_tools: int, max_bytes: int) -> InspectReply:
     """Answer a request and collect everything that explains the answer."""
     answer = tuner.answer(request, k, max_tools=max_tools)
     steps = tuner.steps(request, k, max_tools=max_tools, answer=answer)
     tools_without_context = tuner.tools(request, max_tools, context=[])
     signals = tuner.signals(request, k)
-    reply = responses.answer_reply(answer, None, why=True)
+    reply = responses.answer_reply(answer, None, max_bytes, why=True)
     # a later step may have sources among items retrieved for that step only
     source_ids = _source_items(steps.plans if steps else ())
     items = {item.id: item for item in tuner.store.items(request.user, source_ids)}
@@ -53,7 +53,9 @@ def inspect(tuner: Tuner, request: Request, k: int, max_tools: int) -> InspectRe
                 "when": hit.item.time.isoformat() if hit.item.time else None,
                 "signals": dict(signals.get(hit.item.id, {})),
             }
-            for hit_reply, hit in zip(reply["context"], answer.context, strict=True)
+            for hit_reply, hit in zip(
+                reply["context"], answer.context, strict=False
+            )  # fewer if they are large
         ],
         "tools": reply["tools"],
         "fits": reply["fits"],

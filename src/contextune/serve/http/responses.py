@@ -175,16 +175,26 @@ def item_reply(item: Item) -> ItemReply:
     return {"id": item.id, "app": item.app, "fields": dict(item.fields)}
 
 
-def context_reply(hits: Sequence[ItemHit], *, why: bool) -> list[ItemHitReply]:
-    """Retrieved items; without `why` the reasons are not computed."""
+def context_reply(hits: Sequence[ItemHit], max_bytes: int, *, why: bool) -> list[ItemHitReply]:
+    """Retrieved items; without `why` the reasons are not computed. Those past `max_bytes` are left out."""
     return [
         {
             "item": item_reply(hit.item),
             "score": float(hit.score),
             "reasons": list(hit.reasons) if why else [],
         }
-        for hit in hits
+        for hit in hits[: _count_within([hit.item for hit in hits], max_bytes)]
     ]
+
+
+def _count_within(items: Sequence[Item], max_bytes: int) -> int:
+    """Number of items, from the first, that have at most `max_bytes` as JSON; one at least."""
+    size = 0
+    for number, item in enumerate(items):
+        size += len(json.dumps(dict(item.fields), ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        if size > max_bytes:
+            return max(number, 1)
+    return len(items)
 
 
 def tools_reply(hits: Sequence[ToolHit], *, why: bool) -> list[ToolHitReply]:
@@ -200,11 +210,11 @@ def tools_reply(hits: Sequence[ToolHit], *, why: bool) -> list[ToolHitReply]:
     ]
 
 
-def answer_reply(answer: Answer, steps: Steps | None, *, why: bool) -> AnswerReply:
-    """The answer as a response."""
+def answer_reply(answer: Answer, steps: Steps | None, max_bytes: int, *, why: bool) -> AnswerReply:
+    """The answer as a response, with at most `max_bytes` of items."""
     return {
         "request": _request_reply(answer.request),
-        "context": context_reply(answer.context, why=why),
+        "context": context_reply(answer.context, max_bytes, why=why),
         "tools": tools_reply(answer.tools, why=why),
         "plan": plan_to_json(answer.plan) if answer.plan else None,
         "steps": [plan_to_json(plan) for plan in steps] if steps and len(steps) > 1 else [],

@@ -16,7 +16,7 @@ from contextune.serve.http.errors import from_library_error, invalid_request
 from contextune.serve.http.metrics import ServiceMetrics
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tracing import Tracer
-from contextune.store import SQLiteStore
+from contextune.store import Quota, SQLiteStore
 from contextune.tools import ToolRetriever, bundled_toolbox
 from contextune.tools.catalog_file import CatalogFile
 from contextune.tuner import Tuner
@@ -45,7 +45,9 @@ class Service:
                 f"empty catalogue: {str(settings.catalog)!r} (add tools with 'contextune tools add …')"
             )
         self._tools = ToolRetriever(catalog, embedder, vector_cache=self._catalog_file)
-        self._store = SQLiteStore(settings.store)
+        limits = settings.limits
+        quota = Quota(limits.items, limits.uses, limits.item_bytes, limits.total_bytes, limits.feedback_bytes)
+        self._store = SQLiteStore(settings.store, quota=quota)
         policy = Policy.parse(settings.policy)
         self._tuner = Tuner(self._store, embedder=embedder, tools=self._tools, policy=policy)
         default_ranker()  # load it now, not during the first request
@@ -70,7 +72,7 @@ class Service:
         """Items a request refers to."""
         with self._stage("context", _PLACE):
             hits = self._tuner.context(body.to_request(user), body.k)
-            return {"context": responses.context_reply(hits, why=body.why)}
+            return {"context": responses.context_reply(hits, self._limits.reply_bytes, why=body.why)}
 
     def tools(self, user: str, body: requests.ToolsBody) -> responses.ToolsReply:
         """Tools that can serve a request."""
@@ -100,12 +102,13 @@ class Service:
             steps = self._tuner.steps(request, body.k, max_tools=body.tools, answer=answer)
             for name, seconds in answer.seconds.items():
                 self._metrics.record_stage(f"ask.{name}", seconds)
-            return responses.answer_reply(answer, steps, why=body.why)
+            return responses.answer_reply(answer, steps, self._limits.reply_bytes, why=body.why)
 
     def inspect(self, user: str, body: requests.InspectBody) -> inspector.InspectReply:
         """The answer in detail, for the inspector page."""
         with self._stage("inspect", _PLACE):
-            return inspector.inspect(self._tuner, body.to_request(user), body.k, body.tools)
+            request = body.to_request(user)
+            return inspector.inspect(self._tuner, request, body.k, body.tools, self._limits.reply_bytes)
 
     def feedback(self, user: str, body: requests.FeedbackBody) -> None:
         """Store feedback on a request."""
@@ -130,11 +133,13 @@ class Service:
     def items(self, user: str, app: str | None, start: int, limit: int) -> responses.ItemsReply:
         """A page of the user's items."""
         with self._stage("items"):
-            items = [item for item in self._store.items(user) if app in (None, item.app)]
+            page = self._store.items_page(
+                user, app=app, start=start, limit=limit, max_bytes=self._limits.reply_bytes
+            )
             return {
-                "items": [responses.item_reply(item) for item in items[start : start + limit]],
-                "total": len(items),
-                "next": start + limit if start + limit < len(items) else None,
+                "items": [responses.item_reply(item) for item in page.entries],
+                "total": page.total,
+                "next": page.next,
             }
 
     def put_items(self, user: str, body: requests.ItemsBody) -> responses.CountReply:
@@ -146,7 +151,7 @@ class Service:
             except ContextuneError:
                 raise invalid_request([f"items[{number}].fields: {_FIELDS}"]) from None
         with self._stage("put_items", "items: one contains a value that cannot be stored"):
-            return {"count": self._store.put_items(user, items, limit=self._limits.items)}
+            return {"count": self._store.put_items(user, items)}
 
     def delete_items(self, user: str, body: requests.IdsBody) -> responses.CountReply:
         """Delete items."""
@@ -156,18 +161,18 @@ class Service:
     def uses(self, user: str, start: int, limit: int) -> responses.UsageEventsReply:
         """A page of the user's uses."""
         with self._stage("uses"):
-            uses = self._store.uses(user)
+            page = self._store.uses_page(user, start=start, limit=limit)
             return {
-                "uses": [responses.use_reply(use) for use in uses[start : start + limit]],
-                "total": len(uses),
-                "next": start + limit if start + limit < len(uses) else None,
+                "uses": [responses.use_reply(use) for use in page.entries],
+                "total": page.total,
+                "next": page.next,
             }
 
     def put_uses(self, user: str, body: requests.UsageEventsBody) -> responses.CountReply:
         """Add uses, all or none; returns the number of new ones."""
         with self._stage("put_uses", _USES):
             uses = [use.to_usage_event() for use in body.uses]
-            return {"count": self._store.put_uses(user, uses, limit=self._limits.uses)}
+            return {"count": self._store.put_uses(user, uses)}
 
     @contextmanager
     def _stage(self, name: str, where: str = "") -> Generator[None]:

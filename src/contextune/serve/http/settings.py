@@ -27,6 +27,14 @@ class ServiceLimits:
     """Stored items per user."""
     uses: int = 1_000_000
     """Stored uses per user."""
+    item_bytes: int = 200_000
+    """Bytes of one item."""
+    total_bytes: int = 500_000_000
+    """Bytes of stored items, uses and feedback per user."""
+    feedback_bytes: int = 20_000_000
+    """Bytes of stored feedback per user."""
+    reply_bytes: int = 4_000_000
+    """Bytes of items in one reply; at least one item is sent."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():

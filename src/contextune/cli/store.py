@@ -1,0 +1,75 @@
+"""`contextune store`: back up, restore and verify a store."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from contextune.cli import output
+from contextune.cli.groups import command_group
+from contextune.cli.options import StorePath, store_path
+
+if TYPE_CHECKING:
+    from contextune.store.verify import StoreCheck
+
+app = command_group(help="Back up, restore and verify a store.")
+
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
+
+
+@app.command()
+def backup(
+    target: Annotated[Path, typer.Argument(help="The file to write.")],
+    store: StorePath = None,
+    force: Force = False,
+) -> None:
+    """Copy the store, also while the service runs, and verify the copy."""
+    from contextune.store.backup import backup
+
+    check = backup(store_path(store), target, overwrite=force)
+    output.out.print(f"{target}: {_contents(check)}, verified.", markup=False, highlight=False)
+
+
+@app.command()
+def restore(
+    source: Annotated[Path, typer.Argument(metavar="BACKUP", help="A file written by 'store backup'.")],
+    store: StorePath = None,
+    force: Force = False,
+) -> None:
+    """Verify a backup and put it in the place of the store; stop the service first.
+
+    Users who were forgotten after the backup was made are back: forget them again.
+    """
+    from contextune.store.backup import restore
+
+    path = store_path(store)
+    check = restore(source, path, overwrite=force)
+    output.out.print(f"{path}: {_contents(check)}, restored.", markup=False, highlight=False)
+
+
+@app.command()
+def verify(
+    path: Annotated[Path | None, typer.Argument(metavar="FILE", help="A backup; default: the store.")] = None,
+    store: StorePath = None,
+) -> None:
+    """Read a store or backup completely and report damage.
+
+    Exit status: 0 if it is sound, 1 otherwise.
+    """
+    from contextune.store.verify import verify
+
+    file = path or store_path(store)
+    check = verify(file)
+    if check.problems:
+        for problem in check.problems:
+            output.print_error(f"{file}: {problem}")
+        output.print_error("damaged: restore it from a backup with 'contextune store restore BACKUP --force'")
+        raise typer.Exit(1)
+    note = "" if check.has_checksums else " (an earlier version, without checksums: only the structure)"
+    output.out.print(f"{file}: {_contents(check)}, sound{note}.", markup=False, highlight=False)
+
+
+def _contents(check: "StoreCheck") -> str:
+    from contextune._internal.plural import pluralize
+
+    return f"{pluralize(check.users, 'user')}, {pluralize(check.items, 'item')}"

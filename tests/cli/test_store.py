@@ -1,0 +1,40 @@
+"""`contextune store`: back up, restore and verify."""
+
+from pathlib import Path
+
+import pytest
+from tests.program import run
+
+from contextune.store import SQLiteStore
+from contextune.types import Item, User
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "store.db"
+    with SQLiteStore(path) as store:
+        store.put_user(User("ana"))
+        store.put_items("ana", [Item("1", "Notes", {"title": "Zaunkönig"})])
+    return path
+
+
+def test_backup_is_restored(store: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    assert "1 user, 1 item, verified" in run("store", "backup", copy, "--store", store).stdout
+    assert "1 user, 1 item, sound" in run("store", "verify", copy).stdout
+    assert "1 user, 1 item, sound" in run("store", "verify", "--store", store).stdout
+    assert run("forget", "ana", "--yes", "--store", store).returncode == 0
+    refused = run("store", "restore", copy, "--store", store)
+    assert (refused.returncode, "--force" in refused.stderr) == (2, True)
+    assert "restored" in run("store", "restore", copy, "--store", store, "--force").stdout
+    with SQLiteStore(store) as opened:
+        assert [item.fields["title"] for item in opened.items("ana")] == ["Zaunkönig"]
+
+
+def test_damage_is_reported(store: Path) -> None:
+    store.write_bytes(store.read_bytes().replace("Zaunkönig".encode(), "Zaunkünig".encode()))
+    done = run("store", "verify", "--store", store)
+    assert done.returncode == 1
+    assert "do not match their checksum: 1" in done.stderr
+    assert "restore it from a backup" in done.stderr
+    assert "Zaunk" not in done.stderr + done.stdout
