@@ -23,10 +23,11 @@ def sure(plan: Plan, probability: float) -> Plan:
 
 
 def test_same_doubt_is_acted_on_by_cost() -> None:
-    assert [decide(sure(plan, 0.75)).decision for plan in (READ, WRITE, SEND)] == ["act", "confirm", "confirm"]
-    assert [decide(sure(plan, 0.82)).decision for plan in (READ, WRITE, SEND)] == ["act", "act", "confirm"]
-    assert [decide(sure(plan, 0.95)).decision for plan in (READ, WRITE, SEND)] == ["act"] * 3
-    assert [decide(sure(plan, 0.2)).decision for plan in (READ, WRITE, SEND)] == ["ask"] * 3
+    plans = (READ, WRITE, SEND)
+    assert [decide(sure(plan, 0.75)).decision for plan in plans] == ["act", "confirm", "confirm"]
+    assert [decide(sure(plan, 0.82)).decision for plan in plans] == ["act", "act", "confirm"]
+    assert [decide(sure(plan, 0.95)).decision for plan in plans] == ["act"] * 3
+    assert [decide(sure(plan, 0.2)).decision for plan in plans] == ["ask"] * 3
     assert list(ACT.values()) == sorted(ACT.values())
     assert all(CONFIRM[cost] < ACT[cost] for cost in COSTS)
 
