@@ -280,7 +280,7 @@ def test_plain_requests_use_the_bundled_toolbox() -> None:
     assert {request.api for request in found if request.api is not None} == tools
     assert len(plainly(request.text for request in found)) == len(found)
     sorts = {(request.api is not None, request.implicit) for request in found}
-    assert sorts == {(True, False), (False, False), (False, True)}
+    assert sorts == {(True, False), (True, True), (False, False), (False, True)}
 
 
 def test_training_data_contains_no_measured_query() -> None:
