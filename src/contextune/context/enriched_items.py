@@ -189,7 +189,8 @@ class EnrichedItems:
             return self.vectors(now, rows)
         relations, items = Relations(self.user), [self.items[row] for row in rows]
         by_id = self._embed({item.id: content_text(item, self.user, relations) for item in items})
-        past = [self._history(item).as_of(to_hours(now)) for item in items]
+        hours = to_hours(now)
+        past = [self._history(item).as_of(hours) for item in items]
         phrases = list(dict.fromkeys(phrase for version in past for phrase in version))
         vectors = dict(zip(phrases, self._embed_phrases(phrases), strict=True)) if phrases else {}
         return add_habits(np.stack([by_id[item.id] for item in items]), past, vectors)
@@ -197,10 +198,11 @@ class EnrichedItems:
     def vectors(self, now: datetime, rows: Sequence[int] | None = None) -> Matrix:
         """Vectors of all items or of some rows, as of a time on the user's wall clock."""
         enriched = self._computed()
-        later = np.flatnonzero(enriched.changed >= to_hours(now))
+        hours = to_hours(now)
+        later = np.flatnonzero(enriched.changed >= hours)
         vectors = enriched.vectors
         if len(later):
-            past = [enriched.habits[row].as_of(to_hours(now)) for row in later.tolist()]
+            past = [enriched.habits[row].as_of(hours) for row in later.tolist()]
             vectors = vectors.copy()
             vectors[later] = add_habits(enriched.contents[later], past, enriched.phrases)
         return vectors if rows is None else vectors[rows]

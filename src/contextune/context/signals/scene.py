@@ -14,6 +14,8 @@ from contextune.context.signals.columns import NO_PLACE, Floats, ItemColumns, Nu
 from contextune.search import tokenize
 from contextune.types import Item
 
+_MAX_PAIRS = 64
+"""Up to so many candidates, comparing all pairs is faster than sorting."""
 _MAX_RARE = 5
 """A word in more candidates than this does not link them."""
 _SHORT_WORD = 2
@@ -163,6 +165,8 @@ class Scene:
     def rank(self, values: Floats, *, within_app: bool = False) -> Floats:
         """Number of candidates, or of those of the same application, with a higher value; NaN is lowest."""
         filled = np.where(np.isnan(values), -np.inf, values)
+        if len(filled) > _MAX_PAIRS:
+            return _count_higher(filled, self.app if within_app else np.zeros_like(self.app))
         higher = filled[None] > filled[:, None]
         return (higher & self.same_app if within_app else higher).sum(1).astype(np.float64)
 
@@ -172,19 +176,51 @@ class Scene:
         Takes all columns at once: for few candidates, numpy calls cost more than the arithmetic.
         """
         values = np.stack(list(columns.values()))
-        higher = values[:, None] > values[:, :, None]
+        if values.shape[1] > _MAX_PAIRS:
+            ranks, ranks_in_app, best_in_app = self._by_sorting(values)
+        else:
+            higher = values[:, None] > values[:, :, None]
+            ranks, ranks_in_app = higher.sum(2), (higher & self.same_app).sum(2)
+            best_in_app = np.where(self.same_app, values[:, None], -np.inf).max(2)
         parts = {
             "": values,
-            " rank": higher.sum(2),
-            " rank in app": (higher & self.same_app).sum(2),
+            " rank": ranks,
+            " rank in app": ranks_in_app,
             " behind best": values - values.max(1, keepdims=True),
-            " behind best in app": values - np.where(self.same_app, values[:, None], -np.inf).max(2),
+            " behind best in app": values - best_in_app,
         }
         return {
             f"{name}{suffix}": row
             for suffix, rows in parts.items()
             for name, row in zip(columns, rows, strict=True)
         }
+
+    def _by_sorting(self, values: Floats) -> tuple[Floats, Floats, Floats]:
+        """For each row of values: ranks, ranks per application, and the best of the application."""
+        known = ~np.isnan(values)
+        filled = np.where(known, values, -np.inf)
+        everywhere = np.zeros_like(self.app)
+        ranks = np.stack([_count_higher(row, everywhere) for row in filled])
+        ranks_in_app = np.stack([_count_higher(row, self.app) for row in filled])
+        best_in_app = np.empty_like(values)
+        for app in np.unique(self.app):
+            of_app = self.app == app
+            best_in_app[:, of_app] = values[:, of_app].max(1, keepdims=True)
+        return ranks * known, ranks_in_app * known, best_in_app  # nothing is higher than what is unknown
+
+
+def _count_higher(values: Floats, groups: Numbers) -> Floats:
+    """For each value, how many of the same group are higher; by sorting, for many values."""
+    order = np.lexsort((-values, groups))
+    values, groups = values[order], groups[order]
+    starts_group = np.append(True, groups[1:] != groups[:-1])
+    differs = starts_group | np.append(True, values[1:] != values[:-1])
+    places = np.arange(len(order))
+    first_equal = np.maximum.accumulate(np.where(differs, places, 0))
+    first_of_group = np.maximum.accumulate(np.where(starts_group, places, 0))
+    counts = np.empty(len(order))
+    counts[order] = first_equal - first_of_group
+    return counts
 
 
 def describe_with_ranks(name: str, description: str) -> dict[str, str]:
