@@ -193,10 +193,10 @@ class UserState:
 class UserIndexCache:
     """LRU cache of the states of users, updated when their items or usage events change."""
 
-    def __init__(self, store: Store, embedder: Embedder, *, progress: UserProgress = lambda *_: None) -> None:
+    def __init__(self, store: Store, embedder: Embedder, *, progress: UserProgress | None = None) -> None:
         self._store = store
         self._embedder = embedder
-        self._progress = progress
+        self._progress = progress or (lambda _user, _done, _total: None)
         self._states: OrderedDict[str, UserState] = OrderedDict()
         self._lock = Lock()
 

@@ -1,6 +1,6 @@
 """Explicit requests, ranked out of fold among the items of their persona and among many."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 from tests.conftest import WordEmbedder
@@ -26,7 +26,7 @@ def folds(tmp_path_factory: pytest.TempPathFactory) -> FoldVectors:
 
 
 @pytest.fixture(scope="module")
-def trained(folds: FoldVectors) -> Iterator[dict[int, TrainedPasses]]:
+def trained(folds: FoldVectors) -> Iterator[Mapping[int, TrainedPasses]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recipe, "FIRST_PASS", QUICK)
         patch.setattr(recipe, "SECOND_PASS", QUICK)
@@ -43,7 +43,7 @@ def test_only_explicit_requests_with_an_item_are_measured(folds: FoldVectors) ->
     assert {example.kind for example in examples} == {"explicit"}
 
 
-def test_words_find_what_is_named(folds: FoldVectors, trained: dict[int, TrainedPasses]) -> None:
+def test_words_find_what_is_named(folds: FoldVectors, trained: Mapping[int, TrainedPasses]) -> None:
     ranked = explicit_rows(folds, trained)
     table = explicit_table(folds, ranked)
     assert table.rows == ("BM25T", "Fine-tuned semantic search", "Hybrid, RRF", "LambdaMART-RRF")
@@ -52,7 +52,7 @@ def test_words_find_what_is_named(folds: FoldVectors, trained: dict[int, Trained
 
 
 def test_among_many_items_each_request_keeps_its_own(
-    folds: FoldVectors, trained: dict[int, TrainedPasses]
+    folds: FoldVectors, trained: Mapping[int, TrainedPasses]
 ) -> None:
     ranked = explicit_haystack_rows(folds, trained, 90)
     run = ranked.rows["BM25T"]

@@ -85,7 +85,7 @@ def test_additional_requests_have_retrieved_context(personas: list[Persona]) -> 
     implicit = next(query for query in queries if query.gold.kind != EXPLICIT)
     found = [ItemHit(item, 1 - number / 10) for number, item in enumerate(persona.items[:5])]
     requests = additional_requests(
-        [persona], {persona.id: [explicit, implicit]}, FOLDS, lambda *_: found, progress=None
+        [persona], {persona.id: [explicit, implicit]}, FOLDS, lambda _persona, _query: found, progress=None
     )
     assert [request.name for request in requests] == [persona.name(explicit), persona.name(implicit)]
     for request in requests:
