@@ -190,13 +190,17 @@ class UserState:
     enriched: EnrichedItems
 
 
+def _ignore(_user: str, _embedded: int, _total: int) -> None:
+    """Report nothing."""
+
+
 class UserIndexCache:
     """LRU cache of the states of users, updated when their items or usage events change."""
 
     def __init__(self, store: Store, embedder: Embedder, *, progress: UserProgress | None = None) -> None:
         self._store = store
         self._embedder = embedder
-        self._progress = progress or (lambda _user, _done, _total: None)
+        self._progress: UserProgress = progress or _ignore
         self._states: OrderedDict[str, UserState] = OrderedDict()
         self._lock = Lock()
 
