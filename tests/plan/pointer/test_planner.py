@@ -271,3 +271,10 @@ def test_no_value_is_invented(text: str, tool: Tool, items: list[Item]) -> None:
     assert required == (required & plan.args.keys()) | {one.argument for one in plan.missing}
     for argument in plan.arguments.values():
         assert stands_somewhere(argument, inputs), argument
+
+
+def test_mail_goes_to_an_address_and_not_to_a_number() -> None:
+    missed = Item.call(contact="Rui Duarte", number="555-0142", direction="missed", date="2024-05-16T12:00")
+    plan = planned("Email Rui that I'll be late", "send_email", missed)
+    assert plan.args == {"recipient": "rui@example.com", "body": "I'll be late."}
+    assert planned("Ring my brother.", "call_number", missed).args == {"number": "555-0142"}

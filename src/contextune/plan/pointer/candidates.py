@@ -135,11 +135,11 @@ def _valid_candidates(
     return [
         candidate
         for candidate in _by_kind(inputs, parameter, origins)
-        if _matches_name(candidate, parameter) and (any_text or is_valid(candidate.value, parameter))
+        if _matches_name(candidate, parameter, inputs) and (any_text or is_valid(candidate.value, parameter))
     ]
 
 
-def _matches_name(candidate: Candidate, parameter: Parameter) -> bool:
+def _matches_name(candidate: Candidate, parameter: Parameter, inputs: PlanningInput) -> bool:
     """Whether a text is of the type in the argument's name: a language, a phone number, a place."""
     if parameter.kind != "text":
         return True
@@ -151,6 +151,10 @@ def _matches_name(candidate: Candidate, parameter: Parameter) -> bool:
     is_number = sum(map(str.isdigit, text)) * 2 > len(text)
     if name & _NUMBERS:
         return is_number
+    if is_number and name & (_ADDRESSES | _PEOPLE) and len(text) >= _MIN_NUMBER:
+        phone, address = _wanted_spellings(parameter)
+        # no mail goes to a phone number, and a contact has a name
+        return phone or not (address or inputs.people.index(text) is not None)
     if name & _PLACES:
         return not (is_number or "@" in text or has_link(text))
     # a song may be called "1999", but not like a number to call
