@@ -16,6 +16,7 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.candidates import FREE_TEXT, OMITTED, Candidate, find_candidates
 from contextune.plan.pointer.features import ChosenArguments, Matrix, argument_features
 from contextune.plan.pointer.free_text import clarifying_question, compose_text, dictated_text
+from contextune.plan.pointer.replies import answerable
 from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
 from contextune.plan.schema import Parameter, plan_errors, tool_parameters
 from contextune.plan.values import normalize_text
@@ -85,7 +86,8 @@ class PointerPlanner:
         if (known := draft.scored.get(parameter.name)) is not None:
             candidates, matrix, scores = known.candidates, known.matrix, known.scores
         else:
-            candidates = find_candidates(inputs, parameter, statistics.priors.known_origins(tool, parameter))
+            origins = statistics.priors.known_origins(tool, parameter)
+            candidates = answerable(find_candidates(inputs, parameter, origins), tool, inputs)
             if not candidates:
                 draft.ask(parameter)
                 return
