@@ -37,6 +37,10 @@ class Sampling:
             raise LanguageModelError(f"invalid {self}: drafts ≥ 1, max_tokens ≥ 1")
 
 
+GREEDY = Sampling()
+"""One answer, decoded greedily."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """One answer."""
@@ -72,7 +76,7 @@ class Chat(Protocol):
     def ask(
         self,
         messages: Sequence[Message],
-        sampling: Sampling = Sampling(),  # noqa: B008  # frozen
+        sampling: Sampling = GREEDY,
         *,
         schema: Mapping[str, Any] | None = None,
     ) -> ChatReply:

@@ -33,13 +33,16 @@ class ChosenArguments:
     values: frozenset[str] = field(default=frozenset())
 
 
+_NONE_CHOSEN = ChosenArguments()
+
+
 def argument_features(
     inputs: PlanningInput,
     tool: Tool,
     parameter: Parameter,
     candidates: Sequence[Candidate],
     statistics: ArgumentStatistics,
-    chosen: ChosenArguments = ChosenArguments(),  # noqa: B008  # frozen
+    chosen: ChosenArguments = _NONE_CHOSEN,
 ) -> Matrix:
     """The feature matrix: one row per candidate, columns in the order of `NAMES`, NaN where undefined."""
     matrix = features_without_priors(inputs, tool, parameter, candidates, statistics.common, chosen)
@@ -52,7 +55,7 @@ def features_without_priors(
     parameter: Parameter,
     candidates: Sequence[Candidate],
     common: CommonWords,
-    chosen: ChosenArguments = ChosenArguments(),  # noqa: B008  # frozen
+    chosen: ChosenArguments = _NONE_CHOSEN,
 ) -> Matrix:
     """The feature matrix but for the statistics of the argument, which differ between folds in training."""
     if not candidates:
