@@ -335,7 +335,7 @@ class Tuner:
         embedder = self._tools.embedder
         return replace(
             planning_input,
-            app_probabilities=self._retriever.tool_search_inputs(request, []).apps,
+            app_probabilities=self._retriever.app_probabilities(request),
             vector=RequestVector(embedder.embed([request.text])[0], embedder.name),
         )
 

@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 from tests.conftest import WordEmbedder
 
-from contextune import Item, Request, SQLiteStore, Tuner, User
+from contextune import Item, Request, SQLiteStore, Tuner, User, bundled_toolbox
 from contextune.context.preparation import FEW_ITEMS, BackgroundEmbedding, Preparation
 from contextune.embed import Matrix
 from contextune.errors import EmbedderError
@@ -64,6 +64,18 @@ def test_requests_are_answered_by_words_until_vectors_are_there(many: SQLiteStor
     assert [(hit.item, hit.score) for hit in tuner.context(request, 3)] == [
         (hit.item, hit.score) for hit in expected
     ]
+
+
+def test_tools_and_plans_do_not_wait_for_vectors(many: SQLiteStore) -> None:
+    embedder = PausedEmbedder()
+    tuner = Tuner(many, embedder=embedder, tools=bundled_toolbox()[:9], wait=False)
+    answer = tuner.answer(Request("Where was the glaze?", "ines", NOW), 3)
+    assert answer.context[0].item.id == "n7"
+    assert answer.tools
+    assert not tuner.preparation("ines").done
+    assert tuner.tools(Request("Where was the glaze?", "ines", NOW), context=[]).hits
+    embedder.go.set()
+    join_threads()
 
 
 def test_few_new_items_are_embedded_at_once(many: SQLiteStore) -> None:

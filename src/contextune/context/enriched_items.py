@@ -185,8 +185,10 @@ class EnrichedItems:
 
     def vectors_of(self, now: datetime, rows: Sequence[int]) -> Matrix:
         """The same as `vectors` for a few rows, without waiting for the other items."""
-        if self._enriched is not None or not len(rows):
+        if self._enriched is not None:
             return self.vectors(now, rows)
+        if not len(rows):
+            return np.empty((0, 0), np.float32)
         relations, items = Relations(self.user), [self.items[row] for row in rows]
         by_id = self._embed({item.id: content_text(item, self.user, relations) for item in items})
         hours = to_hours(now)
@@ -199,13 +201,15 @@ class EnrichedItems:
         """Vectors of all items or of some rows, as of a time on the user's wall clock."""
         enriched = self._computed()
         hours = to_hours(now)
-        later = np.flatnonzero(enriched.changed >= hours)
-        vectors = enriched.vectors
+        chosen = np.arange(len(self.items)) if rows is None else np.array(rows, np.intp)
+        later = np.flatnonzero(enriched.changed[chosen] >= hours)
+        vectors = enriched.vectors if rows is None else enriched.vectors[chosen]
         if len(later):
-            past = [enriched.habits[row].as_of(hours) for row in later.tolist()]
+            changed = chosen[later]
+            past = [enriched.habits[row].as_of(hours) for row in map(int, changed)]
             vectors = vectors.copy()
-            vectors[later] = add_habits(enriched.contents[later], past, enriched.phrases)
-        return vectors if rows is None else vectors[rows]
+            vectors[later] = add_habits(enriched.contents[changed], past, enriched.phrases)
+        return vectors
 
     @property
     def contents(self) -> Matrix:

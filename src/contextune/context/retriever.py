@@ -112,16 +112,19 @@ class ContextRetriever:
     def tool_search_inputs(self, request: Request, items: Sequence[str]) -> ToolSearchInputs:
         """What tool search needs to know of a request and of its context items, given by id."""
         state = self._indexes.get(request.user)
-        vectors = RequestVectors.build(request, state.index.user, self._embedder)
-        ranker = self._ranker()
-        apps: Mapping[str, float] = {}
-        if ranker.has_classifier_for(self._embedder.name):
-            apps = ranker.classifier.classify(vectors.situated, vectors.text).apps
         row_by_id = state.index.row_by_id
         if unknown := [item for item in items if item not in row_by_id]:
             raise InvalidRequestError(f"user {request.user!r} has no item {unknown[0]!r}")
         now, rows = local_time(request.time, state.index.user.zone), [row_by_id[item] for item in items]
-        return ToolSearchInputs(state.enriched.vectors_of(now, rows), apps)
+        return ToolSearchInputs(state.enriched.vectors_of(now, rows), self.app_probabilities(request))
+
+    def app_probabilities(self, request: Request) -> Mapping[str, float]:
+        """Probability that a request concerns each application; empty for an embedder without classifier."""
+        ranker = self._ranker()
+        if not ranker.has_classifier_for(self._embedder.name):
+            return {}
+        vectors = RequestVectors.build(request, self.user(request.user), self._embedder)
+        return ranker.classifier.classify(vectors.situated, vectors.text).apps
 
     def _checked_state(self, request: Request, k: int | None) -> UserState:
         """The user's state, after validating the request."""

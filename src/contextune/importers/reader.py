@@ -29,10 +29,8 @@ class ImportContext:
 
     @cached_property
     def addresses(self) -> frozenset[str]:
-        """The user's mail addresses in lower case: `email` in the profile, a string or a list."""
-        value = self.user.profile.get("email") or ()
-        addresses: tuple[object, ...] = (value,) if isinstance(value, str) else tuple(value)
-        return frozenset(str(address).casefold() for address in addresses)
+        """The user's mail addresses in lower case."""
+        return self.user.addresses
 
     @property
     def name(self) -> str:

@@ -8,12 +8,12 @@ contact wrote is never one.
 import re
 import unicodedata
 
+from contextune.plan.pointer.spans import ADDRESS
 from contextune.plan.values import ContactLookup
 from contextune.types import Item
 
 _SENDERS = ("author", "sender", "organizer", "from")
 _LINK = re.compile(r"https?://\S+|\bwww\.\S+", re.IGNORECASE)
-_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _NUMBER_TO_CALL = re.compile(
     r"\b(?:ask|call|dial|phone|ring|sms|text|whatsapp)\b\D{0,12}\+?(?:\d[\s().-]{0,2}){7,}", re.IGNORECASE
 )
@@ -43,7 +43,7 @@ def is_lure(item: Item, contacts: ContactLookup) -> bool:
 
 def _has_address(title: str, item: Item) -> bool:
     own = {person.casefold() for person in item.people}
-    addresses = (match.group().casefold() for match in _ADDRESS.finditer(title))
+    addresses = (match.group().casefold() for match in ADDRESS.finditer(title))
     return (
         has_link(title) or _NUMBER_TO_CALL.search(title) is not None or any(a not in own for a in addresses)
     )

@@ -43,3 +43,10 @@ class User:
     def __post_init__(self) -> None:
         if not self.id:
             raise InvalidDataError("a user needs a non-empty id")
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        """The user's mail addresses in lower case: `email` in the profile, a string or a list."""
+        value = self.profile.get("email") or ()
+        addresses: tuple[object, ...] = (value,) if isinstance(value, str) else tuple(value)
+        return frozenset(str(address).casefold() for address in addresses)

@@ -9,7 +9,7 @@ import pytest
 from contextune.errors import MissingExtraError
 from contextune.evaluate.results import ResultTable, evaluate_runs
 from contextune.lab.bench.plots import plot_curves, plot_recall, plot_reliability
-from contextune.lab.bench.quality.abstention import ReliabilityBin
+from contextune.lab.reliability import ReliabilityBin
 
 BINS = [ReliabilityBin(0.05, 0.1, 40), ReliabilityBin(0.55, 0.5, 12), ReliabilityBin(0.95, 0.9, 80)]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -8,7 +8,7 @@ from contextune.errors import MissingExtraError
 from contextune.evaluate.results import ResultTable
 
 if TYPE_CHECKING:
-    from contextune.lab.bench.quality.abstention import ReliabilityBin
+    from contextune.lab.reliability import ReliabilityBin
 
 _SIZE = (6.4, 4.0)
 

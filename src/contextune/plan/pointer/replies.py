@@ -15,9 +15,8 @@ def answerable(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInpu
     """For a tool that replies, the candidates without those of the user's own messages, if any are left."""
     if not _REPLYING.intersection(identifier_words(tool.name)[:1]):
         return list(candidates)
-    email = inputs.user.profile.get("email") or ()
-    own = frozenset(map(str.casefold, [email] if isinstance(email, str) else map(str, email)))
-    mine = {number for number, item in enumerate(inputs.items) if _is_own(item, own)}
+    addresses = inputs.user.addresses
+    mine = {number for number, item in enumerate(inputs.items) if _is_own(item, addresses)}
     others = [candidate for candidate in candidates if candidate.item not in mine]
     return others if any(candidate.item is not None for candidate in others) else list(candidates)
 

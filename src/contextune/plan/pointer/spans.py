@@ -78,7 +78,7 @@ LANGUAGES = frozenset(
     ]
 )
 _PHONE = re.compile(r"(?<![\w-])\+?\d[\d ()./-]{4,}\d(?![\w-])")
-_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,60})[\"”»“]|(?<!\w)['‘]([^'‘’]{2,60})['’](?!\w)")
 _TOKEN = re.compile(r"[^\W_]+(?:['’.&/-]+[^\W_]+)*")
 _BREAK = re.compile(r"[;!?()\[\]\n—–|+]|[.:](?!\d)|,|\s[-/]\s")
@@ -173,7 +173,7 @@ def find_spans(text: str) -> tuple[TextSpan, ...]:
 
 
 def _matches(text: str, tokens: list[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
-    for match in _ADDRESS.finditer(text):
+    for match in ADDRESS.finditer(text):
         yield *match.span(), "address"
     for match in _PHONE.finditer(text):
         digits = sum(map(str.isdigit, match.group()))

@@ -114,9 +114,9 @@ def _name_cost(words: Sequence[str]) -> Cost | None:
 
 def _part_cost(words: Sequence[str]) -> Cost | None:
     verbs = [word for word in words if _verb_cost(word) is not None]
-    verb = next((word for word in verbs if _singular(word) not in _NOUNS_TOO), verbs[0] if verbs else None)
-    is_general = verb is None or _singular(verb) in _BRINGING
-    if is_general and any(_singular(word) in _BROUGHT for word in words):
+    verb = next((word for word in verbs if singular(word) not in _NOUNS_TOO), verbs[0] if verbs else None)
+    is_general = verb is None or singular(verb) in _BRINGING
+    if is_general and any(singular(word) in _BROUGHT for word in words):
         return "send"
     return None if verb is None else _verb_cost(verb)
 
@@ -133,5 +133,6 @@ def _verb_cost(word: str) -> Cost | None:
     return None
 
 
-def _singular(word: str) -> str:
+def singular(word: str) -> str:
+    """A word of a tool's name without the s of plural or third person."""
     return word.removesuffix("s")

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any, cast
 
 from contextune.plan.multi_step.steps import Pointer
-from contextune.plan.policy.cost import is_verb
+from contextune.plan.policy.cost import is_verb, singular
 from contextune.plan.schema import Parameter, tool_parameters
 from contextune.search.tokenize import identifier_words, tokenize
 from contextune.types import Plan, Tool
@@ -51,7 +51,7 @@ def describe_values(tool: Tool, texts: Mapping[str, str]) -> str:
     """A call with some of its values, already formatted."""
     words = identifier_words(tool.name)
     given = [parameter for parameter in tool_parameters(tool) if parameter.name in texts]
-    takes_person = len(words) > 1 and _singular(words[-1]) in _PERSONS and any(map(is_person, given))
+    takes_person = len(words) > 1 and singular(words[-1]) in _PERSONS and any(map(is_person, given))
     parts = [_imperative(tool, words[:-1], article=False) if takes_person else describe_tool(tool)]
     given.sort(key=lambda parameter: _position(parameter, words, takes_person=takes_person))
     for number, parameter in enumerate(given):
@@ -110,19 +110,19 @@ def _link(tool: Tool, parameter: Parameter, *, is_object: bool) -> str:
 
 def _word(parameter: Parameter, table: Mapping[str, str]) -> str:
     last = parameter.words[-1] if parameter.words else ""
-    return table.get(last) or table.get(_singular(last), "")
+    return table.get(last) or table.get(singular(last), "")
 
 
 def is_person(parameter: Parameter) -> bool:
     """Whether the argument is a person, or several."""
-    return bool(parameter.words) and _singular(parameter.words[-1]) in _PERSONS
+    return bool(parameter.words) and singular(parameter.words[-1]) in _PERSONS
 
 
 def thing_of(tool: Tool, parameter: Parameter) -> str:
     """What an argument names: "song" for `song_name`, "note" for the title in `read_note`."""
     words = [word for word in parameter.words if word not in _NAMES]
     if not words and len(names := identifier_words(tool.name)) > 1:
-        words = [_singular(names[-1])]
+        words = [singular(names[-1])]
     return " ".join(words) or parameter.label
 
 
@@ -188,7 +188,3 @@ def one_line(text: str) -> str:
 def sentence(text: str) -> str:
     """The text with a capital."""
     return text[:1].upper() + text[1:]
-
-
-def _singular(word: str) -> str:
-    return word.removesuffix("s")

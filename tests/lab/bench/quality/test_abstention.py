@@ -19,12 +19,11 @@ from contextune.lab.bench.quality import abstention as bench
 from contextune.lab.bench.quality.abstention import (
     AbstentionReport,
     AbstentionRow,
-    ReliabilityBin,
-    auroc,
     measure_abstention,
     to_rich,
 )
 from contextune.lab.public_data.folds import training_toolsets
+from contextune.lab.reliability import ReliabilityBin, auroc
 from contextune.lab.train.rankers import abstention
 from contextune.lab.train.rankers import tools as recipe
 from contextune.lab.train.rankers.abstention import (

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contextune.lab.reliability import auroc, calibration_error, reliability_bins
 from contextune.lab.train.rankers import calls as recipe
 from contextune.lab.train.rankers.call_examples import CallExample
-from contextune.lab.train.rankers.call_report import auroc, calibration_error, call_figures, none_figures
+from contextune.lab.train.rankers.call_report import call_figures, none_figures
 from contextune.lab.train.rankers.call_requests import FULL, PLAIN
 from contextune.plan.calls.classifier import ToolClassifier
 from contextune.plan.calls.feature_names import NAMES
@@ -113,11 +114,11 @@ def test_classifier_learns_which_tool_a_vector_means() -> None:
 
 def test_auroc_counts_ties_half() -> None:
     labels = np.array([True, False, True, False])
-    assert auroc(np.array([0.9, 0.1, 0.8, 0.2]), labels) == 1.0
-    assert auroc(np.array([0.5, 0.5, 0.5, 0.5]), labels) == 0.5
+    assert auroc(labels, np.array([0.9, 0.1, 0.8, 0.2])) == 1.0
+    assert auroc(labels, np.array([0.5, 0.5, 0.5, 0.5])) == 0.5
 
 
 def test_calibration_error_of_overconfident_probabilities() -> None:
     labels = np.array([True, False] * 10)
-    assert calibration_error(np.full(20, 0.5), labels) == pytest.approx(0)
-    assert calibration_error(np.full(20, 0.9), labels) == pytest.approx(0.4)
+    assert calibration_error(reliability_bins(labels, np.full(20, 0.5))) == pytest.approx(0)
+    assert calibration_error(reliability_bins(labels, np.full(20, 0.9))) == pytest.approx(0.4)

@@ -4,7 +4,6 @@ Every probability comes from models that have seen neither the persona nor the c
 tools with it.
 """
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -15,15 +14,14 @@ from rich.table import Table as RichTable
 
 from contextune.datasets import plain_requests
 from contextune.embed import Embedder
+from contextune.lab.reliability import ReliabilityBin, auroc, calibration_error, reliability_bins
 from contextune.lab.train.embedder.data import FOLDS
 from contextune.lab.train.rankers.abstention import SERVED, TWINS_LEFT, AbstentionData
 from contextune.lab.train.rankers.tool_examples import ToolExample
 from contextune.lab.train.rankers.tools import context_model, fit_by_holdout, training_examples
-from contextune.search import rank_by_score
 from contextune.types import Progress
 
 Floats = NDArray[np.float64]
-_BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +37,6 @@ class AbstentionRow:
     false_positives: float
 
 
-@dataclass(frozen=True, slots=True)
-class ReliabilityBin:
-    """Requests of similar predicted probability, and the share of them that had a tool."""
-
-    predicted: float
-    observed: float
-    count: int
-    weight: float = 0.0
-    """Total weight of the requests; every source counts the same, and half of it are served."""
-
-
 @dataclass(frozen=True, eq=False)
 class AbstentionReport:
     """Metrics by kind of negative and by source, calibration, and the "context is needed" classifier.
@@ -59,6 +46,7 @@ class AbstentionReport:
 
     rows: Sequence[AbstentionRow]
     bins: Sequence[ReliabilityBin]
+    """Every source counts the same, and half of its weight are requests that are served."""
     context: AbstentionRow
     """Implicit requests against self-contained ones."""
     sources: Sequence[str] = ()
@@ -67,9 +55,7 @@ class AbstentionReport:
     @property
     def calibration_error(self) -> float:
         """Expected calibration error."""
-        weights = [bucket.weight or bucket.count for bucket in self.bins]
-        errors = [abs(bucket.predicted - bucket.observed) for bucket in self.bins]
-        return sum(map(operator.mul, weights, errors)) / sum(weights)
+        return calibration_error(self.bins)
 
     @property
     def mean_auroc(self) -> float:
@@ -97,7 +83,7 @@ def measure_abstention(
     sources = sorted(set(data.source))
     masks |= {name: clear & (source == name) for name in sources}
     rows = [_row(name, data.fits[mask], probabilities[mask]) for name, mask in masks.items()]
-    bins = _bins(data.fits[clear], probabilities[clear], data.weights(clear)[clear])
+    bins = reliability_bins(data.fits[clear], probabilities[clear], data.weights(clear)[clear])
     return AbstentionReport(rows, bins, _context_row(personas, embedder), sources)
 
 
@@ -123,27 +109,6 @@ def _row(source: str, fits: NDArray[np.bool_], probabilities: Floats) -> Abstent
     return AbstentionRow(
         source, len(fits), auroc(fits, probabilities), float((probabilities[~fits] >= threshold).mean())
     )
-
-
-def auroc(right: NDArray[np.bool_], scores: Floats) -> float:
-    """Area under the ROC curve, ties counting half."""
-    low, high = rank_by_score(scores), len(scores) + 1 - rank_by_score(-scores)
-    middle = len(scores) + 1 - (low + high) / 2
-    ones, zeros = int(right.sum()), int((~right).sum())
-    return float((middle[right].sum() - ones * (ones + 1) / 2) / (ones * zeros))
-
-
-def _bins(fits: NDArray[np.bool_], probabilities: Floats, weights: Floats) -> list[ReliabilityBin]:
-    bin_of = np.minimum((probabilities * _BINS).astype(int), _BINS - 1)
-    bins: list[ReliabilityBin] = []
-    for number in range(_BINS):
-        mask = bin_of == number
-        if total := float(weights[mask].sum()):
-            predicted, observed = (
-                float(weights[mask] @ values[mask]) / total for values in (probabilities, fits)
-            )
-            bins.append(ReliabilityBin(predicted, observed, int(mask.sum()), total))
-    return bins
 
 
 def to_rich(report: AbstentionReport) -> list[RichTable]:

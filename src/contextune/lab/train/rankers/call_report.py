@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune.lab.reliability import auroc, calibration_error, reliability_bins
 from contextune.lab.train.rankers.call_requests import FULL, PLAIN, REMOVED
 from contextune.lab.train.rankers.calls import RankedExample, measured_examples
 from contextune.plan.calls.feature_names import NAMES
 from contextune.rank import Ranker
 
 Floats = NDArray[np.float64]
-_BINS = 10
 _RANK, _VARIED = NAMES.index("tool rank"), NAMES.index("varied")
 
 
@@ -47,7 +47,7 @@ def call_figures(ranked: Sequence[RankedExample], *, explicit: bool) -> CallFigu
             float(np.mean([row.example.ast.any() for row in rows])),
             float(np.mean([row.example.exact.any() for row in rows])),
         ),
-        calibration_error(probability, right),
+        calibration_error(reliability_bins(right, probability)),
         (float(sure.mean()), float(right[sure].mean()) if sure.any() else float("nan")),
     )
 
@@ -57,37 +57,12 @@ def none_figures(ranked: Sequence[RankedExample]) -> dict[str, float]:
     probability = np.array([row.ranked.none for row in ranked])
     unserved = np.array([not row.example.served for row in ranked])
     sources = np.array([row.example.source for row in ranked])
-    figures = {"calibration error": calibration_error(probability, unserved)}
+    figures = {"calibration error": calibration_error(reliability_bins(unserved, probability))}
     for source in (PLAIN, REMOVED):
         kept = (sources == FULL) | (sources == source)
         if unserved[kept].any() and not unserved[kept].all():
-            figures[f"AUROC {source}"] = auroc(probability[kept], unserved[kept])
+            figures[f"AUROC {source}"] = auroc(unserved[kept], probability[kept])
     return figures
-
-
-def calibration_error(probability: Floats, labels: NDArray[np.bool_]) -> float:
-    """Expected calibration error over ten bins of equal width."""
-    bins = np.minimum((probability * _BINS).astype(int), _BINS - 1)
-    error = 0.0
-    for number in range(_BINS):
-        chosen = bins == number
-        if chosen.any():
-            gap = abs(float(probability[chosen].mean()) - float(labels[chosen].mean()))
-            error += gap * float(chosen.mean())
-    return error
-
-
-def auroc(scores: Floats, labels: NDArray[np.bool_]) -> float:
-    """Probability that a positive scores higher than a negative; ties count half."""
-    order = np.argsort(scores, kind="stable")
-    ranks = np.empty(len(scores))
-    ranks[order] = np.arange(1, len(scores) + 1)
-    _, same, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = (np.bincount(same, ranks) / counts)[same]
-    positive = int(labels.sum())
-    return float(
-        (ranks[labels].sum() - positive * (positive + 1) / 2) / (positive * (len(labels) - positive))
-    )
 
 
 def feature_gains(rankers: Sequence[Ranker]) -> dict[str, float]:
