@@ -46,6 +46,9 @@ def serve(
     body: Annotated[int, typer.Option(help="Maximum size of a request body, in bytes.")] = _LIMITS.body,
     timeout: Annotated[float, typer.Option(help="Maximum seconds per request.")] = _LIMITS.timeout,
     waiting: Annotated[int, typer.Option(help="Maximum requests waiting for a thread.")] = _LIMITS.waiting,
+    max_wait: Annotated[
+        float, typer.Option(help="Maximum seconds a request waits for a thread.")
+    ] = _LIMITS.max_wait,
     items: Annotated[int, typer.Option(help="Maximum items per user.")] = _LIMITS.items,
     uses: Annotated[int, typer.Option(help="Maximum usage events per user.")] = _LIMITS.uses,
     item_bytes: Annotated[int, typer.Option(help="Maximum bytes of one item.")] = _LIMITS.item_bytes,
@@ -70,8 +73,20 @@ def serve(
 
     Policy.parse(policy)  # report a mistake before the service starts
 
-    sizes = item_bytes, total_bytes, feedback_bytes, reply_bytes
-    limits = ServiceLimits(rate, burst, body, timeout, waiting, items, uses, *sizes)
+    limits = ServiceLimits(
+        rate=rate,
+        burst=burst,
+        body=body,
+        timeout=timeout,
+        waiting=waiting,
+        max_wait=max_wait,
+        items=items,
+        uses=uses,
+        item_bytes=item_bytes,
+        total_bytes=total_bytes,
+        feedback_bytes=feedback_bytes,
+        reply_bytes=reply_bytes,
+    )
     threads = threads or max(1, (os.cpu_count() or 1) // workers)
     settings = ServiceSettings(store_path(store), _tokens_path(tokens), catalog, threads, limits, policy)
     pair = (str(certificate), str(key)) if certificate and key else (None, None)

@@ -23,12 +23,12 @@ except ModuleNotFoundError as error:
 
 from contextune.serve.http import errors, inspector, requests, responses, web
 from contextune.serve.http.errors import ApiError, request_error_messages
+from contextune.serve.http.limits.worker_pool import WorkerPool
 from contextune.serve.http.metrics import CONTENT_TYPE, ServiceMetrics
 from contextune.serve.http.middleware import RequestMiddleware, error_response
 from contextune.serve.http.responses import JsonResponse
 from contextune.serve.http.service import Service
 from contextune.serve.http.settings import ServiceSettings
-from contextune.serve.http.thread_pool import WorkerPool
 from contextune.serve.http.tokens import TokenFile
 from contextune.serve.http.tracing import tracer_from_env
 from contextune.serve.http.warmup import Warmup
@@ -71,7 +71,7 @@ _Body = TypeVar("_Body")
 def create_app(settings: ServiceSettings) -> FastAPI:
     """Create the ASGI application; store and catalogue are closed on shutdown."""
     limits = settings.limits
-    pool = WorkerPool(settings.threads, limits.waiting, limits.timeout)
+    pool = WorkerPool(settings.threads, limits.waiting, limits.timeout, limits.max_wait)
     metrics, tracer, tokens = (
         ServiceMetrics(lambda: pool.open_calls),
         tracer_from_env(),

@@ -116,10 +116,13 @@ def body_timeout() -> ApiError:
     )
 
 
-def overloaded() -> ApiError:
-    """The queue for worker threads is full."""
+def overloaded(seconds: int = 1) -> ApiError:
+    """The queue for worker threads is full, or too long to be served in time."""
     return ApiError(
-        503, "busy", "too many requests are waiting: try again in a second", headers={"Retry-After": "1"}
+        503,
+        "busy",
+        f"too many requests are waiting: try again in {seconds} s",
+        headers={"Retry-After": str(seconds)},
     )
 
 

@@ -16,8 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from contextune.serve.http import errors
 from contextune.serve.http.errors import ApiError
 from contextune.serve.http.json_logs import log_event
+from contextune.serve.http.limits.deadline import start_deadline
+from contextune.serve.http.limits.rate_limit import RateLimiter
 from contextune.serve.http.metrics import ServiceMetrics
-from contextune.serve.http.rate_limit import RateLimiter
 from contextune.serve.http.responses import ErrorReply, JsonResponse
 from contextune.serve.http.settings import ServiceLimits
 from contextune.serve.http.tokens import ServiceToken, TokenFile
@@ -28,6 +29,8 @@ PUBLIC_PATHS = frozenset({"/health", "/metrics", "/openapi.json", *INSPECTOR_PAT
 """Paths that need no token; they serve no user data."""
 _COSTS = {("DELETE", "/v1/me"): 10.0}
 """Requests that count as several: forgetting a user rewrites the whole store."""
+_READ_ONLY_PATHS = frozenset(f"/v1/{name}" for name in ("ask", "context", "inspect", "plan", "tools"))
+"""Requests that change nothing, like every GET: they are dropped when their client disconnects."""
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 _CLIENT_CLOSED_REQUEST = 499
 """Logged when the client disconnects before it is answered; nginx uses the same number."""
@@ -47,7 +50,7 @@ def error_response(error: ApiError, request_id: str) -> JsonResponse:
 
 
 class _ClientDisconnected(Exception):  # noqa: N818  # not an error of the service
-    """The client closed the connection before sending its body."""
+    """The client closed the connection before it was answered."""
 
 
 class RequestMiddleware:
@@ -74,6 +77,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        start_deadline(self._limits.timeout)
         exchange = _Exchange(scope, send)
         headers = _headers(scope)
         try:
@@ -101,7 +105,7 @@ class RequestMiddleware:
                 exchange.user = self._tokens.pseudonym(token.user)
                 exchange.scope["state"]["user"] = token.user
             body = await self._read_body(headers, receive)
-            await self._app(exchange.scope, _replay_body(body, receive), exchange.send)
+            await self._respond(exchange, body, receive)
         except _ClientDisconnected:
             exchange.status = _CLIENT_CLOSED_REQUEST
         except ApiError as error:
@@ -109,6 +113,23 @@ class RequestMiddleware:
         except Exception as error:
             log_event("fault", level=logging.ERROR, error=error, request=exchange.id)
             await exchange.send_error(errors.internal_error())
+
+    async def _respond(self, exchange: "_Exchange", body: bytes, receive: Receive) -> None:
+        """Call the application; a request that changes nothing is dropped when its client disconnects."""
+        response = self._app(exchange.scope, _replay_body(body, receive), exchange.send)
+        if exchange.method != "GET" and exchange.scope["path"] not in _READ_ONLY_PATHS:
+            await response
+            return
+        handler = asyncio.ensure_future(response)
+        watch = asyncio.ensure_future(_wait_for_disconnect(receive))
+        try:
+            await asyncio.wait([handler, watch], return_when=asyncio.FIRST_COMPLETED)
+            if not handler.done() and not exchange.is_complete:
+                raise _ClientDisconnected
+            await handler
+        finally:
+            handler.cancel()
+            watch.cancel()
 
     def _authenticate(self, exchange: "_Exchange", headers: Mapping[str, str]) -> ServiceToken:
         """The token of the request, if it is valid and within its rate limit."""
@@ -154,6 +175,8 @@ class _Exchange:
         self.user: str | None = None
         """Pseudonym of the user, for logs."""
         self.status = 0
+        self.is_complete = False
+        """Whether the whole response has been sent."""
         self._send = send
         self._start = perf_counter()
 
@@ -174,6 +197,7 @@ class _Exchange:
             self.status = message["status"]
             headers = [(b"x-request-id", self.id.encode()), (b"cache-control", b"no-store")]
             message = {**message, "headers": [*message.get("headers", []), *headers]}
+        self.is_complete = message["type"] == "http.response.body" and not message.get("more_body", False)
         await self._send(message)
 
     async def send_error(self, error: ApiError) -> None:
@@ -203,6 +227,11 @@ def _replay_body(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _no_body() -> Any:

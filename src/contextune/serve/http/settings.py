@@ -20,9 +20,11 @@ class ServiceLimits:
     body: int = 2_000_000
     """Maximum size of a request body in bytes."""
     timeout: float = 30.0
-    """Seconds to receive a body, and seconds to process a request."""
+    """Seconds to receive a body, wait and process a request, all together."""
     waiting: int = 64
     """Requests that may wait for a thread; further ones get 503."""
+    max_wait: float = 5.0
+    """Seconds a request may wait for a thread; one that would wait longer gets 503 at once."""
     items: int = 100_000
     """Stored items per user."""
     uses: int = 1_000_000

@@ -8,6 +8,7 @@ from threading import Lock
 
 from contextune.serve.http.errors import ApiError
 from contextune.serve.http.json_logs import log_event
+from contextune.serve.http.limits.deadline import seconds_left
 
 _LARGE = 20
 """Jobs with more changes than this always run in the warm-up thread."""
@@ -86,7 +87,7 @@ class Warmup:
     async def _finished(self, future: Future[None]) -> bool:
         """Whether the job ends within the timeout, with whatever outcome."""
         # awaiting it directly would raise its exception, or cancel the caller if it was cancelled
-        done, _ = await asyncio.wait([asyncio.wrap_future(future)], timeout=self._timeout)
+        done, _ = await asyncio.wait([asyncio.wrap_future(future)], timeout=seconds_left(self._timeout))
         return bool(done)
 
     def _run(self, user: str) -> None:
