@@ -49,6 +49,15 @@ def serve(
     max_wait: Annotated[
         float, typer.Option(help="Maximum seconds a request waits for a thread.")
     ] = _LIMITS.max_wait,
+    connections: Annotated[
+        int, typer.Option(help="Maximum open connections per process.")
+    ] = _LIMITS.connections,
+    connections_per_address: Annotated[
+        int, typer.Option(help="Maximum open connections per client address and process.")
+    ] = _LIMITS.connections_per_address,
+    head_timeout: Annotated[
+        float, typer.Option(help="Maximum seconds until the head of a request has arrived.")
+    ] = _LIMITS.head_timeout,
     items: Annotated[int, typer.Option(help="Maximum items per user.")] = _LIMITS.items,
     uses: Annotated[int, typer.Option(help="Maximum usage events per user.")] = _LIMITS.uses,
     item_bytes: Annotated[int, typer.Option(help="Maximum bytes of one item.")] = _LIMITS.item_bytes,
@@ -80,6 +89,9 @@ def serve(
         timeout=timeout,
         waiting=waiting,
         max_wait=max_wait,
+        connections=connections,
+        connections_per_address=connections_per_address,
+        head_timeout=head_timeout,
         items=items,
         uses=uses,
         item_bytes=item_bytes,

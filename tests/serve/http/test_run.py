@@ -85,7 +85,8 @@ def program(tmp_path_factory: pytest.TempPathFactory, collector: str) -> Iterato
     tokens = [added.stdout.strip(), TokenFile(folder / "tokens.json").add("otto")]
     port = free_port()
     options = ["--store", str(folder / "store.db"), "--port", str(port), "--workers", "2", *files]
-    options += ["--timeout", str(PATIENCE), "--max-wait", str(PATIENCE), "--grace", str(int(PATIENCE))]
+    options += ["--timeout", str(PATIENCE), "--max-wait", str(PATIENCE)]
+    options += ["--head-timeout", str(PATIENCE), "--grace", str(int(PATIENCE))]
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector, "FASTAPI_OTEL_AUTO_CONFIGURE": "true"}
     with (folder / "log").open("wb") as log:
         command = [PROGRAM, "serve", *options]

@@ -23,6 +23,7 @@ except ModuleNotFoundError as error:
 
 from contextune.serve.http import errors, inspector, requests, responses, web
 from contextune.serve.http.errors import ApiError, request_error_messages
+from contextune.serve.http.limits.connections import ConnectionLimits
 from contextune.serve.http.limits.worker_pool import WorkerPool
 from contextune.serve.http.metrics import CONTENT_TYPE, ServiceMetrics
 from contextune.serve.http.middleware import RequestMiddleware, error_response
@@ -31,6 +32,7 @@ from contextune.serve.http.service import Service
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile
 from contextune.serve.http.tracing import tracer_from_env
+from contextune.serve.http.uvicorn_protocol import CONNECTIONS
 from contextune.serve.http.warmup import Warmup
 
 _DESCRIPTION = """Resolves implicit requests: finds the user's items a request refers to, the tools that can
@@ -81,8 +83,12 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     warmup = Warmup(service.prepare, limits.timeout)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        yield
+    async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Any]]:
+        yield {
+            CONNECTIONS: ConnectionLimits(
+                limits.connections, limits.connections_per_address, limits.head_timeout
+            )
+        }
         # uvicorn has answered all requests in flight before it gets here
         await asyncio.to_thread(warmup.close)
         await asyncio.to_thread(pool.close)

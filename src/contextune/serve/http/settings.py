@@ -25,6 +25,12 @@ class ServiceLimits:
     """Requests that may wait for a thread; further ones get 503."""
     max_wait: float = 5.0
     """Seconds a request may wait for a thread; one that would wait longer gets 503 at once."""
+    connections: int = 512
+    """Open connections per process; further ones get 503 and are closed."""
+    connections_per_address: int = 128
+    """Open connections per client address and process."""
+    head_timeout: float = 10.0
+    """Seconds until the head of a request must have arrived, from the first byte or from connecting."""
     items: int = 100_000
     """Stored items per user."""
     uses: int = 1_000_000

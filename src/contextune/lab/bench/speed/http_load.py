@@ -35,7 +35,15 @@ run(ServiceSettings.from_json(sys.argv[1]), ListenOptions(port=int(sys.argv[2]),
 """
 _START_TIMEOUT = 120.0
 """Seconds until the service must be up."""
-UNLIMITED = ServiceLimits(rate=1e6, burst=1_000_000, waiting=10_000, max_wait=120, timeout=120)
+UNLIMITED = ServiceLimits(
+    rate=1e6,
+    burst=1_000_000,
+    waiting=10_000,
+    max_wait=120,
+    timeout=120,
+    connections=10_000,
+    connections_per_address=10_000,
+)
 """Limits that refuse no request, to measure how many are answered."""
 
 
