@@ -79,7 +79,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         tracer_from_env(),
         TokenFile(settings.tokens),
     )
-    service = Service(settings, metrics, tracer)
+    service = Service(settings, metrics, tracer, lambda done, total: warmup.interrupt(done, total))
     warmup = Warmup(service.prepare, limits.timeout)
 
     @asynccontextmanager
