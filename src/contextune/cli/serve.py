@@ -71,6 +71,9 @@ def serve(
         int, typer.Option(help="Maximum bytes of items in one reply.")
     ] = _LIMITS.reply_bytes,
     grace: Annotated[int, typer.Option(help="Seconds to finish open requests on shutdown.")] = 30,
+    start_timeout: Annotated[
+        int, typer.Option(min=1, help="Seconds in which each process of --workers must start.")
+    ] = 120,
     certificate: Annotated[Path | None, typer.Option(help="Certificate for HTTPS (PEM).")] = None,
     key: Annotated[Path | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
 ) -> None:
@@ -104,7 +107,7 @@ def serve(
     pair = (str(certificate), str(key)) if certificate and key else (None, None)
     if (certificate is None) != (key is None):
         raise InvalidRequestError("HTTPS needs both --certificate and --key; only one was given")
-    run(settings, ListenOptions(host, port, workers, *pair, grace))
+    run(settings, ListenOptions(host, port, workers, *pair, grace, start_timeout))
 
 
 @token.command()

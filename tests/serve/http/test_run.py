@@ -50,6 +50,14 @@ class Collector(BaseHTTPRequestHandler):
         pass
 
 
+SLOW_START = """
+import sys, time
+if "--multiprocessing-fork" in sys.orig_argv:
+    time.sleep(6)
+"""
+"""A `sitecustomize` module that delays worker processes, as a slow machine does."""
+
+
 @dataclass
 class Program:
     process: "subprocess.Popen[bytes]"
@@ -87,7 +95,14 @@ def program(tmp_path_factory: pytest.TempPathFactory, collector: str) -> Iterato
     options = ["--store", str(folder / "store.db"), "--port", str(port), "--workers", "2", *files]
     options += ["--timeout", str(PATIENCE), "--max-wait", str(PATIENCE)]
     options += ["--head-timeout", str(PATIENCE), "--grace", str(int(PATIENCE))]
-    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector, "FASTAPI_OTEL_AUTO_CONFIGURE": "true"}
+    (folder / "slow").mkdir()
+    (folder / "slow" / "sitecustomize.py").write_text(SLOW_START)
+    path = os.pathsep.join([str(folder / "slow"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    variables = {
+        "PYTHONPATH": path,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": collector,
+        "FASTAPI_OTEL_AUTO_CONFIGURE": "true",
+    }
     with (folder / "log").open("wb") as log:
         command = [PROGRAM, "serve", *options]
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **variables})
@@ -144,6 +159,11 @@ def last_response(program: Program, traffic: object) -> bytes:
             response += part
     program.process.wait(PATIENCE)
     return response
+
+
+def test_workers_that_start_slowly_are_not_replaced(program: Program) -> None:
+    assert program.log().count("Started server process") == 2
+    assert "died" not in program.log()
 
 
 def test_worker_processes_share_data(traffic: tuple[list[int], list[int]]) -> None:

@@ -41,6 +41,8 @@ class ListenOptions:
     key: str | None = None
     grace: int = 30
     """Seconds that requests in flight get on shutdown."""
+    start_timeout: int = 120
+    """Seconds in which a worker process must start and answer its parent, which otherwise replaces it."""
 
 
 def run(settings: ServiceSettings, options: ListenOptions) -> None:
@@ -63,6 +65,8 @@ def run(settings: ServiceSettings, options: ListenOptions) -> None:
             ssl_keyfile=options.key,
             **UVICORN_OPTIONS,
             timeout_graceful_shutdown=options.grace,
+            # the default of five seconds kills workers on a slow machine while they load, over and over
+            timeout_worker_healthcheck=options.start_timeout,
         )
 
 
