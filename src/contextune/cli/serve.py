@@ -8,7 +8,14 @@ import typer
 
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.options import PolicySettings, StorePath, data_path, store_path
+from contextune.cli.options import (
+    AllowedHostNames,
+    PolicySettings,
+    StorePath,
+    data_path,
+    split_names,
+    store_path,
+)
 from contextune.errors import InvalidRequestError
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
 
@@ -74,6 +81,7 @@ def serve(
     start_timeout: Annotated[
         int, typer.Option(min=1, help="Seconds in which each process of --workers must start.")
     ] = 120,
+    allowed_hosts: AllowedHostNames = "",
     certificate: Annotated[Path | None, typer.Option(help="Certificate for HTTPS (PEM).")] = None,
     key: Annotated[Path | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
 ) -> None:
@@ -103,7 +111,9 @@ def serve(
         reply_bytes=reply_bytes,
     )
     threads = threads or max(1, (os.cpu_count() or 1) // workers)
-    settings = ServiceSettings(store_path(store), _tokens_path(tokens), catalog, threads, limits, policy)
+    settings = ServiceSettings(
+        store_path(store), _tokens_path(tokens), catalog, threads, limits, policy, split_names(allowed_hosts)
+    )
     pair = (str(certificate), str(key)) if certificate and key else (None, None)
     if (certificate is None) != (key is None):
         raise InvalidRequestError("HTTPS needs both --certificate and --key; only one was given")

@@ -16,6 +16,7 @@ from tests.serve.conftest import NO_LIMITS, LiveService, client_with_token, mail
 from tests.serve.waiting import PATIENCE
 
 from contextune.errors import InvalidDataError
+from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http.limits.rate_limit import RateLimiter
 from contextune.serve.http.metrics import ServiceMetrics
 from contextune.serve.http.middleware import RequestMiddleware
@@ -57,6 +58,7 @@ def test_settings_round_trip_as_json(tmp_path: Path) -> None:
         3,
         ServiceLimits(1.5, 2, 3, 4.5, 5, 6, 7),
         "none=0.6",
+        ("example.org",),
     )
     assert ServiceSettings.from_json(settings.to_json()) == settings
     plain = ServiceSettings(tmp_path / "s.db", tmp_path / "t")
@@ -93,6 +95,7 @@ def test_body_that_does_not_arrive_is_408(tmp_path: Path) -> None:
     middleware = RequestMiddleware(
         unreachable_app,
         tokens=tokens,
+        hosts=AllowedHosts(),
         limits=ServiceLimits(timeout=0.05),
         metrics=ServiceMetrics(lambda: 0),
         tracer=Tracer(),
@@ -123,6 +126,15 @@ def test_unauthenticated_body_is_not_read(strict: LiveService) -> None:
             b"PUT /v1/me HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n"
         )  # the body is never sent
         assert connection.recv(1000).startswith(b"HTTP/1.1 401")
+
+
+def test_body_of_a_public_path_is_not_read(strict: LiveService) -> None:
+    address = urlsplit(strict.url)
+    for path in ("/health", "/openapi.json", "/metrics"):
+        with socket.create_connection((address.hostname or "", address.port or 0), PATIENCE) as connection:
+            head = f"GET {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n"
+            connection.sendall(head.encode())  # the body is never sent
+            assert connection.recv(1000).startswith(b"HTTP/1.1 200"), path
 
 
 def test_large_headers_are_rejected(strict: LiveService) -> None:

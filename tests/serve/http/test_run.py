@@ -145,7 +145,7 @@ def last_response(program: Program, traffic: object) -> bytes:
     """Stops the program; returns the response to a request that was in flight."""
     body = json.dumps({"text": f"Where is {MARK}?", "time": "2024-05-16T17:40"}).encode()
     head = (
-        f"POST /v1/context HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {program.tokens[0]}\r\n"
+        f"POST /v1/context HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {program.tokens[0]}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n"
     )
     with program.connect() as connection:
@@ -170,6 +170,14 @@ def test_worker_processes_share_data(traffic: tuple[list[int], list[int]]) -> No
     before, after = traffic
     assert before == [1] * 16
     assert after == [2] * 8  # an item that one process stored is found by both
+
+
+def test_foreign_hosts_and_origins_are_refused_on_localhost(program: Program) -> None:
+    with client_with_token(program.url, program.tokens[0]) as client:
+        for headers in ({"Host": "evil.example.org"}, {"Origin": "http://evil.example.org"}):
+            refused = client.get("/v1/me", headers=headers)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (421, "unknown_host")
+        assert client.get("/v1/me", headers={"Origin": program.url}).status_code != 421
 
 
 def test_metrics_sum_over_processes(program: Program, traffic: object) -> None:

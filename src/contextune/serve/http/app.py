@@ -21,6 +21,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("the HTTP service", "serve") from error
 
+from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http import errors, inspector, requests, responses, web
 from contextune.serve.http.errors import ApiError, request_error_messages
 from contextune.serve.http.limits.connections import ConnectionLimits
@@ -46,6 +47,7 @@ _ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
         404: "Unknown user (PUT /v1/me first) or unknown path.",
         408: "The body did not arrive in time.",
         413: "The body is too large, or the user's quota is exceeded.",
+        421: "The service does not answer for the host name in `Host` or `Origin`.",
         422: "The request is invalid; `where` lists the fields.",
         429: "Rate limit exceeded; see `Retry-After`.",
         500: "Internal error.",
@@ -103,8 +105,16 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         docs_url=None,  # Swagger UI loads third-party scripts on a page where users enter tokens
         redoc_url=None,
         telemetry=_NO_TELEMETRY,
+        redirect_slashes=False,  # the redirect would go to whatever host the request names
     )
-    app.add_middleware(RequestMiddleware, tokens=tokens, limits=limits, metrics=metrics, tracer=tracer)
+    app.add_middleware(
+        RequestMiddleware,
+        tokens=tokens,
+        hosts=AllowedHosts(settings.hosts),
+        limits=limits,
+        metrics=metrics,
+        tracer=tracer,
+    )
     _add_error_handlers(app)
     app.include_router(_request_routes(service, pool, warmup))
     app.include_router(_data_routes(service, pool, warmup))

@@ -77,6 +77,15 @@ def unauthorized() -> ApiError:
     )
 
 
+def unknown_host() -> ApiError:
+    """The Host or Origin header names another site."""
+    return ApiError(
+        421,
+        "unknown_host",
+        "this service does not answer for that host name: its operator can add it with --allowed-hosts",
+    )
+
+
 def rate_limited(seconds: int) -> ApiError:
     """The token has used up its rate limit."""
     return ApiError(

@@ -1,4 +1,4 @@
-"""ASGI middleware around every request: authentication, rate and size limits, logs, metrics, spans.
+"""ASGI middleware around every request: host names, authentication, limits, headers, logs, metrics, spans.
 
 Authentication comes before the body is read, so unauthenticated clients cost little. Exceptions are reported
 to the client and to the log without their messages, which may contain personal data.
@@ -13,6 +13,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http import errors
 from contextune.serve.http.errors import ApiError
 from contextune.serve.http.json_logs import log_event
@@ -25,13 +26,20 @@ from contextune.serve.http.tokens import ServiceToken, TokenFile
 from contextune.serve.http.tracing import Tracer
 from contextune.serve.http.web import INSPECTOR_PATHS
 
-PUBLIC_PATHS = frozenset({"/health", "/metrics", "/openapi.json", *INSPECTOR_PATHS})
+_HEALTH = "/health"
+PUBLIC_PATHS = frozenset({_HEALTH, "/metrics", "/openapi.json", *INSPECTOR_PATHS})
 """Paths that need no token; they serve no user data."""
 _COSTS = {("DELETE", "/v1/me"): 10.0}
 """Requests that count as several: forgetting a user rewrites the whole store."""
 _READ_ONLY_PATHS = frozenset(f"/v1/{name}" for name in ("ask", "context", "inspect", "plan", "tools"))
 """Requests that change nothing, like every GET: they are dropped when their client disconnects."""
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+_SECURITY_HEADERS = {
+    b"cache-control": b"no-store",
+    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
+    b"x-content-type-options": b"nosniff",
+}
+"""Added to every response that does not have them: a browser must neither keep nor interpret it."""
 _CLIENT_CLOSED_REQUEST = 499
 """Logged when the client disconnects before it is answered; nginx uses the same number."""
 
@@ -61,12 +69,14 @@ class RequestMiddleware:
         app: ASGIApp,
         *,
         tokens: TokenFile,
+        hosts: AllowedHosts,
         limits: ServiceLimits,
         metrics: ServiceMetrics,
         tracer: Tracer,
     ) -> None:
         self._app = app
         self._tokens = tokens
+        self._hosts = hosts
         self._limits = limits
         self._rate_limiter = RateLimiter(limits.rate, limits.burst)
         self._metrics = metrics
@@ -100,11 +110,14 @@ class RequestMiddleware:
 
     async def _handle(self, exchange: "_Exchange", headers: Mapping[str, str], receive: Receive) -> None:
         try:
-            if exchange.scope["path"] not in PUBLIC_PATHS:
+            self._check_host(exchange, headers)
+            if exchange.scope["path"] in PUBLIC_PATHS:
+                body = b""  # without a token no body is read
+            else:
                 token = self._authenticate(exchange, headers)
                 exchange.user = self._tokens.pseudonym(token.user)
                 exchange.scope["state"]["user"] = token.user
-            body = await self._read_body(headers, receive)
+                body = await self._read_body(headers, receive)
             await self._respond(exchange, body, receive)
         except _ClientDisconnected:
             exchange.status = _CLIENT_CLOSED_REQUEST
@@ -114,10 +127,22 @@ class RequestMiddleware:
             log_event("fault", level=logging.ERROR, error=error, request=exchange.id)
             await exchange.send_error(errors.internal_error())
 
+    def _check_host(self, exchange: "_Exchange", headers: Mapping[str, str]) -> None:
+        if exchange.scope["path"] == _HEALTH:  # probes name the address they ask
+            return
+        if not self._hosts.allow_host(headers.get("host")) or not self._hosts.allow_origin(
+            headers.get("origin")
+        ):
+            raise errors.unknown_host()
+
     async def _respond(self, exchange: "_Exchange", body: bytes, receive: Receive) -> None:
-        """Call the application; a request that changes nothing is dropped when its client disconnects."""
+        """Call the application; a user's request that changes nothing is dropped if its client disconnects.
+
+        Waiting for that would read the body of a public path, which is not wanted.
+        """
         response = self._app(exchange.scope, _replay_body(body, receive), exchange.send)
-        if exchange.method != "GET" and exchange.scope["path"] not in _READ_ONLY_PATHS:
+        path = exchange.scope["path"]
+        if path in PUBLIC_PATHS or (exchange.method != "GET" and path not in _READ_ONLY_PATHS):
             await response
             return
         handler = asyncio.ensure_future(response)
@@ -192,11 +217,13 @@ class _Exchange:
         return path if path in PUBLIC_PATHS else str(getattr(self.scope.get("route"), "path", "none"))
 
     async def send(self, message: Message) -> None:
-        """Forward a message, with the request id and `no-store` added to the response headers."""
+        """Forward a message, with the request id and the security headers added to those of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = [(b"x-request-id", self.id.encode()), (b"cache-control", b"no-store")]
-            message = {**message, "headers": [*message.get("headers", []), *headers]}
+            headers = [*message.get("headers", []), (b"x-request-id", self.id.encode())]
+            names = {name.lower() for name, _ in headers}
+            headers += [(name, value) for name, value in _SECURITY_HEADERS.items() if name not in names]
+            message = {**message, "headers": headers}
         self.is_complete = message["type"] == "http.response.body" and not message.get("more_body", False)
         await self._send(message)
 

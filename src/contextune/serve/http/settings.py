@@ -66,6 +66,8 @@ class ServiceSettings:
     limits: ServiceLimits = ServiceLimits()
     policy: str = ""
     """Settings of the decision policy, as `Policy.parse` reads them."""
+    hosts: tuple[str, ...] = ()
+    """Host names the service answers for, as in `AllowedHosts`; none: every name."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -87,4 +89,5 @@ class ServiceSettings:
             data["threads"],
             ServiceLimits(**data["limits"]),
             data["policy"],
+            tuple(data["hosts"]),
         )
