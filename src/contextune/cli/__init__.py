@@ -14,9 +14,11 @@ _CLI, _LAB = "contextune.cli", "contextune.cli.lab"
 COMMANDS = {
     "search": LazyCommand(f"{_CLI}.ask", "search", "Print the items that a request needs, best first."),
     "ask": LazyCommand(
-        f"{_CLI}.ask", "ask", "Print the items, the tools and the call for a request, and whether to make it."
+        f"{_CLI}.ask",
+        "ask",
+        "Print the call for a request and whether to make it, then the items it rests on.",
     ),
-    "demo": LazyCommand(f"{_CLI}.ask", "demo", "Answer a few requests of the demo personas."),
+    "demo": LazyCommand(f"{_CLI}.demo", "demo", "Answer a few requests of the demo personas."),
     "import": LazyCommand(
         f"{_CLI}.import_files",
         "import_",

@@ -73,7 +73,7 @@ def import_(
     Exit status: 0 if a file was read, 1 if none could be read, 2 if an argument is invalid.
     """
     reader, clock = _validate(paths, format_, zone)
-    with open_store(store) as opened:
+    with open_store(store, create=True) as opened:
         owner = _put_user(opened, user, clock, name, email)
         report = _import(opened, owner, paths, reader, follow_links=follow_links)
         if embed and report.items:
@@ -106,7 +106,7 @@ def watch(
     signal.signal(signal.SIGTERM, _interrupt)
     watcher = FolderWatcher(folder, exclude=store_path(store))
     try:
-        with open_store(store) as opened:
+        with open_store(store, create=True) as opened:
             owner = _put_user(opened, user, clock, name, email)
             tuner = None
             if embed:

@@ -29,7 +29,7 @@ def load_personas(
     from contextune.tuner import Tuner
 
     personas = list(read_personas(folder))  # validates all before the first is stored
-    with open_store(store) as opened, output.progress("Loading", len(personas)) as update:
+    with open_store(store, create=True) as opened, output.progress("Loading", len(personas)) as update:
         tuner = Tuner(opened) if embed else None
         for number, persona in enumerate(personas, 1):
             load_persona(opened, persona)
