@@ -1,7 +1,7 @@
 """The `contextune` command: parse arguments, call the library, print."""
 
 import sys
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -26,6 +26,11 @@ COMMANDS = {
     ),
     "watch": LazyCommand(
         f"{_CLI}.import_files", "watch", "Import a folder, then whatever changes in it, until Ctrl-C."
+    ),
+    "config": LazyCommand(
+        f"{_CLI}.setup.config",
+        "app",
+        "Show and change your settings; flags and environment variables override them.",
     ),
     "load": LazyCommand(f"{_CLI}.users", "load", "Load personas into a store."),
     "forget": LazyCommand(
@@ -64,6 +69,14 @@ class ContextuneGroup(LazyGroup):
     """The commands of `contextune`."""
 
     lazy_commands: ClassVar[dict[str, LazyCommand]] = COMMANDS
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As the base class, after the settings of the configuration file are applied."""
+        if args and args[0] != "config":  # which must run to correct the file
+            from contextune.cli.setup.settings import apply_settings
+
+            apply_settings()
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
@@ -11,7 +11,7 @@ from contextune.errors import InvalidDataError, InvalidRequestError, StoreError
 
 if TYPE_CHECKING:
     from contextune.embed import Embedder
-    from contextune.store import SQLiteStore, Store
+    from contextune.store import SQLiteStore
     from contextune.tools import ToolRetriever
     from contextune.tools.mcp.approvals import ApprovalFile
     from contextune.types import Progress
@@ -113,7 +113,15 @@ def open_store(path: Path | None, *, create: bool = False) -> "SQLiteStore":
     return SQLiteStore(file)
 
 
-def resolve_user(store: "Store", user: str | None) -> str:
+class HasUsers(Protocol):
+    """A store, or what stands for one in a dry run."""
+
+    def users(self) -> list[str]:
+        """The ids of all users."""
+        ...
+
+
+def resolve_user(store: HasUsers, user: str | None) -> str:
     """`user`, or by default the only user of the store."""
     if user is not None:
         return user
@@ -125,22 +133,24 @@ def resolve_user(store: "Store", user: str | None) -> str:
     return users[0]
 
 
+def check_embedder(name: str) -> tuple[str, str]:
+    """The kind and the model that `--embedder` names."""
+    kind, _, model = name.partition(":")
+    if (kind, model) == (DEFAULT_EMBEDDER, "") or (kind in ("endpoint", "sentence-transformers") and model):
+        return kind, model
+    raise InvalidRequestError(
+        f"not an embedder: {name!r} (write bundled, endpoint:MODEL or sentence-transformers:MODEL)"
+    )
+
+
 def select_embedder(name: str) -> "Embedder | None":
     """The embedder that `--embedder` names; None for the bundled one."""
     from contextune.embed import EndpointEmbedder, SentenceTransformersEmbedder
 
-    kind, _, model = name.partition(":")
-    match kind, bool(model):
-        case ("bundled", False):
-            return None
-        case ("endpoint", True):
-            return EndpointEmbedder(model)
-        case ("sentence-transformers", True):
-            return SentenceTransformersEmbedder(model)
-        case _:
-            raise InvalidRequestError(
-                f"not an embedder: {name!r} (write bundled, endpoint:MODEL or sentence-transformers:MODEL)"
-            )
+    kind, model = check_embedder(name)
+    if kind == DEFAULT_EMBEDDER:
+        return None
+    return EndpointEmbedder(model) if kind == "endpoint" else SentenceTransformersEmbedder(model)
 
 
 def tool_retriever(
