@@ -27,6 +27,26 @@ COMMANDS = {
     "watch": LazyCommand(
         f"{_CLI}.import_files", "watch", "Import a folder, then whatever changes in it, until Ctrl-C."
     ),
+    "items": LazyCommand(
+        f"{_CLI}.personal.items",
+        "items",
+        "List your items, newest first; filter by words, application and time.",
+    ),
+    "show": LazyCommand(f"{_CLI}.personal.items", "show", "Print an item: all fields, and when it was used."),
+    "edit": LazyCommand(
+        f"{_CLI}.personal.items",
+        "edit",
+        "Change fields of an item; importing a newer version of its source changes them back.",
+    ),
+    "delete": LazyCommand(
+        f"{_CLI}.personal.items",
+        "delete",
+        "Delete items, with their uses and vectors; importing their source again brings them back.",
+    ),
+    "place": LazyCommand(
+        f"{_CLI}.personal.places", "app", "List, add and remove your places: home, work, the gym."
+    ),
+    "contact": LazyCommand(f"{_CLI}.personal.contacts", "app", "List, add and remove your contacts."),
     "config": LazyCommand(
         f"{_CLI}.setup.config",
         "app",
