@@ -18,6 +18,11 @@ COMMANDS = {
         "ask",
         "Print the call for a request and whether to make it, then the items it rests on.",
     ),
+    "chat": LazyCommand(
+        f"{_CLI}.chat.command",
+        "chat",
+        'Answer request after request, each with what was said before: "and the one before?".',
+    ),
     "demo": LazyCommand(f"{_CLI}.demo", "demo", "Answer a few requests of the demo personas."),
     "import": LazyCommand(
         f"{_CLI}.import_files",

@@ -20,11 +20,18 @@ _DECISIONS = {"act": "make this call", "confirm": "confirm first", "ask": "ask f
 
 
 def print_answer(
-    answer: "Answer", steps: "Steps | None", items: "Sequence[Item]", zone: tzinfo | None, *, why: bool
+    answer: "Answer",
+    steps: "Steps | None",
+    items: "Sequence[Item]",
+    zone: tzinfo | None,
+    *,
+    why: bool,
+    hint: str = "--why",
 ) -> None:
     """Print what to do and the items it rests on; with `why`, all items, sources, reasons and tools.
 
-    `items` are those that arguments may come from; times are shown in the `zone` of the user.
+    `items` are those that arguments may come from; times are shown in the `zone` of the user. The last line
+    names `hint`, which prints more.
     """
     if steps and len(steps) > 1:
         print_steps(steps, items, why=why)
@@ -43,7 +50,7 @@ def print_answer(
     elif hits:
         more = len(answer.context) - len(hits)
         rest = f"{more} more items, " if more > 1 else "1 more item, " if more else ""
-        output.print_line(f"--why shows {rest}all reasons and the sources of the call", style="dim")
+        output.print_line(f"{hint} shows {rest}all reasons and the sources of the call", style="dim")
 
 
 def print_items(

@@ -94,16 +94,25 @@ def ask(
 
 @contextmanager
 def open_tuner(
-    store: Path | None, catalog: Path | None, embedder: str, policy: str, *, llm: bool = False
+    store: Path | None,
+    catalog: Path | None,
+    embedder: str,
+    policy: str,
+    *,
+    llm: bool = False,
+    lazy: bool = False,
 ) -> "Generator[Tuner]":
-    """A tuner over the store and the catalogue that options select; shows progress while it embeds."""
+    """A tuner over the store and the catalogue that options select.
+
+    Shows progress from the start, or, if `lazy`, while it embeds.
+    """
     from contextune.plan import Policy
     from contextune.tuner import Tuner
 
     with ExitStack() as stack:
         opened = stack.enter_context(open_store(store))
         decisions = Policy.parse(policy)
-        update = stack.enter_context(output.progress("Embedding"))
+        update = stack.enter_context(output.progress("Embedding", lazy=lazy))
         planner = None
         if llm:
             from contextune.llm import required_chat

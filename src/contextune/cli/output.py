@@ -61,10 +61,13 @@ def print_error(message: str) -> None:
 
 
 @contextmanager
-def progress(title: str, total: int | None = None, *, sized: bool = False) -> "Generator[types.Progress]":
+def progress(
+    title: str, total: int | None = None, *, sized: bool = False, lazy: bool = False
+) -> "Generator[types.Progress]":
     """Show a progress bar with the time left if standard error is a terminal; yields its callback.
 
-    `sized` bars count bytes, others count things.
+    `sized` bars count bytes, others count things. A `lazy` bar is shown only while there is work: from the
+    first update until all is done.
     """
     count = DownloadColumn() if sized else MofNCompleteColumn()
     columns = (
@@ -75,13 +78,22 @@ def progress(title: str, total: int | None = None, *, sized: bool = False) -> "G
         TextColumn("left:", style="dim"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(title, total=total)
+    bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    task = bar.add_task(title, total=total)
 
-        def update(done: int, of: int) -> None:
-            bar.update(task, completed=done, total=of)
+    def update(done: int, of: int) -> None:
+        if lazy and done < of:
+            bar.start()
+        bar.update(task, completed=done, total=of)
+        if lazy and done >= of:
+            bar.stop()
 
+    if not lazy:
+        bar.start()
+    try:
         yield update
+    finally:
+        bar.stop()
 
 
 def print_line(text: str, style: str | None = None) -> None:
