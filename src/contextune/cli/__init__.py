@@ -12,6 +12,11 @@ from contextune.errors import ContextuneError
 _CLI, _LAB = "contextune.cli", "contextune.cli.lab"
 
 COMMANDS = {
+    "init": LazyCommand(
+        f"{_CLI}.setup.init",
+        "init",
+        "Set up: your name, addresses and time zone; find your files, import them, try questions.",
+    ),
     "search": LazyCommand(f"{_CLI}.ask", "search", "Print the items that a request needs, best first."),
     "ask": LazyCommand(
         f"{_CLI}.ask",

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,7 +47,7 @@ def chat(
     executed.
     """
     with suppress(ImportError):
-        import readline  # noqa: F401  # line editing; not on Windows
+        import_module("readline")  # line editing; not on Windows
     from contextune.cli.chat.conversation import Conversation
 
     interactive = sys.stdin.isatty()

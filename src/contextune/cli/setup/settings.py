@@ -122,3 +122,43 @@ def apply_settings() -> None:
     if path.exists():  # parsing starts no library, but checks may
         for name, value in read_settings(path).items():
             os.environ.setdefault(variable(name), value)
+
+
+def write_setting(name: str, value: str, folder: Path) -> str:
+    """Write a setting to the file, which keeps its comments; a relative path starts at `folder`.
+
+    Returns the value as written.
+    """
+    import tomlkit
+
+    path = config_path()
+    checked = check_setting(name, value, folder)
+    read_settings(path)  # raises for a file that must be corrected first
+    document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    document[name] = checked
+    _write(path, tomlkit.dumps(document))  # pyright: ignore[reportUnknownMemberType]  # partly typed
+    return checked
+
+
+def remove_setting(name: str) -> None:
+    """Remove a setting from the file."""
+    import tomlkit
+
+    path = config_path()
+    if name not in SETTINGS:
+        raise InvalidDataError(f"unknown setting {name!r}: choose one of {', '.join(SETTINGS)}")
+    document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    if name not in document:
+        raise InvalidDataError(f"the setting {name!r} is not in {path}: there is nothing to remove")
+    del document[name]
+    _write(path, tomlkit.dumps(document))  # pyright: ignore[reportUnknownMemberType]  # partly typed
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f"{path.name}.new")
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        raise InvalidDataError(f"cannot write the configuration {path}: {error.strerror}") from error
