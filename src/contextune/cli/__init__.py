@@ -53,6 +53,11 @@ COMMANDS = {
         "delete",
         "Delete items, with their uses and vectors; importing their source again brings them back.",
     ),
+    "stats": LazyCommand(
+        f"{_CLI}.personal.stats",
+        "stats",
+        "Print your data over time and by application, with what was used and found.",
+    ),
     "place": LazyCommand(
         f"{_CLI}.personal.places", "app", "List, add and remove your places: home, work, the gym."
     ),
@@ -79,7 +84,9 @@ COMMANDS = {
         "Serve MCP: your data (--user), tools of other servers (--catalog), or both.",
     ),
     "doctor": LazyCommand(
-        f"{_CLI}.doctor", "doctor", "Check the installation, models, extras, time zone, store and speed."
+        f"{_CLI}.doctor",
+        "doctor",
+        "Check the installation, settings, models, extras, time zone, store and speed.",
     ),
     "answer": LazyCommand(
         f"{_LAB}.answers", "answer", "Answer every query of persona files; gold fields are ignored.", True
@@ -102,10 +109,14 @@ class ContextuneGroup(LazyGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """As the base class, after the settings of the configuration file are applied."""
-        if args and args[0] != "config":  # which must run to correct the file
+        if args and args[0] != "config":  # which reads the file itself
             from contextune.cli.setup.settings import apply_settings
 
-            apply_settings()
+            try:
+                apply_settings()
+            except ContextuneError:
+                if args[0] != "doctor":  # which reports it
+                    raise
         return super().resolve_command(ctx, args)
 
 

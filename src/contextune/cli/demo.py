@@ -28,12 +28,14 @@ def demo() -> None:
     toolbox = {tool.name: tool for tool in bundled_toolbox()}
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "demo.db") as store:
         tuner = Tuner(store, tools=toolbox.values())
-        for persona_id, query_id in _QUERIES:
+        for number, (persona_id, query_id) in enumerate(_QUERIES):
             persona = read_persona(asset(f"personas/{persona_id}.json"))
-            load_persona(store, persona)
-            tuner.prepare(persona.id)
             query = next(query for query in persona.queries if query.id == query_id)
-            answer = tuner.answer(persona.request(query), k=5)
+            with output.progress("Answering") as update:  # closed before anything is printed
+                update(number, len(_QUERIES))
+                load_persona(store, persona)
+                tuner.prepare(persona.id)
+                answer = tuner.answer(persona.request(query), k=5)
             profile = persona.user.profile
             output.out.print(
                 f"{profile['name']}, {profile['profession']}, {profile['city']} · "

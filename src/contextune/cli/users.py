@@ -51,5 +51,6 @@ def forget(
         opened.user(user)
         if not yes:
             typer.confirm(f"Erase all data of {user!r}? This cannot be undone.", abort=True)
-        opened.forget(user)
+        with output.err.status("Erasing and rewriting the file"):
+            opened.forget(user)
     output.out.print(f"All data of {user!r} is erased.", markup=False)
