@@ -1,7 +1,9 @@
 """Fixtures of all tests: a store in a file, and an embedder whose similarity is word overlap."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from unittest.mock import patch
 from zlib import crc32
 
 import numpy as np
@@ -29,6 +31,13 @@ class WordEmbedder:
             for word in tokenize(text):
                 row[1 + crc32(word.encode()) % 511] += 1
         return normalize_rows(rows, texts=len(texts), source=self.name)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Commands in tests, also in processes of their own, read no configuration of the machine."""
+    with patch.dict(os.environ, CONTEXTUNE_CONFIG=str(tmp_path_factory.mktemp("config") / "config.toml")):
+        yield
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def test_ask_prints_each_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         load_persona(store, read_persona(folder / "a01.json"))
     ask(TWO_REQUESTS, "a01", time=data["queries"][0]["time"], store=path)
     printed = capsys.readouterr().out
-    assert "step 1: " in printed
-    assert "step 2: forward_email(" in printed
-    assert "plan: " not in printed
-    assert "\nall steps: " in printed
+    assert printed.startswith("2 steps: ")
+    assert "\n1. " in printed
+    assert "\n2. " in printed
+    assert "forward_email(" in printed.partition("\n2. ")[2]

@@ -6,12 +6,15 @@ import sqlite3
 import subprocess
 from pathlib import Path
 from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 import pytest
 from tests.program import PROGRAM, Completed, run
 
 import contextune
 from contextune.datasets import bundled_persona_file
+from contextune.store import SQLiteStore
+from contextune.types import Item, User
 
 GOLD = ("kind", "relevant", "cot", "api", "args", "tools")
 MOMENT = ("--user", "b05", "--time", "2023-07-19T08:05", "--place", "commute")
@@ -57,26 +60,43 @@ def test_installed_program_prints_version_and_errors(tmp_path: Path) -> None:
     words = [PROGRAM, "search", "Hello", "--store", str(tmp_path / "store.db")]
     failed = subprocess.run(words, capture_output=True, text=True)
     assert failed.returncode == 2
-    assert failed.stderr.startswith("error: the store is empty: contextune import PATH… fills it")
+    assert failed.stderr.startswith(f"error: no such store: {tmp_path / 'store.db'} (create it with")
     assert failed.stderr.count("\n") == 1
 
 
 def test_search_prints_the_best_items(store: Path) -> None:
     done = search(store, "Read me what the army sent us.", *MOMENT, "-k", "3")
     assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stdout.splitlines() if "Mail" in line]
-    assert "1" in lines[0]
-    assert "similar in meaning" in lines[0]
+    assert re.match(r"1  Mail .*similar in meaning", done.stdout)
+    assert "\n3  " in done.stdout
 
 
-def test_ask_prints_items_tools_and_the_call(store: Path) -> None:
+def test_ask_leads_with_the_call_and_is_compact(store: Path) -> None:
     done = run("ask", "Read me what the army sent us.", *MOMENT, "--store", store)
     assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert re.match(r'read_email\(email_subject="Kestrel Coy.*\(make this call, \d+% sure\)', lines[0])
+    assert [line.split()[0] for line in lines[2:-1] if line[:2].strip()] == ["1", "2", "3"]
+    assert lines[-1] == "--why shows 5 more items, all reasons and the sources of the call"
+
+
+def test_ask_prints_sources_reasons_and_tools_with_why(store: Path) -> None:
+    done = run("ask", "Read me what the army sent us.", *MOMENT, "--why", "--store", store, width=300)
+    assert done.stdout.startswith('read_email(email_subject="Kestrel Coy')
+    assert "  email_subject: subject of “Kestrel Coy" in done.stdout
     assert "tools: read_email" in done.stdout
-    (plan,) = [line for line in done.stdout.splitlines() if line.startswith("plan: ")]
-    assert plan.startswith('plan: read_email(email_subject="Kestrel Coy')
-    assert "email_subject: subject of “Kestrel Coy" in done.stdout
-    assert re.search(r"^  decision: (act|confirm|ask), \d+% sure$", done.stdout, re.MULTILINE)
+    assert done.stdout.count(" score ") == 8
+    assert re.search(r"any tool fits: \d+% · context \d+ ms", done.stdout)
+
+
+def test_times_are_shown_in_the_zone_of_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with SQLiteStore(path) as store:
+        store.put_user(User("me", zone=ZoneInfo("America/Los_Angeles")))
+        store.put_items("me", [Item.event(name="Glaze night", start="2024-05-16T14:00+01:00")])
+    done = run("search", "Glaze night", "--time", "2024-05-15T09:00", "--method", "bm25", "--store", path)
+    assert "Thu 16 May 06:00 PDT" in done.stdout
+    assert "14:00" not in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from tests.program import run
 
 from contextune._internal.assets import asset
 from contextune.cli import doctor
+from contextune.cli.setup.extras import Extra, uses_of_extras
 from contextune.store import SQLiteStore
 from contextune.types import Item, User
 
@@ -39,7 +40,44 @@ def test_doctor_finds_nothing_broken_here(store: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert "checksums match" in done.stdout
     assert "one request takes" in done.stdout
-    assert "user me: time zone Europe/Lisbon" in done.stdout
+    assert "me: time zone Europe/Lisbon" in done.stdout
+    assert done.stdout.startswith("Nothing is wrong.\n")
+
+
+def test_wrong_comes_first_then_what_is_missing_for_things_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_requests: None
+) -> None:
+    (tmp_path / "config.toml").write_text("stoer = 'x'", encoding="utf-8")
+    with SQLiteStore(tmp_path / "store.db") as opened:
+        opened.put_user(User("me"))
+    extras = [Extra("llm", ("openai",), ("openai",)), Extra("plot", ("matplotlib",), ("matplotlib",))]
+    monkeypatch.setattr(doctor, "all_extras", lambda: extras)
+    env = {"CONTEXTUNE_CONFIG": str(tmp_path / "config.toml"), "CONTEXTUNE_LLM_MODEL": "local"}
+    done = run("doctor", "--store", tmp_path / "store.db", env=env, width=200)
+    assert done.returncode == 1
+    wrong, missing, works, notes = (
+        done.stdout.index(title)
+        for title in ("What is wrong", "What is missing for things you use", "What works", "Notes")
+    )
+    assert 0 == wrong < done.stdout.index("unknown setting 'stoer'") < missing
+    for line in ("(CONTEXTUNE_LLM_MODEL): pip install 'contextune[llm]'", "me has no time zone", "--email"):
+        assert missing < done.stdout.index(line) < works
+    assert notes < done.stdout.index("pip install 'contextune[plot]' adds plots of the benchmarks")
+
+
+def test_extras_in_use_are_found_by_files_settings_and_size(tmp_path: Path) -> None:
+    def found(items: int = 0, **environ: str) -> list[str]:
+        return [name for name, _ in uses_of_extras(items, tmp_path, tmp_path, environ)]
+
+    assert found() == []
+    assert found(200_000, CONTEXTUNE_EMBEDDER="endpoint:m", OTEL_EXPORTER_OTLP_ENDPOINT="x") == [
+        "llm",
+        "otel",
+        "big",
+    ]
+    (tmp_path / "tokens.json").touch()
+    (tmp_path / "gateway-1.db").touch()
+    assert found(CONTEXTUNE_EMBEDDER="sentence-transformers:m") == ["sentence-transformers", "serve", "mcp"]
 
 
 def test_doctor_reports_a_damaged_store(store: Path, tmp_path: Path, no_requests: None) -> None:

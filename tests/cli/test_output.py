@@ -1,8 +1,8 @@
-"""Untrusted texts are printed without control characters."""
+"""Answers: untrusted texts without control characters, the call or the question first."""
 
 import pytest
 
-from contextune.cli import output
+from contextune.cli import answer_text, output
 from contextune.plan import Policy, Readings, Steps
 from contextune.tools import bundled_toolbox
 from contextune.types import Argument, Item, ItemHit, Plan, Source
@@ -14,10 +14,10 @@ PRINTED = f"]0;renamed[2J31mKiln slots {PERSIAN}"
 
 def test_texts_are_printed_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     mail = Item("m1", "Mail", {"subject": UNTRUSTED, "date": "2024-05-13T09:00"})
-    output.print_hits([ItemHit(mail, 1.0, (f"shares the words: {UNTRUSTED}",))], title=UNTRUSTED)
-    output.print_plan(
-        Plan("read_email", {UNTRUSTED: Argument(UNTRUSTED, (Source("item", "m1", "subject"),))}), [mail]
-    )
+    hits = [ItemHit(mail, 1.0, (f"shares the words: {UNTRUSTED}",))]
+    answer_text.print_items(hits, None, why=True)
+    argument = Argument(UNTRUSTED, (Source("item", "m1", "subject"),))
+    answer_text.print_plan(Plan("read_email", {UNTRUSTED: argument}), [mail], why=True)
     output.print_error(UNTRUSTED)
     captured = capsys.readouterr()
     text = captured.out + captured.err
@@ -38,38 +38,35 @@ def decide(*plans: Plan, none: float = 0.0) -> Plan:
     return plan
 
 
-def printed(capsys: pytest.CaptureFixture[str], plan: Plan | None) -> list[str]:
-    output.print_plan(plan, [])
-    lines = capsys.readouterr().out.splitlines()
-    return [line for line in lines if "source unknown" not in line]
+def printed(capsys: pytest.CaptureFixture[str], plan: Plan | None, fits: float | None = None) -> list[str]:
+    answer_text.print_plan(plan, [], fits=fits)
+    return capsys.readouterr().out.splitlines()
 
 
-def test_plan_is_printed_with_decision_certainty_and_question(capsys: pytest.CaptureFixture[str]) -> None:
-    first = 'plan: call_contact(contact="Bruno Kosuta")'
-    assert printed(capsys, decide(call("Bruno Kosuta", 0.95))) == [first, "  decision: act, 95% sure"]
+def test_answer_leads_with_the_call_or_the_question(capsys: pytest.CaptureFixture[str]) -> None:
+    bruno = 'call_contact(contact="Bruno Kosuta")'
+    assert printed(capsys, decide(call("Bruno Kosuta", 0.95))) == [f"{bruno} (make this call, 95% sure)"]
     assert printed(capsys, decide(call("Bruno Kosuta", 0.6))) == [
-        first,
-        "  decision: confirm, 60% sure",
-        "  Call Bruno Kosuta?",
+        "Call Bruno Kosuta? (confirm first, 60% sure)",
+        bruno,
     ]
     assert printed(capsys, decide(call("Bruno Kosuta", 0.5), call("Bruno Rossi", 0.4))) == [
-        first,
-        "  decision: ask, 50% sure",
-        "  Call Bruno Kosuta or Bruno Rossi?",
-        "    1. Bruno Kosuta (50%)",
-        "    2. Bruno Rossi (40%)",
+        "Call Bruno Kosuta or Bruno Rossi? (ask first, 50% sure)",
+        "  1. Bruno Kosuta (50%)",
+        "  2. Bruno Rossi (40%)",
+        bruno,
     ]
-    refused = printed(capsys, decide(call("Bruno Kosuta", 0.2), none=0.8))
-    assert refused[0] == 'plan: none; nearest: call_contact(contact="Bruno Kosuta")'
-    assert refused[1] == "  decision: none, 20% sure"
-    assert refused[2].startswith("  No tool here can do that.")
-    assert printed(capsys, None) == ["plan: none: there is no tool to call"]
+    assert printed(capsys, decide(call("Bruno Kosuta", 0.2), none=0.8), fits=0.1) == [
+        "Nothing here can do that (90% sure)",
+        f"nearest: {bruno} (20% sure)",
+    ]
+    assert printed(capsys, None) == ["Nothing here can do that: there is no tool to call."]
 
 
 def test_doubtful_step_decides_on_all_steps(capsys: pytest.CaptureFixture[str]) -> None:
     steps = Steps((decide(call("Bruno Kosuta", 0.9)), decide(call("Bruno Rossi", 0.5))))
-    output.print_steps(steps, [])
-    assert capsys.readouterr().out.splitlines()[-1] == "all steps: confirm, 45% sure"
+    answer_text.print_steps(steps, [])
+    assert capsys.readouterr().out.splitlines()[0] == "2 steps: confirm first, 45% sure of all"
     assert not steps.ready
 
 

@@ -1,7 +1,7 @@
 """The `contextune` command: parse arguments, call the library, print."""
 
 import sys
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -12,11 +12,23 @@ from contextune.errors import ContextuneError
 _CLI, _LAB = "contextune.cli", "contextune.cli.lab"
 
 COMMANDS = {
+    "init": LazyCommand(
+        f"{_CLI}.setup.init",
+        "init",
+        "Set up: your name, addresses and time zone; find your files, import them, try questions.",
+    ),
     "search": LazyCommand(f"{_CLI}.ask", "search", "Print the items that a request needs, best first."),
     "ask": LazyCommand(
-        f"{_CLI}.ask", "ask", "Print the items, the tools and the call for a request, and whether to make it."
+        f"{_CLI}.ask",
+        "ask",
+        "Print the call for a request and whether to make it, then the items it rests on.",
     ),
-    "demo": LazyCommand(f"{_CLI}.ask", "demo", "Answer a few requests of the demo personas."),
+    "chat": LazyCommand(
+        f"{_CLI}.chat.command",
+        "chat",
+        'Answer request after request, each with what was said before: "and the one before?".',
+    ),
+    "demo": LazyCommand(f"{_CLI}.demo", "demo", "Answer a few requests of the demo personas."),
     "import": LazyCommand(
         f"{_CLI}.import_files",
         "import_",
@@ -24,6 +36,36 @@ COMMANDS = {
     ),
     "watch": LazyCommand(
         f"{_CLI}.import_files", "watch", "Import a folder, then whatever changes in it, until Ctrl-C."
+    ),
+    "items": LazyCommand(
+        f"{_CLI}.personal.items",
+        "items",
+        "List your items, newest first; filter by words, application and time.",
+    ),
+    "show": LazyCommand(f"{_CLI}.personal.items", "show", "Print an item: all fields, and when it was used."),
+    "edit": LazyCommand(
+        f"{_CLI}.personal.items",
+        "edit",
+        "Change fields of an item; importing a newer version of its source changes them back.",
+    ),
+    "delete": LazyCommand(
+        f"{_CLI}.personal.items",
+        "delete",
+        "Delete items, with their uses and vectors; importing their source again brings them back.",
+    ),
+    "stats": LazyCommand(
+        f"{_CLI}.personal.stats",
+        "stats",
+        "Print your data over time and by application, with what was used and found.",
+    ),
+    "place": LazyCommand(
+        f"{_CLI}.personal.places", "app", "List, add and remove your places: home, work, the gym."
+    ),
+    "contact": LazyCommand(f"{_CLI}.personal.contacts", "app", "List, add and remove your contacts."),
+    "config": LazyCommand(
+        f"{_CLI}.setup.config",
+        "app",
+        "Show and change your settings; flags and environment variables override them.",
     ),
     "load": LazyCommand(f"{_CLI}.users", "load", "Load personas into a store."),
     "forget": LazyCommand(
@@ -42,7 +84,9 @@ COMMANDS = {
         "Serve MCP: your data (--user), tools of other servers (--catalog), or both.",
     ),
     "doctor": LazyCommand(
-        f"{_CLI}.doctor", "doctor", "Check the installation, models, extras, time zone, store and speed."
+        f"{_CLI}.doctor",
+        "doctor",
+        "Check the installation, settings, models, extras, time zone, store and speed.",
     ),
     "answer": LazyCommand(
         f"{_LAB}.answers", "answer", "Answer every query of persona files; gold fields are ignored.", True
@@ -62,6 +106,18 @@ class ContextuneGroup(LazyGroup):
     """The commands of `contextune`."""
 
     lazy_commands: ClassVar[dict[str, LazyCommand]] = COMMANDS
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As the base class, after the settings of the configuration file are applied."""
+        if args and args[0] != "config":  # which reads the file itself
+            from contextune.cli.setup.settings import apply_settings
+
+            try:
+                apply_settings()
+            except ContextuneError:
+                if args[0] != "doctor":  # which reports it
+                    raise
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(

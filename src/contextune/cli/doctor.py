@@ -1,22 +1,21 @@
-"""`contextune doctor`: check the installation, models, extras, time zone, store and speed."""
+"""`contextune doctor`: check the installation, settings, models, extras, time zone, store and speed."""
 
 import json
 import platform
-import re
 import sqlite3
 import sys
 import tempfile
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
 from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, PackagePath, distribution, version
+from importlib.metadata import PackagePath, distribution
 from pathlib import Path
 from statistics import median
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 from zoneinfo import ZoneInfo
 
 import typer
@@ -29,10 +28,21 @@ from contextune._internal.plural import pluralize
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
 from contextune.cli.options import StorePath, store_path
+from contextune.cli.setup.extras import all_extras, uses_of_extras
+from contextune.cli.setup.settings import config_path, read_settings
 from contextune.errors import ContextuneError
 
-OK, NOTE, BROKEN = "ok", "note", "broken"
-_SIGNS = {OK: "[green]✓[/]", NOTE: "[dim]–[/]", BROKEN: "[bold red]✗[/]"}
+if TYPE_CHECKING:
+    from contextune.types import User
+
+OK, NOTE, NEEDED, BROKEN = "ok", "note", "needed", "broken"
+_SIGNS = {OK: "[green]✓[/]", NOTE: "[dim]–[/]", NEEDED: "[yellow]![/]", BROKEN: "[bold red]✗[/]"}
+_GROUPS = (
+    ("What is wrong", (BROKEN,)),
+    ("What is missing for things you use", (NEEDED,)),
+    ("What works", (OK,)),
+    ("Notes", (NOTE,)),
+)
 _LIBRARIES = (
     "dateutil",
     "icalendar",
@@ -47,23 +57,6 @@ _LIBRARIES = (
     "tokenizers",
     "yaml",
 )
-_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)[^;]*; *extra == ['\"]([\w-]+)['\"]")
-_EXTRAS = {
-    "anthropic": "tool search for Anthropic models",
-    "big": "fast search of hundreds of thousands of items",
-    "fastmcp": "tools of FastMCP servers",
-    "langchain": "LangChain integration",
-    "langgraph": "LangGraph integration",
-    "llama-index": "LlamaIndex integration",
-    "llm": "language models: an endpoint, or a small local one",
-    "mcp": "tools of MCP servers, and Contextune as an MCP server",
-    "otel": "OpenTelemetry traces of the service",
-    "plot": "plots of the benchmarks",
-    "pydantic-ai": "Pydantic AI integration",
-    "sentence-transformers": "other local embedding models",
-    "serve": "the HTTP service",
-    "train": "fine-tuning the embedder",
-}
 _REINSTALL = "pip install --force-reinstall contextune"
 _SLOW = 1.0
 """Seconds per request over a few dozen items above which `speed` is a note."""
@@ -83,14 +76,16 @@ def doctor(
         bool, typer.Option("--deep", help="Read the whole store and check every row; slow for a large one.")
     ] = False,
 ) -> None:
-    """Check the installation, models, extras, time zone, store and speed.
+    """Check the installation, settings, models, extras, time zone, store and speed.
 
-    Exit status: 0 if nothing is broken, 1 otherwise.
+    What is wrong comes first, then what is missing for things you use, then the rest. Exit status: 0 if
+    nothing is wrong, 1 otherwise.
     """
     checks: tuple[tuple[str, Callable[[], Iterator[DoctorFinding]]], ...] = (
         ("installation", _installation),
+        ("settings", _settings),
         ("models", models),
-        ("extras", _extras),
+        ("extras", lambda: _extras(store_path(store))),
         ("zone", _zone),
         ("store", lambda: _store(store_path(store), deep=deep)),
         ("speed", _speed),
@@ -99,13 +94,27 @@ def doctor(
     with output.err.status("Checking"):
         for name, check in checks:
             findings += _run_check(name, check)
-    table = Table("", "what", "state", header_style="dim")
-    for finding in findings:
-        table.add_row(_SIGNS[finding.state], finding.what, Text(neutralize(finding.message)))
-    output.out.print(table)
+    _print_groups(findings)
     if broken := sum(finding.state == BROKEN for finding in findings):
         output.print_error(f"{pluralize(broken, 'check')} failed: see the lines marked ✗")
         raise typer.Exit(1)
+
+
+def _print_groups(findings: Sequence[DoctorFinding]) -> None:
+    for title, states in _GROUPS:
+        rows = [finding for finding in findings if finding.state in states]
+        if not rows:
+            if BROKEN in states:
+                output.print_line("[bold]Nothing is wrong.[/]")
+            continue
+        output.print_line(f"[bold]{title}[/]")
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True, style="dim")
+        table.add_column(overflow="fold")
+        for finding in rows:
+            table.add_row(_SIGNS[finding.state], finding.what, Text(neutralize(finding.message)))
+        output.out.print(table)
 
 
 def _run_check(name: str, check: Callable[[], Iterator[DoctorFinding]]) -> list[DoctorFinding]:
@@ -174,26 +183,45 @@ def _digest(path: Path) -> bytes:
     return sha256(path.read_bytes()).digest()
 
 
-def _extras() -> Iterator[DoctorFinding]:
-    extras: dict[str, list[str]] = {}
-    for requirement in distribution("contextune").requires or ():
-        match = _REQUIREMENT.match(requirement)
-        if match and match[1] != "contextune" and match[2] not in ("dev", "docs"):
-            extras.setdefault(match[2], []).append(match[1])
-    installed = [extra for extra, names in extras.items() if all(map(_is_installed, names))]
+def _settings() -> Iterator[DoctorFinding]:
+    path = config_path()
+    settings = read_settings(path)
+    if settings:
+        yield DoctorFinding("settings", OK, f"{path}: {', '.join(settings)}")
+    else:
+        yield DoctorFinding("settings", NOTE, f"none yet at {path}: contextune config set NAME VALUE")
+
+
+def _extras(store: Path) -> Iterator[DoctorFinding]:
+    import platformdirs
+
+    extras = {extra.name: extra for extra in all_extras()}
+    installed = [name for name, extra in extras.items() if not extra.missing]
     yield DoctorFinding("extras", OK, f"installed: {', '.join(installed) or 'none'}")
-    for extra in extras:
-        if extra not in installed:
-            purpose = f" adds {_EXTRAS[extra]}" if extra in _EXTRAS else ""
-            yield DoctorFinding("extras", NOTE, f"pip install 'contextune[{extra}]'{purpose}")
+    data = platformdirs.user_data_path("contextune", appauthor=False)
+    cache = platformdirs.user_cache_path("contextune", appauthor=False)
+    reasons: dict[str, str] = {}
+    for name, reason in uses_of_extras(_count_items(store), data, cache):
+        reasons.setdefault(name, reason)
+    for name, extra in extras.items():
+        if not extra.missing:
+            continue
+        if name in reasons:
+            yield DoctorFinding("extras", NEEDED, f"{reasons[name]}: {extra.command}")
+        else:
+            purpose = f" adds {extra.purpose}" if extra.purpose else ""
+            yield DoctorFinding("extras", NOTE, f"{extra.command}{purpose}")
 
 
-def _is_installed(name: str) -> bool:
+def _count_items(store: Path) -> int:
+    """The number of items; 0 if the store cannot be read, which its own check reports."""
+    if not store.exists():
+        return 0
     try:
-        version(name)
-    except PackageNotFoundError:
-        return False
-    return True
+        with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            return int(database.execute("SELECT count(*) FROM items").fetchone()[0])
+    except sqlite3.Error:
+        return 0
 
 
 def _zone() -> Iterator[DoctorFinding]:
@@ -231,10 +259,21 @@ def _store(path: Path, *, deep: bool) -> Iterator[DoctorFinding]:
     size = path.stat().st_size / 2**20
     yield DoctorFinding("store", OK, f"{path}: {pluralize(len(users), 'user')}, {size:,.1f} MB")
     for user in users[:3]:
-        zone = (
-            f"time zone {user.zone}" if user.zone else "time zone of this machine: set it with import --zone"
-        )
-        yield DoctorFinding("store", OK, f"user {user.id}: {zone}")
+        yield from _user(user)
+
+
+def _user(user: "User") -> Iterator[DoctorFinding]:
+    """What is missing in a user's profile."""
+    if user.zone:
+        yield DoctorFinding("user", OK, f"{user.id}: time zone {user.zone}")
+    else:
+        yield DoctorFinding("user", NEEDED, f"{user.id} has no time zone: contextune init --zone ZONE")
+    if not user.addresses:
+        message = f"{user.id} has no mail address, so own mails are not recognised: contextune init --email"
+        yield DoctorFinding("user", NEEDED, message)
+    if not user.places:
+        message = f"{user.id} has no places: contextune place add home 41.15,-8.63"
+        yield DoctorFinding("user", NOTE, message)
 
 
 def _speed() -> Iterator[DoctorFinding]:

@@ -2,25 +2,32 @@
 
 import signal
 import time
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 from zoneinfo import ZoneInfo
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from contextune._internal.plural import pluralize
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
-from contextune.cli.options import StorePath, open_store, resolve_user, store_path
-from contextune.errors import InvalidDataError, UnknownUserError
+from contextune.cli.imports.report_text import print_report, summarize
+from contextune.cli.imports.run import embed_items, import_paths, parse_zone, put_user
+from contextune.cli.options import (
+    DEFAULT_EMBEDDER,
+    EmbedderName,
+    StorePath,
+    open_store,
+    select_embedder,
+    store_path,
+)
+from contextune.errors import InvalidDataError
 
 if TYPE_CHECKING:
-    from contextune.importers import ImportReport
+    from contextune.cli.imports.dry_run import DryRunStore
+    from contextune.importers.files import SkippedEntry
     from contextune.importers.reader import Reader
     from contextune.store import SQLiteStore
 
@@ -29,16 +36,20 @@ FORMATS = (
     "mbox", "calendar", "contacts", "browser", "calls", "activity", "spotify", "lastfm", "calls-csv", "mail",
     "keep", "notes",
 )  # fmt: skip
-DEFAULT_USER = "me"
-_MAX_REASONS = 12
-"""How many reasons for skipping are printed, the most frequent first."""
 
 UserName = Annotated[
-    str | None, typer.Option("--user", help="Whose files they are; default: the only user, or “me”.")
+    str | None,
+    typer.Option(
+        "--user", envvar="CONTEXTUNE_USER", help="Whose files they are; default: the only user, or “me”."
+    ),
 ]
 Zone = Annotated[
     str | None,
-    typer.Option("--zone", help="The user's time zone, as Europe/Lisbon; default: this machine's."),
+    typer.Option(
+        "--zone",
+        envvar="CONTEXTUNE_ZONE",
+        help="The user's time zone, as Europe/Lisbon; default: this machine's.",
+    ),
 ]
 Name = Annotated[str | None, typer.Option("--name", help="The user's name, to recognise their own card.")]
 Email = Annotated[
@@ -65,22 +76,51 @@ def import_(
     format_: Format = None,
     embed: Embed = True,
     follow_links: FollowLinks = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="List every skipped file and entry with its reason.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read everything and print the report, but write nothing.")
+    ] = False,
+    embedder: EmbedderName = DEFAULT_EMBEDDER,
     store: StorePath = None,
 ) -> None:
     """Import your files: mail, calendars, contacts, notes, searches, videos, music, calls.
 
     The format of each file is detected from its content. Importing a file again creates no duplicates.
-    Exit status: 0 if a file was read, 1 if none could be read, 2 if an argument is invalid.
+    Exit status: 0 if something was imported, 1 if nothing was, or if files need an optional dependency that
+    is not installed, 2 if an argument is invalid.
     """
     reader, clock = _validate(paths, format_, zone)
-    with open_store(store) as opened:
-        owner = _put_user(opened, user, clock, name, email)
-        report = _import(opened, owner, paths, reader, follow_links=follow_links)
-        if embed and report.items:
-            _embed(opened, owner)
-    _print_report(report, owner)
-    if not report.files:
+    skipped: list[SkippedEntry] = []
+    on_skip = skipped.append if verbose else None
+    with _open_target(store, dry_run=dry_run) as (target, written):
+        owner = put_user(target, user, clock, name, email)
+        report = import_paths(target, owner, paths, reader=reader, follow_links=follow_links, on_skip=on_skip)
+        if embed and report.items and written:
+            embed_items(written, owner, embedder)
+    print_report(report, owner, dry_run=dry_run, skipped=skipped if verbose else None)
+    for message in report.missing_extras:
+        output.print_error(message)
+    if report.missing_extras or not (report.items or report.contacts or report.uses):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _open_target(
+    path: Path | None, *, dry_run: bool
+) -> "Generator[tuple[SQLiteStore | DryRunStore, SQLiteStore | None]]":
+    """What to import into, and the store that is written; None in a dry run, which changes memory only."""
+    from contextune.cli.imports.dry_run import DryRunStore
+
+    if not dry_run:
+        with open_store(path, create=True) as store:
+            yield store, store
+    elif store_path(path).exists():
+        with open_store(path) as store:
+            yield DryRunStore(store), None
+    else:
+        yield DryRunStore(None), None
 
 
 def watch(
@@ -92,6 +132,7 @@ def watch(
     embed: Embed = True,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two scans.")] = 5.0,
     follow_links: FollowLinks = False,
+    embedder: EmbedderName = DEFAULT_EMBEDDER,
     store: StorePath = None,
 ) -> None:
     """Import a folder, then whatever changes in it, until Ctrl-C.
@@ -106,22 +147,22 @@ def watch(
     signal.signal(signal.SIGTERM, _interrupt)
     watcher = FolderWatcher(folder, exclude=store_path(store))
     try:
-        with open_store(store) as opened:
-            owner = _put_user(opened, user, clock, name, email)
+        with open_store(store, create=True) as opened:
+            owner = put_user(opened, user, clock, name, email)
             tuner = None
             if embed:
                 from contextune.tuner import Tuner
 
-                tuner = Tuner(opened)
+                tuner = Tuner(opened, embedder=select_embedder(embedder))
             output.out.print(
                 f"Watching {neutralize(str(folder))}; Ctrl-C stops.", markup=False, soft_wrap=True
             )
             while True:
                 if changed := watcher.changed_files():
-                    report = _import(opened, owner, [folder], None, changed, follow_links=follow_links)
+                    report = import_paths(opened, owner, [folder], only=changed, follow_links=follow_links)
                     if tuner and report.items:
                         tuner.prepare(owner)
-                    line = f"{datetime.now():%H:%M:%S}  {_summary(report)}"
+                    line = f"{datetime.now():%H:%M:%S}  {summarize(report)}"
                     output.out.print(line, markup=False, highlight=False, soft_wrap=True)
                 time.sleep(every)
     except KeyboardInterrupt:
@@ -139,108 +180,9 @@ def _validate(
     for path in paths:
         if not path.exists():
             raise InvalidDataError(f"{path}: no such file or folder")
-    try:
-        clock = ZoneInfo(zone) if zone else None
-    except (ValueError, OSError, KeyError):
-        raise InvalidDataError(f"there is no time zone {zone!r}: write it as Europe/Lisbon") from None
+    clock = parse_zone(zone)
     if format_ is None:
         return None, clock
     from contextune.importers.registry import get_reader
 
     return get_reader(format_), clock
-
-
-def _put_user(
-    store: "SQLiteStore",
-    user: str | None,
-    zone: ZoneInfo | None,
-    name: str | None,
-    email: Sequence[str] | None,
-) -> str:
-    """Create or update the user with the profile from the command line; their id."""
-    from contextune.types import User
-
-    owner = DEFAULT_USER if user is None and not store.users() else resolve_user(store, user)
-    try:
-        before = store.user(owner)
-    except UnknownUserError:
-        before = None
-    current = before or User(owner)
-    options: dict[str, Any] = {"name": name, "email": list(email) if email else None}
-    profile = {**current.profile, **{key: value for key, value in options.items() if value}}
-    updated = replace(current, profile=profile, zone=zone or current.zone)
-    if updated != before:
-        store.put_user(updated)
-    return owner
-
-
-def _import(
-    store: "SQLiteStore",
-    user: str,
-    paths: Sequence[Path],
-    reader: "Reader | None",
-    only: Container[Path] | None = None,
-    *,
-    follow_links: bool,
-) -> "ImportReport":
-    from contextune.importers import import_into
-
-    with output.progress("Importing", sized=True) as update:
-        return import_into(
-            store, user, paths, reader=reader, only=only, follow_links=follow_links, progress=update
-        )
-
-
-def _embed(store: "SQLiteStore", user: str) -> None:
-    from contextune.tuner import Tuner
-
-    with output.progress("Embedding") as update:
-        Tuner(store, progress=update).prepare(user)
-
-
-def _print_report(report: "ImportReport", user: str) -> None:
-    if report.rows:
-        table = Table("format", "application", header_style="dim")
-        for column in ("items", "new", "changed"):
-            table.add_column(column, justify="right")
-        for row in report.rows:
-            table.add_row(
-                row.format, row.app, *(f"{number:,}" for number in (row.items, row.new, row.changed))
-            )
-        output.out.print(table)
-    if report.skipped:
-        table = Table(title="Skipped", title_justify="left", header_style="dim")
-        table.add_column("times", justify="right")
-        table.add_column("why", overflow="fold")
-        table.add_column("such as", overflow="fold")
-        for reason in report.skipped[:_MAX_REASONS]:
-            # file names are untrusted: they must not move the cursor
-            table.add_row(
-                f"{reason.count:,}", Text(neutralize(reason.why)), Text(neutralize(reason.where[0]))
-            )
-        output.out.print(table)
-        if len(report.skipped) > _MAX_REASONS:
-            output.out.print(f"… and for {len(report.skipped) - _MAX_REASONS} other reasons.")
-    output.out.print(
-        f"{_summary(report)}. User: {neutralize(user)}.", markup=False, highlight=False, soft_wrap=True
-    )
-
-
-def _summary(report: "ImportReport") -> str:
-    return ", ".join(_counts(report))
-
-
-def _counts(report: "ImportReport") -> Iterator[str]:
-    if files := sum(report.files.values()):
-        yield f"{pluralize(files, 'file')} with {report.size / 2**20:,.1f} MB read"
-        yield f"{pluralize(report.items, 'item')} ({report.new:,} new, {report.changed:,} changed)"
-    else:
-        yield "No file was read"
-    if report.uses:
-        yield f"{pluralize(report.uses, 'use')} ({report.new_uses:,} new)"
-    if report.contacts:
-        yield f"{pluralize(report.contacts, 'contact')} ({report.new_contacts:,} new)"
-    if report.gone:
-        yield f"{pluralize(report.gone, 'item')} moved or cancelled"
-    if skipped := sum(reason.count for reason in report.skipped):
-        yield f"{skipped:,} skipped"

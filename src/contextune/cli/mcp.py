@@ -19,6 +19,7 @@ from contextune.cli.options import (
     open_approvals,
     open_store,
     split_names,
+    tool_retriever,
 )
 from contextune.errors import ContextuneError, InvalidDataError
 
@@ -97,7 +98,7 @@ def mcp(
             gateway = _gateway(catalog, cache, pins, opened, user, timeout, decisions)
         tuner = None
         if opened and gateway is None:
-            load_retriever = _tool_retriever(stack, tools)
+            load_retriever = tool_retriever(stack, tools)
             tuner = LazyTuner(partial(_tuner, opened, load_retriever, decisions))
         server = mcp_server(user, tuner, gateway)
         if http:
@@ -143,21 +144,6 @@ def _default_cache(catalog: Path) -> Path:
     folder = platformdirs.user_cache_path("contextune", appauthor=False, ensure_exists=True)
     digest = blake2b(str(catalog.resolve()).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return folder / f"gateway-{digest}.db"
-
-
-def _tool_retriever(stack: ExitStack, path: Path | None) -> "Callable[[Progress], ToolRetriever]":
-    """How to load the retriever of a catalogue, or of the bundled toolbox."""
-    from contextune.tools import ToolRetriever, bundled_toolbox
-    from contextune.tools.catalog_file import CatalogFile
-
-    if path is None:
-        return lambda progress: ToolRetriever(bundled_toolbox(), progress=progress)
-    if not path.is_file():
-        raise InvalidDataError(f"there is no catalogue at {str(path)!r}: contextune tools add … creates it")
-    catalog_file = stack.enter_context(CatalogFile(path))
-    return lambda progress: ToolRetriever(
-        catalog_file.catalog(), vector_cache=catalog_file, progress=progress
-    )
 
 
 def _tuner(

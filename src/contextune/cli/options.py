@@ -1,22 +1,57 @@
-"""Options that several commands share, and the stores and users they select."""
+"""Options that several commands share, and the stores, users, catalogues and embedders they select."""
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from contextune.errors import InvalidRequestError
+from contextune.errors import InvalidDataError, InvalidRequestError, StoreError
 
 if TYPE_CHECKING:
-    from contextune.store import SQLiteStore, Store
+    from contextune.embed import Embedder
+    from contextune.store import SQLiteStore
+    from contextune.tools import ToolRetriever
     from contextune.tools.mcp.approvals import ApprovalFile
+    from contextune.types import Progress
 
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
 CONTEXT_METHODS = ("bm25", "semantic", "hybrid", "situated", "learned")
 TOOL_METHODS = ("bm25", "semantic", "hybrid", "learned")
 DEFAULT_METHOD = "learned"
 
-Method = Annotated[str, typer.Option(help=f"How to rank: {', '.join(CONTEXT_METHODS)}.")]
+Method = Annotated[
+    str, typer.Option(envvar="CONTEXTUNE_METHOD", help=f"How to rank: {', '.join(CONTEXT_METHODS)}.")
+]
+UserName = Annotated[
+    str | None,
+    typer.Option("--user", envvar="CONTEXTUNE_USER", help="Whose data it is; default: the only user's."),
+]
+RequestTime = Annotated[
+    str | None, typer.Option("--time", help="Time of the request, as 2024-05-16T17:40; default: now.")
+]
+RequestPlace = Annotated[
+    str | None,
+    typer.Option("--place", envvar="CONTEXTUNE_PLACE", help="A place of the user's, or LATITUDE,LONGITUDE."),
+]
+ToolCatalog = Annotated[
+    Path | None,
+    typer.Option(
+        "--catalog",
+        envvar="CONTEXTUNE_CATALOG",
+        help="Catalogue of tools (see contextune tools add); default: the bundled toolbox.",
+    ),
+]
+EmbedderName = Annotated[
+    str,
+    typer.Option(
+        "--embedder",
+        envvar="CONTEXTUNE_EMBEDDER",
+        help="bundled, endpoint:MODEL (an OpenAI-compatible server) or sentence-transformers:MODEL.",
+    ),
+]
+DEFAULT_EMBEDDER = "bundled"
 StorePath = Annotated[
     Path | None,
     typer.Option(
@@ -78,14 +113,29 @@ def open_approvals(path: Path | None) -> "ApprovalFile":
     return ApprovalFile(data_path(path, "approvals.db"))
 
 
-def open_store(path: Path | None) -> "SQLiteStore":
-    """Open the store at `path`, or by default the one in the user's data folder."""
+def open_store(path: Path | None, *, create: bool = False) -> "SQLiteStore":
+    """Open the store at `path`, or by default the one in the user's data folder.
+
+    A store that does not exist is an error unless `create` is set.
+    """
     from contextune.store import SQLiteStore
 
-    return SQLiteStore(store_path(path))
+    file = store_path(path)
+    if not create and not file.exists():
+        remedy = "create it with 'contextune init' or 'contextune import …'"
+        raise StoreError(f"no such store: {file} ({remedy}{', or pass another --store' if path else ''})")
+    return SQLiteStore(file)
 
 
-def resolve_user(store: "Store", user: str | None) -> str:
+class HasUsers(Protocol):
+    """A store, or what stands for one in a dry run."""
+
+    def users(self) -> list[str]:
+        """The ids of all users."""
+        ...
+
+
+def resolve_user(store: HasUsers, user: str | None) -> str:
     """`user`, or by default the only user of the store."""
     if user is not None:
         return user
@@ -95,3 +145,40 @@ def resolve_user(store: "Store", user: str | None) -> str:
     if len(users) > 1:
         raise InvalidRequestError(f"the store has {len(users)} users: choose one with --user")
     return users[0]
+
+
+def check_embedder(name: str) -> tuple[str, str]:
+    """The kind and the model that `--embedder` names."""
+    kind, _, model = name.partition(":")
+    if (kind, model) == (DEFAULT_EMBEDDER, "") or (kind in ("endpoint", "sentence-transformers") and model):
+        return kind, model
+    raise InvalidRequestError(
+        f"not an embedder: {name!r} (write bundled, endpoint:MODEL or sentence-transformers:MODEL)"
+    )
+
+
+def select_embedder(name: str) -> "Embedder | None":
+    """The embedder that `--embedder` names; None for the bundled one."""
+    from contextune.embed import EndpointEmbedder, SentenceTransformersEmbedder
+
+    kind, model = check_embedder(name)
+    if kind == DEFAULT_EMBEDDER:
+        return None
+    return EndpointEmbedder(model) if kind == "endpoint" else SentenceTransformersEmbedder(model)
+
+
+def tool_retriever(
+    stack: ExitStack, path: Path | None, embedder: "Embedder | None" = None
+) -> "Callable[[Progress], ToolRetriever]":
+    """How to load the retriever of a catalogue, or of the bundled toolbox; `stack` closes the catalogue."""
+    from contextune.tools import ToolRetriever, bundled_toolbox
+    from contextune.tools.catalog_file import CatalogFile
+
+    if path is None:
+        return lambda progress: ToolRetriever(bundled_toolbox(), embedder, progress=progress)
+    if not path.is_file():
+        raise InvalidDataError(f"there is no catalogue at {str(path)!r}: contextune tools add … creates it")
+    catalog_file = stack.enter_context(CatalogFile(path))
+    return lambda progress: ToolRetriever(
+        catalog_file.catalog(), embedder, vector_cache=catalog_file, progress=progress
+    )

@@ -26,7 +26,8 @@ def backup(
     """Copy the store, also while the service runs, and verify the copy."""
     from contextune.store.backup import backup
 
-    check = backup(store_path(store), target, overwrite=force)
+    with output.err.status("Copying and verifying"):
+        check = backup(store_path(store), target, overwrite=force)
     output.out.print(f"{target}: {_contents(check)}, verified.", markup=False, highlight=False)
 
 
@@ -43,7 +44,8 @@ def restore(
     from contextune.store.backup import restore
 
     path = store_path(store)
-    check = restore(source, path, overwrite=force)
+    with output.err.status("Verifying and copying"):
+        check = restore(source, path, overwrite=force)
     output.out.print(f"{path}: {_contents(check)}, restored.", markup=False, highlight=False)
 
 
@@ -59,7 +61,8 @@ def verify(
     from contextune.store.verify import verify
 
     file = path or store_path(store)
-    check = verify(file)
+    with output.err.status("Verifying"):
+        check = verify(file)
     if check.problems:
         for problem in check.problems:
             output.print_error(f"{file}: {problem}")

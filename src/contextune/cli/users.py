@@ -29,7 +29,7 @@ def load_personas(
     from contextune.tuner import Tuner
 
     personas = list(read_personas(folder))  # validates all before the first is stored
-    with open_store(store) as opened, output.progress("Loading", len(personas)) as update:
+    with open_store(store, create=True) as opened, output.progress("Loading", len(personas)) as update:
         tuner = Tuner(opened) if embed else None
         for number, persona in enumerate(personas, 1):
             load_persona(opened, persona)
@@ -51,5 +51,6 @@ def forget(
         opened.user(user)
         if not yes:
             typer.confirm(f"Erase all data of {user!r}? This cannot be undone.", abort=True)
-        opened.forget(user)
+        with output.err.status("Erasing and rewriting the file"):
+            opened.forget(user)
     output.out.print(f"All data of {user!r} is erased.", markup=False)

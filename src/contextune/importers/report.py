@@ -1,7 +1,7 @@
 """Report of an import: counts by format and application, and what was skipped, why and where."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from contextune.importers.files import SkippedEntry
@@ -47,6 +47,8 @@ class ImportReport:
     """Deleted items of earlier imports: events that were moved or cancelled."""
     skipped: tuple[SkipReason, ...]
     """Most frequent first."""
+    missing_extras: tuple[str, ...] = ()
+    """What to install to read files that were skipped."""
 
     @property
     def items(self) -> int:
@@ -67,7 +69,9 @@ class ImportReport:
 class ReportBuilder:
     """Collects the counts of an import."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_skip: Callable[[SkippedEntry], None] | None = None) -> None:
+        self._on_skip = on_skip
+        self._missing_extras: dict[str, None] = {}
         self.uses = self.new_uses = self.contacts = self.new_contacts = self.gone = 0
         self._files: Counter[str] = Counter()
         self._size = 0
@@ -94,6 +98,13 @@ class ReportBuilder:
         where = self._where.setdefault(skipped.why, [])
         if len(where) < MAX_EXAMPLES:
             where.append(skipped.where)
+        if self._on_skip:
+            self._on_skip(skipped)
+
+    def add_missing_extra(self, skipped: SkippedEntry) -> None:
+        """Count a file that cannot be read without an optional dependency, which `why` names."""
+        self._missing_extras[skipped.why] = None
+        self.add_skipped(skipped)
 
     def build(self) -> ImportReport:
         """The report so far."""
@@ -112,4 +123,5 @@ class ReportBuilder:
             skipped=tuple(
                 SkipReason(why, count, tuple(self._where[why])) for why, count in self._skipped.most_common()
             ),
+            missing_extras=tuple(self._missing_extras),
         )

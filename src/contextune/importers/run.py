@@ -1,20 +1,20 @@
 """Import files into a store, in batches; importing again changes nothing."""
 
 import zlib
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from zipfile import BadZipFile
 
-from contextune.errors import InvalidDataError, UnknownUserError
+from contextune.errors import InvalidDataError, MissingExtraError, UnknownUserError
 from contextune.importers.address_book import AddressBook
 from contextune.importers.calls.call_log import lacks_contact_name, with_contact_names
 from contextune.importers.files import SkippedEntry, SourceFile, iter_files
 from contextune.importers.reader import PARSE_ERRORS, ImportContext, ImportRecord, Reader, ReplacedSeries
 from contextune.importers.registry import detect_reader
 from contextune.importers.report import ImportReport, ReportBuilder
-from contextune.store import Store
+from contextune.importers.target import ImportTarget
 from contextune.types import Contact, Item, Progress, UsageEvent, User
 
 BATCH = 500
@@ -22,7 +22,7 @@ BATCH = 500
 
 
 def import_into(
-    store: Store,
+    store: ImportTarget,
     user: str,
     paths: Iterable[Path],
     *,
@@ -31,13 +31,15 @@ def import_into(
     follow_links: bool = False,
     now: datetime | None = None,
     progress: Progress | None = None,
+    on_skip: Callable[[SkippedEntry], None] | None = None,
 ) -> ImportReport:
     """Read files, folders and archives into the store.
 
     An unknown user is created. The format of each file is detected, unless `reader` is given. The report
     lists what could not be read, with its location; the rest is imported. `only` restricts the import to
     these files, for example to those that changed. Links in folders are skipped; with `follow_links`, those
-    to files are read. `progress` is called with bytes read and total bytes.
+    to files are read. `progress` is called with bytes read and total bytes, `on_skip` with every entry that
+    is skipped, of which the report lists some.
     """
     paths = list(paths)
     try:
@@ -47,7 +49,7 @@ def import_into(
         store.put_user(owner)
     files = partial(iter_files, paths, only, follow_links=follow_links)
     total = sum(file.size for file in files() if isinstance(file, SourceFile))
-    run = _ImportRun(store, ImportContext(owner, now or datetime.now().astimezone()))
+    run = _ImportRun(store, ImportContext(owner, now or datetime.now().astimezone()), on_skip)
     done = 0
     for file in files():
         if isinstance(file, SkippedEntry):
@@ -65,8 +67,13 @@ def import_into(
 class _ImportRun:
     """An import in progress."""
 
-    def __init__(self, store: Store, context: ImportContext) -> None:
-        self.report = ReportBuilder()
+    def __init__(
+        self,
+        store: ImportTarget,
+        context: ImportContext,
+        on_skip: Callable[[SkippedEntry], None] | None = None,
+    ) -> None:
+        self.report = ReportBuilder(on_skip)
         self._store = store
         self._context = context
         self._address_book = AddressBook(context.user.contacts)
@@ -93,6 +100,8 @@ class _ImportRun:
                     yield
         except InvalidDataError as error:
             self.report.add_skipped(SkippedEntry(file.where, str(error)))
+        except MissingExtraError as error:
+            self.report.add_missing_extra(SkippedEntry(file.where, str(error)))
         except (OSError, EOFError, BadZipFile, zlib.error) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             self.report.add_skipped(

@@ -28,6 +28,7 @@ from contextune.types.time_place import (
     parse_place,
     parse_time,
 )
+from contextune.types.time_text import format_item_time, format_time, user_time
 from contextune.types.tool import Annotations, Tool
 
 __all__ = [
@@ -57,9 +58,12 @@ __all__ = [
     "UsageEvent",
     "User",
     "check_coordinates",
+    "format_item_time",
+    "format_time",
     "local_time",
     "parse_place",
     "parse_time",
+    "user_time",
 ]
 
 Progress = Callable[[int, int], None]

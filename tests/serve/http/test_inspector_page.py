@@ -148,6 +148,7 @@ def test_inspect_equals_the_answer_with_details(service: LiveService, elin: str)
     assert all(abs(sum(weights[family] for weights in signals)) < 1e-6 for family in FAMILIES)
     assert found["context"][0]["title"] == "Rauk booster"
     assert found["context"][0]["when"] == "2022-11-18T16:15:00"
+    assert found["context"][0]["when_text"] == "Fri 18 Nov 16:15"
 
 
 @NEEDS_BROWSER

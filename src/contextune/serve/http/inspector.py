@@ -6,7 +6,7 @@ from contextune.plan import explain
 from contextune.plan.plan_json import PlanJson, plan_to_json
 from contextune.serve.http import responses
 from contextune.tuner import Tuner
-from contextune.types import Item, Plan, Request
+from contextune.types import Item, Plan, Request, format_item_time, user_time
 
 
 class InspectedItem(responses.ItemHitReply):
@@ -14,6 +14,9 @@ class InspectedItem(responses.ItemHitReply):
 
     title: str
     when: str | None
+    """Its time in the user's zone, ISO 8601."""
+    when_text: str
+    """The same in words; the zone is named if the item was given in another."""
     signals: dict[str, float]
 
 
@@ -44,13 +47,15 @@ def inspect(tuner: Tuner, request: Request, k: int, max_tools: int, max_bytes: i
     source_ids = _source_items(steps.plans if steps else ())
     items = {item.id: item for item in tuner.store.items(request.user, source_ids)}
     items |= {hit.item.id: hit.item for hit in answer.context}
+    zone = tuner.store.user(request.user).zone
     return {
         "request": reply["request"],
         "context": [
             {
                 **hit_reply,
                 "title": hit.item.title,
-                "when": hit.item.time.isoformat() if hit.item.time else None,
+                "when": user_time(hit.item.time, zone).isoformat() if hit.item.time else None,
+                "when_text": format_item_time(hit.item, zone, request.time),
                 "signals": dict(signals.get(hit.item.id, {})),
             }
             for hit_reply, hit in zip(

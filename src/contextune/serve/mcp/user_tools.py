@@ -16,7 +16,7 @@ from contextune.plan.multi_step.steps import json_args
 from contextune.serve.mcp.found_tools import ToolSearchResult
 from contextune.serve.mcp.tool import ADDS_DATA, ClientRequest, McpTool, ToolInput, ToolOutput
 from contextune.tuner import Tuner
-from contextune.types import Decision, Item, Plan, Question, Request, Turn, parse_place, parse_time
+from contextune.types import Decision, Item, Plan, Question, Request, Turn, parse_place, parse_time, user_time
 
 TunerProvider = Callable[[], Awaitable[Tuner]]
 """Returns the tuner over the current tools."""
@@ -88,7 +88,7 @@ class ContextItem(ToolOutput):
     id: str
     app: str
     title: str
-    time: str | None = None
+    time: str | None = Field(None, description="In the user's time zone.")
     place: str | None = None
     text: str = Field(description="What it says, shortened to what matters where there is no room.")
     score: float
@@ -232,14 +232,15 @@ class _Handlers:
 
 def _find_context(tuner: Tuner, request: Request, k: int, tokens: int) -> ContextResult:
     hits = tuner.context(request, k)
-    packed = pack(hits, request, tokens, zone=tuner.store.user(request.user).zone)
+    zone = tuner.store.user(request.user).zone
+    packed = pack(hits, request, tokens, zone=zone)
     return ContextResult(
         items=[
             ContextItem(
                 id=hit.item.id,
                 app=hit.item.app,
                 title=hit.item.title,
-                time=hit.item.time.isoformat() if hit.item.time else None,
+                time=user_time(hit.item.time, zone).isoformat() if hit.item.time else None,
                 place=hit.item.place,
                 text=part.text,
                 score=round(hit.score, 4),

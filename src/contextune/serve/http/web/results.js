@@ -50,7 +50,7 @@ function item(hit, position, share, longest, onMark) {
       { class: "head" },
       el("strong", {}, name),
       el("span", { class: "badge" }, hit.item.app),
-      hit.when ? el("time", { datetime: hit.when }, hit.when.slice(0, 16).replace("T", " ")) : null,
+      hit.when ? el("time", { datetime: hit.when }, hit.when_text) : null,
     ),
     el("div", { class: "score" }, bar(share, `score ${hit.score.toFixed(3)}`, "score"), el("span", { class: "quiet" }, hit.score.toFixed(3))),
     el("ul", { class: "reasons" }, ...hit.reasons.map((reason) => el("li", {}, reason))),

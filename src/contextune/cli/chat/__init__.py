@@ -1,0 +1,1 @@
+"""`contextune chat`: a conversation over the user's data."""

@@ -1,0 +1,1 @@
+"""Parts of `contextune import`: its report, and a store that writes nothing."""

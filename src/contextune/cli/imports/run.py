@@ -1,0 +1,87 @@
+"""Steps that `import`, `watch` and `init` share: the user, the import and embedding, with progress."""
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from contextune.cli import output
+from contextune.cli.options import DEFAULT_EMBEDDER, resolve_user, select_embedder
+from contextune.errors import InvalidDataError, UnknownUserError
+
+if TYPE_CHECKING:
+    from contextune.cli.imports.dry_run import DryRunStore
+    from contextune.importers import ImportReport
+    from contextune.importers.files import SkippedEntry
+    from contextune.importers.reader import Reader
+    from contextune.store import SQLiteStore
+
+DEFAULT_USER = "me"
+
+
+def parse_zone(name: str | None) -> ZoneInfo | None:
+    """The time zone of this name; None for None."""
+    try:
+        return ZoneInfo(name) if name else None
+    except (ValueError, OSError, KeyError):
+        raise InvalidDataError(f"there is no time zone {name!r}: write it as Europe/Lisbon") from None
+
+
+def put_user(
+    store: "SQLiteStore | DryRunStore",
+    user: str | None,
+    zone: ZoneInfo | None,
+    name: str | None,
+    email: Sequence[str] | None,
+) -> str:
+    """Create or update the user with the profile from the command line; their id."""
+    from contextune.types import User
+
+    users = store.users()
+    owner = user or (DEFAULT_USER if not users else resolve_user(store, None))
+    try:
+        before = store.user(owner)
+    except UnknownUserError:
+        before = None
+    current = before or User(owner)
+    options: dict[str, Any] = {"name": name, "email": list(email) if email else None}
+    profile = {**current.profile, **{key: value for key, value in options.items() if value}}
+    updated = replace(current, profile=profile, zone=zone or current.zone)
+    if updated != before:
+        store.put_user(updated)
+    return owner
+
+
+def import_paths(
+    store: "SQLiteStore | DryRunStore",
+    user: str,
+    paths: Sequence[Path],
+    *,
+    reader: "Reader | None" = None,
+    only: Container[Path] | None = None,
+    follow_links: bool = False,
+    on_skip: "Callable[[SkippedEntry], None] | None" = None,
+) -> "ImportReport":
+    """Import files with a progress bar."""
+    from contextune.importers import import_into
+
+    with output.progress("Importing", sized=True) as update:
+        return import_into(
+            store,
+            user,
+            paths,
+            reader=reader,
+            only=only,
+            follow_links=follow_links,
+            progress=update,
+            on_skip=on_skip,
+        )
+
+
+def embed_items(store: "SQLiteStore", user: str, embedder: str = DEFAULT_EMBEDDER) -> None:
+    """Embed the items of a user with a progress bar."""
+    from contextune.tuner import Tuner
+
+    with output.progress("Embedding") as update:
+        Tuner(store, embedder=select_embedder(embedder), progress=update).prepare(user)

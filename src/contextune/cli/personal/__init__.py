@@ -1,0 +1,1 @@
+"""Commands that show, correct and delete what is stored: places, contacts, items, statistics."""

@@ -1,0 +1,1 @@
+"""Settings, and the first run: `contextune config` and `init`."""

@@ -1,0 +1,211 @@
+"""`contextune init`: set up from nothing to the first question."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from contextune._internal.plural import pluralize
+from contextune._internal.untrusted import neutralize
+from contextune.cli import output
+from contextune.cli.import_files import Email, Embed, Name, UserName, Zone
+from contextune.cli.imports.report_text import summarize
+from contextune.cli.imports.run import embed_items, import_paths, parse_zone, put_user
+from contextune.cli.options import DEFAULT_EMBEDDER, EmbedderName, StorePath, open_store, select_embedder
+from contextune.cli.setup.settings import write_setting
+from contextune.cli.setup.sources import KINDS, ImportSource, find_sources
+from contextune.cli.setup.zones import machine_zone
+from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError
+
+if TYPE_CHECKING:
+    from contextune.store import SQLiteStore
+    from contextune.types import Coordinates, User
+
+_MAX_LOCATIONS = 3
+"""Frequent locations of the calendar that are offered as places."""
+
+
+def init(
+    context: typer.Context,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Files and folders to import besides what is found.", metavar="[PATH…]"),
+    ] = None,
+    name: Name = None,
+    email: Email = None,
+    zone: Zone = None,
+    place: Annotated[
+        list[str] | None,
+        typer.Option("--place", help="A place, as home=41.15,-8.63; may be repeated."),
+    ] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option("--source", help=f"Import only these kinds: {', '.join(KINDS)}, none."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Ask nothing: take the flags, and import all that is found.")
+    ] = False,
+    embed: Embed = True,
+    embedder: EmbedderName = DEFAULT_EMBEDDER,
+    user: UserName = None,
+    store: StorePath = None,
+) -> None:
+    """Set up: your name, addresses and time zone; find your files, import them, try questions.
+
+    Nothing leaves this machine. Run it again to change an answer or to import more.
+    """
+    places = dict(_parse_place(text) for text in place or ())
+    kinds = _check_kinds(source)
+    for path in paths or ():
+        if not path.exists():
+            raise InvalidDataError(f"{path}: no such file or folder")
+    parse_zone(zone)
+    with open_store(store, create=True) as opened:
+        owner = opened.user(put_user(opened, user, None, None, None))
+        owner = _ask_profile(owner, name, email, zone, yes=yes)
+        opened.put_user(replace(owner, places={**owner.places, **places}))
+        chosen = _choose_sources(kinds, yes=yes)
+        files = [*(paths or ()), *(path for one in chosen for path in one.paths)]
+        if files:
+            report = import_paths(opened, owner.id, files)
+            output.print_line(f"{summarize(report)}.")
+            if report.items and embed:
+                embed_items(opened, owner.id, embedder)
+        if not yes:
+            _ask_places(opened, owner.id)
+        source_of_store = context.get_parameter_source("store")
+        from_flag = source_of_store is not None and source_of_store.name == "COMMANDLINE"
+        _keep_settings(opened, owner.id, store if from_flag else None)
+        _print_next_steps(opened, owner.id, embedder, suggest=embed)
+
+
+def _parse_place(text: str) -> "tuple[str, Coordinates]":
+    from contextune.types import parse_place
+
+    name, equals, coordinates = text.partition("=")
+    place = parse_place(coordinates) if equals and name.strip() else ""
+    if isinstance(place, str):
+        raise InvalidRequestError(f"not a place: {text!r} (write it as home=41.15,-8.63)")
+    return name.strip(), place
+
+
+def _check_kinds(source: Sequence[str] | None) -> tuple[str, ...]:
+    if not source:
+        return KINDS
+    for kind in source:
+        if kind not in (*KINDS, "none"):
+            raise InvalidRequestError(f"unknown source {kind!r}: choose among {', '.join(KINDS)}, none")
+    return tuple(source)
+
+
+def _ask_profile(
+    owner: "User", name: str | None, email: Sequence[str] | None, zone: str | None, *, yes: bool
+) -> "User":
+    """The user with the answers to three questions; flags and what is stored are the defaults."""
+    known_name = name or str(owner.profile.get("name") or "")
+    known_email = ", ".join(email or sorted(owner.addresses))
+    known_zone = zone or (owner.zone.key if owner.zone else machine_zone()) or ""
+    if not yes:
+        output.print_line("Three questions. Your answers and files stay on this machine.")
+        known_name = name or _prompt("Your name", known_name)
+        known_email = known_email if email else _prompt("Your mail addresses, with commas", known_email)
+        while not zone:
+            reply = _prompt("Your time zone", known_zone)
+            try:
+                parse_zone(reply)
+            except ContextuneError as error:
+                output.print_error(str(error))
+            else:
+                known_zone = reply
+                break
+    addresses = [address.strip() for address in known_email.split(",") if address.strip()]
+    given = {"name": known_name, "email": addresses}
+    profile = {**owner.profile, **{key: value for key, value in given.items() if value}}
+    return replace(owner, profile=profile, zone=parse_zone(known_zone))
+
+
+def _prompt(text: str, default: str) -> str:
+    return typer.prompt(text, default=default, show_default=bool(default)).strip()
+
+
+def _choose_sources(kinds: Sequence[str], *, yes: bool) -> list[ImportSource]:
+    """What is on this machine, of these kinds, and of that what the user picks."""
+    with output.err.status("Looking for mail, calendars, notes and browser profiles"):
+        sources = [source for source in find_sources() if source.kind in kinds]
+    if not sources:
+        output.print_line("Nothing to import was found in the usual places.")
+        return []
+    output.print_line("Found on this machine:")
+    for number, source in enumerate(sources, 1):
+        amount = f"{pluralize(source.files, 'file')}, {source.size / 2**20:,.1f} MB"
+        output.out.print(f"  {number}. {neutralize(source.name)} ({amount})", markup=False, highlight=False)
+    if yes:
+        return sources
+    while True:
+        reply = _prompt("Import which? all, none, or numbers as 1,3", "all")
+        if reply.casefold() in ("all", "none"):
+            return sources if reply.casefold() == "all" else []
+        numbers = [part.strip() for part in reply.split(",")]
+        if all(part.isdigit() and 1 <= int(part) <= len(sources) for part in numbers):
+            return [sources[int(part) - 1] for part in numbers]
+        output.print_error(f"not a choice: {reply!r} (write all, none, or numbers up to {len(sources)})")
+
+
+def _ask_places(store: "SQLiteStore", user: str) -> None:
+    """Ask for the coordinates of home, work and the most frequent locations of the calendar."""
+    owner = store.user(user)
+    locations = Counter(
+        str(item.fields["location"]) for item in store.items(user) if item.fields.get("location")
+    )
+    frequent = [location for location, _ in locations.most_common(_MAX_LOCATIONS)]
+    names = [name for name in ("home", "work", *frequent) if name not in owner.places]
+    if names:
+        output.print_line("Places, as 41.15,-8.63; Enter skips one.")
+    places: dict[str, Coordinates] = {}
+    for name in names:
+        count = f" ({pluralize(locations[name], 'event')})" if locations[name] else ""
+        while reply := _prompt(f"  {neutralize(name)}{count}", ""):
+            try:
+                places |= dict([_parse_place(f"{name.replace('=', ' ')}={reply}")])
+                break
+            except ContextuneError as error:
+                output.print_error(str(error))
+    if places:
+        store.put_user(replace(owner, places={**owner.places, **places}))
+
+
+def _keep_settings(store: "SQLiteStore", user: str, path: Path | None) -> None:
+    """Write a store other than the default, and the user among several, to the configuration file."""
+    if path is not None:
+        write_setting("store", str(path), Path.cwd())
+    if len(store.users()) > 1:
+        write_setting("user", user, Path.cwd())
+
+
+def _print_next_steps(store: "SQLiteStore", user: str, embedder: str, *, suggest: bool) -> None:
+    from contextune.cli.setup.suggestions import suggest_questions
+    from contextune.tools import bundled_toolbox
+    from contextune.tuner import Tuner
+
+    owner = store.user(user)
+    if not store.items_page(user, limit=1).entries:
+        output.print_line("Import files with: contextune import PATH…")
+        return
+    questions: list[str] = []
+    if suggest:
+        with output.err.status("Looking for questions to try"):
+            tuner = Tuner(store, embedder=select_embedder(embedder), tools=bundled_toolbox())
+            questions = suggest_questions(tuner, owner, datetime.now().astimezone())
+    output.print_line("Ready. Try:")
+    for question in questions:
+        output.out.print(f"  contextune ask '{_quoted(question)}'", markup=False, highlight=False)
+    output.print_line("  contextune chat")
+
+
+def _quoted(question: str) -> str:
+    """The question inside single quotes of a shell."""
+    return question.replace("'", "’")

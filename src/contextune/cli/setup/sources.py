@@ -1,0 +1,196 @@
+"""Find what can be imported on this machine: mail folders, browser profiles, calendars, notes, exports."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+KINDS = ("thunderbird", "apple-mail", "maildir", "browser", "calendar", "contacts", "obsidian", "takeout")
+_PROGRAMS = {
+    "firefox": "Firefox",
+    "chrome": "Chrome",
+    "google-chrome": "Chrome",
+    "chromium": "Chromium",
+    "brave": "Brave",
+    "edge": "Edge",
+    "vivaldi": "Vivaldi",
+}
+_FOLDERS = ("Downloads", "Documents", "Desktop")
+"""Where people keep exports."""
+_MAX_DEPTH = 3
+_MAX_ENTRIES = 20_000
+"""Files and folders that a search looks at, so that it ends soon on any disk."""
+_EXPORTS = {".ics": "calendar", ".vcf": "contacts"}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSource:
+    """Something to import: its kind, its name for people, the paths, and how much it is."""
+
+    kind: str
+    name: str
+    paths: tuple[Path, ...]
+    files: int
+    size: int
+
+
+def find_sources(
+    home: Path | None = None, platform: str = sys.platform, environ: Mapping[str, str] = os.environ
+) -> list[ImportSource]:
+    """Everything in the folder of the user that an importer can read, in the order of `KINDS`."""
+    home = home or Path.home()
+    support = _support_folders(home, platform, environ)
+    sources = [
+        *_thunderbird(home, support, platform),
+        *_apple_mail(home),
+        *_maildirs(home),
+        *_browsers(home, support, platform),
+        *_exports(home),
+        *_obsidian(home, support),
+    ]
+    return sorted(sources, key=lambda source: (KINDS.index(source.kind), source.name))
+
+
+def _support_folders(home: Path, platform: str, environ: Mapping[str, str]) -> list[Path]:
+    """Where programs keep their profiles."""
+    if platform == "darwin":
+        return [home / "Library" / "Application Support", home / "Library"]
+    if platform == "win32":
+        folders = (environ.get("APPDATA"), environ.get("LOCALAPPDATA"))
+        return [Path(folder) for folder in folders if folder]
+    config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    return [config, home / "snap", home / ".var" / "app"]
+
+
+def _source(kind: str, name: str, paths: Iterable[Path]) -> Iterator[ImportSource]:
+    """A source of these paths, unless they are empty."""
+    paths = tuple(paths)
+    sizes = [size for path in paths for size in _sizes(path)]
+    if sizes:
+        yield ImportSource(kind, name, paths, len(sizes), sum(sizes))
+
+
+def _sizes(path: Path) -> Iterator[int]:
+    """The size of a file, or of each file in a folder."""
+    files = [path] if path.is_file() else [file for _, files in _walk(path, 12) for file in files]
+    for file in files:
+        try:
+            yield file.stat().st_size
+        except OSError:
+            continue
+
+
+def _walk(folder: Path, depth: int) -> Iterator[tuple[Path, list[Path]]]:
+    """Folders, not hidden ones and not links, with their files, down to a depth."""
+    left = _MAX_ENTRIES
+    pending = [(folder, depth)]
+    while pending and left > 0:
+        current, levels = pending.pop()
+        try:
+            entries = sorted(os.scandir(current), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        left -= len(entries)
+        yield current, [Path(entry.path) for entry in entries if entry.is_file(follow_symlinks=False)]
+        if levels:
+            pending += [
+                (Path(entry.path), levels - 1)
+                for entry in reversed(entries)
+                if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+            ]
+
+
+def _glob(folders: Iterable[Path], *patterns: str) -> list[Path]:
+    """The paths that match a pattern in one of the folders; folders that cannot be read have none."""
+    found: dict[Path, None] = {}
+    for folder in folders:
+        for pattern in patterns:
+            try:
+                found |= dict.fromkeys(sorted(folder.glob(pattern)))
+            except OSError:
+                continue
+    return list(found)
+
+
+def _thunderbird(home: Path, support: list[Path], platform: str) -> Iterator[ImportSource]:
+    folders = [home / ".thunderbird"]
+    if platform in ("darwin", "win32"):
+        folders = [folder / "Thunderbird" / "Profiles" for folder in support]
+    else:
+        folders += [home / "snap/thunderbird/common/.thunderbird"]
+        folders += [home / ".var/app/org.mozilla.Thunderbird/.thunderbird"]
+    for profile in _glob(folders, "*"):
+        mail = [profile / name for name in ("Mail", "ImapMail") if (profile / name).is_dir()]
+        yield from _source("thunderbird", f"Thunderbird, profile {profile.name}", mail)
+
+
+def _apple_mail(home: Path) -> Iterator[ImportSource]:
+    for folder in _glob([home / "Library" / "Mail"], "V[0-9]*"):
+        yield from _source("apple-mail", "Apple Mail", [folder])
+
+
+def _maildirs(home: Path) -> Iterator[ImportSource]:
+    for name in ("Maildir", "Mail", "mail", ".maildir", ".mail"):
+        folder = home / name
+        if folder.is_dir() and any(current.name == "cur" for current, _ in _walk(folder, _MAX_DEPTH)):
+            yield from _source("maildir", f"Maildir {folder.relative_to(home)}", [folder])
+
+
+def _browsers(home: Path, support: list[Path], platform: str) -> Iterator[ImportSource]:
+    folders = [*support, home / ".mozilla"]
+    histories = _glob(
+        folders,
+        "firefox/*/places.sqlite",
+        "Firefox/Profiles/*/places.sqlite",
+        "Mozilla/Firefox/Profiles/*/places.sqlite",
+        "firefox/common/.mozilla/firefox/*/places.sqlite",
+        "org.mozilla.firefox/.mozilla/firefox/*/places.sqlite",
+    )
+    profiles = "User Data/*/History" if platform == "win32" else "*/History"
+    for name in (
+        "google-chrome", "chromium", "microsoft-edge", "vivaldi", "BraveSoftware/Brave-Browser",
+        "Google/Chrome", "Chromium", "Microsoft/Edge", "Microsoft Edge", "Vivaldi",
+    ):  # fmt: skip
+        histories += _glob(support, f"{name}/{profiles}")
+    for history in dict.fromkeys(histories):
+        text = str(history).casefold()
+        program = next((label for key, label in _PROGRAMS.items() if key in text), "Browser")
+        yield from _source("browser", f"{program}, profile {history.parent.name}", [history])
+
+
+def _exports(home: Path) -> Iterator[ImportSource]:
+    """Calendars, address books and Google Takeout archives in the folders of exports."""
+    for folder in (home / name for name in _FOLDERS):
+        for current, files in _walk(folder, 1):
+            for file in files:
+                label = str(file.relative_to(home))
+                if file.suffix.lower() in _EXPORTS:
+                    yield from _source(_EXPORTS[file.suffix.lower()], label, [file])
+                elif file.name.startswith("takeout-") and file.suffix.lower() in (".zip", ".tgz"):
+                    yield from _source("takeout", label, [current / file.name])
+
+
+def _obsidian(home: Path, support: list[Path]) -> Iterator[ImportSource]:
+    vaults: dict[Path, None] = {}
+    for settings in _glob(
+        support, "obsidian/obsidian.json", "md.obsidian.Obsidian/config/obsidian/obsidian.json"
+    ):
+        vaults |= dict.fromkeys(_listed_vaults(settings))
+    for folder in (home, home / "Documents", home / "Obsidian", home / "Notes"):
+        vaults |= dict.fromkeys(path.parent for path in _glob([folder], ".obsidian", "*/.obsidian"))
+    for vault in vaults:
+        if vault.is_dir():
+            yield from _source("obsidian", f"Obsidian vault {vault.name}", [vault])
+
+
+def _listed_vaults(settings: Path) -> Iterator[Path]:
+    """The vaults in the settings of Obsidian; none if they cannot be read."""
+    try:
+        content = json.loads(settings.read_text(encoding="utf-8"))
+        vaults = cast("Mapping[str, Mapping[str, Any]]", content.get("vaults", {}))
+        yield from (Path(str(vault["path"])) for vault in vaults.values())
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        return

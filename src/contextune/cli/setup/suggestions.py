@@ -1,0 +1,69 @@
+"""Questions to try, made from the user's own items; only those that are answered with their item."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from contextune.tuner import Tuner
+from contextune.types import Item, Request, User, local_time
+
+_MAX_TITLE = 60
+_TRIES = 4
+"""Items of an application that are tried."""
+_QUESTIONS = {
+    "Calendar": "When does {title} begin?",
+    "Mail": "Read me the mail about {title}.",
+    "Notes": "What does my note {title} say?",
+    "Reminders": "When is {title} due?",
+    "Music": "Play {title}.",
+    "PhoneCall": "When did I last talk to {title}?",
+    "YouTube": "Find the video {title} again.",
+    "Google": "What did I find out about {title}?",
+}
+"""By application, the ones with the most telling answers first."""
+
+
+def suggest_questions(tuner: Tuner, user: User, now: datetime, count: int = 3) -> list[str]:
+    """Up to `count` questions about different items, of different applications as far as there are some."""
+    moment = local_time(now, user.zone)
+    by_app: dict[str, list[Item]] = {}
+    for item in tuner.store.items(user.id):
+        if item.app in _QUESTIONS and 0 < len(item.title) <= _MAX_TITLE and item.title.isprintable():
+            by_app.setdefault(item.app, []).append(item)
+    candidates = [
+        _questions(tuner, user, now, app, sorted(by_app[app], key=lambda item: _distance(item, user, moment)))
+        for app in _QUESTIONS
+        if app in by_app
+    ]
+    questions: list[str] = []
+    while candidates and len(questions) < count:
+        for generator in tuple(candidates):
+            question = next(generator, None)
+            if question is None:
+                candidates.remove(generator)
+            elif len(questions) < count:
+                questions.append(question)
+    return questions
+
+
+def _questions(tuner: Tuner, user: User, now: datetime, app: str, items: Sequence[Item]) -> Iterator[str]:
+    """Questions about items of an application that find their item first and a tool for it."""
+    tried: set[str] = set()
+    for item in items:
+        if item.title in tried:
+            continue
+        if len(tried) == _TRIES:
+            return
+        tried.add(item.title)
+        question = _QUESTIONS[app].format(title=f"“{item.title}”" if " " in item.title else item.title)
+        answer = tuner.answer(Request(question, user.id, now), 3)
+        found = answer.context and answer.context[0].item.title == item.title
+        if found and answer.plan and answer.plan.decision != "none":
+            yield question
+
+
+def _distance(item: Item, user: User, now: datetime) -> tuple[bool, float]:
+    """Events to come first, then what is nearest in time."""
+    if item.time is None:
+        return True, float("inf")
+    seconds = (local_time(item.time, user.zone) - now).total_seconds()
+    return item.app == "Calendar" and seconds < 0, abs(seconds)

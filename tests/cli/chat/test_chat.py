@@ -1,0 +1,104 @@
+"""A conversation: history completes requests, "the one before" is found by time, numbers choose."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from tests.program import run
+
+from contextune import Tuner
+from contextune.cli.chat.conversation import Conversation
+from contextune.errors import InvalidRequestError
+from contextune.store import SQLiteStore
+from contextune.tools import bundled_toolbox
+from contextune.types import Item, Request, User
+
+NOW = datetime(2024, 5, 15, 18)
+ITEMS = [
+    Item.mail(
+        id=f"m{number}", author=author, recipients=["ines@example.com"], subject=subject, content=content,
+        date=date,
+    )
+    for number, (author, subject, content, date) in enumerate(
+        [
+            ("marta@example.org", "Welcome", "Nice to have you here.", "2024-04-02T09:00"),
+            ("marta@example.org", "Clay order", "The clay has arrived.", "2024-05-06T09:00"),
+            ("rui@example.org", "Rowing on Sunday", "The boat leaves at eight.", "2024-05-10T09:00"),
+            ("marta@example.org", "Kiln slots", "Thursday evening is yours.", "2024-05-13T09:00"),
+        ]
+    )
+] + [
+    Item.event(id="c1", name="Glaze night", location="Barro Studio", start="2024-05-16T19:00"),
+    Item.event(id="c2", name="Dentist", start="2024-05-21T09:00"),
+    Item.event(id="c0", name="Dentist", start="2024-01-21T09:00"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("chat") / "store.db"
+    with SQLiteStore(path) as store:
+        store.put_user(User("me", {"email": "ines@example.com"}))
+        store.put_items("me", ITEMS)
+    return path
+
+
+@pytest.fixture
+def conversation(path: Path) -> Conversation:
+    store = SQLiteStore(path)
+    return Conversation(Tuner(store, tools=bundled_toolbox()), store.user("me"), 8)
+
+
+def first(conversation: Conversation, text: str) -> str:
+    answer, _ = conversation.ask(Request(text, "me", NOW))
+    return answer.context[0].item.id
+
+
+def test_the_one_before_is_the_previous_mail_of_the_same_person(conversation: Conversation) -> None:
+    assert first(conversation, "Read me the last mail from Marta.") == "m3"
+    answer, steps = conversation.ask(Request("And the one before?", "me", NOW))
+    assert answer.plan is not None
+    assert answer.plan.args == {"email_subject": "Clay order"}
+    assert steps is not None
+    assert list(steps) == [answer.plan]
+    assert answer.context[0].reasons == ("the one before “Kiln slots”",)
+    assert first(conversation, "and the one before that?") == "m0"
+    with pytest.raises(InvalidRequestError, match="nothing in Mail before “Welcome”"):
+        conversation.ask(Request("the previous one", "me", NOW))
+    assert first(conversation, "And the next one?") == "m1"
+
+
+def test_the_one_before_is_the_previous_event_of_the_same_name(conversation: Conversation) -> None:
+    assert first(conversation, "When is my dentist appointment?") == "c2"
+    assert first(conversation, "and the one before?") == "c0"
+
+
+def test_follow_up_is_completed_from_the_history(conversation: Conversation) -> None:
+    first(conversation, "When is my dentist appointment?")
+    answer, _ = conversation.ask(Request("and the glaze night?", "me", NOW))
+    assert answer.plan is not None
+    assert (answer.plan.name, answer.plan.args) == ("get_event", {"event_name": "Glaze night"})
+    assert [turn.text for turn in answer.request.history] == ["When is my dentist appointment?", "Dentist"]
+
+
+def test_the_one_before_without_a_conversation_is_an_ordinary_request(conversation: Conversation) -> None:
+    answer, _ = conversation.ask(Request("And the one before?", "me", NOW))
+    assert answer.request.history == ()
+
+
+def test_chat_reads_lines_explains_and_takes_a_choice(path: Path) -> None:
+    lines = "Read me the last mail from Marta.\n\n/why\nand the one before?\nyes\n/quit\nnever read\n"
+    words = ("chat", "--time", NOW.isoformat(), "--policy", "act.read=2,none=2", "--store", path)
+    done = run(*words, stdin=lines)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Read the email “Kiln slots”? (confirm first, ")
+    assert "email_subject: subject of “Kiln slots”" in done.stdout
+    assert done.stdout.rstrip().endswith("email_subject: subject of “Clay order”")
+    assert 'read_email(email_subject="Clay order") (make this call, ' in done.stdout
+
+
+def test_mistake_does_not_end_the_chat(path: Path) -> None:
+    words = ("chat", "--time", NOW.isoformat(), "--place", "moon", "--store", path)
+    done = run(*words, stdin="Hello\nHello\n")
+    assert done.returncode == 0
+    assert done.stderr.count("error: ") == 2

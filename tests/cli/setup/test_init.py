@@ -1,0 +1,137 @@
+"""`contextune init`: sources on this machine, three questions, import, questions to try."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.cli.setup.homes import linux_home, write
+from tests.program import Completed, run
+
+from contextune.cli.setup.sources import find_sources
+from contextune.store import SQLiteStore
+
+LINUX = ["thunderbird", "maildir", "browser", "calendar", "obsidian"]
+
+
+def names(home: Path, platform: str, **environ: str) -> dict[str, str]:
+    return {source.name: source.kind for source in find_sources(home, platform, environ)}
+
+
+def test_sources_of_a_linux_home_are_found(tmp_path: Path) -> None:
+    sources = find_sources(linux_home(tmp_path), "linux", {})
+    assert [source.kind for source in sources] == LINUX
+    assert [source.name for source in sources] == [
+        "Thunderbird, profile abc.default",
+        "Maildir Maildir",
+        "Chrome, profile Default",
+        "Downloads/studio.ics",
+        "Obsidian vault Pottery",
+    ]
+    assert all(source.files == 1 and source.size for source in sources)
+
+
+def test_sources_of_macos_and_windows_are_found(tmp_path: Path) -> None:
+    mac, windows = tmp_path / "mac", tmp_path / "windows"
+    support = mac / "Library/Application Support"
+    write(mac / "Library/Thunderbird/Profiles/a.default/ImapMail/host/INBOX", "From -\n")
+    write(mac / "Library/Mail/V10/1/INBOX.mbox/Messages/1.emlx", "12\n")
+    write(support / "Firefox/Profiles/b.default/places.sqlite", "x")
+    write(support / "Google/Chrome/Profile 1/History", "x")
+    write(mac / "elsewhere/Vault/Note.md", "x")
+    vaults = {"vaults": {"1": {"path": str(mac / "elsewhere/Vault")}}}
+    write(support / "obsidian/obsidian.json", json.dumps(vaults))
+    assert names(mac, "darwin") == {
+        "Thunderbird, profile a.default": "thunderbird",
+        "Apple Mail": "apple-mail",
+        "Firefox, profile b.default": "browser",
+        "Chrome, profile Profile 1": "browser",
+        "Obsidian vault Vault": "obsidian",
+    }
+    local = windows / "Local"
+    write(local / "Microsoft/Edge/User Data/Default/History", "x")
+    write(windows / "Roaming/Thunderbird/Profiles/c.default/Mail/Local Folders/Inbox", "From -\n")
+    assert names(windows, "win32", APPDATA=str(windows / "Roaming"), LOCALAPPDATA=str(local)) == {
+        "Thunderbird, profile c.default": "thunderbird",
+        "Edge, profile Default": "browser",
+    }
+
+
+def test_unreadable_settings_and_empty_folders_are_no_sources(tmp_path: Path) -> None:
+    write(tmp_path / ".config/obsidian/obsidian.json", "[broken")
+    (tmp_path / "Maildir/cur").mkdir(parents=True)
+    (tmp_path / ".thunderbird/abc.default/Mail").mkdir(parents=True)
+    assert find_sources(tmp_path, "linux", {}) == []
+
+
+def init(home: Path, *words: str, stdin: str = "") -> Completed:
+    env = {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "CONTEXTUNE_CONFIG": str(home / "config.toml"),
+    }
+    return run("init", *words, env=env, stdin=stdin)
+
+
+def test_init_imports_everything_and_its_questions_are_answered(tmp_path: Path) -> None:
+    home = linux_home(tmp_path)
+    profile = ("--name", "Ines Duarte", "--email", "ines@example.com", "--zone", "Europe/Lisbon")
+    done = init(home, "--yes", *profile, "--place", "home=41.15,-8.63", "--store", str(home / "me.db"))
+    assert done.returncode == 0, done.stderr
+    assert "5 items (5 new, 0 changed)" in done.stdout
+    with SQLiteStore(home / "me.db") as store:
+        user = store.user("me")
+    assert user.profile == {"name": "Ines Duarte", "email": ["ines@example.com"]}
+    assert (str(user.zone), user.places) == ("Europe/Lisbon", {"home": (41.15, -8.63)})
+    lines = [line.strip() for line in done.stdout.splitlines() if "contextune ask" in line]
+    assert lines[0] == "contextune ask 'When does “Glaze night” begin?'"
+    assert len(lines) == 3
+    for line in lines:  # without --store: init has written it to the configuration
+        answered = run(*shlex.split(line)[1:], "--json", env={"CONTEXTUNE_CONFIG": str(home / "config.toml")})
+        assert answered.returncode == 0, answered.stderr
+        answer = json.loads(answered.stdout)
+        assert answer["context"][0]["title"] in line
+        assert answer["decision"] != "none"
+
+
+def test_init_asks_three_questions_sources_and_places(tmp_path: Path) -> None:
+    home = linux_home(tmp_path)
+    answers = ("Ines Duarte", "ines@example.com, ines@example.org", "Mars", "Europe/Lisbon", "9", "2,4",
+               "41.15,-8.63", "", "nowhere", "41.145,-8.611")  # fmt: skip
+    done = init(home, "--no-embed", "--store", str(home / "me.db"), stdin="\n".join(answers) + "\n")
+    assert done.returncode == 0, done.stderr
+    assert [line.partition(":")[0] for line in done.stderr.splitlines()] == ["error"] * 3
+    with SQLiteStore(home / "me.db") as store:
+        user, items = store.user("me"), store.items("me")
+    assert user.profile["email"] == ["ines@example.com", "ines@example.org"]
+    assert str(user.zone) == "Europe/Lisbon"
+    assert user.places == {"home": (41.15, -8.63), "Barro Studio": (41.145, -8.611)}
+    assert sorted(item.title for item in items) == ["Glaze night", "Rowing on Sunday"]
+
+
+def test_init_again_keeps_earlier_answers_and_restricts_sources(tmp_path: Path) -> None:
+    home = linux_home(tmp_path)
+    words = ("--yes", "--no-embed", "--store", str(home / "me.db"))
+    init(home, *words, "--name", "Ines Duarte", "--zone", "Europe/Lisbon", "--source", "none")
+    done = init(home, *words, "--source", "obsidian", "--email", "ines@example.com")
+    assert done.returncode == 0, done.stderr
+    with SQLiteStore(home / "me.db") as store:
+        user, items = store.user("me"), store.items("me")
+    assert user.profile == {"name": "Ines Duarte", "email": ["ines@example.com"]}
+    assert [item.title for item in items] == ["Cone 6 recipes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--zone", "Mars"), "there is no time zone 'Mars'"),
+        (("--place", "home"), "not a place: 'home'"),
+        (("--source", "pigeon"), "unknown source 'pigeon'"),
+        (("missing.ics",), "missing.ics: no such file or folder"),
+    ],
+)
+def test_mistakes_create_no_store(tmp_path: Path, words: tuple[str, ...], reason: str) -> None:
+    done = init(tmp_path, "--yes", *words, "--store", str(tmp_path / "me.db"))
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert list(tmp_path.iterdir()) == []
