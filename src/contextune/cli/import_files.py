@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
 FORMATS = (
-    "mbox", "calendar", "contacts", "browser", "calls", "activity", "spotify", "lastfm", "calls-csv", "mail",
+    "mbox", "mail", "calendar", "contacts", "browser", "calls", "activity", "spotify", "lastfm", "calls-csv",
     "keep", "notes",
 )  # fmt: skip
 DEFAULT_USER = "me"

@@ -17,6 +17,7 @@ from contextune.importers.web.google_activity import GoogleActivityReader
 
 READERS: tuple[Reader, ...] = (
     MboxReader(),
+    MailReader(),  # before calendars: a mail may contain an invitation
     CalendarReader(),
     ContactsReader(),
     BrowserHistoryReader(),
@@ -25,7 +26,6 @@ READERS: tuple[Reader, ...] = (
     SpotifyReader(),
     LastFmReader(),
     CallsCsvReader(),
-    MailReader(),
     GoogleKeepReader(),
     NotesReader(),  # last, because any text may be a note
 )

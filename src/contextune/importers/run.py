@@ -76,6 +76,8 @@ class _ImportRun:
         self._uses: list[UsageEvent] = []
         self._pending_uses: list[UsageEvent] = []
         self._series: dict[str, datetime] = {}
+        self._superseded: set[str] = set()
+        """Items of an older version of their series; counted already."""
         self._unnamed_calls: set[str] = set()
 
     def read(self, file: SourceFile, reader: Reader | None) -> Iterator[None]:
@@ -114,6 +116,8 @@ class _ImportRun:
                 self._address_book.add(record)
                 self.report.contacts += 1
             case ReplacedSeries():
+                if record.id in self._series:
+                    self._supersede(record.id)
                 self._series[record.id] = record.since
             case SkippedEntry():
                 self.report.add_skipped(record)
@@ -136,10 +140,18 @@ class _ImportRun:
                 changed[item.id] = item
             if order >= 0 or version is None:
                 self._versions[item.id] = made
-            if version is None:
+            if version is None and item.id not in self._superseded:
                 self.report.add_item(name, item.app, new=old is None, changed=is_update and old is not None)
         self._put_items(list(changed.values()))
         self._put_uses()
+
+    def _supersede(self, series: str) -> None:
+        """Let the items that follow replace those of an older version, which was read before."""
+        self._flush()
+        older = [item for item in self._versions if series in (item, item.rpartition("-")[0])]
+        self._superseded.update(older)
+        for item in older:
+            del self._versions[item]
 
     def _compare_age(self, item: Item, old: Item) -> int:
         """Positive if `item` was made after `old`, negative if before."""
