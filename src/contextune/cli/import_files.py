@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
 FORMATS = (
-    "mbox", "mail", "calendar", "contacts", "browser", "calls", "activity", "spotify", "lastfm", "calls-csv",
-    "keep", "notes",
+    "mbox", "mail", "calendar", "contacts", "browser", "imessage", "calls", "sms", "whatsapp", "telegram",
+    "signal", "activity", "spotify", "lastfm", "calls-csv", "keep", "notes",
 )  # fmt: skip
 DEFAULT_USER = "me"
 _MAX_REASONS = 12
@@ -67,7 +67,7 @@ def import_(
     follow_links: FollowLinks = False,
     store: StorePath = None,
 ) -> None:
-    """Import your files: mail, calendars, contacts, notes, searches, videos, music, calls.
+    """Import your files: mail, messages, calendars, contacts, notes, searches, videos, music, calls.
 
     The format of each file is detected from its content. Importing a file again creates no duplicates.
     Exit status: 0 if a file was read, 1 if none could be read, 2 if an argument is invalid.

@@ -115,6 +115,14 @@ def iso_timestamp(seconds: float) -> str:
     return iso_time(datetime.fromtimestamp(seconds, UTC))
 
 
+def unix_time(milliseconds: object) -> datetime | None:
+    """The time of a number of milliseconds since 1970; None if it is not a number or out of range."""
+    try:
+        return datetime.fromtimestamp(int(str(milliseconds)) // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def iso_time(time: datetime) -> str:
     """A time in the format of items: to the second, with an offset if it has one."""
     return time.isoformat(timespec="seconds" if time.second else "minutes")

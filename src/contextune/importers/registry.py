@@ -7,6 +7,11 @@ from contextune.importers.calls.sms_backup import SmsBackupReader
 from contextune.importers.contacts.reader import ContactsReader
 from contextune.importers.files import SourceFile
 from contextune.importers.mail.reader import MailReader, MboxReader
+from contextune.importers.messages.imessage import IMessageReader
+from contextune.importers.messages.signal import SignalReader
+from contextune.importers.messages.sms import SmsReader
+from contextune.importers.messages.telegram import TelegramReader
+from contextune.importers.messages.whatsapp import WhatsAppReader
 from contextune.importers.music.lastfm import LastFmReader
 from contextune.importers.music.spotify import SpotifyReader
 from contextune.importers.notes.google_keep import GoogleKeepReader
@@ -21,7 +26,12 @@ READERS: tuple[Reader, ...] = (
     CalendarReader(),
     ContactsReader(),
     BrowserHistoryReader(),
+    IMessageReader(),
     SmsBackupReader(),
+    SmsReader(),
+    WhatsAppReader(),
+    TelegramReader(),
+    SignalReader(),
     GoogleActivityReader(),
     SpotifyReader(),
     LastFmReader(),

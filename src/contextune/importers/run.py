@@ -9,11 +9,12 @@ from zipfile import BadZipFile
 
 from contextune.errors import InvalidDataError, UnknownUserError
 from contextune.importers.address_book import AddressBook
-from contextune.importers.calls.call_log import lacks_contact_name, with_contact_names
 from contextune.importers.files import SkippedEntry, SourceFile, iter_files
+from contextune.importers.phone_numbers import lacks_contact_name, with_contact_names
 from contextune.importers.reader import PARSE_ERRORS, ImportContext, ImportRecord, Reader, ReplacedSeries
 from contextune.importers.registry import detect_reader
 from contextune.importers.report import ImportReport, ReportBuilder
+from contextune.importers.unsupported import refusal_reason
 from contextune.store import Store
 from contextune.types import Contact, Item, Progress, UsageEvent, User
 
@@ -78,14 +79,14 @@ class _ImportRun:
         self._series: dict[str, datetime] = {}
         self._superseded: set[str] = set()
         """Items of an older version of their series; counted already."""
-        self._unnamed_calls: set[str] = set()
+        self._unnamed_people: set[str] = set()
 
     def read(self, file: SourceFile, reader: Reader | None) -> Iterator[None]:
         """Import a file; yields after every batch."""
         try:
             reader = reader or detect_reader(file)
             if reader is None:
-                self.report.add_skipped(SkippedEntry(file.where, "unknown format" if file.size else "empty"))
+                self.report.add_skipped(SkippedEntry(file.where, refusal_reason(file)))
                 return
             self.report.add_file(reader.name, file.size)
             for record in reader.read(file, self._context):
@@ -108,7 +109,7 @@ class _ImportRun:
             case Item():
                 self._items.append((reader.name, file.where, record))
                 if lacks_contact_name(record):
-                    self._unnamed_calls.add(record.id)
+                    self._unnamed_people.add(record.id)
             case UsageEvent():
                 self._uses.append(record)
                 self.report.uses += 1
@@ -202,9 +203,9 @@ class _ImportRun:
             # read again, because the user may have changed during the import
             user = self._address_book.apply_to(self._store.user(self._user_id))
             self._store.put_user(user)
-            # a call log may have been read before the contacts that name its callers
-            calls = self._store.items(self._user_id, sorted(self._unnamed_calls))
-            self._put_items(with_contact_names(calls, user))
+            # calls and messages may have been read before the contacts that name their people
+            unnamed = self._store.items(self._user_id, sorted(self._unnamed_people))
+            self._put_items(with_contact_names(unnamed, user))
         self.report.new_contacts = self._address_book.new
         return self.report.build()
 
