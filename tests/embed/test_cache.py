@@ -98,7 +98,7 @@ class TestEmbedItems:
         for _ in range(2):
             rows = embed_items([*texts, "7"], embedder=counting, store=store, user="ana", progress=progress)
             assert np.array_equal(rows, counting.rows([*texts, "7"]))
-        assert calls == [(256, 600), (512, 600), (600, 600)]
+        assert calls == [(128, 600), (256, 600), (384, 600), (512, 600), (600, 600)]
         assert len(counting.texts) == 602
 
     def test_finished_chunks_are_stored_if_a_later_one_fails(

@@ -16,7 +16,8 @@ from contextune.embed.protocol import Embedder, Matrix
 from contextune.store import Store, text_digest
 from contextune.types import Progress
 
-_CHUNK = 256
+_CHUNK = 128
+"""Texts that are embedded, stored and reported together: a few seconds of work on a slow core."""
 _FEW = 200
 """For more items than this, all vectors of the user are read in one query."""
 
