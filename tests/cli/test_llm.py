@@ -31,8 +31,9 @@ def run_with(server: OpenAIServer, folder: Path, *words: str | Path) -> Complete
         "CONTEXTUNE_LLM_MODEL": "model",
         "OPENAI_BASE_URL": server.url,
         "OPENAI_API_KEY": "none",
-        "CONTEXTUNE_CATALOG": str(folder / "tools.db"),
     }
+    if words[0] == "tools":
+        env["CONTEXTUNE_CATALOG"] = str(folder / "tools.db")
     return run(*words, env=env)
 
 

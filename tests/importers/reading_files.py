@@ -1,6 +1,7 @@
 """Helpers that read files as an import does."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ def only_file(path: Path) -> SourceFile:
 def read_path(path: Path, context: ImportContext = CONTEXT) -> list[ImportRecord]:
     """All records in a file, folder or archive."""
     records: list[ImportRecord] = []
+    context = replace(context)  # nothing was read before
     for file in iter_files([path]):
         reader = None if isinstance(file, SkippedEntry) else detect_reader(file)
         if isinstance(file, SkippedEntry):

@@ -16,7 +16,14 @@ from contextune.serve.http.run import UVICORN_OPTIONS
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
 from contextune.serve.http.tokens import TokenFile
 
-NO_LIMITS = ServiceLimits(rate=10_000, burst=10_000, timeout=PATIENCE, waiting=10_000)
+NO_LIMITS = ServiceLimits(
+    rate=10_000,
+    burst=10_000,
+    timeout=PATIENCE,
+    waiting=10_000,
+    max_wait=PATIENCE,
+    head_timeout=PATIENCE,
+)
 """Limits that no test reaches, however slow the machine is."""
 
 

@@ -32,7 +32,7 @@ COMMANDS = {
     "import": LazyCommand(
         f"{_CLI}.import_files",
         "import_",
-        "Import your files: mail, calendars, contacts, notes, searches, videos, music, calls.",
+        "Import your files: mail, messages, calendars, contacts, notes, searches, videos, music, calls.",
     ),
     "watch": LazyCommand(
         f"{_CLI}.import_files", "watch", "Import a folder, then whatever changes in it, until Ctrl-C."

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
 FORMATS = (
-    "mbox", "calendar", "contacts", "browser", "calls", "activity", "spotify", "lastfm", "calls-csv", "mail",
-    "keep", "notes",
+    "mbox", "mail", "calendar", "contacts", "browser", "imessage", "calls", "sms", "whatsapp", "telegram",
+    "signal", "activity", "spotify", "lastfm", "contacts-csv", "calls-csv", "google-tasks", "keep", "org",
+    "notes",
 )  # fmt: skip
 
 UserName = Annotated[
@@ -85,7 +86,7 @@ def import_(
     embedder: EmbedderName = DEFAULT_EMBEDDER,
     store: StorePath = None,
 ) -> None:
-    """Import your files: mail, calendars, contacts, notes, searches, videos, music, calls.
+    """Import your files: mail, messages, calendars, contacts, notes, searches, videos, music, calls.
 
     The format of each file is detected from its content. Importing a file again creates no duplicates.
     Exit status: 0 if something was imported, 1 if nothing was, or if files need an optional dependency that

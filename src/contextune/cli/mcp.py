@@ -1,7 +1,7 @@
 """`contextune mcp`: serve the user's data, a gateway to other servers, or both over MCP."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from hashlib import blake2b
@@ -12,11 +12,13 @@ import typer
 
 from contextune.cli import output
 from contextune.cli.options import (
+    AllowedHostNames,
     ApprovalsPath,
     PolicySettings,
     StorePath,
     open_approvals,
     open_store,
+    split_names,
     tool_retriever,
 )
 from contextune.errors import ContextuneError, InvalidDataError
@@ -57,6 +59,7 @@ def mcp(
     timeout: Annotated[float, typer.Option(help="Seconds for a server to start, and for each call.")] = 30.0,
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of stdio.")] = False,
     host: Annotated[str, typer.Option(help="With --http: address to listen on.")] = "127.0.0.1",
+    allowed_hosts: AllowedHostNames = "",
     port: Annotated[int, typer.Option(help="With --http: port to listen on; 0 for any free one.")] = 8765,
     token: Annotated[
         str | None,
@@ -99,7 +102,7 @@ def mcp(
             tuner = LazyTuner(partial(_tuner, opened, load_retriever, decisions))
         server = mcp_server(user, tuner, gateway)
         if http:
-            _serve_http(server, token, host, port)
+            _serve_http(server, token, host, port, split_names(allowed_hosts))
         else:
             _serve_stdio(server)
 
@@ -162,9 +165,12 @@ def _serve_stdio(server: "Server[Any]") -> None:
     anyio.run(serve_stdio, server)
 
 
-def _serve_http(server: "Server[Any]", token: str | None, host: str, port: int) -> None:
+def _serve_http(
+    server: "Server[Any]", token: str | None, host: str, port: int, allowed: Sequence[str]
+) -> None:
     import anyio
 
+    from contextune.serve.hosts import allowed_hosts
     from contextune.serve.mcp.http_transport import address, listen, serve_http
 
     bearer = token or secrets.token_urlsafe(24)
@@ -172,4 +178,4 @@ def _serve_http(server: "Server[Any]", token: str | None, host: str, port: int) 
         output.err.print(f"Serving MCP at {address(host, listening)}", markup=False, highlight=False)
         if not token:
             output.err.print(f"Authorization: Bearer {bearer}", markup=False, highlight=False, soft_wrap=True)
-        anyio.run(serve_http, server, bearer, host, listening)
+        anyio.run(serve_http, server, bearer, allowed_hosts(host, allowed), listening)

@@ -77,6 +77,20 @@ PolicySettings = Annotated[
     ),
 ]
 
+AllowedHostNames = Annotated[
+    str,
+    typer.Option(
+        "--allowed-hosts",
+        envvar="CONTEXTUNE_ALLOWED_HOSTS",
+        help="Host names that clients may use, as example.org,*.example.com; default on localhost: its own.",
+    ),
+]
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Names separated by commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
 
 def data_path(path: Path | None, name: str) -> Path:
     """`path`, or by default the file `name` in the user's data folder, which is created."""

@@ -8,7 +8,14 @@ import typer
 
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.options import PolicySettings, StorePath, data_path, store_path
+from contextune.cli.options import (
+    AllowedHostNames,
+    PolicySettings,
+    StorePath,
+    data_path,
+    split_names,
+    store_path,
+)
 from contextune.errors import InvalidRequestError
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
 
@@ -46,6 +53,18 @@ def serve(
     body: Annotated[int, typer.Option(help="Maximum size of a request body, in bytes.")] = _LIMITS.body,
     timeout: Annotated[float, typer.Option(help="Maximum seconds per request.")] = _LIMITS.timeout,
     waiting: Annotated[int, typer.Option(help="Maximum requests waiting for a thread.")] = _LIMITS.waiting,
+    max_wait: Annotated[
+        float, typer.Option(help="Maximum seconds a request waits for a thread.")
+    ] = _LIMITS.max_wait,
+    connections: Annotated[
+        int, typer.Option(help="Maximum open connections per process.")
+    ] = _LIMITS.connections,
+    connections_per_address: Annotated[
+        int, typer.Option(help="Maximum open connections per client address and process.")
+    ] = _LIMITS.connections_per_address,
+    head_timeout: Annotated[
+        float, typer.Option(help="Maximum seconds until the head of a request has arrived.")
+    ] = _LIMITS.head_timeout,
     items: Annotated[int, typer.Option(help="Maximum items per user.")] = _LIMITS.items,
     uses: Annotated[int, typer.Option(help="Maximum usage events per user.")] = _LIMITS.uses,
     item_bytes: Annotated[int, typer.Option(help="Maximum bytes of one item.")] = _LIMITS.item_bytes,
@@ -59,6 +78,10 @@ def serve(
         int, typer.Option(help="Maximum bytes of items in one reply.")
     ] = _LIMITS.reply_bytes,
     grace: Annotated[int, typer.Option(help="Seconds to finish open requests on shutdown.")] = 30,
+    start_timeout: Annotated[
+        int, typer.Option(min=1, help="Seconds in which each process of --workers must start.")
+    ] = 120,
+    allowed_hosts: AllowedHostNames = "",
     certificate: Annotated[Path | None, typer.Option(help="Certificate for HTTPS (PEM).")] = None,
     key: Annotated[Path | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
 ) -> None:
@@ -70,14 +93,31 @@ def serve(
 
     Policy.parse(policy)  # report a mistake before the service starts
 
-    sizes = item_bytes, total_bytes, feedback_bytes, reply_bytes
-    limits = ServiceLimits(rate, burst, body, timeout, waiting, items, uses, *sizes)
+    limits = ServiceLimits(
+        rate=rate,
+        burst=burst,
+        body=body,
+        timeout=timeout,
+        waiting=waiting,
+        max_wait=max_wait,
+        connections=connections,
+        connections_per_address=connections_per_address,
+        head_timeout=head_timeout,
+        items=items,
+        uses=uses,
+        item_bytes=item_bytes,
+        total_bytes=total_bytes,
+        feedback_bytes=feedback_bytes,
+        reply_bytes=reply_bytes,
+    )
     threads = threads or max(1, (os.cpu_count() or 1) // workers)
-    settings = ServiceSettings(store_path(store), _tokens_path(tokens), catalog, threads, limits, policy)
+    settings = ServiceSettings(
+        store_path(store), _tokens_path(tokens), catalog, threads, limits, policy, split_names(allowed_hosts)
+    )
     pair = (str(certificate), str(key)) if certificate and key else (None, None)
     if (certificate is None) != (key is None):
         raise InvalidRequestError("HTTPS needs both --certificate and --key; only one was given")
-    run(settings, ListenOptions(host, port, workers, *pair, grace))
+    run(settings, ListenOptions(host, port, workers, *pair, grace, start_timeout))
 
 
 @token.command()

@@ -56,12 +56,23 @@ def training_requests() -> dict[str, list[Query]]:
     For training only. Of the kind "explicit" are those that say all that is needed; half of these need no
     item, so their `relevant` is empty.
     """
+    return _requests_by_persona("training/requests.jsonl.gz", "the training requests")
+
+
+def everyday_requests() -> dict[str, list[Query]]:
+    """Nine plain requests of each of 160 personas, by persona id: facts, lists, references, orders.
+
+    For training only. They name what they mean; two of nine are served by no bundled tool (`api` is None).
+    """
+    return _requests_by_persona("training/everyday.jsonl.gz", "the everyday requests")
+
+
+def _requests_by_persona(path: str, what: str) -> dict[str, list[Query]]:
     requests: dict[str, list[Query]] = {}
-    file = lab_asset("training/requests.jsonl.gz", "the training requests")
-    for line in read_decompressed(file).decode().splitlines():
+    for line in read_decompressed(lab_asset(path, what)).decode().splitlines():
         row = json.loads(line)
         name = row.pop("persona")
-        del row["set"]
+        row.pop("set", None)
         requests.setdefault(name, []).append(parse_query({**row, ADDITIONAL: True}))
     return requests
 

@@ -17,7 +17,7 @@ from contextune.store import Store, text_digest
 from contextune.types import Progress
 
 _CHUNK = 128
-"""Texts that are embedded, stored and reported together: a few seconds of work on a slow core."""
+"""Texts embedded and stored at once; between chunks, the HTTP service turns to users with fewer."""
 _FEW = 200
 """For more items than this, all vectors of the user are read in one query."""
 

@@ -6,12 +6,13 @@ yields whatever it cannot read as `SkippedEntry`. Text from a file is data: noth
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import blake2b
 from typing import Protocol, TypeVar
 
+from contextune.importers.calendar.versions import EventVersions
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.types import Contact, Item, UsageEvent, User, local_time
 
@@ -26,6 +27,8 @@ class ImportContext:
 
     user: User
     now: datetime
+    events: EventVersions = field(default_factory=EventVersions, init=False, compare=False)
+    """The events that were read so far."""
 
     @cached_property
     def addresses(self) -> frozenset[str]:
@@ -46,7 +49,9 @@ class ImportContext:
 class ReplacedSeries:
     """The item with this id and all items called `id-…` from `since` on were read completely.
 
-    Items of an earlier import that are missing in this one were moved or cancelled, and are deleted.
+    Items of an earlier import that are missing in this one were moved or cancelled, and are deleted. The
+    record precedes its items. A second one with the same id is a newer version, and its items replace the
+    others.
     """
 
     id: str
@@ -108,6 +113,14 @@ def item_id(kind: str, *source: object) -> str:
 def iso_timestamp(seconds: float) -> str:
     """Unix time as the time of an item."""
     return iso_time(datetime.fromtimestamp(seconds, UTC))
+
+
+def unix_time(milliseconds: object) -> datetime | None:
+    """The time of a number of milliseconds since 1970; None if it is not a number or out of range."""
+    try:
+        return datetime.fromtimestamp(int(str(milliseconds)) // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def iso_time(time: datetime) -> str:

@@ -9,12 +9,13 @@ from zipfile import BadZipFile
 
 from contextune.errors import InvalidDataError, MissingExtraError, UnknownUserError
 from contextune.importers.address_book import AddressBook
-from contextune.importers.calls.call_log import lacks_contact_name, with_contact_names
 from contextune.importers.files import SkippedEntry, SourceFile, iter_files
+from contextune.importers.phone_numbers import lacks_contact_name, with_contact_names
 from contextune.importers.reader import PARSE_ERRORS, ImportContext, ImportRecord, Reader, ReplacedSeries
 from contextune.importers.registry import detect_reader
 from contextune.importers.report import ImportReport, ReportBuilder
 from contextune.importers.target import ImportTarget
+from contextune.importers.unsupported import refusal_reason
 from contextune.types import Contact, Item, Progress, UsageEvent, User
 
 BATCH = 500
@@ -83,14 +84,16 @@ class _ImportRun:
         self._uses: list[UsageEvent] = []
         self._pending_uses: list[UsageEvent] = []
         self._series: dict[str, datetime] = {}
-        self._unnamed_calls: set[str] = set()
+        self._superseded: set[str] = set()
+        """Items of an older version of their series; counted already."""
+        self._unnamed_people: set[str] = set()
 
     def read(self, file: SourceFile, reader: Reader | None) -> Iterator[None]:
         """Import a file; yields after every batch."""
         try:
             reader = reader or detect_reader(file)
             if reader is None:
-                self.report.add_skipped(SkippedEntry(file.where, "unknown format" if file.size else "empty"))
+                self.report.add_skipped(SkippedEntry(file.where, refusal_reason(file)))
                 return
             self.report.add_file(reader.name, file.size)
             for record in reader.read(file, self._context):
@@ -115,7 +118,7 @@ class _ImportRun:
             case Item():
                 self._items.append((reader.name, file.where, record))
                 if lacks_contact_name(record):
-                    self._unnamed_calls.add(record.id)
+                    self._unnamed_people.add(record.id)
             case UsageEvent():
                 self._uses.append(record)
                 self.report.uses += 1
@@ -123,6 +126,8 @@ class _ImportRun:
                 self._address_book.add(record)
                 self.report.contacts += 1
             case ReplacedSeries():
+                if record.id in self._series:
+                    self._supersede(record.id)
                 self._series[record.id] = record.since
             case SkippedEntry():
                 self.report.add_skipped(record)
@@ -145,10 +150,18 @@ class _ImportRun:
                 changed[item.id] = item
             if order >= 0 or version is None:
                 self._versions[item.id] = made
-            if version is None:
+            if version is None and item.id not in self._superseded:
                 self.report.add_item(name, item.app, new=old is None, changed=is_update and old is not None)
         self._put_items(list(changed.values()))
         self._put_uses()
+
+    def _supersede(self, series: str) -> None:
+        """Let the items that follow replace those of an older version, which was read before."""
+        self._flush()
+        older = [item for item in self._versions if series in (item, item.rpartition("-")[0])]
+        self._superseded.update(older)
+        for item in older:
+            del self._versions[item]
 
     def _compare_age(self, item: Item, old: Item) -> int:
         """Positive if `item` was made after `old`, negative if before."""
@@ -199,9 +212,9 @@ class _ImportRun:
             # read again, because the user may have changed during the import
             user = self._address_book.apply_to(self._store.user(self._user_id))
             self._store.put_user(user)
-            # a call log may have been read before the contacts that name its callers
-            calls = self._store.items(self._user_id, sorted(self._unnamed_calls))
-            self._put_items(with_contact_names(calls, user))
+            # calls and messages may have been read before the contacts that name their people
+            unnamed = self._store.items(self._user_id, sorted(self._unnamed_people))
+            self._put_items(with_contact_names(unnamed, user))
         self.report.new_contacts = self._address_book.new
         return self.report.build()
 

@@ -1,5 +1,6 @@
 """Calendars and tasks: time zones, recurrence with exceptions, broken entries."""
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -63,6 +64,7 @@ END:VEVENT
 
 def calendar(tmp_path: Path, *parts: str, name: str = "studio.ics", ending: str = "\r\n") -> Path:
     file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
     text = HEAD + "".join(parts) + "END:VCALENDAR\n"
     file.write_bytes(text.replace("\n", ending).encode())
     return file
@@ -185,6 +187,50 @@ def test_newest_version_of_a_uid_wins(tmp_path: Path) -> None:
     assert skipped_in(file) == ["older version of an event", "duplicate of an event"]
 
 
+def test_events_with_one_uid_in_several_files_are_copies_only_if_equal(
+    tmp_path: Path, store: SQLiteStore
+) -> None:
+    store.put_user(INES)
+    for number in range(12):
+        name = "Glazing" if number < 10 else f"Firing {number}"
+        lines = (
+            f"DTSTAMP:202405{number + 10}T000000Z",
+            "DTSTART:20240520T100000Z",
+            f"LOCATION:Room {number}",
+        )
+        thing = event(*lines[:2], *(lines[2:] if number > 4 else ()), uid="1").replace("Thing", name)
+        calendar(tmp_path / "files", thing, name=f"{number:02}.ics")
+    report = import_into(store, "ines", [tmp_path / "files"], now=NOW)
+    assert (report.items, report.new) == (8, 8)
+    assert [(skip.why, skip.count) for skip in report.skipped] == [("duplicate of an entry already read", 4)]
+    assert len(store.items("ines")) == 8
+    again = import_into(store, "ines", [tmp_path / "files"], now=NOW)
+    assert (again.new, again.changed, again.gone) == (0, 0, 0)
+
+
+def test_newer_version_in_another_file_replaces_the_older(tmp_path: Path, store: SQLiteStore) -> None:
+    store.put_user(INES)
+    weekly = "RRULE:FREQ=WEEKLY;COUNT=3"
+    calendar(tmp_path / "files", event("DTSTART:20240513T100000Z", weekly, "SEQUENCE:1"), name="1.ics")
+    calendar(tmp_path / "files", event("DTSTART:20240515T100000Z", weekly, "SEQUENCE:2"), name="2.ics")
+    calendar(tmp_path / "files", event("DTSTART:20240514T100000Z", weekly, "SEQUENCE:0"), name="3.ics")
+    report = import_into(store, "ines", [tmp_path / "files"], now=NOW)
+    starts = sorted(item.fields["start_time"] for item in store.items("ines"))
+    assert starts == [f"2024-05-{day}T10:00+00:00" for day in (15, 22, 29)]
+    assert [skip.why for skip in report.skipped] == ["older version of an event"]
+
+
+def test_event_without_a_calendar_around_it_is_read(tmp_path: Path) -> None:
+    zone = (
+        "BEGIN:VTIMEZONE\nTZID:Own\nBEGIN:STANDARD\nDTSTART:19700101T000000\n"
+        "TZOFFSETFROM:+0200\nTZOFFSETTO:+0200\nEND:STANDARD\nEND:VTIMEZONE\n"
+    )
+    (tmp_path / "a.ics").write_text(event("DTSTART:20240520T100000Z"))
+    (tmp_path / "b.txt").write_text(zone + event("DTSTART;TZID=Own:20240520T100000", uid="two"))
+    starts = [fields["start_time"] for fields in fields_in(tmp_path)]
+    assert starts == ["2024-05-20T10:00+00:00", "2024-05-20T10:00+02:00"]
+
+
 def test_broken_events_are_skipped(tmp_path: Path) -> None:
     file = calendar(
         tmp_path,
@@ -271,13 +317,13 @@ def test_rules_of_one_file_share_a_budget(tmp_path: Path) -> None:
     events = [event("DTSTART:20240513T090000", never, uid=f"n{number}") for number in range(5)]
     weekly = event("DTSTART:20240513T090000", "RRULE:FREQ=WEEKLY;COUNT=3", uid="w")
     file = only_file(calendar(tmp_path, *events, weekly))
-    records = list(CalendarReader(max_steps=25_000).read(file, CONTEXT))
+    records = list(CalendarReader(max_steps=25_000).read(file, replace(CONTEXT)))
     reasons = [record.why for record in records if isinstance(record, SkippedEntry)]
     assert reasons[:2] == ["event with an invalid recurrence rule"] * 2
     assert set(reasons[2:]) == {"repetitions of an event: too many recurrence rules in the file"}
     items = [record for record in records if isinstance(record, Item)]
     assert len(items) == 5 + 1  # the first date of each
-    records = list(CalendarReader(max_steps=80_000).read(file, CONTEXT))
+    records = list(CalendarReader(max_steps=80_000).read(file, replace(CONTEXT)))
     assert sum(isinstance(record, Item) for record in records) == 5 + 3
 
 

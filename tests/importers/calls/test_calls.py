@@ -18,8 +18,8 @@ from tests.importers.reading_files import (
 
 from contextune.errors import InvalidDataError
 from contextune.importers import import_into
-from contextune.importers.calls.call_log import normalize_number
 from contextune.importers.calls.sms_backup import SmsBackupReader
+from contextune.importers.phone_numbers import normalize_number
 from contextune.importers.reader import ImportContext
 from contextune.importers.registry import detect_reader
 from contextune.store import SQLiteStore
@@ -297,7 +297,7 @@ def test_repeated_hour_in_autumn_keeps_two_calls_apart(tmp_path: Path) -> None:
 
 def test_other_xml_and_csv_files_are_not_call_logs(tmp_path: Path) -> None:
     for name, text in (
-        ("sms-1.xml", "<?xml version='1.0'?><smses count='0'></smses>"),
+        ("blog.xml", "<?xml version='1.0'?><feed></feed>"),
         ("bank.csv", "date,amount,type\n2024-05-15,5,card\n"),
         ("people.csv", "name,phone\nRui,5550142\n"),
     ):

@@ -314,3 +314,38 @@ def test_message_without_headers_is_reported(tmp_path: Path) -> None:
     records = read_path(eml(tmp_path, mailbox, "odd.mbox"), CONTEXT)
     assert skipped_in(tmp_path / "odd.mbox") == ["not a mail: no headers"]
     assert sum(isinstance(record, Item) for record in records) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["saved.msg", "mail.txt", "1715590000.M20P2137.host:2,S", "archive/1715590001.M1P2.host.eml.bak"]
+)
+def test_mail_is_recognised_by_its_headers_whatever_its_name(tmp_path: Path, name: str) -> None:
+    (item,) = items_in(eml(tmp_path, PLAIN, name))
+    assert item.fields["subject"] == "Kiln slots"
+
+
+def test_mail_with_an_invitation_is_a_mail(tmp_path: Path) -> None:
+    invitation = b"--b\nContent-Type: text/calendar\n\nBEGIN:VCALENDAR\nEND:VCALENDAR\n--b--\n"
+    body = b"--b\nContent-Type: text/plain\n\nCome!\n" + invitation
+    assert content(tmp_path, b"Content-Type: multipart/mixed; boundary=b", body) == "Come!"
+
+
+def test_note_about_mail_headers_is_a_note(tmp_path: Path) -> None:
+    text = b"How mail works\nFrom: the sender\nTo: the rest\nMessage-ID: an id\nSubject: free\n\nMore.\n"
+    (item,) = items_in(eml(tmp_path, text, "mail.txt"))
+    assert item.app == "Notes"
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"), [("Work/one.eml", "Work"), ("Work/12", "Work"), ("Box/cur/17:2,S", "Box")]
+)
+def test_single_mail_with_an_envelope_keeps_its_folder(tmp_path: Path, name: str, folder: str) -> None:
+    (item,) = items_in(eml(tmp_path / "Mails", ENVELOPE + PLAIN, name).parents[name.count("/")])
+    assert item.fields["folder"] == folder
+
+
+def test_property_list_of_an_emlx_is_not_part_of_the_text(tmp_path: Path) -> None:
+    content = b"%d      \n" % len(PLAIN) + PLAIN + b'<?xml version="1.0"?><plist><dict>flags</dict></plist>'
+    for name in ("12.emlx", "13.partial"):
+        (item,) = items_in(eml(tmp_path, content, name))
+        assert item.fields["content"] == "Two are free on Thursday.\nFrom: Marta Silva"

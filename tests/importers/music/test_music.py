@@ -123,10 +123,11 @@ def test_podcasts_and_skipped_songs_are_reported(tmp_path: Path) -> None:
 def test_short_spotify_history(tmp_path: Path) -> None:
     heard = {"artistName": "Amália Rodrigues", "trackName": "Lágrima"}
     episode = {"podcastName": "Clay talk", "episodeName": "The kiln"}
-    plays = [{"endTime": "2024-05-15 06:24", "msPlayed": 240_000, **what} for what in (heard, episode)]
+    book = {"audiobookName": "Clay", "chapterName": "One"}
+    plays = [{"endTime": "2024-05-15 06:24", "msPlayed": 240_000, **what} for what in (heard, episode, book)]
     path = history(tmp_path, *plays, name="StreamingHistory_music_0.json")
     assert items_in(path)[0].id == items_in(history(tmp_path, play()))[0].id
-    assert skipped_in(path) == ["podcast episode"]
+    assert skipped_in(path) == ["podcast episode", "audiobook chapter"]
 
 
 def test_truncated_history_is_read_to_its_end(tmp_path: Path) -> None:
@@ -152,6 +153,9 @@ TABLES = {
     '"Amália Rodrigues";"Lágrima";"";"Lágrima";"1715754000000"\n',
     "iso": "\ufeffArtist Name\tTrack Name\tAlbum Name\tTimestamp\n"
     "Amália Rodrigues\tLágrima\tLágrima\t2024-05-15T06:20:00+00:00\n",
+    "two columns": ",Username,Artist,Track,Album,Date,Time\n"
+    "0,ines,Amália Rodrigues,Lágrima,Lágrima,15 May 2024, 06:20\n",
+    "uts and time": "uts,time,artist,album,name\n1715754000,06:20,Amália Rodrigues,Lágrima,Lágrima\n",
 }  # fmt: skip
 
 
@@ -162,6 +166,17 @@ def test_lastfm_csv_variants_give_the_same_plays(tmp_path: Path, shape: str) -> 
     (item,) = items_in(path)
     assert item == items_in(history(tmp_path, play()))[0]
     assert [use.time for use in uses_in(path)] == [utc(2024, 5, 15, 6, 20)]
+
+
+def test_lastfm_json_of_lastfmstats(tmp_path: Path) -> None:
+    plays = [
+        {"track": "Lágrima", "artist": "Amália Rodrigues", "album": "Lágrima", "date": 1715754000000},
+        {"track": "", "artist": "Nobody", "album": "", "date": 1715754000000},
+    ]
+    path = tmp_path / "lastfmstats-ines.json"
+    path.write_text(json.dumps({"username": "ines", "scrobbles": plays}))
+    assert items_in(path) == items_in(history(tmp_path, play()))
+    assert skipped_in(path) == ["play without a song name"]
 
 
 def test_plays_without_time_or_song_are_reported(tmp_path: Path) -> None:

@@ -208,3 +208,53 @@ def test_invalid_utf8_in_titles_is_replaced(tmp_path: Path, chrome: Chrome) -> N
     chrome.database.execute("UPDATE urls SET title = CAST(x'ff41' AS TEXT)")
     chrome.database.commit()
     assert [item.title for item in items_in(tmp_path / "History")] == ["\ufffdA"]
+
+
+def test_firefox_database_is_recognised_by_its_tables(tmp_path: Path) -> None:
+    path = tmp_path / "firefox.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA page_size = 32768")  # as Firefox: the schema is beyond the first 8 KB
+        for number in range(300):  # and so long that it takes several pages
+            database.execute(f"CREATE TABLE extra_{number} (a INTEGER, {'b' * 100} TEXT)")
+        database.execute(
+            "CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url TEXT, title TEXT, hidden INTEGER)"
+        )
+        database.execute(
+            "CREATE TABLE moz_historyvisits (id INTEGER PRIMARY KEY, from_visit INTEGER, place_id INTEGER,"
+            " visit_date INTEGER, visit_type INTEGER)"
+        )
+        database.execute("INSERT INTO moz_places VALUES (1, ?, 'x', 0)", (SEARCH,))
+        database.execute("INSERT INTO moz_historyvisits VALUES (1, 0, 1, 1715721000000000, 1)")
+        database.commit()
+    assert [item.fields["query"] for item in items_in(path)] == ["celadon crazing why"]
+
+
+def test_safari_history(tmp_path: Path) -> None:
+    path = tmp_path / "History.db"
+    seconds = (NIGHT - utc(2001, 1, 1)).total_seconds()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(
+            "CREATE TABLE history_items (id INTEGER PRIMARY KEY, url TEXT UNIQUE, visit_count INTEGER)"
+        )
+        database.execute(
+            "CREATE TABLE history_visits (id INTEGER PRIMARY KEY, history_item INTEGER, visit_time REAL,"
+            " title TEXT, load_successful BOOLEAN DEFAULT 1, redirect_source INTEGER,"
+            " redirect_destination INTEGER)"
+        )
+        for number, url in enumerate((SEARCH, VIDEO, GLAZE, "https://failed.example.com/"), 1):
+            database.execute("INSERT INTO history_items VALUES (?, ?, 1)", (number, url))
+        for visit in (
+            (1, 1, seconds, "celadon - Google Search", 1, None, None),
+            (2, 2, seconds + 60.5, "Throwing a tall vase - YouTube", 1, None, None),
+            (3, 3, seconds + 90, "Crazing", 1, None, 4),
+            (4, 4, seconds + 91, None, 0, 3, None),
+            (5, 1, seconds + 3600, "celadon - Google Search", 1, None, None),
+            (6, 1, None, None, 1, None, None),
+        ):
+            database.execute("INSERT INTO history_visits VALUES (?, ?, ?, ?, ?, ?, ?)", visit)
+        database.commit()
+    search, video, latest = items_in(path)
+    assert (search.id, latest.fields["date"]) == (latest.id, "2024-05-14T22:10+00:00")
+    assert video.fields == {"title": "Throwing a tall vase", "date": "2024-05-14T21:11+00:00"}
+    assert len(uses_in(path)) == 3
+    assert skipped_in(path) == ["redirect", "loaded or reloaded by the browser", "no valid time"]

@@ -14,6 +14,7 @@ from contextune.context.signals.utterance import REQUEST_KINDS
 from contextune.datasets import (
     bundled_pairs,
     bundled_personas,
+    everyday_requests,
     plain_requests,
     training_pairs,
     training_personas,
@@ -30,6 +31,7 @@ from contextune.lab.public_data.folds import (
     training_toolsets,
 )
 from contextune.lab.public_data.toolset import LabelledRequest, Toolset, read_toolset
+from contextune.lab.train.splits import is_test
 from contextune.tools import Catalog, bundled_toolbox
 from contextune.tools.tool_text import tool_text
 from contextune.types import Tool
@@ -304,6 +306,18 @@ def test_training_requests_refer_to_their_personas() -> None:
             assert (query.gold.relevant or {}).keys() <= visible, (name, query.id)
             assert query.gold.api in tools
             assert query.gold.relevant or query.gold.kind == "explicit"
+
+
+def test_everyday_requests_refer_to_personas_that_are_not_tested() -> None:
+    personas = {persona.id: persona for persona in (*bundled_personas(), *training_personas())}
+    requests, tools = everyday_requests(), {tool.name for tool in bundled_toolbox()}
+    assert not any(map(is_test, requests))
+    assert sum(map(len, requests.values())) == 1440
+    for name, queries in requests.items():
+        items = {item.id for item in personas[name].items}
+        for query in queries:
+            assert (query.gold.relevant or {}).keys() <= items, (name, query.id)
+            assert query.gold.api is None or query.gold.api in tools
 
 
 def test_random_test_vectors_are_dissimilar() -> None:

@@ -4,6 +4,7 @@ from tests.plan.calls.tiny_ranker import MAIL, inputs_for, tool_hits
 
 from contextune.plan import PointerPlanner, plan_errors
 from contextune.plan.calls.fill import fill_calls, likely_tools
+from contextune.types import Item
 
 
 def test_every_likely_tool_gets_a_call_that_fits_its_schema() -> None:
@@ -60,3 +61,18 @@ def test_variant_chooses_later_arguments_again() -> None:
     assert variant is not None
     assert variant.plan.args == {**filled.plan.args, "recipient": "bruno.r@example.com"}
     assert [c.parameter.name for c in variant.choices] == [c.parameter.name for c in filled.choices]
+
+
+def test_title_by_an_artist_is_played_as_a_song_unless_an_album_is_said() -> None:
+    hits = tool_hits("play_artist", "play_album", "play_song", "search_music")
+    calls = fill_calls(PointerPlanner(), inputs_for("Play Hysteria by Muse again"), hits)
+    assert [call.filled.plan.args for call in calls] == [{"song_name": "Hysteria", "artist": "Muse"}]
+    calls = fill_calls(PointerPlanner(), inputs_for("Play the album Hysteria by Muse"), hits)
+    assert {call.filled.tool.name for call in calls} == {"play_album"}
+
+
+def test_optional_argument_may_be_left_out_in_a_variant() -> None:
+    missed = Item.call(contact="Marta Reis", number="555-0150", direction="missed", date="2024-05-16T12:00")
+    inputs = inputs_for("Show my call list", missed)
+    calls = fill_calls(PointerPlanner(), inputs, tool_hits("get_call_history"))
+    assert {} in [call.filled.plan.args for call in calls]

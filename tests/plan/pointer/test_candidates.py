@@ -98,6 +98,14 @@ def test_artist_that_is_only_described_does_not_decide(text: str) -> None:
     assert len(values(text, "play_song", "artist")) > 1
 
 
+def test_place_that_is_said_is_the_only_candidate() -> None:
+    assert values("Weather in Vantaa on the 21st", "get_weather", "location", MAIL) == ["Vantaa"]
+    assert values("Find a cafe near Praça da Batalha", "search_places", "near", MAIL) == ["Praça da Batalha"]
+    # two places, a month and a person leave a doubt
+    for text in ("Near Porto or near Lisbon", "Will it rain in May?", "How do I get to Rui?"):
+        assert len(values(text, "get_directions", "destination", MAIL)) > 1
+
+
 @pytest.mark.parametrize(
     "text", ["Call Marta.", "Call Marta Reis or Rui Duarte.", "Call Marta Reis's teacher."]
 )

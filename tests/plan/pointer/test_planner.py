@@ -1,6 +1,5 @@
 """`PointerPlanner`: filled arguments, questions, and no invented values."""
 
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
@@ -279,27 +278,3 @@ def test_mail_goes_to_an_address_and_not_to_a_number() -> None:
     plan = planned("Email Rui that I'll be late", "send_email", missed)
     assert plan.args == {"recipient": "rui@example.com", "body": "I'll be late."}
     assert planned("Ring my brother.", "call_number", missed).args == {"number": "555-0142"}
-
-
-def test_own_mail_is_not_answered() -> None:
-    def mail(name: str, subject: str, author: str, recipient: str) -> Item:
-        return Item.mail(
-            id=name,
-            subject=subject,
-            content="What about Thursday?",
-            author=author,
-            recipients=[recipient],
-            date="2024-05-15T09:00",
-        )
-
-    sent = mail("m8", "Thursday", "ines@example.com", "marta@example.org")
-    answer = mail("m9", "Re: Thursday", "marta@example.org", "ines@example.com")
-    user = replace(USER, profile={**USER.profile, "email": ["Ines@example.com"]})
-    hits = [ItemHit(sent, 1.0), ItemHit(answer, 0.9)]
-    request = Request("Reply to Marta that it works", user="ines", time=NOW)
-    reply = PointerPlanner().plan_tool(PlanningInput(request, user, hits), TOOLS["reply_to_email"])
-    assert reply is not None
-    assert reply.args["email_subject"] == "Re: Thursday"
-    alone = PointerPlanner().plan_tool(PlanningInput(request, user, hits[:1]), TOOLS["reply_to_email"])
-    assert alone is not None
-    assert alone.args["email_subject"] == "Thursday"  # the only mail there is

@@ -59,8 +59,10 @@ def test_rival_reading_is_asked_about() -> None:
     ]
     chosen = plan.question.choose(1)
     assert (chosen.args, chosen.ready) == ({"contact": "Bruno Rossi"}, True)
-    # a far less probable reading is not worth a question
-    assert decide(sure(SEND, 0.6), sure(other, 0.1)).decision == "confirm"
+    # a far less probable reading is not worth a question, unless both go by the same name
+    assert decide(sure(SEND, 0.6), call("call_contact", 0.1, contact="Ana Dias")).decision == "confirm"
+    assert decide(sure(SEND, 0.6), sure(other, 0.1)).decision == "ask"
+    assert decide(sure(SEND, 0.6), sure(other, 0.02)).decision == "confirm"
     # nor is a rival of a call that is sure enough
     assert decide(sure(SEND, 0.9), sure(other, 0.08)).decision == "act"
     # the same call twice is one reading

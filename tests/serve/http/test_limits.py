@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,12 +16,11 @@ from tests.serve.conftest import NO_LIMITS, LiveService, client_with_token, mail
 from tests.serve.waiting import PATIENCE
 
 from contextune.errors import InvalidDataError
-from contextune.serve.http.errors import ApiError
+from contextune.serve.hosts import AllowedHosts
+from contextune.serve.http.limits.rate_limit import RateLimiter
 from contextune.serve.http.metrics import ServiceMetrics
 from contextune.serve.http.middleware import RequestMiddleware
-from contextune.serve.http.rate_limit import RateLimiter
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
-from contextune.serve.http.thread_pool import WorkerPool
 from contextune.serve.http.tokens import TokenFile
 from contextune.serve.http.tracing import Tracer
 
@@ -46,64 +44,8 @@ def test_expensive_requests_take_more() -> None:
     assert rates.take("a", 1000) == 0  # counts as a whole bucket
 
 
-def test_full_queue_rejects_and_loses_nothing() -> None:
-    held, free = Event(), Event()
-
-    def hold() -> str:
-        held.set()
-        free.wait(PATIENCE)
-        return "done"
-
-    async def main() -> None:
-        pool = WorkerPool(1, 1, PATIENCE)
-        first = asyncio.create_task(pool.run(hold))
-        await asyncio.to_thread(held.wait, PATIENCE)
-        second = asyncio.create_task(pool.run(lambda: "second"))
-        await asyncio.sleep(0)
-        with pytest.raises(ApiError) as refused:
-            await pool.run(lambda: "third")
-        assert (refused.value.status, refused.value.code, pool.open_calls) == (503, "busy", 2)
-        free.set()
-        assert [await first, await second] == ["done", "second"]
-        assert pool.open_calls == 0
-        pool.close()
-
-    asyncio.run(main())
-
-
-def test_timed_out_call_keeps_its_slot() -> None:
-    free = Event()
-
-    async def main() -> None:
-        pool = WorkerPool(1, 0, 0.05)
-        with pytest.raises(ApiError) as refused:
-            await pool.run(free.wait, PATIENCE)
-        assert (refused.value.status, refused.value.code) == (503, "timed_out")
-        with pytest.raises(ApiError) as refused:
-            await pool.run(lambda: None)
-        assert refused.value.code == "busy"
-        free.set()
-        await asyncio.to_thread(pool.close)
-        assert pool.open_calls == 0
-
-    asyncio.run(main())
-
-
-def test_timeout_error_of_the_call_itself_is_raised() -> None:
-    def fail() -> None:
-        raise TimeoutError("of a disk")
-
-    async def main() -> None:
-        pool = WorkerPool(1, 1, PATIENCE)
-        with pytest.raises(TimeoutError, match="of a disk"):
-            await pool.run(fail)
-        pool.close()
-
-    asyncio.run(main())
-
-
 def test_limits_must_be_positive() -> None:
-    for name in ("rate", "burst", "body", "timeout", "waiting", "items", "uses"):
+    for name in ("rate", "burst", "body", "timeout", "waiting", "max_wait", "items", "uses"):
         with pytest.raises(InvalidDataError, match="must be above 0"):
             ServiceLimits(**{name: 0})
 
@@ -116,6 +58,7 @@ def test_settings_round_trip_as_json(tmp_path: Path) -> None:
         3,
         ServiceLimits(1.5, 2, 3, 4.5, 5, 6, 7),
         "none=0.6",
+        ("example.org",),
     )
     assert ServiceSettings.from_json(settings.to_json()) == settings
     plain = ServiceSettings(tmp_path / "s.db", tmp_path / "t")
@@ -152,6 +95,7 @@ def test_body_that_does_not_arrive_is_408(tmp_path: Path) -> None:
     middleware = RequestMiddleware(
         unreachable_app,
         tokens=tokens,
+        hosts=AllowedHosts(),
         limits=ServiceLimits(timeout=0.05),
         metrics=ServiceMetrics(lambda: 0),
         tracer=Tracer(),
@@ -182,6 +126,15 @@ def test_unauthenticated_body_is_not_read(strict: LiveService) -> None:
             b"PUT /v1/me HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n"
         )  # the body is never sent
         assert connection.recv(1000).startswith(b"HTTP/1.1 401")
+
+
+def test_body_of_a_public_path_is_not_read(strict: LiveService) -> None:
+    address = urlsplit(strict.url)
+    for path in ("/health", "/openapi.json", "/metrics"):
+        with socket.create_connection((address.hostname or "", address.port or 0), PATIENCE) as connection:
+            head = f"GET {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n"
+            connection.sendall(head.encode())  # the body is never sent
+            assert connection.recv(1000).startswith(b"HTTP/1.1 200"), path
 
 
 def test_large_headers_are_rejected(strict: LiveService) -> None:

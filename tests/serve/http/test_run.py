@@ -50,6 +50,14 @@ class Collector(BaseHTTPRequestHandler):
         pass
 
 
+SLOW_START = """
+import sys, time
+if "--multiprocessing-fork" in sys.orig_argv:
+    time.sleep(6)
+"""
+"""A `sitecustomize` module that delays worker processes, as a slow machine does."""
+
+
 @dataclass
 class Program:
     process: "subprocess.Popen[bytes]"
@@ -85,8 +93,16 @@ def program(tmp_path_factory: pytest.TempPathFactory, collector: str) -> Iterato
     tokens = [added.stdout.strip(), TokenFile(folder / "tokens.json").add("otto")]
     port = free_port()
     options = ["--store", str(folder / "store.db"), "--port", str(port), "--workers", "2", *files]
-    options += ["--timeout", str(PATIENCE), "--grace", str(int(PATIENCE))]
-    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector, "FASTAPI_OTEL_AUTO_CONFIGURE": "true"}
+    options += ["--timeout", str(PATIENCE), "--max-wait", str(PATIENCE)]
+    options += ["--head-timeout", str(PATIENCE), "--grace", str(int(PATIENCE))]
+    (folder / "slow").mkdir()
+    (folder / "slow" / "sitecustomize.py").write_text(SLOW_START)
+    path = os.pathsep.join([str(folder / "slow"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    variables = {
+        "PYTHONPATH": path,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": collector,
+        "FASTAPI_OTEL_AUTO_CONFIGURE": "true",
+    }
     with (folder / "log").open("wb") as log:
         command = [PROGRAM, "serve", *options]
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **variables})
@@ -129,7 +145,7 @@ def last_response(program: Program, traffic: object) -> bytes:
     """Stops the program; returns the response to a request that was in flight."""
     body = json.dumps({"text": f"Where is {MARK}?", "time": "2024-05-16T17:40"}).encode()
     head = (
-        f"POST /v1/context HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {program.tokens[0]}\r\n"
+        f"POST /v1/context HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {program.tokens[0]}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n"
     )
     with program.connect() as connection:
@@ -145,10 +161,23 @@ def last_response(program: Program, traffic: object) -> bytes:
     return response
 
 
+def test_workers_that_start_slowly_are_not_replaced(program: Program) -> None:
+    assert program.log().count("Started server process") == 2
+    assert "died" not in program.log()
+
+
 def test_worker_processes_share_data(traffic: tuple[list[int], list[int]]) -> None:
     before, after = traffic
     assert before == [1] * 16
     assert after == [2] * 8  # an item that one process stored is found by both
+
+
+def test_foreign_hosts_and_origins_are_refused_on_localhost(program: Program) -> None:
+    with client_with_token(program.url, program.tokens[0]) as client:
+        for headers in ({"Host": "evil.example.org"}, {"Origin": "http://evil.example.org"}):
+            refused = client.get("/v1/me", headers=headers)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (421, "unknown_host")
+        assert client.get("/v1/me", headers={"Origin": program.url}).status_code != 421
 
 
 def test_metrics_sum_over_processes(program: Program, traffic: object) -> None:

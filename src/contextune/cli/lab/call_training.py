@@ -10,7 +10,7 @@ from contextune.evaluate.report import empty_table
 from contextune.lab.train.embedder.fold_vectors import bundled_folds
 from contextune.lab.train.rankers.call_data import CallData, CallDataBuilder
 from contextune.lab.train.rankers.call_report import call_figures, feature_gains, none_figures
-from contextune.lab.train.rankers.calls import RankedExample, measured_examples
+from contextune.lab.train.rankers.calls import RankedExample, examples_by_kind
 from contextune.rank import Ranker
 from contextune.tools import bundled_toolbox
 
@@ -31,14 +31,11 @@ def call_data(cache: Path, per_fold: int | None = None) -> CallData:
 
 
 def print_figures(ranked: Sequence[RankedExample], rankers: Sequence[Ranker]) -> None:
-    """Print the five-fold figures for explicit and implicit requests, and what the rankers look at."""
+    """Print the five-fold figures by kind of request, and what the rankers look at."""
     heads = ["n", "tool@1", "AST", "exact", "calibration error", "sure (≥ 0.8)", "of these right"]
     table = empty_table("Calls, five-fold, in percent", heads)
-    for explicit in (True, False):
-        if not measured_examples(ranked, explicit=explicit):
-            continue
-        figures = call_figures(ranked, explicit=explicit)
-        kind = "explicit" if explicit else "implicit"
+    for kind, rows in examples_by_kind(ranked).items():
+        figures = call_figures(rows)
         reliability = (figures.calibration_error, *figures.sure)
         for name, shares in (("first tool", figures.first), ("best call", figures.best)):
             shown = [*shares, *(reliability if name == "best call" else ())]

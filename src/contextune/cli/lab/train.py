@@ -107,6 +107,9 @@ def calls(
     cache: Annotated[
         Path, typer.Option(help="Folder for what takes long: context, tool rankers, argument scorers.")
     ],
+    scorer: Annotated[
+        Path | None, typer.Option(help="Folder to write the argument scorer to that fills the calls.")
+    ] = None,
     personas: Annotated[
         int | None, typer.Option(min=1, help="Only this many personas of each fold, to try it out.")
     ] = None,
@@ -130,6 +133,8 @@ def calls(
     with output.progress("Training") as update:
         ranker = call_recipe.train(examples, data.classifier, data.statistics, about, progress=update)
     ranker.save(out)
+    if scorer is not None:
+        data.scorer.save(scorer)
     loader = f"CallRanker.load(Path({str(out)!r}))"
     output.out.print(f"Written to {out}: CallPlanner(ranker={loader})", markup=False)
 

@@ -16,6 +16,7 @@ from contextune.importers.calendar.fields import (
 )
 from contextune.importers.calendar.recurrence import TooManyOccurrences, expand_occurrences, parse_component
 from contextune.importers.calendar.rules import MAX_FILE_STEPS, StepBudget, StepBudgetExceeded
+from contextune.importers.calendar.versions import Relation, content_digest
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.reader import (
     PARSE_ERRORS,
@@ -30,6 +31,8 @@ from contextune.types import Item
 WINDOW = timedelta(days=365)
 """How far before and after now recurring events are expanded."""
 _KINDS = {"VEVENT": "event", "VTODO": "task"}
+_BARE_ENTRY = re.compile(r"\s*BEGIN:(?:VEVENT|VTODO|VTIMEZONE)\s", re.IGNORECASE)
+"""An entry without a calendar around it, as some programs save single events."""
 
 
 class CalendarReader:
@@ -44,7 +47,7 @@ class CalendarReader:
 
     def can_read(self, file: SourceFile) -> bool:
         """Whether the file contains a calendar."""
-        return file.contains("BEGIN:VCALENDAR")
+        return file.contains("BEGIN:VCALENDAR") or bool(_BARE_ENTRY.match(file.start))
 
     def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
         """Its events and tasks. Entries with the same UID are versions or exceptions of one event."""
@@ -90,23 +93,42 @@ class _SameUid:
         for block in masters:
             if block.version != newest:
                 yield self._skipped(block, "older version of an event")
-        distinct: dict[tuple[str, str], CalendarEntry] = {}
+        distinct: dict[bytes, CalendarEntry] = {}
         for block in current:
-            key = (block.get("DTSTART"), block.get("SUMMARY"))
-            if key in distinct:
+            content = content_digest(block.lines)
+            if content in distinct:
                 yield self._skipped(block, "duplicate of an event")
-            distinct.setdefault(key, block)
+            distinct.setdefault(content, block)
         if not distinct:
-            yield from self._series(self._id(), None, exceptions)
-        for key, block in distinct.items():
-            # some programs give the same UID to all events
-            item = self._id() if len(distinct) == 1 else self._id(*key)
-            yield from self._series(item, block, exceptions if block is current[0] else ())
+            yield from self._items(self._id(), None, exceptions)
+        # some programs give the same UID to all events
+        names = {(block.get("DTSTART"), block.get("SUMMARY")) for block in distinct.values()}
+        for content, block in distinct.items():
+            item = self._id(*(block.get("DTSTART"), block.get("SUMMARY")) if len(names) > 1 else ())
+            yield from self._series(item, block, content, exceptions if block is current[0] else ())
 
     def _series(
+        self, item: str, master: CalendarEntry, content: bytes, exceptions: Sequence[CalendarEntry]
+    ) -> Iterator[ImportRecord]:
+        """The items of an event, unless it is a copy or an older version of one in another file."""
+        if exceptions:
+            content = content_digest(line for block in (master, *exceptions) for line in block.lines)
+        version = max(block.version for block in (master, *exceptions))
+        relation = self._context.events.add(item, version, content)
+        if relation is Relation.COPY:
+            yield self._skipped(master, "duplicate of an entry already read")
+            return
+        if relation is Relation.OLDER:
+            yield self._skipped(master, "older version of an event")
+            return
+        if relation is Relation.OTHER:
+            item = self._id(content.hex())
+        yield ReplacedSeries(item, self._since)
+        yield from self._items(item, master, exceptions)
+
+    def _items(
         self, item: str, master: CalendarEntry | None, exceptions: Sequence[CalendarEntry]
     ) -> Iterator[ImportRecord]:
-        yield ReplacedSeries(item, self._since)
         first = master or exceptions[0]
         if not exceptions and not first.repeats:
             yield from self._item(item, parse_component(first), first)

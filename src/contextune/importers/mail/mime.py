@@ -33,8 +33,6 @@ their first letter.
 """
 _BOUNDARY = re.compile(rb"boundary\s*=\s*(?:\"([^\"]+)\"|([^\s;\"]+))", re.IGNORECASE)
 _CHARSET = re.compile(rb"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
-_QUOTED = re.compile(r"^>.*(?:\n|$)", re.MULTILINE)
-_SIGNATURE = re.compile(r"^-- ?\n.*\Z", re.MULTILINE | re.DOTALL)
 _MAX_DEPTH = 12
 _MAX_HEADERS = 262_144
 _MAX_HEADER = 16_384
@@ -173,15 +171,6 @@ def _html_to_text(html: str) -> str:
         if len(text) > MAX_TEXT:
             return text
     return html_text(html)
-
-
-def strip_quotes(text: str) -> str:
-    """The text without quoted lines and signature, unless nothing else is left."""
-    if ">" in text:
-        text = _QUOTED.sub("", text).strip() or text
-    if "\n--" in text:
-        text = _SIGNATURE.sub("", text).strip() or text
-    return text
 
 
 def _decode_transfer(content: bytes, encoding: bytes) -> bytes:

@@ -9,16 +9,22 @@ from typing import Any
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.mail import headers as fields
 from contextune.importers.mail.mbox import MAX_MESSAGE, MboxMessage, looks_like_mbox, split_mbox
-from contextune.importers.mail.mime import header_to_text, parse_mail, strip_quotes
+from contextune.importers.mail.mime import header_to_text, parse_mail
+from contextune.importers.mail.replies import is_reply, strip_quotes
 from contextune.importers.reader import ImportContext, ImportRecord, iso_time, item_id, read_each, shorten
 from contextune.types import Item, UsageEvent
 
 _HEADER = re.compile(rb"^(?:from|date|subject|received|return-path|message-id|delivered-to|to):", re.I | re.M)
 _CERTAIN_HEADER = re.compile(rb"^(?:received|return-path|message-id|delivered-to|mime-version):", re.I | re.M)
 _FROM_LINE = re.compile(r"^>(>*From )", re.MULTILINE)
-_EMLX_LENGTH = re.compile(rb"\s*\d+\s*\n")
+_EMLX_LENGTH = re.compile(rb"\s*(\d{1,12})[ \t]*\r?\n(?=[!-9;-~]+:)")
+"""The first line of Apple's .emlx: the length of the message that follows, before a property list."""
+_HEADER_LINE = re.compile(rb"[!-9;-~]+:|[ \t]")
 _TRASHED = re.compile(r":2,[A-Z]*T")
 _MAILDIR = ("cur", "new")
+_MAIL_SUFFIXES = (".eml", ".emlx")
+_SINGLE_MAIL = re.compile(r"\d+|.*\.(?:eml|emlx|msg)", re.IGNORECASE)
+"""Names of files with one mail: numbers in MH folders, and what mail programs save."""
 _REQUIRED_HEADERS = frozenset(("from", "to", "date", "subject", "message-id", "received"))
 _FOLDS_TO_ASCII = "İŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"
 """Characters other than ß that `str.casefold` maps to ASCII letters."""
@@ -60,13 +66,16 @@ class MailReader:
     apps = ("Mail",)
 
     def can_read(self, file: SourceFile) -> bool:
-        """Whether it starts with headers, and its name, its folder or the headers indicate a mail."""
-        head = _EMLX_LENGTH.sub(b"", file.head, 1) if file.suffix == ".emlx" else file.head.lstrip()
-        block = re.split(rb"\r?\n\r?\n", head, maxsplit=1)[0]
-        if file.suffix in (".eml", ".emlx") or file.path.parent.name in _MAILDIR:
+        """Whether it starts with the headers of a mail."""
+        head = _EMLX_LENGTH.sub(b"", file.head, 1).lstrip()
+        block, *body = re.split(rb"\r?\n\r?\n", head, maxsplit=1)
+        if file.suffix in _MAIL_SUFFIXES or file.path.parent.name in _MAILDIR:
             return bool(_HEADER.search(block)) or not head
-        # MH files have numbers for names; other programs use names without a suffix
-        return not file.suffix and bool(_CERTAIN_HEADER.search(block)) and len(_HEADER.findall(block)) > 1
+        # any other name, as in MH folders and copies of a Maildir: all lines must be headers
+        if not _CERTAIN_HEADER.search(block) or len(_HEADER.findall(block)) < 2:
+            return False
+        lines = block.splitlines()
+        return all(map(_HEADER_LINE.match, lines if body else lines[:-1]))
 
     def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
         """The message."""
@@ -75,9 +84,9 @@ class MailReader:
             yield SkippedEntry(file.where, "mail in trash or spam")
             return
         with file.open() as stream:
-            if file.suffix == ".emlx":
-                stream.readline()  # the length of the message
             content = stream.read(MAX_MESSAGE)
+        if length := _EMLX_LENGTH.match(content):
+            content = content[length.end() : length.end() + int(length[1])]
         yield from _mail(content, folder, context, file.where)
 
 
@@ -100,13 +109,15 @@ def _mail(
         folder = "Sent"
     time = fields.sent_time(headers, envelope)
     text = _FROM_LINE.sub(r"\1", parts.text) if envelope and ">" in parts.text else parts.text
+    subject = header_to_text(headers.get("subject", b""))
+    reply = is_reply(subject, refers="in-reply-to" in headers or "references" in headers)
     message_ids = fields.message_ids(headers.get("message-id", b""))
     own_id = fields.mail_id(message_ids[0]) if message_ids else _digest_id(content)
     values: dict[str, Any] = {
         "author": author or header_to_text(headers.get("from", b"")),
         "recipients": [address for _, address in fields.addresses(headers, "to", "cc", "bcc")],
-        "subject": header_to_text(headers.get("subject", b"")),
-        "content": _content(strip_quotes(text), name, parts.attachments),
+        "subject": subject,
+        "content": _content(strip_quotes(text, reply=reply), name, parts.attachments),
         "date": iso_time(time) if time else "",
         "folder": folder,
         "labels": labels if labels and labels != [folder] else [],
@@ -147,7 +158,12 @@ def _digest_id(content: bytes) -> str:
 
 
 def _mbox_folder(file: SourceFile) -> str:
-    """The folder of a mailbox; Apple Mail calls the file mbox and the folder around it INBOX.mbox."""
+    """The folder of a mailbox; Apple Mail calls the file mbox and the folder around it INBOX.mbox.
+
+    A file with a single mail may begin with "From " too, and has the folder that it lies in.
+    """
+    if file.path.parent.name in _MAILDIR or _SINGLE_MAIL.fullmatch(file.name):
+        return _folder(file)
     name = file.folder if file.name.casefold() == "mbox" else file.name
     return fields.folder_name(PurePosixPath(name).stem if name.lower().endswith(".mbox") else name)
 

@@ -1,4 +1,4 @@
-"""Last.fm listening history: a CSV with artist, album, song and time."""
+"""Last.fm listening history: a table or JSON with artist, album, song and time."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,16 +7,32 @@ from datetime import UTC, datetime
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.music.song import song_item
 from contextune.importers.parsing.csv_rows import CsvRow, first_row, read_rows
+from contextune.importers.parsing.json_stream import JsonEntry, json_entries
 from contextune.importers.reader import ImportContext, ImportRecord, read_each
 from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
 
 _COLUMNS = {
-    "artist": ("artist", "artist name", "artist_name"),
-    "song": ("track", "song", "track name", "track_name", "title", "song name"),
-    "album": ("album", "album name", "album_name"),
-    "time": ("uts", "utc_time", "timestamp", "date", "time", "datetime", "played at", "played_at", "isodate"),
+    "artist": ("artist", "artist name", "artist_name", "artistname"),
+    "song": ("track", "song", "track name", "track_name", "trackname", "title", "song name", "name"),
+    "album": ("album", "album name", "album_name", "albumname"),
+    "time": (
+        *(
+            "uts",
+            "utc_time",
+            "timestamp",
+            "timestamp_utc",
+            "date",
+            "datetime",
+            "played at",
+            "played_at",
+            "isodate",
+        ),
+        *("scrobble time", "date_uts", "time", "utc time", "scrobbled at", "listened_at"),
+    ),
+    "clock": ("time",),
 }
 """Column names in the exports of several programs; time columns with the most reliable first."""
+_JSON_KEYS = ('"scrobbles"', '"track"', '"artist"', '"date"')
 _WITHOUT_NAMES = ("artist", "album", "song", "time")
 _LASTFM_TIME = re.compile(r"(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}),? (\d\d):(\d\d)$", re.ASCII)
 """Last.fm's own format; trying `_TIME_FORMATS` one by one takes ten times as long."""
@@ -37,17 +53,22 @@ _EPOCH = re.compile(r"\d{9,10}(?:\d{3})?(?:\.\d*)?$")
 
 
 class LastFmReader:
-    """Last.fm plays in CSV files."""
+    """Last.fm plays in CSV and JSON files."""
 
     name = "lastfm"
     apps = ("Music",)
 
     def can_read(self, file: SourceFile) -> bool:
         """Whether there are columns for artist, song and time."""
+        if file.suffix == ".json":
+            return all(key in file.start for key in _JSON_KEYS)
         return bool(_names(first_row(file)))
 
     def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
         """The songs, with a usage event per play."""
+        if file.suffix == ".json":
+            yield from _read_json(file, context)
+            return
         first = first_row(file)
         names = _names(first)
         songs = RepeatedItems(context)
@@ -69,10 +90,32 @@ class LastFmReader:
         yield from songs.latest()
 
 
+def _read_json(file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
+    """The plays of lastfmstats.com's JSON."""
+    songs = RepeatedItems(context)
+
+    def where(entry: JsonEntry) -> str:
+        return f"{file.where}, entry {entry.number}"
+
+    def play(entry: JsonEntry) -> Iterator[ImportRecord]:
+        if entry.values is None:
+            yield SkippedEntry(where(entry), "broken or truncated entry")
+            return
+        roles = {"song": "track", "artist": "artist", "album": "album", "time": "date"}
+        row = {role: str(entry.values.get(key) or "") for role, key in roles.items()}
+        yield from _play(row, where(entry), context, songs)
+
+    with file.open() as stream:
+        yield from read_each(json_entries(stream, "scrobbles"), play, where)
+    yield from songs.latest()
+
+
 def _play(
     row: Mapping[str, str], where: str, context: ImportContext, songs: RepeatedItems
 ) -> Iterator[ImportRecord]:
-    played = _time(row.get("time", ""))
+    # some tables have the day and the time of day in two columns
+    played = _time(f"{row.get('time', '')} {row['clock']}" if row.get("clock") else row.get("time", ""))
+    played = played or _time(row.get("time", ""))
     if played is None or not is_plausible_time(played, context):
         # a track that is playing now has no time
         yield SkippedEntry(where, NO_TIME)
@@ -87,7 +130,8 @@ def _names(first: Sequence[str]) -> tuple[str, ...]:
     headers = [name.strip().lower().partition("#")[0] for name in first]
     roles: dict[int, str] = {}
     for role, aliases in _COLUMNS.items():
-        position = next((headers.index(name) for name in aliases if name in headers), None)
+        free = [headers.index(name) for name in aliases if name in headers]
+        position = next((number for number in free if number not in roles), None)
         if position is not None:
             roles[position] = role
     if {"artist", "song", "time"} <= set(roles.values()):

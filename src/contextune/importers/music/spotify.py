@@ -52,7 +52,7 @@ def _play(
     stopped = _time(entry.get("ts") or entry.get("endTime"))
     if entry.get("episode_name") or entry.get("episodeName"):
         yield SkippedEntry(where, "podcast episode")
-    elif entry.get("audiobook_title") or entry.get("audiobook_chapter_title"):
+    elif entry.get("audiobook_title") or entry.get("audiobook_chapter_title") or entry.get("audiobookName"):
         yield SkippedEntry(where, "audiobook chapter")
     elif entry.get("incognito_mode"):
         yield SkippedEntry(where, "private session")

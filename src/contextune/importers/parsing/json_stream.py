@@ -7,7 +7,7 @@ at the first error; here only the broken entry is lost.
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, NamedTuple, cast
 
 _CHUNK = 2**18
@@ -20,6 +20,8 @@ _NEXT_ENTRY = re.compile(r"\}\s*,\s*(?=\{)")
 _TOKEN = re.compile(r'[\[\]{}]|"((?:[^"\\\r\n]++|\\.)*+)("\s*+(:?)|[\r\n]|)')
 """A bracket or a string. A line break ends a string that was never closed, since JSON escapes line breaks."""
 _LIST = re.compile(r"\s*(\[?)")
+_MAX_SMALL = 4096
+"""Characters of a value that is kept while arrays are searched."""
 
 
 class JsonEntry(NamedTuple):
@@ -34,20 +36,59 @@ def json_entries(stream: BinaryIO, key: str = "") -> Iterator[JsonEntry]:
     text = _TextBuffer(stream)
     if not (text.enter_key(key) if key else text.enter_list()):
         return
-    decoder = json.JSONDecoder()
-    number = 0
+    for number, values in enumerate(_entries(json.JSONDecoder(), text), 1):
+        yield JsonEntry(number, values)
+
+
+def _entries(decoder: json.JSONDecoder, text: "_TextBuffer") -> Iterator[dict[str, Any] | None]:
+    """The objects of the array at the position of `text`; None for each that is broken."""
     while text.next_entry() not in ("", "]"):
-        number += 1
         try:
             value, text.position = _decode(decoder, text)
         except (ValueError, RecursionError):
-            yield JsonEntry(number, None)
+            yield None
             if not text.skip_entry():
                 return
             continue
-        yield JsonEntry(number, cast("dict[str, Any]", value) if isinstance(value, dict) else None)
+        yield cast("dict[str, Any]", value) if isinstance(value, dict) else None
     if text.at_end:
-        yield JsonEntry(number + 1, None)  # the array was never closed
+        yield None  # the array was never closed
+
+
+class NestedEntry(NamedTuple):
+    """An entry of one of several arrays, counted from one in the whole file."""
+
+    number: int
+    values: dict[str, Any] | None
+    """None if it is not a readable object."""
+    parents: tuple[Mapping[str, Any], ...]
+    """What precedes the array in the objects around it, the outermost first."""
+
+
+def nested_entries(stream: BinaryIO, key: str) -> Iterator[NestedEntry]:
+    """The objects of every array under `key`, at any depth.
+
+    Of the objects around an array only numbers, strings and small objects that precede it are known.
+    """
+    text = _TextBuffer(stream)
+    decoder = json.JSONDecoder()
+    number = 0
+    parents: list[dict[str, Any]] = []
+    while token := text.next_token():
+        if token[0] in ("{", "["):
+            parents.append({})
+        elif token[0] in ("}", "]"):
+            if parents:
+                parents.pop()
+        elif token[3] and parents:
+            if token[1] == key and text.at_list():
+                around = tuple(parents)
+                for values in _entries(decoder, text):
+                    number += 1
+                    yield NestedEntry(number, values, around)
+                text.skip_bracket()
+            elif (value := text.small_value(decoder, key)) is not None:
+                parents[-1][token[1]] = value
 
 
 def _decode(decoder: json.JSONDecoder, text: "_TextBuffer") -> tuple[object, int]:
@@ -92,12 +133,12 @@ class _TextBuffer:
     def enter_key(self, key: str) -> bool:
         """Go to the first entry of the array under `key` in the top-level object; False if there is none."""
         depth = 0
-        while token := self._next_token():
+        while token := self.next_token():
             if token[0] in ("{", "["):
                 depth += 1
             elif token[0] in ("}", "]"):
                 depth -= 1
-            elif depth == 1 and token[3] and token[1] == key and self._at_list():
+            elif depth == 1 and token[3] and token[1] == key and self.at_list():
                 return True
         return False
 
@@ -120,7 +161,8 @@ class _TextBuffer:
         self.position = boundary.end()
         return True
 
-    def _next_token(self) -> re.Match[str] | None:
+    def next_token(self) -> re.Match[str] | None:
+        """The next bracket or string; None at the end of the file."""
         while True:
             token = _TOKEN.search(self.buffer, self.position)
             if token and (token.end() < len(self.buffer) or token.end() - token.start() > _MAX_ENTRY):
@@ -133,7 +175,7 @@ class _TextBuffer:
                 self.position = last.end() if last else len(self.buffer)
                 return last
 
-    def _at_list(self) -> bool:
+    def at_list(self) -> bool:
         """Whether an array starts here; if so, go to its first entry."""
         while True:
             start = cast("re.Match[str]", _LIST.match(self.buffer, self.position))
@@ -144,3 +186,28 @@ class _TextBuffer:
         if start[1]:
             self.position = start.end()
         return bool(start[1])
+
+    def skip_bracket(self) -> None:
+        """Go past the bracket that closes an array."""
+        if self.buffer.startswith("]", self.position):
+            self.position += 1
+
+    def small_value(self, decoder: json.JSONDecoder, key: str) -> object:
+        """Go past the value here and return it.
+
+        None for an array, for a long value and for an object with `key` in it, which are searched instead.
+        """
+        while len(self.buffer) - self.position < _MAX_SMALL and self.read_more():
+            pass
+        start = cast("re.Match[str]", _SEPARATOR.match(self.buffer, self.position)).end()
+        window = self.buffer[start : start + _MAX_SMALL]
+        if window.startswith("["):
+            return None
+        try:
+            value, end = decoder.raw_decode(window)
+        except (ValueError, RecursionError):
+            return None
+        if isinstance(value, dict) and f'"{key}"' in window[:end]:
+            return None
+        self.position = start + end
+        return cast("object", value)

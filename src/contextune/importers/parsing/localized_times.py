@@ -35,8 +35,8 @@ _MAX_LENGTH = 100
 _CLOCK = re.compile(r"(\d{1,2})[:.](\d\d)(?:[:.](\d\d))?(?![\d.])")
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]+")
-_AFTERNOON = re.compile(r"\bp\.? ?m\b|오후|下午|午後|μ\.μ|\bös\b", re.IGNORECASE)
-_MORNING = re.compile(r"\ba\.? ?m\b|오전|上午|午前|π\.μ|\böö\b", re.IGNORECASE)
+_AFTERNOON = re.compile(r"\bp\.? ?m\b|오후|下午|午後|μ\.μ|\bös\b|\bم\b|\bnm\b|ب\.ظ", re.IGNORECASE)
+_MORNING = re.compile(r"\ba\.? ?m\b|오전|上午|午前|π\.μ|\böö\b|\bص\b|\bvm\b|ق\.ظ", re.IGNORECASE)
 _UTC_OFFSET = re.compile(r"\b(?:GMT|UTC) ?([+\-−])(\d{1,2}):?(\d\d)?\b")
 _ZONE = re.compile(r"\b([A-Z]{1,5})\s*$")
 
@@ -55,7 +55,7 @@ def parse_localized_time(text: str, zone: ZoneInfo | None = None) -> datetime | 
         return None
     clock = next((match for match in clocks if ":" in match[0]), clocks[-1])
     day = _date(text[: clock.start()])
-    hour = _hour(int(clock[1]), text)
+    hour = hour_of_day(int(clock[1]), text)
     if day is None or hour is None:
         return None
     try:
@@ -90,7 +90,8 @@ def _month(word: str) -> int | None:
     return _STEMS[max(stems, key=len)] if stems else None
 
 
-def _hour(hour: int, text: str) -> int | None:
+def hour_of_day(hour: int, text: str) -> int | None:
+    """The hour from 0 to 23, if the text says that it is before or after noon; None if it cannot be."""
     afternoon = bool(_AFTERNOON.search(text))
     if not afternoon and not _MORNING.search(text):
         return hour

@@ -1,26 +1,21 @@
-"""Browser history of Chrome and Firefox: searches and videos among the visited pages.
+"""Browser history of Chrome, Firefox and Safari: searches and videos among the visited pages.
 
 Other pages are not kept. A page that was opened from search results is a usage event of that search.
 """
 
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from shutil import copyfile
 
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.parsing.json_stream import JsonEntry, json_entries
+from contextune.importers.parsing.sqlite_file import is_sqlite, open_copy, table_names
 from contextune.importers.reader import ImportContext, ImportRecord, read_each
 from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
 from contextune.importers.web.urls import parse_search, parse_video_id, video_item
 from contextune.types import UsageEvent
 
-_MAGIC = b"SQLite format 3\0"
-_SIDE_FILES = ("-wal", "-journal")
-"""Suffixes of the files beside a database in use: its latest changes, or its rollback journal."""
 _TAKEOUT = "Browser History"
 _CHROME = """
     SELECT visits.id, visit_time, from_visit, transition, urls.url, title, hidden
@@ -28,6 +23,11 @@ _CHROME = """
 _FIREFOX = """
     SELECT visits.id, visit_date, from_visit, visit_type, url, title, hidden
     FROM moz_historyvisits AS visits JOIN moz_places ON moz_places.id = place_id ORDER BY visits.id"""
+_SAFARI = """
+    SELECT visits.id, visit_time, 0, redirect_destination IS NOT NULL, url, title, load_successful
+    FROM history_visits AS visits JOIN history_items ON history_items.id = history_item
+    ORDER BY visits.id"""
+_SAFARI_START = datetime(2001, 1, 1, tzinfo=UTC)
 _CHROME_START = datetime(1601, 1, 1, tzinfo=UTC)
 _FIREFOX_START = datetime(1970, 1, 1, tzinfo=UTC)
 _CHROME_KIND, _CHAIN_END = 0xFF, 0x20000000
@@ -50,7 +50,7 @@ class _Visit:
 
 
 class BrowserHistoryReader:
-    """History databases of Chromium browsers and Firefox, and Takeout's JSON of Chrome."""
+    """History databases of Chromium browsers, Firefox and Safari, and Takeout's JSON of Chrome."""
 
     name = "browser"
     apps = ("Google", "YouTube")
@@ -59,10 +59,11 @@ class BrowserHistoryReader:
         """Whether it is a history database, by its name or its tables, or Takeout's JSON."""
         if file.suffix == ".json":
             return f'"{_TAKEOUT}"' in file.start
-        if not file.head.startswith(_MAGIC):
-            return False
-        named = file.name.lower().startswith(("history", "places"))
-        return named or b"moz_historyvisits" in file.head or b"CREATE TABLE visits(" in file.head
+        # the tables of a new database may still be in its log
+        if is_sqlite(file) and file.name.lower().startswith(("history", "places")):
+            return True
+        tables = table_names(file)
+        return any(needed <= tables for needed in _QUERIES)
 
     def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
         """The searches and videos in the history."""
@@ -82,7 +83,7 @@ class BrowserHistoryReader:
                 yield from records(map(_from_takeout, json_entries(stream, _TAKEOUT)))
         else:
             try:
-                with _copy(file) as database:
+                with open_copy(file) as database:
                     visits = _visits(database)
                     if visits is None:
                         yield SkippedEntry(file.where, "not a browser history database")
@@ -140,40 +141,15 @@ def _title(title: str) -> str:
     return "" if title.endswith(music) or title == "YouTube" else title.removesuffix(plain)
 
 
-@contextmanager
-def _copy(file: SourceFile) -> Generator[sqlite3.Connection]:
-    """Open a copy of the database, because a running browser keeps its own locked."""
-    with file.on_disk() as copy:
-        for suffix in _SIDE_FILES:
-            side_file = file.disk_path and file.disk_path.with_name(file.disk_path.name + suffix)
-            if side_file and side_file.is_file() and not side_file.is_symlink():
-                copyfile(side_file, copy.with_name(copy.name + suffix))
-        with closing(_connect(copy)) as database:
-            yield database
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path)
-    # the file is untrusted: nothing in its schema may run
-    database.execute("PRAGMA trusted_schema = OFF")
-    database.text_factory = _text
-    return database
-
-
-def _text(content: bytes) -> str:
-    return content.decode("utf-8", "replace")
-
-
 def _visits(database: sqlite3.Connection) -> Iterator[_Visit] | None:
     tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if {"visits", "urls"} <= tables:
-        return map(_chrome, database.execute(_CHROME))
-    if {"moz_historyvisits", "moz_places"} <= tables:
-        return map(_firefox, database.execute(_FIREFOX))
+    for needed, (query, visit) in _QUERIES.items():
+        if needed <= tables:
+            return map(visit, database.execute(query))
     return None
 
 
-_Row = tuple[int, int | None, int | None, int | None, str | None, str | None, int | None]
+_Row = tuple[int, float | None, int | None, int | None, str | None, str | None, int | None]
 
 
 def _chrome(row: _Row) -> _Visit:
@@ -198,6 +174,29 @@ def _firefox(row: _Row) -> _Visit:
     return _Visit(
         number, _time(_FIREFOX_START, time), referrer or 0, is_redirect, automatic, url or "", title or ""
     )
+
+
+def _safari(row: _Row) -> _Visit:
+    number, time, referrer, is_redirect, url, title, is_loaded = row
+    seconds = int(time * 1_000_000) if isinstance(time, int | float) else None
+    # nothing tells from which page a visit came
+    return _Visit(
+        number,
+        _time(_SAFARI_START, seconds),
+        referrer or 0,
+        bool(is_redirect),
+        is_loaded == 0,
+        url or "",
+        title or "",
+    )
+
+
+_QUERIES: Mapping[frozenset[str], tuple[str, Callable[[_Row], _Visit]]] = {
+    frozenset({"visits", "urls"}): (_CHROME, _chrome),
+    frozenset({"moz_historyvisits", "moz_places"}): (_FIREFOX, _firefox),
+    frozenset({"history_visits", "history_items"}): (_SAFARI, _safari),
+}
+"""Query and conversion of the rows, by the tables of the database."""
 
 
 def _from_takeout(entry: JsonEntry) -> _Visit:

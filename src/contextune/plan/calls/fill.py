@@ -7,6 +7,8 @@ import numpy as np
 
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import ArgumentChoice, FilledCall, PointerPlanner
+from contextune.plan.pointer.spans import title_and_artist
+from contextune.plan.schema import tool_parameters
 from contextune.plan.values import normalize_value
 from contextune.types import ToolHit
 
@@ -19,6 +21,9 @@ _UNLIKELY = 4.0
 """Tools that are this much less likely than the first, in log probability, are not filled."""
 _CLOSE = 4.0
 """Candidates of an argument that score this much lower than the chosen one are no alternative."""
+
+
+_SONGS, _ALBUMS = frozenset(["song", "track"]), frozenset(["album", "record"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +54,7 @@ def fill_calls(
     """
     calls = [
         CallCandidate(filled, rank)
-        for rank in likely_tools(tools, known or {}, max_tools)
+        for rank in _tools_for_title(tools, inputs) or likely_tools(tools, known or {}, max_tools)
         if (filled := planner.fill_tool(inputs, tools[rank].tool)) is not None
     ]
     variants = [
@@ -66,6 +71,19 @@ def fill_calls(
         if filled is not None:
             calls.append(CallCandidate(filled, call.rank, name, behind))
     return calls
+
+
+def _tools_for_title(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
+    """The ranks of the tools that take the title of "play TITLE by ARTIST": an album only if that is said."""
+    title, _ = title_and_artist(inputs.request.text)
+    if title is None:
+        return []
+    wanted = _ALBUMS if _ALBUMS.intersection(inputs.tokens) else _SONGS
+    return [
+        rank
+        for rank, hit in enumerate(tools)
+        if any(wanted.intersection(parameter.words) for parameter in tool_parameters(hit.tool))
+    ]
 
 
 def likely_tools(tools: Sequence[ToolHit], known: Mapping[str, float], limit: int) -> list[int]:
@@ -86,15 +104,16 @@ def likely_tools(tools: Sequence[ToolHit], known: Mapping[str, float], limit: in
 
 
 def _second_best(choice: ArgumentChoice, inputs: PlanningInput) -> int | None:
-    """The best candidate whose value means something else than the chosen one."""
+    """The best candidate that means something else than the chosen one; omission is one, too."""
     if choice.chosen.is_omitted:
         return None
 
     def meaning(index: int) -> object:
-        return normalize_value(choice.candidates[index].value, choice.parameter, inputs.people)
+        candidate = choice.candidates[index]
+        if candidate.is_omitted:
+            return None
+        return normalize_value(candidate.value, choice.parameter, inputs.people)
 
     chosen = meaning(choice.index)
-    for index in map(int, np.argsort(-choice.scores, kind="stable")):
-        if not choice.candidates[index].is_omitted and meaning(index) != chosen:
-            return index
-    return None
+    order = map(int, np.argsort(-choice.scores, kind="stable"))
+    return next((index for index in order if meaning(index) != chosen), None)

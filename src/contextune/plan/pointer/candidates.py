@@ -37,6 +37,8 @@ _PLACES = frozenset(
         *("business", "shop", "store", "restaurant"),
     ]
 )
+_SAID_PLACES = frozenset(["location", "destination", "near", "city", "area"])
+_PLACE_WORDS = frozenset(["in", "near", "to", "around", "for"])
 _ADDRESSES = frozenset(["address", "email", "mail", "recipient", "recipients"])
 _TITLES = frozenset(["song", "track", "album", "record"])
 _ARTISTS = frozenset(["artist", "band", "singer", "performer"])
@@ -117,6 +119,8 @@ def _certain_candidates(
             same = [c for c in candidates if c.span and c.item is None and c.span.text == span.text]
             source = Source("said", words=span.text)
             return same[:1] or [Candidate(span.text, f"said {span.shape}", (source,), span=span)]
+    if name & _SAID_PLACES and (places := _said_places(inputs, candidates)):
+        return places
     if not name & _PEOPLE:
         return []
     named = [match for match in inputs.names if match.words]
@@ -125,6 +129,29 @@ def _certain_candidates(
     if len(whole) != 1 or any(not inputs.names[whole[0]].overlaps(match) for match in named):
         return []
     return [c for c in candidates if c.people == (whole[0],) and c.origin == "contact"]
+
+
+def _said_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The only name after "in", "near" or "to" in the request, at its full length: "Weather in Vantaa"."""
+    spans = [
+        candidate
+        for candidate in candidates
+        if candidate.item is None
+        and candidate.span is not None
+        and candidate.span.before in _PLACE_WORDS
+        and all(
+            word[0].isupper() for word in (candidate.span.text.split()[0], candidate.span.text.split()[-1])
+        )
+        and not any(_cross(candidate.span, phrase.first, phrase.last) for phrase in inputs.time_phrases)
+        and not any(match.words and _cross(candidate.span, match.start, match.end) for match in inputs.names)
+    ]
+    if len({candidate.span.start for candidate in spans if candidate.span}) != 1:
+        return []
+    return [max(spans, key=lambda candidate: len(str(candidate.value)))]
+
+
+def _cross(span: TextSpan, start: int, end: int) -> bool:
+    return span.start < end and start < span.end
 
 
 def _valid_candidates(

@@ -43,7 +43,7 @@ _SEARCH = re.compile(
     r"|bring up|get|give|dig out|open|(?:are there |is there |is there any |have you )?"
     r"(?:any|the latest|latest|new|recent)? ?news (?:about|on|of|from)|any|are there|is there"
     r"|what(?:['’]d| did| have|['’]ve) i (?:search|searched|google|googled|look up|looked up)"
-    r"(?: for| about| on)?)\s+(?:me\s+)?",
+    r"(?: for| about| on)*)\s+(?:me\s+)?",
     re.IGNORECASE,
 )
 _SEARCHED = re.compile(
@@ -69,6 +69,11 @@ _REFERRING = frozenset(
     a an the my me of for about some any all again and or to in on is was i
     """)
 )
+_WHEN = frozenset(
+    tokenize(
+        "recently lately today yesterday earlier before tonight last night this morning afternoon week so far"
+    )
+)
 _REMIND = re.compile(
     r"\b(?:(?:remind|nudge|poke|ping|buzz|nag|prod|jog|tell|wake|shake) me"
     r"|(?:set|add|create|make|new)(?: me)?(?: an?| the)? reminder|reminder)\b",
@@ -86,6 +91,14 @@ _LOOSE_END = re.compile(
 )
 _ADD = re.compile(r"^(?:add|write|put|append|note|jot(?: down)?|log)\s+", re.IGNORECASE)
 _INTO = re.compile(r"\s(?:to|in|into|on|onto|under|against|at the end of)\s", re.IGNORECASE)
+_INTO_NOTE = re.compile(
+    r"(?P<line>\S.*?)\s(?:to|on|onto|in|into|under)\s(?:the|my|our|that|this)\s(?!.*\s(?:to|into)\s(?:the|my)\s)[^.,:;]+\W*$",
+    re.IGNORECASE,
+)
+_NOTE_THAT = re.compile(
+    r"(?:to|on|in|into)\s(?:the|my|our|that|this)\s.*?\b(?:notes?|list|log|page|file)\b,?\s(?:that\s)?(?P<line>.+)",
+    re.IGNORECASE,
+)
 _TRANSLATE = re.compile(r"^(?:translate|put|turn|say|render)\s+(.+?)\s+(?:in)?to\s+\w+", re.IGNORECASE)
 _REFERS = re.compile(r"(?:it|this|that|these|those|them|mine|my|his|her|their|the|what|our)\b", re.IGNORECASE)
 _HOW_SAY = re.compile(r"^how\b.*?\bsay\s+(.+?)\s+in\s+\w+", re.IGNORECASE)
@@ -143,8 +156,12 @@ def line_to_add(text: str, taken: Ranges = ()) -> str | None:
     if gaps and places:
         return _clean(text[begin : gaps[-1].start()])
     ends = [end for _, end in taken if end > begin]
-    that = re.compile(r"\s+that\s+", re.IGNORECASE).match(text, max(ends)) if ends else None
-    return _clean(text[that.end() :]) if that else None
+    if ends and (that := re.compile(r"\s+that\s+", re.IGNORECASE).match(text, max(ends))):
+        return _clean(text[that.end() :])
+    if match := _INTO_NOTE.match(text, begin):
+        return _clean(match["line"])
+    match = _NOTE_THAT.match(text, begin)
+    return _clean(match["line"]) if match else None
 
 
 def search_words(text: str, parameters: frozenset[str], taken: Ranges = ()) -> str | None:
@@ -167,7 +184,7 @@ def search_words(text: str, parameters: frozenset[str], taken: Ranges = ()) -> s
         return None
     words = _clean(_CONTAINER.sub("", said, count=1), articles=True)
     words = _clean(_CONTAINER.sub("", words or "", count=1), articles=True)
-    return words if words and frozenset(tokenize(words)) - _REFERRING else None
+    return words if words and frozenset(tokenize(words)) - _REFERRING - _WHEN else None
 
 
 def task_to_remember(inputs: PlanningInput) -> str | None:

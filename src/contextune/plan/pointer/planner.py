@@ -16,7 +16,7 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.candidates import FREE_TEXT, OMITTED, Candidate, find_candidates
 from contextune.plan.pointer.features import ChosenArguments, Matrix, argument_features
 from contextune.plan.pointer.free_text import clarifying_question, compose_text, dictated_text
-from contextune.plan.pointer.replies import answerable
+from contextune.plan.pointer.references import asks_for_person, referred
 from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
 from contextune.plan.schema import Parameter, plan_errors, tool_parameters
 from contextune.plan.values import normalize_text
@@ -87,7 +87,9 @@ class PointerPlanner:
             candidates, matrix, scores = known.candidates, known.matrix, known.scores
         else:
             origins = statistics.priors.known_origins(tool, parameter)
-            candidates = answerable(find_candidates(inputs, parameter, origins), tool, inputs)
+            if asks_for_person(parameter, inputs):
+                return
+            candidates = referred(find_candidates(inputs, parameter, origins), tool, inputs)
             if not candidates:
                 draft.ask(parameter)
                 return

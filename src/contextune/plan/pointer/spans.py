@@ -127,7 +127,7 @@ _BY = re.compile(
     r"(?:play|put on|queue|start|add|stream)(?: me| up)? "
     r"(?:(?:the|that|whole|full) )*(?:(?:song|track|album|record|single|tune) )?"
     r"(?P<title>[^\s,].*?)(?:, the (?:song|track|album|record|single))?,? by (?!.* by )"
-    r"(?P<artist>[^,;:]+?)(?: (?:to|on|in|into|for|from|please)\b.*)?",
+    r"(?P<artist>[^,;:]+?)(?: (?:to|on|in|into|for|from|please|again|now|next)\b.*)?",
     re.IGNORECASE,
 )
 _NO_TITLE = re.compile(

@@ -122,7 +122,8 @@ def _first_content(text: str, begin: int, taken: Sequence[tuple[int, int]]) -> i
     """The place after the recipient, where a clause begins: "tell my brother | yes to seven"."""
     names = [end for start, end in taken if start == begin and text[end : end + 1] == " "]
     if names:
-        return names[0] + 1
+        begin = names[0] + 1
+        return begin + len("that ") if text[begin:].casefold().startswith("that ") else begin
     for match in re.finditer(r"(?<= )", text[begin:]):
         place = begin + match.start()
         if place > begin and (content := _CONTENT.match(text, place)) and not _inside(place, taken):

@@ -18,7 +18,7 @@ from contextune.plan.policy.questions import (
     ask_to_correct,
     no_tool_serves,
 )
-from contextune.plan.policy.readings import Readings
+from contextune.plan.policy.readings import Readings, is_namesake
 from contextune.types import Decision, Plan, Question, Tool
 
 ACT: Mapping[Cost, float] = {"read": 0.7, "write": 0.8, "send": 0.85}
@@ -29,6 +29,8 @@ NONE = 0.5
 """Default probability that no tool serves from which on the request is refused."""
 RIVAL = 0.4
 """Default share of the first reading's probability from which on another reading is worth a question."""
+_NAMESAKE = 0.1
+"""The same for a reading with another value of the same name: "Jan" is Jan Novak or Jan Peters."""
 MAX_OPTIONS = 3
 """Readings that a question offers."""
 FindTool = Callable[[str], Tool]
@@ -136,6 +138,11 @@ class Policy:
             if tool.annotations.destructive is True:
                 return "confirm", ask_to_confirm(plan, tool)
             return "act", None
+        rivals += [
+            other
+            for other in readings.others()
+            if _NAMESAKE * sure <= other.confidence < self.rival * sure and is_namesake(plan, other)
+        ]
         if rivals:
             options = [replace(other, decision=None, question=None) for other in rivals[: MAX_OPTIONS - 1]]
             return "ask", ask_between([plan, *options], find_tool)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from contextune.plan.planning_input import Planner, PlanningInput
+from contextune.search import tokenize
 from contextune.types import Plan, ToolHit
 
 
@@ -58,6 +59,17 @@ def read_request(
     if isinstance(planner, ReadingsPlanner):
         return planner.readings(inputs, tools, fits)
     return Readings.of_plan(planner.plan(inputs, tools, fits), fits)
+
+
+def is_namesake(plan: Plan, other: Plan) -> bool:
+    """Whether two calls differ in one argument, whose values share a word: Jan Novak and Jan Peters."""
+    if plan.tool != other.tool or plan.args.keys() != other.args.keys():
+        return False
+    values = [(value, other.args[name]) for name, value in plan.args.items() if value != other.args[name]]
+    if len(values) != 1 or not all(isinstance(value, str) for value in values[0]):
+        return False
+    first, second = (frozenset(tokenize(str(value).partition("@")[0])) for value in values[0])
+    return bool(first & second)
 
 
 def _is_same_call(plan: Plan, other: Plan) -> bool:

@@ -21,16 +21,19 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("the HTTP service", "serve") from error
 
+from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http import errors, inspector, requests, responses, web
 from contextune.serve.http.errors import ApiError, request_error_messages
+from contextune.serve.http.limits.connections import ConnectionLimits
+from contextune.serve.http.limits.worker_pool import WorkerPool
 from contextune.serve.http.metrics import CONTENT_TYPE, ServiceMetrics
 from contextune.serve.http.middleware import RequestMiddleware, error_response
 from contextune.serve.http.responses import JsonResponse
 from contextune.serve.http.service import Service
 from contextune.serve.http.settings import ServiceSettings
-from contextune.serve.http.thread_pool import WorkerPool
 from contextune.serve.http.tokens import TokenFile
 from contextune.serve.http.tracing import tracer_from_env
+from contextune.serve.http.uvicorn_protocol import CONNECTIONS
 from contextune.serve.http.warmup import Warmup
 
 _DESCRIPTION = """Resolves implicit requests: finds the user's items a request refers to, the tools that can
@@ -44,6 +47,7 @@ _ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
         404: "Unknown user (PUT /v1/me first) or unknown path.",
         408: "The body did not arrive in time.",
         413: "The body is too large, or the user's quota is exceeded.",
+        421: "The service does not answer for the host name in `Host` or `Origin`.",
         422: "The request is invalid; `where` lists the fields.",
         429: "Rate limit exceeded; see `Retry-After`.",
         500: "Internal error.",
@@ -71,18 +75,22 @@ _Body = TypeVar("_Body")
 def create_app(settings: ServiceSettings) -> FastAPI:
     """Create the ASGI application; store and catalogue are closed on shutdown."""
     limits = settings.limits
-    pool = WorkerPool(settings.threads, limits.waiting, limits.timeout)
+    pool = WorkerPool(settings.threads, limits.waiting, limits.timeout, limits.max_wait)
     metrics, tracer, tokens = (
         ServiceMetrics(lambda: pool.open_calls),
         tracer_from_env(),
         TokenFile(settings.tokens),
     )
-    service = Service(settings, metrics, tracer)
+    service = Service(settings, metrics, tracer, lambda done, total: warmup.interrupt(done, total))
     warmup = Warmup(service.prepare, limits.timeout)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        yield
+    async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Any]]:
+        yield {
+            CONNECTIONS: ConnectionLimits(
+                limits.connections, limits.connections_per_address, limits.head_timeout
+            )
+        }
         # uvicorn has answered all requests in flight before it gets here
         await asyncio.to_thread(warmup.close)
         await asyncio.to_thread(pool.close)
@@ -97,8 +105,16 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         docs_url=None,  # Swagger UI loads third-party scripts on a page where users enter tokens
         redoc_url=None,
         telemetry=_NO_TELEMETRY,
+        redirect_slashes=False,  # the redirect would go to whatever host the request names
     )
-    app.add_middleware(RequestMiddleware, tokens=tokens, limits=limits, metrics=metrics, tracer=tracer)
+    app.add_middleware(
+        RequestMiddleware,
+        tokens=tokens,
+        hosts=AllowedHosts(settings.hosts),
+        limits=limits,
+        metrics=metrics,
+        tracer=tracer,
+    )
     _add_error_handlers(app)
     app.include_router(_request_routes(service, pool, warmup))
     app.include_router(_data_routes(service, pool, warmup))

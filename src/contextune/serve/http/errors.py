@@ -77,6 +77,15 @@ def unauthorized() -> ApiError:
     )
 
 
+def unknown_host() -> ApiError:
+    """The Host or Origin header names another site."""
+    return ApiError(
+        421,
+        "unknown_host",
+        "this service does not answer for that host name: its operator can add it with --allowed-hosts",
+    )
+
+
 def rate_limited(seconds: int) -> ApiError:
     """The token has used up its rate limit."""
     return ApiError(
@@ -116,10 +125,13 @@ def body_timeout() -> ApiError:
     )
 
 
-def overloaded() -> ApiError:
-    """The queue for worker threads is full."""
+def overloaded(seconds: int = 1) -> ApiError:
+    """The queue for worker threads is full, or too long to be served in time."""
     return ApiError(
-        503, "busy", "too many requests are waiting: try again in a second", headers={"Retry-After": "1"}
+        503,
+        "busy",
+        f"too many requests are waiting: try again in {seconds} s",
+        headers={"Retry-After": str(seconds)},
     )
 
 

@@ -1,4 +1,4 @@
-"""ASGI middleware around every request: authentication, rate and size limits, logs, metrics, spans.
+"""ASGI middleware around every request: host names, authentication, limits, headers, logs, metrics, spans.
 
 Authentication comes before the body is read, so unauthenticated clients cost little. Exceptions are reported
 to the client and to the log without their messages, which may contain personal data.
@@ -13,22 +13,33 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http import errors
 from contextune.serve.http.errors import ApiError
 from contextune.serve.http.json_logs import log_event
+from contextune.serve.http.limits.deadline import start_deadline
+from contextune.serve.http.limits.rate_limit import RateLimiter
 from contextune.serve.http.metrics import ServiceMetrics
-from contextune.serve.http.rate_limit import RateLimiter
 from contextune.serve.http.responses import ErrorReply, JsonResponse
 from contextune.serve.http.settings import ServiceLimits
 from contextune.serve.http.tokens import ServiceToken, TokenFile
 from contextune.serve.http.tracing import Tracer
 from contextune.serve.http.web import INSPECTOR_PATHS
 
-PUBLIC_PATHS = frozenset({"/health", "/metrics", "/openapi.json", *INSPECTOR_PATHS})
+_HEALTH = "/health"
+PUBLIC_PATHS = frozenset({_HEALTH, "/metrics", "/openapi.json", *INSPECTOR_PATHS})
 """Paths that need no token; they serve no user data."""
 _COSTS = {("DELETE", "/v1/me"): 10.0}
 """Requests that count as several: forgetting a user rewrites the whole store."""
+_READ_ONLY_PATHS = frozenset(f"/v1/{name}" for name in ("ask", "context", "inspect", "plan", "tools"))
+"""Requests that change nothing, like every GET: they are dropped when their client disconnects."""
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+_SECURITY_HEADERS = {
+    b"cache-control": b"no-store",
+    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
+    b"x-content-type-options": b"nosniff",
+}
+"""Added to every response that does not have them: a browser must neither keep nor interpret it."""
 _CLIENT_CLOSED_REQUEST = 499
 """Logged when the client disconnects before it is answered; nginx uses the same number."""
 
@@ -47,7 +58,7 @@ def error_response(error: ApiError, request_id: str) -> JsonResponse:
 
 
 class _ClientDisconnected(Exception):  # noqa: N818  # not an error of the service
-    """The client closed the connection before sending its body."""
+    """The client closed the connection before it was answered."""
 
 
 class RequestMiddleware:
@@ -58,12 +69,14 @@ class RequestMiddleware:
         app: ASGIApp,
         *,
         tokens: TokenFile,
+        hosts: AllowedHosts,
         limits: ServiceLimits,
         metrics: ServiceMetrics,
         tracer: Tracer,
     ) -> None:
         self._app = app
         self._tokens = tokens
+        self._hosts = hosts
         self._limits = limits
         self._rate_limiter = RateLimiter(limits.rate, limits.burst)
         self._metrics = metrics
@@ -74,6 +87,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        start_deadline(self._limits.timeout)
         exchange = _Exchange(scope, send)
         headers = _headers(scope)
         try:
@@ -96,12 +110,15 @@ class RequestMiddleware:
 
     async def _handle(self, exchange: "_Exchange", headers: Mapping[str, str], receive: Receive) -> None:
         try:
-            if exchange.scope["path"] not in PUBLIC_PATHS:
+            self._check_host(exchange, headers)
+            if exchange.scope["path"] in PUBLIC_PATHS:
+                body = b""  # without a token no body is read
+            else:
                 token = self._authenticate(exchange, headers)
                 exchange.user = self._tokens.pseudonym(token.user)
                 exchange.scope["state"]["user"] = token.user
-            body = await self._read_body(headers, receive)
-            await self._app(exchange.scope, _replay_body(body, receive), exchange.send)
+                body = await self._read_body(headers, receive)
+            await self._respond(exchange, body, receive)
         except _ClientDisconnected:
             exchange.status = _CLIENT_CLOSED_REQUEST
         except ApiError as error:
@@ -109,6 +126,35 @@ class RequestMiddleware:
         except Exception as error:
             log_event("fault", level=logging.ERROR, error=error, request=exchange.id)
             await exchange.send_error(errors.internal_error())
+
+    def _check_host(self, exchange: "_Exchange", headers: Mapping[str, str]) -> None:
+        if exchange.scope["path"] == _HEALTH:  # probes name the address they ask
+            return
+        if not self._hosts.allow_host(headers.get("host")) or not self._hosts.allow_origin(
+            headers.get("origin")
+        ):
+            raise errors.unknown_host()
+
+    async def _respond(self, exchange: "_Exchange", body: bytes, receive: Receive) -> None:
+        """Call the application; a user's request that changes nothing is dropped if its client disconnects.
+
+        Waiting for that would read the body of a public path, which is not wanted.
+        """
+        response = self._app(exchange.scope, _replay_body(body, receive), exchange.send)
+        path = exchange.scope["path"]
+        if path in PUBLIC_PATHS or (exchange.method != "GET" and path not in _READ_ONLY_PATHS):
+            await response
+            return
+        handler = asyncio.ensure_future(response)
+        watch = asyncio.ensure_future(_wait_for_disconnect(receive))
+        try:
+            await asyncio.wait([handler, watch], return_when=asyncio.FIRST_COMPLETED)
+            if not handler.done() and not exchange.is_complete:
+                raise _ClientDisconnected
+            await handler
+        finally:
+            handler.cancel()
+            watch.cancel()
 
     def _authenticate(self, exchange: "_Exchange", headers: Mapping[str, str]) -> ServiceToken:
         """The token of the request, if it is valid and within its rate limit."""
@@ -154,6 +200,8 @@ class _Exchange:
         self.user: str | None = None
         """Pseudonym of the user, for logs."""
         self.status = 0
+        self.is_complete = False
+        """Whether the whole response has been sent."""
         self._send = send
         self._start = perf_counter()
 
@@ -169,11 +217,14 @@ class _Exchange:
         return path if path in PUBLIC_PATHS else str(getattr(self.scope.get("route"), "path", "none"))
 
     async def send(self, message: Message) -> None:
-        """Forward a message, with the request id and `no-store` added to the response headers."""
+        """Forward a message, with the request id and the security headers added to those of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = [(b"x-request-id", self.id.encode()), (b"cache-control", b"no-store")]
-            message = {**message, "headers": [*message.get("headers", []), *headers]}
+            headers = [*message.get("headers", []), (b"x-request-id", self.id.encode())]
+            names = {name.lower() for name, _ in headers}
+            headers += [(name, value) for name, value in _SECURITY_HEADERS.items() if name not in names]
+            message = {**message, "headers": headers}
+        self.is_complete = message["type"] == "http.response.body" and not message.get("more_body", False)
         await self._send(message)
 
     async def send_error(self, error: ApiError) -> None:
@@ -203,6 +254,11 @@ def _replay_body(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _no_body() -> Any:

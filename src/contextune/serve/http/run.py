@@ -4,11 +4,12 @@ import os
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from contextune.errors import InvalidDataError, MissingExtraError, StoreError
+from contextune.serve.hosts import allowed_hosts
 from contextune.serve.http.json_logs import configure_logging
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile
@@ -26,7 +27,7 @@ UVICORN_OPTIONS: dict[str, Any] = {
     "log_config": None,
     "access_log": False,
     "server_header": False,
-    "proxy_headers": False,  # client addresses are not used
+    "proxy_headers": False,  # addresses are counted as they connect, not as a header claims
 }
 
 
@@ -41,6 +42,8 @@ class ListenOptions:
     key: str | None = None
     grace: int = 30
     """Seconds that requests in flight get on shutdown."""
+    start_timeout: int = 120
+    """Seconds in which a worker process must start and answer its parent, which otherwise replaces it."""
 
 
 def run(settings: ServiceSettings, options: ListenOptions) -> None:
@@ -51,6 +54,7 @@ def run(settings: ServiceSettings, options: ListenOptions) -> None:
     except ModuleNotFoundError as error:
         raise MissingExtraError("the HTTP service", "serve") from error
     _check_files(settings)
+    settings = replace(settings, hosts=allowed_hosts(options.host, settings.hosts).names)
     with _worker_environment(settings, share_metrics=options.workers > 1):
         configure_logging()
         uvicorn.run(
@@ -63,6 +67,8 @@ def run(settings: ServiceSettings, options: ListenOptions) -> None:
             ssl_keyfile=options.key,
             **UVICORN_OPTIONS,
             timeout_graceful_shutdown=options.grace,
+            # the default of five seconds kills workers on a slow machine while they load, over and over
+            timeout_worker_healthcheck=options.start_timeout,
         )
 
 

@@ -20,7 +20,7 @@ from contextune.store import Quota, SQLiteStore
 from contextune.tools import ToolRetriever, bundled_toolbox
 from contextune.tools.catalog_file import CatalogFile
 from contextune.tuner import Tuner
-from contextune.types import Item, ToolHit
+from contextune.types import Item, Progress, ToolHit
 
 # What a client can have got wrong, as `field: problem; remedy`. Messages must not quote the value.
 _FIELDS = "invalid time or place; write times as 2024-05-16T19:00 and the place as text"
@@ -34,7 +34,10 @@ _FEEDBACK = f"used, rejected: need existing items, each in one list only, or a t
 class Service:
     """Store, tuner and tool catalogue of one process; thread-safe."""
 
-    def __init__(self, settings: ServiceSettings, metrics: ServiceMetrics, tracer: Tracer) -> None:
+    def __init__(
+        self, settings: ServiceSettings, metrics: ServiceMetrics, tracer: Tracer, progress: Progress
+    ) -> None:
+        """`progress` is called between chunks of items that are embedded, in the thread that does it."""
         self._metrics, self._tracer, self._limits = metrics, tracer, settings.limits
         # requests already run in parallel; threads inside the embedder would compete with each other
         embedder = default_embedder() if os.environ.get(THREADS_VARIABLE) else OnnxEmbedder(threads=1)
@@ -49,7 +52,9 @@ class Service:
         quota = Quota(limits.items, limits.uses, limits.item_bytes, limits.total_bytes, limits.feedback_bytes)
         self._store = SQLiteStore(settings.store, quota=quota)
         policy = Policy.parse(settings.policy)
-        self._tuner = Tuner(self._store, embedder=embedder, tools=self._tools, policy=policy)
+        self._tuner = Tuner(
+            self._store, embedder=embedder, tools=self._tools, policy=policy, progress=progress
+        )
         default_ranker()  # load it now, not during the first request
 
     def close(self) -> None:

@@ -20,9 +20,17 @@ class ServiceLimits:
     body: int = 2_000_000
     """Maximum size of a request body in bytes."""
     timeout: float = 30.0
-    """Seconds to receive a body, and seconds to process a request."""
+    """Seconds to receive a body, wait and process a request, all together."""
     waiting: int = 64
     """Requests that may wait for a thread; further ones get 503."""
+    max_wait: float = 5.0
+    """Seconds a request may wait for a thread; one that would wait longer gets 503 at once."""
+    connections: int = 512
+    """Open connections per process; further ones get 503 and are closed."""
+    connections_per_address: int = 128
+    """Open connections per client address and process."""
+    head_timeout: float = 10.0
+    """Seconds until the head of a request must have arrived, from the first byte or from connecting."""
     items: int = 100_000
     """Stored items per user."""
     uses: int = 1_000_000
@@ -58,6 +66,8 @@ class ServiceSettings:
     limits: ServiceLimits = ServiceLimits()
     policy: str = ""
     """Settings of the decision policy, as `Policy.parse` reads them."""
+    hosts: tuple[str, ...] = ()
+    """Host names the service answers for, as in `AllowedHosts`; none: every name."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -79,4 +89,5 @@ class ServiceSettings:
             data["threads"],
             ServiceLimits(**data["limits"]),
             data["policy"],
+            tuple(data["hosts"]),
         )

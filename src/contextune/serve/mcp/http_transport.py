@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from contextune.errors import ContextuneError, InvalidRequestError
+from contextune.serve.hosts import AllowedHosts, allowed_hosts
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -20,19 +21,27 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
-def http_app(server: "Server[Any]", token: str, host: str = "127.0.0.1") -> App:
-    """The server as an ASGI application. A token is required, as any local program can reach the port."""
+def http_app(server: "Server[Any]", token: str, hosts: AllowedHosts | None = None) -> App:
+    """The server as an ASGI application. A token is required, as any local program can reach the port.
+
+    `hosts` are the host names it answers for; by default those of this machine.
+    """
+    from mcp.server.transport_security import TransportSecuritySettings
+
     if len(token) < 16 or not token.isascii() or not token.isprintable() or " " in token:
         raise InvalidRequestError("the token is too weak: use 16 or more random letters and digits")
-    return _TokenGuard(server.streamable_http_app(streamable_http_path=PATH, host=host), token)
+    # its own check of host names covers three loopback addresses only
+    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    app = server.streamable_http_app(streamable_http_path=PATH, transport_security=unchecked)
+    return _RequestGuard(app, token, hosts or allowed_hosts("127.0.0.1"))
 
 
-async def serve_http(server: "Server[Any]", token: str, host: str, listener: socket.socket) -> None:
+async def serve_http(server: "Server[Any]", token: str, hosts: AllowedHosts, listener: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT."""
     import uvicorn
 
     config = uvicorn.Config(
-        http_app(server, token, host),
+        http_app(server, token, hosts),
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT,
@@ -59,22 +68,38 @@ def address(host: str, listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
 
 
-class _TokenGuard:
-    """Rejects requests without the token; compares in constant time."""
+class _RequestGuard:
+    """Rejects requests for other host names, and those without the token, compared in constant time."""
 
-    def __init__(self, app: App, token: str) -> None:
+    def __init__(self, app: App, token: str, hosts: AllowedHosts) -> None:
         self._app = app
         self._expected = f"Bearer {token}".encode()
+        self._hosts = hosts
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._authorized(scope["headers"]):
-            headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
-            await send({"type": "http.response.start", "status": 401, "headers": headers})
-            body = b"send the token as 'Authorization: Bearer ...'"
-            await send({"type": "http.response.body", "body": body})
-            return
+        if scope["type"] == "http":
+            headers: dict[bytes, bytes] = {}
+            for name, value in scope["headers"]:  # a repeated header matches nothing
+                key = name.lower()
+                headers[key] = headers[key] + b"," + value if key in headers else value
+            if not self._is_addressed(headers):
+                await _refuse(send, 421, b"unknown host name: allow it with --allowed-hosts")
+                return
+            if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
+                await _refuse(send, 401, b"send the token as 'Authorization: Bearer ...'")
+                return
         await self._app(scope, receive, send)
 
-    def _authorized(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        header = next((value for name, value in headers if name.lower() == b"authorization"), b"")
-        return hmac.compare_digest(header, self._expected)
+    def _is_addressed(self, headers: dict[bytes, bytes]) -> bool:
+        host, origin = (
+            headers[name].decode("latin-1") if name in headers else None for name in (b"host", b"origin")
+        )
+        return self._hosts.allow_host(host) and self._hosts.allow_origin(origin)
+
+
+async def _refuse(send: Send, status: int, body: bytes) -> None:
+    headers = [(b"content-type", b"text/plain")]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -3,11 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from tests.serve.conftest import running
+from tests.serve.waiting import PATIENCE
 
 from contextune._internal.assets import asset
 from contextune.datasets import Persona, read_persona
-from contextune.lab.bench.speed.http_load import LoadProfile, LoadRun, create_users, measure
+from contextune.lab.bench.speed import goodput, soak
+from contextune.lab.bench.speed.http_load import create_users, measure
+from contextune.lab.bench.speed.load_client import LoadProfile, LoadResult, LoadRun
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile
 from contextune.store import SQLiteStore
@@ -42,3 +46,42 @@ def test_leaks_and_failures_are_counted(tmp_path: Path) -> None:
     assert (own.leaks, own.failures) == (0, 0)
     assert mixed.leaks == mixed.items > 0
     assert (nobody.failures, nobody.items) == (3, 0)
+
+
+def test_goodput_counts_answers_that_are_in_time() -> None:
+    profile = LoadProfile(requests=60, clients=3, fresh=False)
+    result = goodput.measure(personas(), profile, users=2, factor=3, patience=PATIENCE)
+    assert (result.maximum.failures, result.overload.requests) == (0, 60)
+    assert result.overload.late == 0
+    assert result.overload.failures == result.overload.refused
+    assert result.share > 0
+
+
+def test_clients_without_patience_are_late(tmp_path: Path) -> None:
+    settings = ServiceSettings(tmp_path / "store.db", tmp_path / "tokens.json")
+    with SQLiteStore(settings.store) as store:
+        clients = create_users(store, personas()[:1], 1, TokenFile(settings.tokens))
+    with running(tmp_path) as service:
+        port = int(service.url.rpartition(":")[2])
+        load = LoadRun(port, clients, LoadProfile(requests=5, rate=100, patience=1e-6)).run()
+    assert (load.late, load.failures, load.rate) == (5, 5, 0.0)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="memory is read from /proc")
+def test_soak_reports_memory_and_descriptors() -> None:
+    profile = LoadProfile(requests=30, clients=3, fresh=False)
+    result = soak.measure(personas(), profile, seconds=3, users=2, workers=2)
+    assert (result.load.failures, result.load.leaks) == (0, 0)
+    assert result.rate > 0
+    for sample in (result.first, result.last):
+        assert sample.megabytes > 50
+        assert sample.descriptors > 10
+
+
+def test_growth_is_the_slope_of_the_memory() -> None:
+    load = LoadResult(1, 1, 1.0, 1.0, 1.0, 1.0, 0, 0, 0, 0, 0)
+    filling = [soak.ResourceSample(float(second), 100.0 * second, 20) for second in range(2)]
+    steady = [soak.ResourceSample(float(second), 200.0 + 0.5 * second, 20) for second in range(2, 10)]
+    result = soak.SoakResult(load, 1.0, [*filling, *steady])
+    assert result.megabytes_per_hour == pytest.approx(1800)
+    assert (result.first.seconds, result.last.seconds) == (2.0, 9.0)

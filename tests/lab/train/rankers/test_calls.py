@@ -64,8 +64,8 @@ def examples() -> list[CallExample]:
 def test_ranker_learns_which_call_is_right(examples: Sequence[CallExample]) -> None:
     ranked, rankers = recipe.cross_validate(examples)
     assert sorted(rankers) == [0, 1, 2, 3, 4]
-    for explicit in (True, False):
-        figures = call_figures(ranked, explicit=explicit)
+    for rows in recipe.examples_by_kind(ranked).values():
+        figures = call_figures(rows)
         assert figures.requests == 50
         assert figures.best[1] > 0.75 > 0.5 > figures.first[1]
         assert figures.possible == (1.0, 1.0, 1.0)

@@ -1,13 +1,13 @@
 """`contextune bench`: the benchmarks of quality and speed."""
 
 from contextune.cli.groups import command_group
-from contextune.cli.lab.bench import context, everything, planning, query_generation, speed, tools
+from contextune.cli.lab.bench import context, everything, planning, query_generation, serve, speed, tools
 
 app = command_group(help="Measure quality and speed.")
 for _command in (
     context.context, context.history, context.budget, context.habits,
     tools.tools, tools.catalogues, tools.unseen, tools.doubts, query_generation.querygen, planning.plan,
-    speed.speed, speed.scale, speed.store, speed.embedder, speed.serve,
+    speed.speed, speed.scale, speed.store, speed.embedder, serve.serve,
     everything.docs,
 ):  # fmt: skip
     app.command()(_command)

@@ -12,7 +12,8 @@ from contextune.cli.lab.bench.context import budget, context, habits, history
 from contextune.cli.lab.bench.options import Public, Vectors
 from contextune.cli.lab.bench.planning import plan
 from contextune.cli.lab.bench.query_generation import querygen
-from contextune.cli.lab.bench.speed import embedder, import_, scale, serve, speed, store
+from contextune.cli.lab.bench.serve import serve
+from contextune.cli.lab.bench.speed import embedder, import_, scale, speed, store
 from contextune.cli.lab.bench.tools import catalogues, doubts, tools, unseen
 from contextune.errors import ContextuneError
 

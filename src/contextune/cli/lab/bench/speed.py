@@ -1,4 +1,4 @@
-"""Benchmarks of speed: requests, embedder, store, large catalogues, HTTP service, import."""
+"""Benchmarks of speed: requests, embedder, store, large catalogues, import."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -54,8 +54,8 @@ def embedder(out: Out = None) -> None:
         "batches, sentence-transformers, texts per second": speed.reference_texts_per_second,
         "batches, times as fast": speed.batch_speedup,
     }
-    _figures("Embedder against sentence-transformers", figures)
-    _record_figures(out, "embedder", figures)
+    print_figures("Embedder against sentence-transformers", figures)
+    record_figures(out, "embedder", figures)
 
 
 def store(
@@ -68,8 +68,8 @@ def store(
         result = store_bench.measure(items)
     names = {"load": "load", "read": "read", "single_put": "put one by one"}
     figures = {f"{names[key]}, items per second": value for key, value in result.items()}
-    _figures(f"Store, {items:,} items", figures)
-    _record_figures(out, "store", figures)
+    print_figures(f"Store, {items:,} items", figures)
+    record_figures(out, "store", figures)
 
 
 def scale(
@@ -89,41 +89,6 @@ def scale(
     for table in scale_bench.to_rich(rows):
         output.out.print(table)
     record(out, *speed_tables.scale_tables(rows), part="speed")
-
-
-def serve(
-    users: Annotated[int, typer.Option(min=1, help="Number of users, copies of the bundled personas.")] = 60,
-    requests: Annotated[int, typer.Option(min=1, help="Number of requests.")] = 2000,
-    clients: Annotated[int, typer.Option(min=1, help="Number of parallel clients.")] = 8,
-    rate: Annotated[float | None, typer.Option(help="Requests per second; default: unlimited.")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes of the service.")] = 1,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads per process.")] = None,
-    fresh: Annotated[bool, typer.Option(help="Never repeat a request; --no-fresh repeats them.")] = True,
-    out: Out = None,
-) -> None:
-    """Load-test the HTTP service with many users, and look for items of other users in the answers."""
-    from contextune.datasets import bundled_personas
-    from contextune.lab.bench.speed import http_load as http_bench
-
-    profile = http_bench.LoadProfile(requests, clients, rate, fresh)
-    personas = bundled_personas()[: min(users, 20)]  # more would only take longer to embed
-    with output.progress("Requests") as update:
-        load = http_bench.measure(
-            personas, profile, users=users, workers=workers, threads=threads, progress=update
-        )
-    figures = {
-        "requests per second": load.rate,
-        "median, ms": load.p50,
-        "95 %, ms": load.p95,
-        "99 %, ms": load.p99,
-        "items in the answers": load.items,
-        "items of other users": load.leaks,
-        "failed requests": load.failures,
-    }
-    _figures(f"{load.requests:,} requests for context of {load.users:,} users", figures)
-    _record_figures(out, "serve", figures)
-    if load.leaks:
-        raise typer.Exit(1)
 
 
 def import_(
@@ -150,18 +115,20 @@ def import_(
         "importing again, MB per second": speed.megabytes / speed.again,
         "peak memory, MB": speed.memory,
     }
-    _figures(f"Import of {speed.mails:,} mails in {speed.megabytes:,.0f} MB", figures)
-    _record_figures(out, "import", figures)
+    print_figures(f"Import of {speed.mails:,} mails in {speed.megabytes:,.0f} MB", figures)
+    record_figures(out, "import", figures)
 
 
-def _figures(title: str, figures: Mapping[str, float]) -> None:
+def print_figures(title: str, figures: Mapping[str, float]) -> None:
+    """Print a table of figures."""
     table = Table("what", "figure", title=title)
     for name, value in figures.items():
         table.add_row(name, f"{value:,}" if isinstance(value, int) else f"{value:,.2f}")
     output.out.print(table)
 
 
-def _record_figures(out: Path | None, name: str, figures: Mapping[str, float]) -> None:
+def record_figures(out: Path | None, name: str, figures: Mapping[str, float], options: str = "") -> None:
+    """Add the figures to a file of results."""
     from contextune.lab.bench.speed_tables import figures_table
 
-    record(out, figures_table(name, f"contextune bench {name}", figures), part="speed")
+    record(out, figures_table(name, f"contextune bench {options or name}", figures), part="speed")

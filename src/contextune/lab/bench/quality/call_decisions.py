@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from contextune.lab.bench.quality.decisions import DecisionCase, DecisionFigures, decision_figures
 from contextune.lab.train.rankers.call_examples import FilledRequest
-from contextune.lab.train.rankers.call_requests import FULL, PLAIN, REMOVED, CallRequest
+from contextune.lab.train.rankers.call_requests import EVERYDAY, FULL, PLAIN, REMOVED, CallRequest
 from contextune.lab.train.rankers.calls import RankedExample
 from contextune.plan import Policy
 from contextune.plan.calls.planner import ranked_readings
@@ -15,10 +15,12 @@ from contextune.types import Tool
 
 EXPLICIT, IMPLICIT = "explicit", "implicit"
 CONTACT, NAMED, NOTHING_STORED, LIST = "contact named", "item named", "nothing stored needed", "list"
+EVERYDAY_ROW = "everyday"
 NO_SUCH_TOOL, TOOL_REMOVED = "no such tool", "tool removed"
+EVERYDAY_UNSERVED = "no such tool, everyday"
 EXPLICIT_KINDS = (CONTACT, NAMED, NOTHING_STORED, LIST)
-ROWS = (IMPLICIT, EXPLICIT, *EXPLICIT_KINDS)
-UNSERVED_ROWS = (NO_SUCH_TOOL, TOOL_REMOVED)
+ROWS = (IMPLICIT, EXPLICIT, *EXPLICIT_KINDS, EVERYDAY_ROW)
+UNSERVED_ROWS = (NO_SUCH_TOOL, EVERYDAY_UNSERVED, TOOL_REMOVED)
 _LISTING = ("list_", "get_recent_", "find_free_", "get_call_history")
 
 
@@ -127,6 +129,8 @@ def _rows(request: CallRequest, tools: Mapping[str, Tool], relevant: bool) -> tu
         return (TOOL_REMOVED,)
     if request.source == PLAIN:
         return (NO_SUCH_TOOL,)
+    if request.source == EVERYDAY:
+        return (EVERYDAY_UNSERVED if request.tool is None else EVERYDAY_ROW,)
     if request.source == FULL and request.kind == EXPLICIT:
         return (EXPLICIT, explicit_kind(request, tools, relevant))
     return (IMPLICIT,)

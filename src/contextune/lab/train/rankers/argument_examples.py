@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 RETRIEVED, ORACLE, NO_CONTEXT = "found", "oracle", "alone"
 EXPLICIT = "explicit"
 """Kind of requests that say all that is needed."""
+EVERYDAY = "everyday"
+"""Kind of requests that name what they mean, among them questions that an item answers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,8 @@ class PlannedRequest:
             return RETRIEVED, ORACLE, NO_CONTEXT
         if self.kind == EXPLICIT:
             return RETRIEVED, NO_CONTEXT
+        if self.kind == EVERYDAY:
+            return (RETRIEVED,)
         return (RETRIEVED, ORACLE) if crc32(self.name.encode()) % 3 == 0 else (RETRIEVED,)
 
     def with_context(self, context: str) -> PlanningInput:

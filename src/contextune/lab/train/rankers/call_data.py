@@ -31,9 +31,12 @@ from contextune.lab.train.rankers.call_examples import (
 )
 from contextune.lab.train.rankers.call_requests import (
     CallRequest,
+    EverydayRequest,
     ExtendedFolds,
     authored_requests,
+    everyday_call_requests,
     persona_requests,
+    retrieve_everyday,
 )
 from contextune.lab.train.rankers.calls import fit_classifier
 from contextune.lab.train.rankers.context import FeaturedExamples
@@ -50,6 +53,7 @@ from contextune.tools.ranker import ToolRanker
 from contextune.types import Progress, Tool
 
 Floats = NDArray[np.float64]
+_ALL = "all"
 ShowProgress = Callable[[str], AbstractContextManager[Progress]]
 """Shows the progress of a named stage."""
 
@@ -63,6 +67,8 @@ class CallData:
     classifier: ToolClassifier
     """Of all folds."""
     statistics: CallStatistics
+    """Of all folds."""
+    scorer: ArgumentScorer
     """Of all folds."""
 
     @property
@@ -92,9 +98,12 @@ class CallDataBuilder:
         planned = _planned(folds, contexts, fused)
         examples = tool_examples.from_personas(folds, contexts, scores)
         rankers = self._tool_rankers(examples)
-        planners = self._planners(folds, planned)
+        with self.show("Everyday requests") as update:
+            everyday = list(retrieve_everyday(folds.all_personas, folds.fold, self.embedder, progress=update))
+        planners, scorer = self._planners(folds, [*planned, *(row.planned for row in everyday if row.served)])
         requests = self._requests(folds.all_personas, folds.fold, planned, examples, rankers)
-        vectors, names, of_fold = self._classifier_data(examples)
+        requests += everyday_call_requests(everyday, rankers, self.embedder)
+        vectors, names, of_fold = self._classifier_data(examples, everyday)
         models: dict[int, FoldModels] = {}
         with self.show("Tool classifiers") as update:
             for number, fold in enumerate(sorted(planners), 1):
@@ -107,7 +116,7 @@ class CallDataBuilder:
             for number, request in enumerate(requests, 1):
                 filled.append(call_example(request, models[request.fold], self.catalogue))
                 update(number, len(requests))
-        return CallData(filled, models, fit_classifier(vectors, names), call_statistics(requests))
+        return CallData(filled, models, fit_classifier(vectors, names), call_statistics(requests), scorer)
 
     def _context_scores(self, examples: Sequence[ContextExample]) -> tuple[list[Floats], list[Floats]]:
         """Out-of-fold scores of the items of each request, before and after fusion."""
@@ -144,11 +153,13 @@ class CallDataBuilder:
                 ToolRanker(models[holdouts[fold]], model, {}).save(folder / str(fold))
         return {fold: ToolRanker.load(folder / str(fold)) for fold in folds}
 
-    def _planners(self, folds: FoldVectors, planned: Sequence[PlannedRequest]) -> dict[int, PointerPlanner]:
-        """A planner per fold, whose argument scorer is fitted without it."""
+    def _planners(
+        self, folds: FoldVectors, planned: Sequence[PlannedRequest]
+    ) -> tuple[dict[int, PointerPlanner], ArgumentScorer]:
+        """A planner per fold, whose argument scorer is fitted without it, and the scorer of all folds."""
         folder = self.cache / f"arguments-{self._digest(ARGUMENT_FEATURES, planned)}"
         numbers = sorted({request.fold for request in planned})
-        if not (folder / str(numbers[-1])).exists():
+        if not (folder / _ALL).exists():
             generated = list(time_examples(folds.all_personas, folds.fold, self.catalogue))
             with self.show("Arguments") as update:
                 data = arguments.ArgumentTrainingData.build(
@@ -159,7 +170,11 @@ class CallDataBuilder:
             for fold, model in fitted.items():
                 confidence = arguments.fit_confidence(data, fitted, fold)
                 ArgumentScorer(model.ranker, model.statistics, confidence, {}).save(folder / str(fold))
-        return {fold: PointerPlanner(ArgumentScorer.load(folder / str(fold))) for fold in numbers}
+            about = {"requests": len(planned), "arguments": len(data.examples)}
+            confidence = arguments.fit_confidence(data, fitted)
+            ArgumentScorer(arguments.fit(data), data.statistics(), confidence, about).save(folder / _ALL)
+        planners = {fold: PointerPlanner(ArgumentScorer.load(folder / str(fold))) for fold in numbers}
+        return planners, ArgumentScorer.load(folder / _ALL)
 
     def _requests(
         self,
@@ -176,7 +191,7 @@ class CallDataBuilder:
         return requests
 
     def _classifier_data(
-        self, examples: Sequence[ToolExample]
+        self, examples: Sequence[ToolExample], everyday: Sequence[EverydayRequest]
     ) -> tuple[Matrix, list[str], NDArray[np.int64]]:
         """Vectors of requests, their tools and folds (-1: none), from personas, pairs and plain requests.
 
@@ -197,6 +212,10 @@ class CallDataBuilder:
         names += [*(pair.api for pair in self.pairs), *(str(request.api) for request in plain)]
         vectors = np.vstack([np.stack([example.query.vector for example in examples]), np.load(file)])
         of_fold = [*(example.fold for example in examples), *[-1] * len(texts)]
+        if served := [request for request in everyday if request.served]:
+            vectors = np.vstack([vectors, np.stack([request.query.vector for request in served])])
+            names += [request.planned.expected.tool for request in served]
+            of_fold += [request.planned.fold for request in served]
         return vectors.astype(np.float32), names, np.array(of_fold, np.int64)
 
     def _digest(self, features: Sequence[str], rows: Sequence[Any]) -> str:

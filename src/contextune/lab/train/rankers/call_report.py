@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.lab.reliability import auroc, calibration_error, reliability_bins
-from contextune.lab.train.rankers.call_requests import FULL, PLAIN, REMOVED
-from contextune.lab.train.rankers.calls import RankedExample, measured_examples
+from contextune.lab.train.rankers.call_requests import EVERYDAY, FULL, PLAIN, REMOVED
+from contextune.lab.train.rankers.calls import RankedExample
 from contextune.plan.calls.feature_names import NAMES
 from contextune.rank import Ranker
 
@@ -32,9 +32,8 @@ class CallFigures:
     """Share of requests whose best call has a probability of 0.8 or more, and how many of them match."""
 
 
-def call_figures(ranked: Sequence[RankedExample], *, explicit: bool) -> CallFigures:
-    """Figures over the explicit or the implicit requests."""
-    rows = measured_examples(ranked, explicit=explicit)
+def call_figures(rows: Sequence[RankedExample]) -> CallFigures:
+    """Figures over requests that have a right call."""
     probability = np.array([_best_probability(row) for row in rows])
     right = np.array([bool(len(row.example.ast)) and bool(row.example.ast[row.best]) for row in rows])
     sure = probability >= 0.8
@@ -58,7 +57,7 @@ def none_figures(ranked: Sequence[RankedExample]) -> dict[str, float]:
     unserved = np.array([not row.example.served for row in ranked])
     sources = np.array([row.example.source for row in ranked])
     figures = {"calibration error": calibration_error(reliability_bins(unserved, probability))}
-    for source in (PLAIN, REMOVED):
+    for source in (PLAIN, REMOVED, EVERYDAY):
         kept = (sources == FULL) | (sources == source)
         if unserved[kept].any() and not unserved[kept].all():
             figures[f"AUROC {source}"] = auroc(unserved[kept], probability[kept])

@@ -16,11 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.context import ContextRetriever
-from contextune.datasets import Persona, PlainRequest, Query, load_persona, plain_requests
+from contextune.datasets import (
+    Persona,
+    PlainRequest,
+    Query,
+    everyday_requests,
+    load_persona,
+    plain_requests,
+)
 from contextune.embed import Embedder, Matrix
 from contextune.lab.train.embedder.data import FOLDS
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.argument_examples import PlannedRequest
+from contextune.lab.train.rankers.argument_examples import EVERYDAY, PlannedRequest, planned_request
 from contextune.lab.train.rankers.tool_examples import ToolExample
 from contextune.plan.calls.planner import SEARCHED_TOOLS
 from contextune.plan.judge import ExpectedCall
@@ -31,7 +38,7 @@ from contextune.tools.index import ToolIndex
 from contextune.tools.methods import ToolSearch, learned
 from contextune.tools.query import QueryContext, ToolQuery
 from contextune.tools.ranker import ToolRanker
-from contextune.types import Progress, ToolHit
+from contextune.types import ItemHit, Progress, Request, ToolHit
 
 FULL, REMOVED, PLAIN = "full", "removed", "plain"
 _SIMILAR = 0.6
@@ -55,7 +62,7 @@ class CallRequest:
     fold: int
     kind: str
     source: str
-    """`FULL`, `REMOVED` or `PLAIN`."""
+    """`FULL`, `REMOVED`, `PLAIN` or `EVERYDAY`."""
     measured: bool
     inputs: PlanningInput
     tools: Sequence[ToolHit]
@@ -228,6 +235,92 @@ def authored_requests(
                 progress(number, len(requests))
 
 
+@dataclass(frozen=True, eq=False)
+class EverydayRequest:
+    """An everyday request with the context that the bundled models find."""
+
+    planned: PlannedRequest
+    """Its expected call has no tool if none serves it."""
+    query: ToolQuery
+
+    @property
+    def served(self) -> bool:
+        """Whether a bundled tool serves it."""
+        return bool(self.planned.expected.tool)
+
+
+def retrieve_everyday(
+    personas: Sequence[Persona],
+    folds: Mapping[str, int],
+    embedder: Embedder,
+    *,
+    progress: Progress | None = None,
+) -> Iterator[EverydayRequest]:
+    """The everyday requests over their personas' data.
+
+    No model was trained on these requests, but the bundled ones have seen the personas' items: no fold
+    vectors exist for them.
+    """
+    requests = everyday_requests()
+    asked = [persona for persona in personas if persona.id in requests]
+    with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "personas.db") as store:
+        for persona in asked:
+            load_persona(store, persona)
+        retriever = ContextRetriever(store, embedder)
+        for number, persona in enumerate(asked, 1):
+            for query in requests[persona.id]:
+                request = persona.request(query)
+                context = retriever.rank(request, _CONTEXT)
+                planned = planned_request(
+                    persona, query, context, folds[persona.id], measured=False, additional=True
+                )
+                tool_query = _tool_query(request, context, retriever, embedder)
+                yield EverydayRequest(replace(planned, kind=EVERYDAY), tool_query)
+            if progress:
+                progress(number, len(asked))
+
+
+def everyday_call_requests(
+    requests: Sequence[EverydayRequest], rankers: Mapping[int, ToolRanker], embedder: Embedder
+) -> Iterator[CallRequest]:
+    """The everyday requests with the tools found by the ranker of their persona's fold."""
+    index = ToolIndex.build(Catalog(bundled_toolbox()), embedder)
+    everything = np.ones(len(index.catalog), bool)
+    for request in requests:
+        planned, query = request.planned, request.query
+        ranker = rankers[planned.fold]
+        hits, fits = find_tools(index, query, ranker, everything)
+        expected = planned.expected if request.served else None
+        yield CallRequest(
+            planned.name,
+            planned.group,
+            planned.fold,
+            planned.kind,
+            EVERYDAY,
+            False,
+            replace(
+                planned.planning_input,
+                app_probabilities=query.app_probabilities,
+                needs_context=ranker.abstention.needs_context(query.vector),
+                vector=RequestVector(query.vector, embedder.name),
+            ),
+            hits,
+            fits,
+            expected.tool if expected else None,
+            expected,
+        )
+
+
+def _tool_query(
+    request: Request, context: Sequence[ItemHit], retriever: ContextRetriever, embedder: Embedder
+) -> ToolQuery:
+    """The tool query of a request, as at run time."""
+    top = context[: QueryContext.MAX_ITEMS]
+    found = retriever.tool_search_inputs(request, [hit.item.id for hit in top])
+    items = QueryContext.build([hit.item for hit in top], [hit.score for hit in top], found.vectors)
+    return ToolQuery(request.text, embedder.embed([request.text])[0], items, app_probabilities=found.apps)
+
+
 def _hosted(
     plain: PlainRequest,
     number: int,
@@ -241,19 +334,15 @@ def _hosted(
 ) -> CallRequest:
     request = replace(host.request(host.queries[number % len(host.queries)]), text=plain.text)
     context = retriever.rank(request, _CONTEXT)
-    top = context[: QueryContext.MAX_ITEMS]
-    found = retriever.tool_search_inputs(request, [hit.item.id for hit in top])
-    vector = embedder.embed([plain.text])[0]
-    items = QueryContext.build([hit.item for hit in top], [hit.score for hit in top], found.vectors)
-    query = ToolQuery(plain.text, vector, items, app_probabilities=found.apps)
+    query = _tool_query(request, context, retriever, embedder)
     hits, fits = find_tools(index, query, ranker, visible)
     inputs = PlanningInput(
         request,
         host.user,
         context,
-        app_probabilities=found.apps,
-        needs_context=ranker.abstention.needs_context(vector),
-        vector=RequestVector(vector, embedder.name),
+        app_probabilities=query.app_probabilities,
+        needs_context=ranker.abstention.needs_context(query.vector),
+        vector=RequestVector(query.vector, embedder.name),
     )
     kind = "implicit" if plain.implicit else "explicit"
     return CallRequest(f"plain/{number}", host.id, fold, kind, PLAIN, False, inputs, hits, fits, plain.api)

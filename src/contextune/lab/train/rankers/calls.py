@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from contextune.context.signals.request_classifier import softmax
 from contextune.lab.train.rankers.call_examples import CallExample
-from contextune.lab.train.rankers.call_requests import FULL
+from contextune.lab.train.rankers.call_requests import EVERYDAY, FULL
 from contextune.plan.calls.classifier import ToolClassifier
 from contextune.plan.calls.feature_names import NAMES
 from contextune.plan.calls.ranker import (
@@ -169,8 +169,12 @@ def train(
     return CallRanker(fit(examples), classifier, statistics, right, none, about)
 
 
-def measured_examples(ranked: Sequence[RankedExample], *, explicit: bool) -> list[RankedExample]:
-    """The requests with a right call that are explicit, or implicit."""
-    return [
-        row for row in ranked if row.example.source == FULL and (row.example.kind == "explicit") == explicit
-    ]
+def examples_by_kind(ranked: Sequence[RankedExample]) -> dict[str, list[RankedExample]]:
+    """The requests with a right call: explicit and implicit ones of the personas, and everyday ones."""
+    kinds: dict[str, list[RankedExample]] = {"explicit": [], "implicit": [], EVERYDAY: []}
+    for row in ranked:
+        if row.example.source == FULL:
+            kinds["explicit" if row.example.kind == "explicit" else "implicit"].append(row)
+        elif row.example.source == EVERYDAY and row.example.served:
+            kinds[EVERYDAY].append(row)
+    return {kind: rows for kind, rows in kinds.items() if rows}

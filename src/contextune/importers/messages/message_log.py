@@ -1,0 +1,106 @@
+"""Messages of all services as items: one item per message, with sender, recipients and conversation."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Any
+
+from contextune.importers.files import SkippedEntry
+from contextune.importers.parsing.html_text import tidy
+from contextune.importers.phone_numbers import names_by_number, normalize_number
+from contextune.importers.reader import ImportContext, ImportRecord, iso_time, item_id, shorten
+from contextune.importers.repeated import NO_TIME, is_plausible_time
+from contextune.types import Item, UsageEvent
+
+_MAX_NAME = 300
+_MAX_RECIPIENTS = 50
+_MEDIA = frozenset(
+    (
+        *(".jpg", ".jpeg", ".png", ".gif", ".webp", ".heic", ".heif", ".tiff", ".bmp", ".tgs", ".webm"),
+        *(".mp4", ".mov", ".3gp", ".m4v", ".avi", ".mkv", ".mp3", ".m4a", ".aac", ".amr", ".caf", ".ogg"),
+        *(".oga", ".opus", ".wav", ".pluginpayloadattachment", ".smil", ""),
+    )
+)
+"""Suffixes of pictures, recordings and videos, whose names say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """A message as a service exports it."""
+
+    identity: tuple[object, ...]
+    """What identifies it in the source."""
+    text: str
+    time: datetime | None
+    sender: str = ""
+    """Name, number or address; not needed if it is the user's own."""
+    is_own: bool = False
+    chat: str = ""
+    """The name of the group or channel, or of the other person."""
+    recipients: Sequence[str] = ()
+    attachments: Sequence[str] = ()
+    """File names."""
+    reply_to: tuple[object, ...] | None = None
+    """The identity of the message that it answers."""
+
+
+class MessageLog:
+    """Converts the messages of one file to items, and answers of the user to usage events."""
+
+    def __init__(self, service: str, context: ImportContext) -> None:
+        self._service = service
+        self._context = context
+
+    def add(self, message: ChatMessage, where: str) -> Iterator[ImportRecord]:
+        """Add a message."""
+        documents = [name for name in message.attachments if _is_document(name)]
+        text = shorten(tidy(message.text))
+        if not text and not documents:
+            media = "picture, recording or sticker without text" if message.attachments else "empty message"
+            yield SkippedEntry(where, media)
+            return
+        if message.time is None or not is_plausible_time(message.time, self._context):
+            yield SkippedEntry(where, NO_TIME)
+            return
+        recipients = [self.name(person) for person in message.recipients[:_MAX_RECIPIENTS]]
+        fields: dict[str, Any] = {
+            "text": "\n".join(filter(None, (text, f"Attached: {', '.join(documents)}" if documents else ""))),
+            "sender": self._own_name if message.is_own else self.name(message.sender),
+            "recipients": list(dict.fromkeys(filter(None, recipients))),
+            "chat": self.name(message.chat),
+            "service": self._service,
+            "date": iso_time(message.time),
+            "attachments": documents,
+        }
+        present = {key: value for key, value in fields.items() if value}
+        yield Item(self._id(message.identity), "Messages", present)
+        if message.is_own and message.reply_to:
+            yield UsageEvent(self._id(message.reply_to), message.time.replace(microsecond=0))
+
+    def name(self, person: str) -> str:
+        """The name of a person, from the contacts if it is a number that they have."""
+        person = tidy(person)[:_MAX_NAME]
+        digits = normalize_number(person) if person[-4:].isdecimal() else ""
+        return self._names.get(digits, person) if len(digits) > 4 else person
+
+    def _id(self, identity: tuple[object, ...]) -> str:
+        return item_id("message", self._service, *identity)
+
+    @cached_property
+    def _own_name(self) -> str:
+        return self._context.name or next(iter(sorted(self._context.addresses)), "me")
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return names_by_number(self._context.user)
+
+
+def is_own_name(name: str, context: ImportContext) -> bool:
+    """Whether a sender's name is the user's."""
+    return bool(context.name) and name.strip().casefold() == context.name.casefold()
+
+
+def _is_document(name: str) -> bool:
+    return PurePosixPath(name).suffix.lower() not in _MEDIA

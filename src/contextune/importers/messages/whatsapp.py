@@ -1,0 +1,156 @@
+"""WhatsApp's text export of a chat (_chat.txt, "WhatsApp Chat with ….txt"), in any language."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from contextune.importers.files import SkippedEntry, SourceFile
+from contextune.importers.messages.message_log import ChatMessage, MessageLog, is_own_name
+from contextune.importers.messages.whatsapp_lines import ChatLine, DateOrder, is_header, split_lines
+from contextune.importers.parsing.charsets import decode_text
+from contextune.importers.reader import ImportContext, ImportRecord, read_each
+
+_MAX_SIZE = 128 * 2**20
+_MARK = "\u200e"
+"""Precedes what WhatsApp itself writes into an iPhone's export."""
+_NAME = re.compile(r"(?i)\bwhatsapp\b")
+_CHAT_NAME = re.compile(
+    r"(?i)^.*\bwhatsapp\b\S*(?:\s+chat)?(?:\s+[-–]\s+|\s+(?:with|mit|con|avec|com|met|med|di|de|с|z)\s+)(.+?)"
+    r"(?:\s?\(\d+\))?$"
+)
+"""File names: WhatsApp Chat with Marta, WhatsApp Chat - Marta, Chat de WhatsApp con Marta."""
+_PLACEHOLDER = re.compile(r"<[^<>\n:]{3,60}>|null")
+_ATTACHED = re.compile(r"<[^<>\n:]{2,30}:\s*([^<>\n]+)>\s*$")
+_FILE = re.compile(r"([^\n<>]{1,200}\.\w{2,5}) \([^()\n]{3,40}\)(?:\n|$)")
+_EDITED = re.compile(
+    r"\s*<[^<>\n]*(?:edited|bearbeitet|editad|modifi|bewerkt|redigera|rediger|изменено|düzenlendi|已编辑)[^<>\n]*>$",
+    re.I,
+)
+_DELETED = frozenset(
+    (
+        *("this message was deleted", "you deleted this message", "diese nachricht wurde gelöscht"),
+        *("du hast diese nachricht gelöscht", "se eliminó este mensaje", "eliminaste este mensaje"),
+        *("ce message a été supprimé", "vous avez supprimé ce message", "mensagem apagada"),
+        *("você apagou esta mensagem", "apagou esta mensagem", "questo messaggio è stato eliminato"),
+        *("hai eliminato questo messaggio", "dit bericht is verwijderd", "je hebt dit bericht verwijderd"),
+        *("данное сообщение удалено", "вы удалили данное сообщение"),
+    )
+)
+
+
+class WhatsAppReader:
+    """Chats that WhatsApp exported as text."""
+
+    name = "whatsapp"
+    apps = ("Messages",)
+
+    def can_read(self, file: SourceFile) -> bool:
+        """Whether its lines begin as WhatsApp's; without its name or marks, three of them are needed."""
+        if file.suffix not in (".txt", ".text", ""):
+            return False
+        lines = [line for line in file.start.splitlines() if line.strip()]
+        if not lines or not is_header(lines[0]):
+            return False
+        named = file.name == "_chat.txt" or _NAME.search(file.name) or _MARK in file.start
+        senders = [line for line in lines if is_header(line) and ": " in line]
+        return bool(senders) if named else len(senders) > 2 and " - " in lines[0]
+
+    def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
+        """The messages of the chat."""
+        text = decode_text(file.read_all(_MAX_SIZE))
+        lines = list(split_lines(text))
+        chat = _Chat(_chat_name(file), lines, context)
+        log = MessageLog("WhatsApp", context)
+        yield from read_each(
+            lines,
+            lambda line: chat.records(line, log, f"{file.where}, line {line.number}"),
+            lambda line: f"{file.where}, line {line.number}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """The parts of a message."""
+
+    text: str
+    attachments: Sequence[str] = ()
+    notice: str = ""
+    """Why it is skipped."""
+
+
+class _Chat:
+    """The people and the date order of a chat."""
+
+    def __init__(self, name: str, lines: Sequence[ChatLine], context: ImportContext) -> None:
+        self._name = name
+        self._order = DateOrder.detect(lines)
+        # WhatsApp's own lines in an iPhone's export have the name of the group as sender
+        names = Counter(line.sender for line in lines if line.sender and not line.text.startswith(_MARK))
+        senders = [name for name in names if not _is_notice(name, names)]
+        self._senders = frozenset(senders)
+        self._is_group = len(senders) > 2
+        self._own = next((sender for sender in senders if is_own_name(sender, context)), "")
+        others = [sender for sender in senders if sender != name]
+        if not self._own and not self._is_group and name in senders and len(others) == 1:
+            self._own = others[0]
+        self._other = next((sender for sender in senders if sender != self._own), name)
+        self._copies: Counter[tuple[object, ...]] = Counter()
+
+    def records(self, line: ChatLine, log: MessageLog, where: str) -> Iterator[ImportRecord]:
+        """The item of a message."""
+        is_sent = line.sender in self._senders or (line.sender and line.text.startswith(_MARK))
+        content = _content(line.text) if is_sent else _Content("", notice="notice of the service")
+        if content.notice:
+            yield SkippedEntry(where, content.notice)
+            return
+        time = self._order.time(line)
+        is_own = line.sender == self._own
+        key = (self._name or self._other, time, line.sender, content.text, *content.attachments)
+        self._copies[key] += 1  # the same word twice in a minute
+        yield from log.add(
+            ChatMessage(
+                (*key, self._copies[key]),
+                content.text,
+                time,
+                sender=line.sender,
+                is_own=is_own,
+                chat=self._name if self._is_group else "",
+                recipients=[self._other] if is_own and not self._is_group else (),
+                attachments=content.attachments,
+            ),
+            where,
+        )
+
+
+def _is_notice(name: str, names: Collection[str]) -> bool:
+    """Whether it is not a sender but a notice with a colon: "Marta changed the subject to: …"."""
+    if ". " in name.replace("Dr. ", ""):
+        return True
+    return any(name.startswith(f"{other} ") and name.count(" ") > other.count(" ") + 2 for other in names)
+
+
+def _content(text: str) -> _Content:
+    marked = text.startswith(_MARK)
+    plain = text.replace(_MARK, "").strip()
+    if attached := _ATTACHED.search(plain):
+        caption = plain[: attached.start()].strip()
+        return _Content("" if "•" in caption else caption, [attached[1].strip()])
+    if file := _FILE.match(plain):
+        return _Content(plain[file.end() :].strip(), [file[1]])
+    plain = _EDITED.sub("", plain)
+    if plain.rstrip(".").casefold() in _DELETED:
+        return _Content("", notice="deleted message")
+    if _PLACEHOLDER.fullmatch(plain) or (marked and "\n" not in plain and len(plain) < 40):
+        return _Content("", notice="picture, recording or sticker without text")
+    if marked and "\n" not in plain:
+        return _Content("", notice="notice of the service")
+    return _Content(plain)
+
+
+def _chat_name(file: SourceFile) -> str:
+    """The name of the chat, from the name of the file, or of its archive or folder."""
+    for name in (file.path.stem, *reversed(file.path.parts[:-1])):
+        if match := _CHAT_NAME.match(name):
+            return match[1].strip()
+    return ""

@@ -1,0 +1,198 @@
+"""Which items a request refers to, by what it says about them.
+
+"The latest mail from Jan" is one that Jan wrote, and the newest of them; "the milk reminder" has milk in its
+title; what can be answered is what others sent. Where such words single out some items, values come from no
+others of that application.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import permutations
+
+from contextune.plan.names import NameMatch
+from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.candidates import Candidate
+from contextune.plan.pointer.said import folded_words
+from contextune.plan.schema import Parameter
+from contextune.search.tokenize import identifier_words
+from contextune.types import Item, Tool, local_time
+
+_REPLYING = frozenset(["reply", "answer", "respond"])
+_SENT = frozenset(["sent", "sent mail", "sent items", "sent messages", "outbox", "drafts"])
+_NOUNS = {
+    **dict.fromkeys(["mail", "email", "message", "newsletter"], "Mail"),
+    **dict.fromkeys(["event", "appointment", "meeting"], "Calendar"),
+    **dict.fromkeys(["note"], "Notes"),
+    **dict.fromkeys(["reminder", "task", "todo"], "Reminders"),
+    **dict.fromkeys(["call"], "PhoneCall"),
+    **dict.fromkeys(["song", "track"], "Music"),
+}
+"""What an item of an application is called."""
+_LATEST = frozenset(["latest", "newest", "last", "recent"])
+_BETWEEN = frozenset(["most", "new", "unread", "received", "missed", "e"])
+"""Words that may stand between "latest" and what it describes."""
+_REFERRING = re.compile(
+    r"\b(?:the|my|that|this|our)\s+(?P<words>[^\W_][\w'’-]*(?:\s+[\w'’-]+){0,3}?)\s+(?P<noun>[a-z-]+?)s?\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_]+")
+_EMPTY = frozenset(
+    folded_words("the my that this our a an to of for on in at and or about from with by old new")
+)
+_WHO = re.compile(r"^\W*(?:so |and |hey |ok(?:ay)?,? )?who(?:['’](?:s|d|ve))?\b", re.IGNORECASE)
+_SERIES = 0.6
+"""Share of their words that two titles of one series have in common: invoices, reports."""
+
+
+def referred(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput) -> list[Candidate]:
+    """The candidates without those of items that the request does not refer to."""
+    if not any(candidate.item is not None for candidate in candidates):
+        return list(candidates)
+    references = _references(inputs)
+    excluded = references.others
+    if _REPLYING.intersection(identifier_words(tool.name)[:1]):
+        excluded |= references.own
+    left = [candidate for candidate in candidates if candidate.item not in excluded]
+    if not any(candidate.item is not None for candidate in left):
+        left = list(candidates)
+    items = {candidate.item for candidate in left}
+    superseded = {number for number, other in references.superseded if other in items}
+    return [candidate for candidate in left if candidate.item not in superseded]
+
+
+def asks_for_person(parameter: Parameter, inputs: PlanningInput) -> bool:
+    """Whether the request asks for a person, who is then no value of an optional argument: "Who called?"."""
+    names = frozenset(["contact", "person", "caller", "sender", "participant", "who"])
+    return (
+        not parameter.required
+        and bool(names.intersection(parameter.words))
+        and _WHO.match(inputs.request.text) is not None
+        and not any(match.words for match in inputs.names)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _References:
+    """What a request says about its items, by their indexes."""
+
+    others: frozenset[int]
+    """Items that were sent by somebody else, or lack the words, that the request says."""
+    own: frozenset[int]
+    """Messages that the user sent."""
+    superseded: Sequence[tuple[int, int]]
+    """Items, each with one that is meant in its place."""
+
+
+_KEPT = "references"
+
+
+def _references(inputs: PlanningInput) -> _References:
+    references = inputs.kept.get(_KEPT)
+    if not isinstance(references, _References):
+        own = (number for number, item in enumerate(inputs.items) if _is_own(item, inputs.user.addresses))
+        references = inputs.kept[_KEPT] = _References(
+            frozenset(_not_sent_by(inputs) | _not_described(inputs)), frozenset(own), _superseded(inputs)
+        )
+    return references
+
+
+def _is_own(item: Item, addresses: frozenset[str]) -> bool:
+    folder = str(item.fields.get("folder") or "").casefold()
+    return folder in _SENT or _sender(item).casefold() in addresses
+
+
+def _sender(item: Item) -> str:
+    sender = item.fields.get("author") or item.fields.get("sender") or item.fields.get("from")
+    return str(sender or "")
+
+
+def _not_sent_by(inputs: PlanningInput) -> set[int]:
+    """After "from Jan" or "Jan's mail", the messages that somebody else sent."""
+    senders = {n for n, match in enumerate(inputs.names) if match.words and _is_sender(match, inputs)}
+    if not senders:
+        return set()
+    messages = {n: inputs.people.index(_sender(item)) for n, item in enumerate(inputs.items) if _sender(item)}
+    if not senders.intersection(messages.values()):
+        return set()
+    return {number for number, person in messages.items() if person not in senders}
+
+
+def _is_sender(match: NameMatch, inputs: PlanningInput) -> bool:
+    text = inputs.request.text
+    before = _WORD.findall(text[: match.start])
+    after = _WORD.findall(text[match.end :])
+    if match.possessive:
+        return any(_NOUNS.get(_singular(word)) == "Mail" for word in after[1:3])
+    return bool(before) and before[-1].casefold() == "from"
+
+
+def _not_described(inputs: PlanningInput) -> set[int]:
+    """After "the milk reminder", the reminders without milk in their title, if some have it."""
+    excluded: set[int] = set()
+    for match in _REFERRING.finditer(inputs.request.text):
+        app = _NOUNS.get(_singular(match["noun"]))
+        words = frozenset(folded_words(match["words"])) - _EMPTY - _LATEST
+        if app is None or not words:
+            continue
+        titles = {
+            n: frozenset(folded_words(item.title)) for n, item in enumerate(inputs.items) if item.app == app
+        }
+        shared = {number: len(words & title) for number, title in titles.items()}
+        most = max(shared.values(), default=0)
+        if most:
+            excluded |= {number for number, count in shared.items() if count < most}
+    return excluded
+
+
+def _superseded(inputs: PlanningInput) -> list[tuple[int, int]]:
+    """The items in whose place another is meant: a newer one, or one of whose title more is said."""
+    latest = _latest_app(inputs.tokens)
+    request = frozenset(folded_words(inputs.request.text)) - _EMPTY
+    superseded: list[tuple[int, int]] = []
+    for number, other in permutations(range(len(inputs.items)), 2):
+        item, rival = inputs.items[number], inputs.items[other]
+        if item.app != rival.app:
+            continue
+        more, same = _compare_titles(item.title, rival.title, request)
+        if more or ((same or item.app == latest) and _is_newer(rival, item, inputs)):
+            superseded.append((number, other))
+    return superseded
+
+
+def _latest_app(tokens: Sequence[str]) -> str | None:
+    """The application of "my latest mail", "the most recent note"."""
+    for place, token in enumerate(tokens):
+        if token in _LATEST:
+            following = [word for word in tokens[place + 1 : place + 4] if word not in _BETWEEN]
+            if following and (app := _NOUNS.get(_singular(following[0]))):
+                return app
+    return None
+
+
+def _compare_titles(title: str, other: str, request: frozenset[str]) -> tuple[bool, bool]:
+    """Of two titles of one series, whether the request says more of the other, or the same of both."""
+    first, second = frozenset(folded_words(title)), frozenset(folded_words(other))
+    if len(first & second) < _SERIES * len(first | second) or first == second:
+        return False, False
+    first, second = first & request, second & request
+    return first < second, bool(first) and first == second
+
+
+def _is_newer(item: Item, other: Item, inputs: PlanningInput) -> bool:
+    times = [_past_time(one, inputs) for one in (item, other)]
+    return times[0] is not None and times[1] is not None and times[0] > times[1]
+
+
+def _past_time(item: Item, inputs: PlanningInput) -> datetime | None:
+    """When a message, note or song was made; None for events and for what lies ahead."""
+    made = item.times.get("made")
+    if made is None or "start" in item.times or "due" in item.times:
+        return None
+    time = local_time(made, inputs.user.zone)
+    return time if time <= inputs.now else None
+
+
+def _singular(word: str) -> str:
+    return word.casefold().removesuffix("s")

@@ -1,0 +1,87 @@
+"""Items that a request refers to: by sender, by words of the title, by age."""
+
+from datetime import datetime
+
+import pytest
+
+from contextune.plan import PlanningInput, PointerPlanner
+from contextune.tools import bundled_toolbox
+from contextune.types import Contact, Item, ItemHit, Plan, Request, User
+
+TOOLS = {tool.name: tool for tool in bundled_toolbox()}
+NOW = datetime(2026, 3, 5, 10, 5)
+ME = "ines@example.com"
+USER = User(
+    "ines",
+    {"name": "Ines Duarte", "email": ["Ines@example.com"]},
+    contacts=(
+        Contact("Marta Reis", "marta@example.org", "555-0150", "teacher"),
+        Contact("Rui Duarte", "rui@example.com", "555-0142", "brother"),
+    ),
+)
+
+
+def mail(subject: str, author: str, date: str) -> Item:
+    recipient = "marta@example.org" if author == ME else ME
+    return Item.mail(
+        subject=subject, content="What about Thursday?", author=author, recipients=[recipient], date=date
+    )
+
+
+def planned(text: str, tool: str, *items: Item) -> Plan:
+    hits = [ItemHit(item, 1.0 - number / 10) for number, item in enumerate(items)]
+    inputs = PlanningInput(Request(text, user="ines", time=NOW), USER, hits)
+    plan = PointerPlanner().plan_tool(inputs, TOOLS[tool])
+    assert plan is not None
+    return plan
+
+
+SENT = mail("Kiln slots", ME, "2026-03-03T09:00")
+ANSWER = mail("Re: Kiln slots", "marta@example.org", "2026-03-04T09:00")
+EARLIER = mail("Clay order", "marta@example.org", "2026-03-01T09:00")
+OTHER = mail("Dinner", "rui@example.com", "2026-03-04T20:00")
+
+
+def test_own_mail_is_not_answered() -> None:
+    text = "Reply to Marta that it works"
+    assert planned(text, "reply_to_email", SENT, ANSWER).args["email_subject"] == "Re: Kiln slots"
+    # the only mail there is
+    assert planned(text, "reply_to_email", SENT).args["email_subject"] == "Kiln slots"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Read me the latest mail from Marta", "Read the last email from Marta", "Read Marta's newest mail"],
+)
+def test_latest_mail_from_a_person_is_the_newest_they_sent(text: str) -> None:
+    plan = planned(text, "read_email", SENT, EARLIER, OTHER, ANSWER)
+    assert plan.args == {"email_subject": "Re: Kiln slots"}
+
+
+def test_mail_from_a_person_is_not_one_to_them() -> None:
+    assert planned("Flag the mail from Marta", "flag_email", SENT, EARLIER).args == {
+        "email_subject": "Clay order"
+    }
+
+
+def test_word_before_the_noun_chooses_the_item() -> None:
+    plants = Item.reminder(title="Water the plants", due="2026-03-05T17:00", created="2026-03-01T19:00")
+    milk = Item.reminder(title="Buy milk and oats", due="2026-03-05T08:00", created="2026-03-04T19:00")
+    plan = planned("Move the milk reminder to tonight", "reschedule_reminder", plants, milk)
+    assert plan.args["title"] == "Buy milk and oats"
+
+
+def test_newest_of_a_series_is_meant_unless_another_is_said() -> None:
+    january = mail("Electricity invoice January 2026", "bills@example.net", "2026-02-01T18:00")
+    february = mail("Electricity invoice February 2026", "bills@example.net", "2026-03-01T18:00")
+    for items in ((january, february), (february, january)):
+        plan = planned("Forward the electricity invoice to Rui", "forward_email", *items)
+        assert plan.args["email_subject"] == "Electricity invoice February 2026"
+        plan = planned("Forward the January electricity invoice to Rui", "forward_email", *items)
+        assert plan.args["email_subject"] == "Electricity invoice January 2026"
+
+
+def test_person_asked_for_is_no_argument() -> None:
+    missed = Item.call(contact="", number="555-7780", direction="missed", date="2026-03-05T09:40")
+    assert planned("Who called me today?", "get_call_history", missed).args == {}
+    assert planned("When did Rui call?", "get_call_history", missed).args == {"contact": "Rui Duarte"}
