@@ -1,4 +1,5 @@
 # make demo      the main job on bundled data, from nothing
+# make tour      a walk-through: set up, ask, converse, serve, call a tool
 # make test      all tests                make check   lint, format, types, import contract
 # make coverage  tests with coverage      make bench   the benchmarks
 # make docs      documentation site       make dist    both wheels
@@ -14,11 +15,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # two test processes with one thread each: processes that take all cores slow each other down
 TEST := CONTEXTUNE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: demo test check coverage bench docs dist lock clean
+.PHONY: demo tour test check coverage bench docs dist lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
 	@$(BIN)/contextune demo
+
+tour: $(VENV)/.dev
+	@$(BIN)/python examples/tour/tour.py
 
 test: $(VENV)/.dev
 	$(TEST)

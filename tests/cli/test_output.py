@@ -1,6 +1,9 @@
 """Answers: untrusted texts without control characters, the call or the question first."""
 
+import io
+
 import pytest
+from rich.progress import Progress
 
 from contextune.cli import answer_text, output
 from contextune.plan import Policy, Readings, Steps
@@ -75,3 +78,40 @@ def test_own_styles_are_kept() -> None:
     with console.capture() as caught:
         console.print("[bold red]error:[/] kiln", highlight=False)
     assert "\x1b[1;31merror:\x1b[0m" in caught.get()
+
+
+def test_progress_bar_estimates_the_time_left_from_the_average_speed() -> None:
+    now = 0.0
+    bar = Progress(output.TimeLeftColumn(), get_time=lambda: now)
+    task = bar.add_task("Embedding", total=1000)
+
+    def shown() -> str:
+        return str(output.TimeLeftColumn().render(bar.tasks[0]))
+
+    assert shown() == ""
+    now = 60.0
+    bar.update(task, completed=128)
+    now = 100.0  # long after the last update
+    assert shown() == "about 11 min left"
+    bar.update(task, completed=900)
+    assert shown() == "about 11 s left"
+    bar.update(task, completed=1000)
+    assert shown() == ""
+
+
+def test_progress_is_shown_on_terminals_only_and_lazily(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = output.Terminal(file=io.StringIO(), force_terminal=True, width=100)
+    monkeypatch.setattr(output, "err", terminal)
+    with output.progress("Embedding", lazy=True) as update:
+        written = terminal.file
+        assert isinstance(written, io.StringIO)
+        assert written.getvalue() == ""
+        update(1, 2)
+        assert "Embedding" in written.getvalue()
+        update(2, 2)
+    quiet = output.Terminal(file=io.StringIO(), width=100)
+    monkeypatch.setattr(output, "err", quiet)
+    with output.progress("Embedding") as update:
+        update(1, 2)
+    assert isinstance(quiet.file, io.StringIO)
+    assert quiet.file.getvalue() == ""

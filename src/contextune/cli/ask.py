@@ -3,7 +3,7 @@
 import json as json_module
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,7 +87,7 @@ def ask(
         several = steps is not None and len(steps) > 1
         items = tuner.store.items(owner.id) if several else [hit.item for hit in answer.context]
     if json:
-        typer.echo(json_module.dumps(_answer_json(answer, steps), ensure_ascii=False, indent=2))
+        typer.echo(json_module.dumps(_answer_json(answer, steps, owner.zone), ensure_ascii=False, indent=2))
     else:
         answer_text.print_answer(answer, steps, items, owner.zone, why=why)
 
@@ -124,9 +124,10 @@ def open_tuner(
         yield Tuner(opened, embedder=model, tools=tools, planner=planner, policy=decisions, progress=update)
 
 
-def _answer_json(answer: "Answer", steps: "Steps | None") -> dict[str, Any]:
+def _answer_json(answer: "Answer", steps: "Steps | None", zone: tzinfo | None) -> dict[str, Any]:
     """The answer as JSON; `plans` has a call, or one for each step, and `decision` is that on all of them."""
     from contextune.plan.plan_json import plan_to_json
+    from contextune.types import user_time
 
     return {
         "decision": steps.decision if steps else "none",
@@ -138,7 +139,7 @@ def _answer_json(answer: "Answer", steps: "Steps | None") -> dict[str, Any]:
                 "id": hit.item.id,
                 "app": hit.item.app,
                 "title": hit.item.title,
-                "time": hit.item.time.isoformat() if hit.item.time else None,
+                "time": user_time(hit.item.time, zone).isoformat() if hit.item.time else None,
                 "score": float(hit.score),
                 "reasons": list(hit.reasons),
             }

@@ -13,11 +13,13 @@ from rich.progress import (
     DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.segment import Segment
+from rich.text import Text
 
 if TYPE_CHECKING:
     from contextune import types
@@ -60,6 +62,22 @@ def print_error(message: str) -> None:
     err.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True, highlight=False)
 
 
+class TimeLeftColumn(ProgressColumn):
+    """The time left by the average speed so far; rich's own column forgets updates older than 30 seconds."""
+
+    def render(self, task: Task) -> Text:
+        """The time in words, such as “about 2 min left”; empty before the first update and at the end."""
+        if not task.total or not task.completed or not task.elapsed or task.completed >= task.total:
+            return Text("")
+        return Text(describe_time_left(task.elapsed / task.completed * (task.total - task.completed)), "dim")
+
+
+def describe_time_left(seconds: float) -> str:
+    """The time left in words, in seconds up to two minutes and in minutes above."""
+    amount = f"{max(round(seconds), 1)} s" if seconds < 120 else f"{round(seconds / 60)} min"
+    return f"about {amount} left"
+
+
 @contextmanager
 def progress(
     title: str, total: int | None = None, *, sized: bool = False, lazy: bool = False
@@ -75,8 +93,7 @@ def progress(
         BarColumn(),
         count,
         TimeElapsedColumn(),
-        TextColumn("left:", style="dim"),
-        TimeRemainingColumn(),
+        TimeLeftColumn(),
     )
     bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     task = bar.add_task(title, total=total)

@@ -38,6 +38,7 @@ def test_sources_of_macos_and_windows_are_found(tmp_path: Path) -> None:
     write(mac / "Library/Mail/V10/1/INBOX.mbox/Messages/1.emlx", "12\n")
     write(support / "Firefox/Profiles/b.default/places.sqlite", "x")
     write(support / "Google/Chrome/Profile 1/History", "x")
+    write(mac / "Library/Safari/History.db", "x")
     write(mac / "elsewhere/Vault/Note.md", "x")
     vaults = {"vaults": {"1": {"path": str(mac / "elsewhere/Vault")}}}
     write(support / "obsidian/obsidian.json", json.dumps(vaults))
@@ -46,6 +47,7 @@ def test_sources_of_macos_and_windows_are_found(tmp_path: Path) -> None:
         "Apple Mail": "apple-mail",
         "Firefox, profile b.default": "browser",
         "Chrome, profile Profile 1": "browser",
+        "Safari": "browser",
         "Obsidian vault Vault": "obsidian",
     }
     local = windows / "Local"

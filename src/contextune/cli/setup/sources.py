@@ -17,6 +17,7 @@ _PROGRAMS = {
     "brave": "Brave",
     "edge": "Edge",
     "vivaldi": "Vivaldi",
+    "safari": "Safari",
 }
 _FOLDERS = ("Downloads", "Documents", "Desktop")
 """Where people keep exports."""
@@ -148,6 +149,7 @@ def _browsers(home: Path, support: list[Path], platform: str) -> Iterator[Import
         "Mozilla/Firefox/Profiles/*/places.sqlite",
         "firefox/common/.mozilla/firefox/*/places.sqlite",
         "org.mozilla.firefox/.mozilla/firefox/*/places.sqlite",
+        "Safari/History.db",
     )
     profiles = "User Data/*/History" if platform == "win32" else "*/History"
     for name in (
@@ -158,7 +160,8 @@ def _browsers(home: Path, support: list[Path], platform: str) -> Iterator[Import
     for history in dict.fromkeys(histories):
         text = str(history).casefold()
         program = next((label for key, label in _PROGRAMS.items() if key in text), "Browser")
-        yield from _source("browser", f"{program}, profile {history.parent.name}", [history])
+        profile = "" if program == "Safari" else f", profile {history.parent.name}"
+        yield from _source("browser", f"{program}{profile}", [history])
 
 
 def _exports(home: Path) -> Iterator[ImportSource]:

@@ -1,0 +1,5 @@
+"""`python -m contextune`: the command line."""
+
+from contextune.cli import main
+
+main()

@@ -1,0 +1,44 @@
+"""The tour of `make tour`: from an empty machine to answers, the service and the gateway."""
+
+import runpy
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from tests.paths import ROOT
+from tests.program import Completed, run
+
+TOUR = ROOT / "examples" / "tour"
+
+
+def run_here(words: Sequence[str], env: Mapping[str, str], folder: Path, stdin: str) -> Completed:
+    """Run a command in this process, which loads each model only once."""
+    return run(*words, cwd=folder, env={"CONTEXTUNE_CONFIG": "", **env}, stdin=stdin, width=100)
+
+
+def test_tour_answers_requests_over_files_service_and_gateway(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "path", [str(TOUR), *sys.path])
+    monkeypatch.delenv("CONTEXTUNE_APPROVALS", raising=False)
+    runpy.run_path(str(TOUR / "tour.py"))["main"](run_here)
+    lines = capsys.readouterr().out.splitlines()
+    expected = [
+        "  1. Thunderbird, profile x.default (1 file, 0.0 MB)",
+        "5 files with 0.0 MB read, 8 items (8 new, 0 changed), 1 contact (1 new), 1 skipped.",
+        "  contextune ask 'When does “Glaze night” begin?'",
+        'call_contact(contact="Rui Duarte")',
+        'read_email(email_subject="Kiln slots")',
+        'read_email(email_subject="Clay order")',
+        "4 items of 8.",
+        "studio is at 41.145,-8.611.",
+        "8 items of 3 applications, 0 uses, 1 contact, 2 places",
+        'Calendar/get_event {"event_name": "Glaze night"}: act',
+        "  studio/kiln_temperature",
+        "  1,187 °C",
+        "All data of 'me' is erased.",
+    ]
+    remaining = iter(lines)
+    for wanted in expected:  # in this order
+        assert any(line.startswith(wanted) for line in remaining), f"{wanted}\n" + "\n".join(lines)
