@@ -4,18 +4,22 @@
 # make coverage  tests with coverage      make bench   the benchmarks
 # make docs      documentation site       make dist    both wheels
 # make lock      pin the development environment in requirements-dev.lock
+# make checksums write the checksums of the bundled models
+# make sbom      list all components of a release, as CycloneDX in dist/
+# make audit     look up known vulnerabilities of the pinned dependencies
 # make clean     remove the environment and build output
 
 PYTHON ?= python3
 # bytecode is cached even where the environment forbids it: compiling all libraries in every process takes minutes
 export PYTHONDONTWRITEBYTECODE =
 VENV := .venv
+SHA256 := $(shell command -v sha256sum || echo shasum -a 256)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # two test processes with one thread each: processes that take all cores slow each other down
 TEST := CONTEXTUNE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: demo tour test check coverage bench docs dist lock clean
+.PHONY: demo tour test check coverage bench docs dist lock checksums sbom audit clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -50,6 +54,18 @@ dist: $(VENV)/.dev
 lock: $(VENV)/.dev
 	$(BIN)/uv pip compile pyproject.toml --extra dev --extra docs --universal --generate-hashes \
 	  --no-emit-index-url --custom-compile-command 'make lock' --quiet --output-file requirements-dev.lock
+
+# in the format of sha256sum; the package verifies them when it loads a model
+checksums:
+	cd src/contextune/assets && find * -mindepth 1 -type f ! -path 'personas/*' | LC_ALL=C sort | \
+	  xargs $(SHA256) > SHA256SUMS
+	cd src/contextune/lab/assets && find plan_writer querygen -type f | LC_ALL=C sort | xargs $(SHA256) > SHA256SUMS
+
+sbom: $(VENV)/.dev
+	$(BIN)/python packages/sbom.py
+
+audit: $(VENV)/.dev
+	$(BIN)/uv tool run --from 'pip-audit>=2.9,<3' pip-audit --disable-pip --require-hashes -r requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) build dist

@@ -48,6 +48,10 @@ class RankerError(ContextuneError):
     """A ranking model cannot be read, does not fit the features, or has no training data."""
 
 
+class DamagedModelError(ContextuneError):
+    """A file of a bundled model is missing or has changed: reinstall the package."""
+
+
 class LanguageModelError(ContextuneError):
     """A language model cannot be reached, or its answer is unusable."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.assets import asset
+from contextune._internal.model_files import model_folder
 from contextune.context.signals import (
     FAMILIES,
     FAMILY_BY_FEATURE,
@@ -160,4 +160,4 @@ def fusion_lists(scene: Scene, scores: Floats) -> Mapping[str, Floats]:
 @cache
 def default_ranker() -> ContextRanker:
     """The bundled ranker, loaded once."""
-    return ContextRanker.load(asset("ranker"))
+    return ContextRanker.load(model_folder("ranker"))

@@ -4,13 +4,13 @@ import json
 import os
 from collections.abc import Sequence
 from functools import cache, cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from tokenizers import Tokenizer
 
+from contextune._internal.model_files import model_folder
 from contextune._internal.onnx_runtime import runtime
 from contextune.embed.protocol import Matrix, replace_surrogates
 from contextune.embed.scripts import readable_scripts
@@ -28,7 +28,7 @@ class OnnxEmbedder:
 
     def __init__(self, folder: Path | None = None, *, threads: int = 0) -> None:
         """`threads=0` uses one thread per core."""
-        folder = folder or Path(str(files("contextune") / "assets" / "embedder"))
+        folder = folder or model_folder("embedder")
         try:
             about = cast("dict[str, Any]", json.loads((folder / "embedder.json").read_text(encoding="utf-8")))
             self._tokenizer = cast("Any", Tokenizer.from_file(str(folder / "tokenizer.json")))

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from contextune._internal.assets import lab_asset
+from contextune._internal.model_files import lab_model_file
 from contextune.errors import LanguageModelError
 from contextune.llm.chat import ChatReply, Draft, Message, Sampling, sanitize_messages
 from contextune.llm.smollm2.build import fingerprint, prepare_model
@@ -136,7 +136,7 @@ class LocalChat:
 def _adapter_path(task: Task) -> Path:
     if task not in ADAPTERS:  # not all callers type-check
         raise LanguageModelError(f"unknown adapter {task!r}: use one of {', '.join(ADAPTERS)}, or a Path")
-    return lab_asset(ADAPTERS[task], f"the adapter {task!r}")
+    return lab_model_file(ADAPTERS[task], f"the adapter {task!r}")
 
 
 class _DraftWriter:

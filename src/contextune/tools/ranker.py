@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.assets import asset
+from contextune._internal.model_files import model_folder
 from contextune.rank import Ranker, read_card, write_card
 from contextune.tools.abstain import AbstentionModel
 from contextune.tools.features import FEATURE_NAMES, Matrix
@@ -101,4 +101,4 @@ def _reason(
 @cache
 def default_tool_ranker() -> ToolRanker:
     """The bundled ranker, loaded once."""
-    return ToolRanker.load(asset("tool_ranker"))
+    return ToolRanker.load(model_folder("tool_ranker"))

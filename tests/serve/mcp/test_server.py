@@ -334,6 +334,24 @@ def test_over_http_needs_the_token(home: Path, url: str) -> None:
     asyncio.run(session())
 
 
+def test_session_id_does_not_replace_the_token(store: SQLiteStore) -> None:
+    server = mcp_server("ines", LazyTuner(lambda progress: Tuner(store, progress=progress)))
+    app = http_app(server, TOKEN)
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        raise AssertionError("the body must not be read")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    for name in ("mcp-session-id", "cookie"):
+        headers = [(b"host", b"localhost"), (name.encode(), TOKEN.encode())]
+        scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers}
+        asyncio.run(app(scope, receive, send))  # pyright: ignore[reportArgumentType]
+    assert [message["status"] for message in sent[::2]] == [401, 401]
+
+
 def test_weak_token_is_an_error(store: SQLiteStore) -> None:
     server = mcp_server("ines", LazyTuner(lambda progress: Tuner(store, progress=progress)))
     for token in ("short", "with a space in the middle", "not-ascii-ação-não-serve"):

@@ -224,6 +224,57 @@ def test_headers_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(keys) == {"k abc"}
 
 
+def test_server_receives_only_the_headers_of_its_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    received: list[str] = []
+
+    class Recording(Web):
+        def do_POST(self) -> None:
+            received.append(str(self.headers))
+            super().do_POST()
+
+    monkeypatch.setenv("CONTEXTUNE_MCP_TOKEN", "token-of-the-clients")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Recording) as web:
+        Thread(target=web.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        address = f"http://127.0.0.1:{web.server_port}/403"
+        others = {"url": "http://127.0.0.1:9/", "headers": {"X-Key": "key-of-another"}}
+        load_mcp({"mcpServers": {"a": {"url": address, "headers": {"X-Key": "own"}}, "b": others}})
+        web.shutdown()
+    assert received
+    for headers in received:
+        assert "own" in headers
+        assert "token-of-the-clients" not in headers
+        assert "key-of-another" not in headers
+        assert "authorization" not in headers.lower()
+
+
+def test_redirect_to_another_origin_is_not_followed() -> None:
+    reached: list[str] = []
+
+    class Internal(Web):
+        def do_POST(self) -> None:
+            reached.append(self.path)
+            super().do_POST()
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Internal) as internal:
+
+        class Redirecting(Web):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("content-length", 0)))
+                self.send_response(307)
+                self.send_header("location", f"http://127.0.0.1:{internal.server_port}/200")
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as web:
+            for server in (internal, web):
+                Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+            (refused,) = load_tools(f"http://127.0.0.1:{web.server_port}/").refused
+            for server in (internal, web):
+                server.shutdown()
+    assert "MCP server" in refused.reason
+    assert not reached
+
+
 def test_repr_has_no_secrets_and_server_is_validated() -> None:
     server = McpServer("a", url="https://example.org?key=KEY", headers={"X": "TOKEN"})
     assert "KEY" not in repr(server)

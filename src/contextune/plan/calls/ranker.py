@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune._internal.assets import asset
+from contextune._internal.model_files import model_folder
 from contextune.plan.calls.classifier import ToolClassifier
 from contextune.plan.calls.feature_names import NAMES
 from contextune.plan.calls.features import Matrix, ToolProbabilities, call_features
@@ -158,5 +159,4 @@ def _lead(scores: Floats, number: int) -> float:
 @cache
 def default_call_ranker() -> CallRanker | None:
     """The bundled ranker, loaded once; None in an installation without one."""
-    folder = asset("calls")
-    return CallRanker.load(folder) if folder.exists() else None
+    return CallRanker.load(model_folder("calls")) if asset("calls").exists() else None

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.assets import asset
 from contextune._internal.compression import read_decompressed, write_compressed
+from contextune._internal.model_files import model_folder
 from contextune.plan.pointer.candidates import Candidate
 from contextune.plan.pointer.feature_names import NAMES
 from contextune.plan.pointer.features import Matrix
@@ -100,4 +100,4 @@ def confidence_features(candidates: Sequence[Candidate], matrix: Matrix, scores:
 @cache
 def default_scorer() -> ArgumentScorer:
     """The bundled scorer, loaded once."""
-    return ArgumentScorer.load(asset("planner"))
+    return ArgumentScorer.load(model_folder("planner"))
