@@ -25,6 +25,7 @@ COMMANDS = {
     "watch": LazyCommand(
         f"{_CLI}.import_files", "watch", "Import a folder, then whatever changes in it, until Ctrl-C."
     ),
+    "sync": LazyCommand(f"{_CLI}.sync", "app", "Read mail, calendars and contacts from servers."),
     "load": LazyCommand(f"{_CLI}.users", "load", "Load personas into a store."),
     "forget": LazyCommand(
         f"{_CLI}.users", "forget", "Erase a user: items, usage and vectors, down to the bytes in the file."

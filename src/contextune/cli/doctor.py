@@ -62,6 +62,7 @@ _EXTRAS = {
     "pydantic-ai": "Pydantic AI integration",
     "sentence-transformers": "other local embedding models",
     "serve": "the HTTP service",
+    "sync": "mail, calendars and contacts from servers",
     "train": "fine-tuning the embedder",
 }
 _REINSTALL = "pip install --force-reinstall contextune"
