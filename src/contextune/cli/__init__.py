@@ -67,6 +67,7 @@ COMMANDS = {
         "app",
         "Show and change your settings; flags and environment variables override them.",
     ),
+    "sync": LazyCommand(f"{_CLI}.sync", "app", "Read mail, calendars and contacts from servers."),
     "load": LazyCommand(f"{_CLI}.users", "load", "Load personas into a store."),
     "forget": LazyCommand(
         f"{_CLI}.users", "forget", "Erase a user: items, usage and vectors, down to the bytes in the file."

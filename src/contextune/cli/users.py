@@ -7,7 +7,7 @@ import typer
 
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.options import StorePath, open_store
+from contextune.cli.options import StorePath, open_store, store_path
 
 load = command_group(help="Load personas into a store.")
 
@@ -47,10 +47,13 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Erase a user: items, usage and vectors, down to the bytes in the file."""
+    from contextune.importers.live.credentials import forget_accounts
+
     with open_store(store) as opened:
         opened.user(user)
         if not yes:
             typer.confirm(f"Erase all data of {user!r}? This cannot be undone.", abort=True)
         with output.err.status("Erasing and rewriting the file"):
             opened.forget(user)
+        forget_accounts(store_path(store), user)
     output.out.print(f"All data of {user!r} is erased.", markup=False)

@@ -50,7 +50,7 @@ def import_into(
         store.put_user(owner)
     files = partial(iter_files, paths, only, follow_links=follow_links)
     total = sum(file.size for file in files() if isinstance(file, SourceFile))
-    run = _ImportRun(store, ImportContext(owner, now or datetime.now().astimezone()), on_skip)
+    run = ImportRun(store, ImportContext(owner, now or datetime.now().astimezone()), on_skip)
     done = 0
     for file in files():
         if isinstance(file, SkippedEntry):
@@ -65,7 +65,7 @@ def import_into(
     return run.finish()
 
 
-class _ImportRun:
+class ImportRun:
     """An import in progress."""
 
     def __init__(

@@ -12,6 +12,7 @@ OWN = "Thursday is fine.\n\nI bring talc."
     [
         "On Thu, 16 May 2024 at 17:40, Marta Silva <marta@example.org> wrote:",
         "On Thu, 16 May 2024 at 17:40, Marta Silva with a long name <\nmarta@example.org> wrote:",
+        "On Thu, 16 May 2024 at 17:40, Marta\n<marta@example.org>wrote:",
         "Am 16.05.24 um 17:40 schrieb Marta Silva:",
         "Am Do., 16. Mai 2024 um 17:40 Uhr schrieb Marta Silva <\nmarta@example.org>:",
         "Marta Silva <marta@example.org> schrieb am Do., 16. Mai 2024, 17:40:",
@@ -42,6 +43,7 @@ def test_attribution_above_a_quotation_is_cut(line: str) -> None:
     "copy",
     [
         "-----Original Message-----\nFrom: Marta\nSubject: Kiln",
+        "------------------------------\nFrom: Marta\nDate: 16 May 2024\nSubject: Kiln",
         "-----Ursprüngliche Nachricht-----\nVon: Marta\nBetreff: Ofen",
         "____________________\nFrom: Marta <marta@example.org>\nSent: Thursday\nTo: Ines\nSubject: Kiln",
         "Von: Marta <marta@example.org>\nGesendet: Donnerstag, 16. Mai 2024 17:40\nAn: Ines\nBetreff: Ofen",
@@ -68,6 +70,7 @@ def test_unquoted_copy_is_cut_from_replies_only(copy: str) -> None:
         "Das schrieb ich am Montag:\n\nnichts",
         "Sent from my desk: three boxes of talc, two of silica, one of ash, and old glaze notes",
         "The temperature > 1200\n-- and so on",
+        "Here it is.\n\nSent from my desk, which is easier than from my phone.",
     ],
 )
 def test_ordinary_text_stays(text: str) -> None:
@@ -86,6 +89,11 @@ def test_line_of_the_mail_program_is_cut(line: str) -> None:
     assert strip_quotes(f"{OWN}\n\n{line}") == OWN
     assert strip_quotes(f"{OWN}\n\n{line}\n\nOn 16 May 2024, Marta wrote:\n> Thursday?") == OWN
     assert strip_quotes(line) == line
+
+
+def test_footer_of_a_mailing_list_is_cut() -> None:
+    footer = f"{'_' * 47}\npotters mailing list\npotters@example.org\nhttps://example.org/potters"
+    assert strip_quotes(f"{OWN}\n\n{footer}") == OWN
 
 
 def test_inline_answers_stay_in_order() -> None:

@@ -183,3 +183,9 @@ def test_deleted_archived_and_broken_keep_notes_are_skipped(tmp_path: Path) -> N
         "empty note",
         "invalid JSON",
     ]
+
+
+@pytest.mark.parametrize("kind", ["VCALENDAR", "VCARD", "VEVENT"])
+def test_note_that_quotes_a_calendar_or_card_is_a_note(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "howto.md").write_text(f"A file begins so:\n\n```\nBEGIN:{kind}\nEND:{kind}\n```\n")
+    assert [item.app for item in items_in(tmp_path)] == ["Notes"]

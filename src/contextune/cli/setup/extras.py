@@ -22,6 +22,7 @@ _PURPOSES = {
     "pydantic-ai": "Pydantic AI integration",
     "sentence-transformers": "other local embedding models",
     "serve": "the HTTP service",
+    "sync": "mail, calendars and contacts from servers",
     "train": "fine-tuning the embedder",
 }
 _NOT_FOR_USERS = ("dev", "docs")

@@ -31,8 +31,9 @@ from contextune.types import Item
 WINDOW = timedelta(days=365)
 """How far before and after now recurring events are expanded."""
 _KINDS = {"VEVENT": "event", "VTODO": "task"}
-_BARE_ENTRY = re.compile(r"\s*BEGIN:(?:VEVENT|VTODO|VTIMEZONE)\s", re.IGNORECASE)
-"""An entry without a calendar around it, as some programs save single events."""
+_SUFFIXES = (".ics", ".ical", ".icalendar", ".ifb", ".vcs")
+_START = re.compile(r"\s*BEGIN:(?:VCALENDAR|VEVENT|VTODO|VTIMEZONE)\s", re.IGNORECASE)
+"""A calendar, or an entry without a calendar around it, as some programs save single events."""
 
 
 class CalendarReader:
@@ -47,7 +48,9 @@ class CalendarReader:
 
     def can_read(self, file: SourceFile) -> bool:
         """Whether the file contains a calendar."""
-        return file.contains("BEGIN:VCALENDAR") or bool(_BARE_ENTRY.match(file.start))
+        if file.suffix in _SUFFIXES:
+            return any(file.contains(f"BEGIN:{name}") for name in ("VCALENDAR", *_KINDS))
+        return bool(_START.match(file.start))  # other files may only quote a calendar
 
     def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
         """Its events and tasks. Entries with the same UID are versions or exceptions of one event."""

@@ -1,5 +1,6 @@
 """Contacts (.vcf), with each person's relation to the user."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.reader import ImportContext, ImportRecord
 from contextune.types import Contact
 
+_START = re.compile(r"\s*BEGIN:VCARD\s", re.IGNORECASE)
 _RELATION_NICKNAMES = frozenset(
     (
         *("mum", "mom", "mother", "mummy", "mama", "dad", "father", "daddy", "papa", "sister", "brother"),
@@ -34,7 +36,9 @@ class ContactsReader:
 
     def can_read(self, file: SourceFile) -> bool:
         """Whether the file contains vCards."""
-        return file.contains("BEGIN:VCARD")
+        if file.suffix in (".vcf", ".vcard"):
+            return file.contains("BEGIN:VCARD")
+        return bool(_START.match(file.start))  # other files may only quote a card
 
     def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
         """The people in the file, and relations on the user's own card who have no card."""

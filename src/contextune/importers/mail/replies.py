@@ -17,7 +17,7 @@ def _any_of(forms: Iterable[str], gap: str) -> re.Pattern[str]:
 
 
 _FORMS = (
-    *("On … wrote", "Am … schrieb", "Am … schrieb …", "Le … a écrit", "El … escribió", "Em … escreveu"),
+    *("On …wrote", "Am … schrieb", "Am … schrieb …", "Le … a écrit", "El … escribió", "Em … escreveu"),
     *("A … escreveu", "Il … ha scritto", "Op … schreef", "Op … schreef …", "Den … skrev", "Den … skrev …"),
     *("På … skrev", "På … skrev …", "Dne … napsal", "Dne … napsala", "Dne … napsal(a)", "W dniu … pisze"),
     *("W dniu … napisał", "W dniu … napisał(a)", "În … a scris", "Pe … a scris", "Στις … έγραψε", "在 …写道"),
@@ -62,6 +62,9 @@ _FORWARD_SUBJECT = re.compile(r"\s*(?:fwd?|wg|tr|rv|enc|i|vb|pd|ilt|doorst|转�
 _REPLY_SUBJECT = re.compile(
     r"\s*(?:re|aw|antw|sv|vs|odp|res|rif|r|ynt|vá|回复|答复|回覆)\s*(?:\[\d+\])?\s*[:：]", re.IGNORECASE
 )
+_LIST_FOOTER = re.compile(r"^_{30,}\n[^\n]*mailing list\b.*\Z", re.MULTILINE | re.DOTALL | re.IGNORECASE)
+_RULE = re.compile(r"(?:^[-_=*]{3,}\n?)+\Z", re.MULTILINE)
+"""Lines of strokes above a copy."""
 _SIGNATURE = re.compile(r"^-- ?\n.*\Z", re.MULTILINE | re.DOTALL)
 _DEVICE_LINE = _any_of(
     (
@@ -91,7 +94,7 @@ _DEVICE_LINE = _any_of(
         *("Skickat från min …", "Sendt fra min …", "Lähetetty …", "Wysłane z …", "Отправлено с …"),
         *("Отправлено из …", "Odesláno z …", "iPhoneから送信", "发自我的…", "從我的…傳送", "나의 …에서 보냄"),
     ),
-    ".{2,80}",
+    "[^,;!?]{2,80}",
 )
 """The last line that phones and mail programs add."""
 
@@ -113,6 +116,8 @@ def strip_quotes(text: str, *, reply: bool = False) -> str:
         text = _cut_quoted_lines(text)
     if reply:
         text = _cut_copy(text)
+    if "mailing list" in text:
+        text = _LIST_FOOTER.sub("", text).strip() or text
     if "\n--" in text:
         text = _SIGNATURE.sub("", text).strip() or text
     last = text.rfind("\n")
@@ -144,7 +149,7 @@ def _cut_copy(text: str) -> str:
         if is_known and _TIME_OR_ADDRESS.search(text, start, end):
             starts.append(start)
             break
-    return text[: min(starts)].strip() or text if starts else text
+    return _RULE.sub("", text[: min(starts)].rstrip()).strip() or text if starts else text
 
 
 def _attributions(text: str) -> Iterator[tuple[int, int, bool]]:

@@ -46,15 +46,21 @@ class WhatsAppReader:
     apps = ("Messages",)
 
     def can_read(self, file: SourceFile) -> bool:
-        """Whether its lines begin as WhatsApp's; without its name or marks, three of them are needed."""
+        """Whether its lines begin as WhatsApp's; without its name or marks, several people must write."""
         if file.suffix not in (".txt", ".text", ""):
             return False
         lines = [line for line in file.start.splitlines() if line.strip()]
         if not lines or not is_header(lines[0]):
             return False
         named = file.name == "_chat.txt" or _NAME.search(file.name) or _MARK in file.start
-        senders = [line for line in lines if is_header(line) and ": " in line]
-        return bool(senders) if named else len(senders) > 2 and " - " in lines[0]
+        chat = [line for line in split_lines("\n".join(lines)) if line.sender]
+        if named:
+            return bool(chat)
+        people = {line.sender for line in chat}
+        if " - " in lines[0]:
+            return len(chat) > 2
+        # logs have a level where a chat has a person
+        return len(chat) > 4 and len(people) > 1 and not all(map(str.isupper, people))
 
     def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
         """The messages of the chat."""
