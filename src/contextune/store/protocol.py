@@ -1,6 +1,7 @@
 """The `Store` protocol. Every call names a user and reaches only that user's data."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
 
@@ -24,6 +25,30 @@ class StoreRevision(NamedTuple):
     """Grows when the user or an item is written or deleted."""
     uses: int
     """Grows when a use is recorded."""
+
+    @property
+    def newest(self) -> int:
+        """The number of the last change of any kind; both counters share one sequence."""
+        return max(self)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreChanges:
+    """What changed in a user's data after a revision."""
+
+    revision: StoreRevision
+    """The revision with these changes."""
+    user: User | None
+    """The user, if written since."""
+    items: list[Item]
+    """New and changed items."""
+    deleted: frozenset[bytes]
+    """`text_digest` of the ids of deleted items, whose earlier uses are gone too.
+
+    An item that was deleted and written again is among `items` as well.
+    """
+    uses: list[UsageEvent]
+    """New uses."""
 
 
 class Store(Protocol):
@@ -72,6 +97,10 @@ class Store(Protocol):
 
     def revision(self, user: str) -> StoreRevision:
         """Counters that grow with every change to the user's data, by any process."""
+        ...
+
+    def changes(self, user: str, since: StoreRevision) -> StoreChanges | None:
+        """What changed since an earlier revision; None if the store no longer knows: then read everything."""
         ...
 
     def vectors(self, user: str, model: str, digests: Sequence[bytes]) -> dict[bytes, Vector]:
