@@ -3,14 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NamedTuple, Protocol
+from types import TracebackType
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune.store.quota import StoredSizes
 from contextune.types import Feedback, Item, UsageEvent, User
 
 Vector = NDArray[np.float32]
+Entry = TypeVar("Entry")
 
 
 def text_digest(text: str) -> bytes:
@@ -49,6 +52,17 @@ class StoreChanges:
     """
     uses: list[UsageEvent]
     """New uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Entry]):
+    """Some of a user's entries."""
+
+    entries: list[Entry]
+    total: int
+    """Number of entries on all pages."""
+    next: int | None
+    """Where the next page starts; None after the last page."""
 
 
 class Store(Protocol):
@@ -137,4 +151,38 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close the files."""
+        ...
+
+
+class ServiceStore(Store, Protocol):
+    """What services need in addition: pages, sizes, and use in a `with` block."""
+
+    def items_page(
+        self,
+        user: str,
+        *,
+        app: str | None = None,
+        start: int = 0,
+        limit: int = 100,
+        max_bytes: int | None = None,
+    ) -> Page[Item]:
+        """Items sorted by id, beginning at number `start`; fewer than `limit` if they exceed `max_bytes`."""
+        ...
+
+    def uses_page(self, user: str, *, start: int = 0, limit: int = 100) -> Page[UsageEvent]:
+        """Uses sorted by time, beginning at number `start`; a time without a zone is sorted as if in UTC."""
+        ...
+
+    def sizes(self, user: str) -> StoredSizes:
+        """Entries and bytes that the user has stored, without vectors and indexes."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Close it at the end of a `with` block."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
         ...

@@ -1,8 +1,6 @@
 """`SQLiteStore`: one SQLite file, safe for many threads and processes."""
 
-import logging
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,8 @@ from contextune.store.changes import add_tombstones, bump_revision, next_revisio
 from contextune.store.checksums import check_count, check_rows, row_checksum
 from contextune.store.database import Database, select_in
 from contextune.store.full_disk import DiskReserve, deletion_steps, is_full
-from contextune.store.pages import Page, items_page, uses_page
-from contextune.store.protocol import StoreChanges, StoreRevision, Vector, text_digest
+from contextune.store.pages import items_page, uses_page
+from contextune.store.protocol import Page, StoreChanges, StoreRevision, Vector, text_digest
 from contextune.store.quota import NO_QUOTA, Quota, StoredSizes, check_item_size, stored_sizes, within_quota
 from contextune.store.rows import (
     check_unicode,
@@ -43,9 +41,8 @@ from contextune.store.statements import (
     unknown_user,
     user_key,
 )
+from contextune.store.unread_times import UnreadTimes
 from contextune.types import Feedback, Item, UsageEvent, User, local_time
-
-_log = logging.getLogger(__name__)
 
 
 class SQLiteStore(Database):
@@ -93,7 +90,7 @@ class SQLiteStore(Database):
         A field that is named like a time and cannot be read as one is logged, by application and field.
         """
         count = 0
-        unread: Counter[tuple[str, str]] = Counter()
+        unread = UnreadTimes()
         with self._writing() as connection:
             key = user_key(connection, user)
             keeps_vectors, revision = has_vectors(connection, key), next_revision(connection)
@@ -103,7 +100,7 @@ class SQLiteStore(Database):
                 for count, item in enumerate(items, 1):  # noqa: B007  # returned below
                     row = item_row(key, item)
                     check_item_size(self._quota.item_bytes, *row[1:4])
-                    unread.update((item.app, name) for name in item.unread_times)
+                    unread.add(item)
                     if keeps_vectors:
                         delete_vectors(connection, key, item.id, keep=item.text)
                     yield *row, revision
@@ -112,15 +109,7 @@ class SQLiteStore(Database):
             with within_quota(connection, key, items=items_limit, total_bytes=self._quota.total_bytes):
                 if connection.executemany(PUT_ITEM, rows()).rowcount:
                     bump_revision(connection, key)
-        for (app, name), number in unread.items():
-            _log.warning(
-                "%d of %d items: the field %r of %.40r is not a time (write it as 2024-05-16T19:00), "
-                "so it is read as text",
-                number,
-                count,
-                name,
-                app,
-            )
+        unread.log(count)
         return count
 
     def items(self, user: str, ids: Sequence[str] | None = None) -> list[Item]:
