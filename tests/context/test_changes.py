@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from unittest.mock import Mock
 
 import pytest
 
@@ -211,6 +212,38 @@ def test_index_is_cached_until_items_change(filled: SQLiteStore, word_embedder: 
     filled.put_items("ines", [note("4", "talc")])
     assert [item.id for item in indexes.get("ines").index.items] == ["1", "2", "3", "4"]
     assert [item.id for item in state.index.items] == ["1", "2", "3"]  # the old state stays valid
+
+
+def test_only_changes_are_read_from_the_store(
+    filled: SQLiteStore, word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retriever = ContextRetriever(filled, word_embedder)
+    retriever.rank(REQUEST)
+    with SQLiteStore(filled.path) as other:
+        expected = ContextRetriever(other, word_embedder)
+        for name in ("items", "uses"):
+            monkeypatch.setattr(filled, name, pytest.fail)
+        other.put_uses("ines", [UsageEvent("2", NOON - timedelta(hours=1))])
+        assert retriever.rank(REQUEST) == expected.rank(REQUEST)
+        other.put_items("ines", [note("0", "kiln slots are free"), note("1", "talc")])
+        assert retriever.rank(REQUEST) == expected.rank(REQUEST)
+        other.delete_items("ines", ["2"])
+        assert retriever.rank(REQUEST) == expected.rank(REQUEST)
+
+
+def test_use_that_was_read_already_is_not_counted_twice(
+    filled: SQLiteStore, word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    indexes, revision = UserIndexCache(filled, word_embedder), filled.revision("ines")
+    filled.put_uses("ines", [UsageEvent("1", NOON)])
+    filled.put_items("ines", [note("4", "talc")])
+    with monkeypatch.context() as patch:  # the revision is read before these writes, the data after them
+        patch.setattr(SQLiteStore, "revision", Mock(return_value=revision))
+        assert len(indexes.get("ines").enriched.uses) == 1
+    state = indexes.get("ines")
+    assert state.revision == filled.revision("ines")
+    assert state.enriched.uses == [UsageEvent("1", NOON)]
+    assert [item.id for item in state.index.items] == ["1", "2", "3", "4"]
 
 
 def test_cache_keeps_recently_used_users(store: SQLiteStore, word_embedder: Embedder) -> None:

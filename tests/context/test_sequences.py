@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from contextune.context import ContextRetriever
-from contextune.context.enriched_items import UsesDiff
 from contextune.context.index import UserIndexCache, UserState
+from contextune.context.uses_diff import UsesDiff
 from contextune.datasets import bundled_personas, load_persona
 from contextune.embed import Embedder
 from contextune.store import SQLiteStore

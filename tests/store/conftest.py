@@ -1,11 +1,12 @@
-"""A new store for each test."""
+"""A new store for each test: in SQLite, or of either kind."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.store.postgres_server import new_database, running_server
 
-from contextune.store import SQLiteStore
+from contextune.store import ServiceStore, SQLiteStore, open_store
 
 
 @pytest.fixture
@@ -16,4 +17,31 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(path: Path) -> Iterator[SQLiteStore]:
     with SQLiteStore(path, timeout=10) as store:
+        yield store
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    with running_server() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    with new_database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """Where a new store of either kind is to be."""
+    if request.param == "sqlite":
+        return str(request.getfixturevalue("path"))
+    return request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture
+def any_store(store_url: str) -> Iterator[ServiceStore]:
+    """A new store of either kind."""
+    with open_store(store_url) as store:
         yield store

@@ -1,16 +1,15 @@
 """Request + state of the user → `Scene`, the input of the features."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contextune.context.candidates import select_candidates
 from contextune.context.enriched_text import moment_text
 from contextune.context.history import complete_from_history, embed_with_history
 from contextune.context.index import UserIndex, UserState
 from contextune.context.ranker import ContextRanker
+from contextune.context.row_vectors import RowVectors
 from contextune.context.signals import RequestClasses, Scene, Similarities, UseColumns
 from contextune.context.signals.columns import NO_PLACE, to_hours
 from contextune.context.signals.place import distance_km
@@ -21,8 +20,6 @@ from contextune.types import Request, User, local_time
 _MAX_DISTANCE_KM = 0.3
 """Coordinates this close to a named place are taken for it."""
 _UNCLASSIFIED = RequestClasses({}, {}, {})
-_BLOCK_ROWS = 512
-"""Rows that stay in the processor's cache while several vectors are compared with them."""
 
 
 def resolve_place(request: Request, user: User) -> str | None:
@@ -65,7 +62,7 @@ def build_scene(
         request,
         state.index,
         state.enriched.columns(state.index.item_columns),
-        vectors=state.enriched.vectors(local_time(request.time, user.zone)),
+        vectors=state.enriched.row_vectors(local_time(request.time, user.zone)),
         contents=state.enriched.contents,
         request_vectors=vectors,
         request_classes=ranker.classifier.classify(vectors.situated, vectors.text)
@@ -81,8 +78,8 @@ def scene_from_vectors(
     index: UserIndex,
     uses: UseColumns,
     *,
-    vectors: Matrix,
-    contents: Matrix,
+    vectors: RowVectors | Matrix,
+    contents: RowVectors | Matrix,
     request_vectors: RequestVectors,
     request_classes: RequestClasses,
     depth: int,
@@ -91,7 +88,10 @@ def scene_from_vectors(
     """The scene for given vectors of the request and of the items, with and without habits, a row each."""
     now, place = local_time(request.time, index.user.zone), resolve_place(request, index.user)
     visible, columns, query = index.visible(request.time), index.item_columns, complete_from_history(request)
-    situated, text = _similarities((request_vectors.situated, request_vectors.text), vectors)
+    vectors, contents = (
+        each if isinstance(each, RowVectors) else RowVectors.from_matrix(each) for each in (vectors, contents)
+    )
+    situated, text = vectors.similarities((request_vectors.situated, request_vectors.text))
     words = tokenize(query)
     lexical = index.lexical_scores(words, visible)
     past_uses = uses.before(to_hours(now))
@@ -99,10 +99,10 @@ def scene_from_vectors(
     rows = select_candidates(
         visible, situated, text, lexical, index, past_uses, query=query, now=now, here=here, depth=depth
     )
-    candidate_vectors = vectors[rows]
+    candidate_vectors = vectors.take(rows)
     # not used to select candidates, so computed for them only
     moment = similarities(request_vectors.moment, candidate_vectors).astype(np.float64)
-    content = similarities(request_vectors.text, contents[rows]).astype(np.float64)
+    content = similarities(request_vectors.text, contents.take(rows)).astype(np.float64)
     store_lexical = index.store_lexical.scores(words, visible=visible)[rows]
     return Scene(
         text=request.text,
@@ -117,16 +117,3 @@ def scene_from_vectors(
         readability=readability,
         query=query if query != request.text else "",
     )
-
-
-def _similarities(queries: Sequence[Matrix], vectors: Matrix) -> NDArray[np.float64]:
-    """Similarity of each query to each row of the vectors.
-
-    Block by block: for a large store, reading the vectors takes longer than multiplying them.
-    """
-    result = np.empty((len(queries), len(vectors)))
-    for start in range(0, len(vectors), _BLOCK_ROWS):
-        block = slice(start, start + _BLOCK_ROWS)
-        for number, query in enumerate(queries):
-            result[number, block] = similarities(query, vectors[block])
-    return result

@@ -1,5 +1,6 @@
 """EnrichedItems: vectors of items with their habits, updated incrementally as items are used."""
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,50 +12,20 @@ from numpy.typing import NDArray
 
 from contextune.context.enriched_text import Relations, content_text
 from contextune.context.habits import HabitHistory, Phrases
-from contextune.context.signals import ItemColumns, UseColumns
+from contextune.context.row_vectors import RowVectors
+from contextune.context.signals import ItemColumns, ItemsMove, UseColumns
 from contextune.context.signals.columns import to_hours
+from contextune.context.signals.row_list import as_row_list
+from contextune.context.signals.row_mapping import RowMapping
+from contextune.context.uses_diff import UsesDiff
 from contextune.embed import Matrix
 from contextune.types import Item, UsageEvent, User
 
-_BLOCK = 1024
-"""Events compared at once: comparing list slices is faster than a loop over their elements."""
+_MAX_OVERLAY = 1000
+"""Items with changed uses before all groups of uses are copied."""
+_FEW = 8
+"""So few texts are searched in a list; for more, a dictionary is made."""
 _NO_HABITS = HabitHistory((), ())
-
-
-@dataclass(frozen=True, eq=False)
-class UsesDiff:
-    """Difference of two time-ordered lists of one user's usage events."""
-
-    kept: NDArray[np.bool_]
-    """For each previous event, whether it is still there."""
-    new: NDArray[np.bool_]
-    """For each current event, whether it was added; the others are the kept ones in the same order."""
-    items: frozenset[str]
-    """Items whose events differ."""
-
-    @classmethod
-    def compare(cls, previous: Sequence[UsageEvent], current: Sequence[UsageEvent]) -> "UsesDiff":
-        """Compare two lists; common prefix and suffix are skipped block by block."""
-        head = _common_prefix(previous, current)
-        shorter = min(len(previous), len(current)) - head
-        tail = _common_prefix(previous[: -shorter - 1 : -1], current[: -shorter - 1 : -1])
-        old, fresh = previous[head : len(previous) - tail], current[head : len(current) - tail]
-        old_set, fresh_set = set(old), set(fresh)
-        kept, new = np.ones(len(previous), np.bool_), np.zeros(len(current), np.bool_)
-        kept[head : head + len(old)] = [use in fresh_set for use in old]
-        new[head : head + len(fresh)] = [use not in old_set for use in fresh]
-        return cls(kept, new, frozenset(use.item for use in old_set ^ fresh_set))
-
-
-def _common_prefix(left: Sequence[UsageEvent], right: Sequence[UsageEvent]) -> int:
-    """Length of the common prefix."""
-    start = 0
-    while (part := left[start : start + _BLOCK]) and part == right[start : start + len(part)]:
-        start += len(part)
-    return start + next(
-        (n for n, (a, b) in enumerate(zip(part, right[start : start + len(part)], strict=False)) if a != b),
-        min(len(part), max(0, len(right) - start)),
-    )
 
 
 EmbedContents = Callable[[Mapping[str, str]], Mapping[str, Matrix]]
@@ -87,12 +58,12 @@ class EnrichedVectors(NamedTuple):
     """Contents, habits and vectors of all items, under all usage events so far."""
 
     texts: Sequence[str]
-    contents: Matrix
+    contents: RowVectors
     """Vectors of the texts."""
     habits: Sequence[HabitHistory]
     phrases: Mapping[str, Matrix]
     """The vector of every phrase in the habits."""
-    vectors: Matrix
+    vectors: RowVectors
     changed: NDArray[np.float64]
     """For each item, when its habits changed last, in hours on the wall clock."""
 
@@ -103,6 +74,18 @@ class _ColumnsSource(NamedTuple):
     user: User
     uses: Sequence[UsageEvent]
     columns: UseColumns
+    item_columns: ItemColumns
+
+
+@dataclass(frozen=True, eq=False)
+class EnrichedChange:
+    """How items and uses differ from those of the previous instance."""
+
+    mapping: RowMapping | None
+    """Rows of the items before; None if the items are the same."""
+    diff: UsesDiff
+    row_by_id: Mapping[str, int]
+    """The row of each item now."""
 
 
 class EnrichedItems:
@@ -117,24 +100,31 @@ class EnrichedItems:
         embed_phrases: EmbedPhrases,
         *,
         previous: "EnrichedItems | None" = None,
+        change: EnrichedChange | None = None,
     ) -> None:
-        """`uses` are ordered by time."""
+        """`uses` are ordered by time. Without `change`, items and uses are compared with `previous`."""
         self.user = user
         self.items = items
         self.uses = uses
         self._embed = embed
         self._embed_phrases = embed_phrases
-        self._columns: UseColumns | None = None
+        self._columns: _ColumnsSource | None = None
         self._enriched: EnrichedVectors | None = None
         # skip instances that computed nothing, so that they do not form a chain
         self._previous = previous if previous is None or previous.enriched else previous.previous
         self._previous_columns = previous.columns_source if previous else None
+        self._change = change if previous and self._previous is previous else None
         self._diff: UsesDiff | None = None
-        if self._previous and self._previous.user == user:
+        if self._change:
+            self._diff = self._change.diff
+        elif self._previous and self._previous.user == user:
             self._diff = UsesDiff.compare(self._previous.uses, uses)
         # vectors and columns mostly come from the same instance; then the lists are compared once
+        self._columns_change = change if previous and previous.has_columns else None
         self._columns_diff: UsesDiff | None = None
-        if self._previous and self._previous_columns and self._previous_columns.uses is self._previous.uses:
+        if self._columns_change:
+            self._columns_diff = self._columns_change.diff
+        elif self._previous and self._previous_columns and self._previous_columns.uses is self._previous.uses:
             self._columns_diff = self._diff
         self._uses_by_item = self._group_by_item()
         self._lock = Lock()
@@ -150,10 +140,14 @@ class EnrichedItems:
         return self._previous
 
     @property
+    def has_columns(self) -> bool:
+        """Whether the use columns have been computed."""
+        return self._columns is not None
+
+    @property
     def columns_source(self) -> "_ColumnsSource | None":
         """The use columns, or the earlier ones that they will be computed from."""
-        columns = self._columns
-        return self._previous_columns if columns is None else _ColumnsSource(self.user, self.uses, columns)
+        return self._columns or self._previous_columns
 
     @property
     def uses_by_item(self) -> Mapping[str, list[UsageEvent]]:
@@ -162,26 +156,38 @@ class EnrichedItems:
 
     def columns(self, item_columns: ItemColumns) -> UseColumns:
         """The usage events as columns, computed on first use."""
-        columns, source = self._columns, self._previous_columns
-        if columns is None:
-            if source and source.user == self.user:
-                diff = self._columns_diff or UsesDiff.compare(source.uses, self.uses)
-                columns = source.columns.updated(item_columns, self.uses, kept=diff.kept, new=diff.new)
-            if columns is None:
-                columns = UseColumns.build(item_columns, self.uses)
-            self._columns, self._previous_columns = columns, None
-        return columns
+        computed = self._columns
+        if computed is None:
+            columns = self._updated_columns(item_columns) or UseColumns.build(item_columns, self.uses)
+            computed = _ColumnsSource(self.user, self.uses, columns, item_columns)
+            self._columns, self._previous_columns = computed, None
+        return computed.columns
+
+    def _updated_columns(self, item_columns: ItemColumns) -> UseColumns | None:
+        source, change = self._previous_columns, self._columns_change
+        if source is None or source.user != self.user:
+            return None
+        diff = self._columns_diff or UsesDiff.compare(source.uses, self.uses)
+        moved = None
+        if source.item_columns is item_columns:
+            moved = ItemsMove.none(item_columns)
+        elif change and change.mapping:
+            moved = ItemsMove.between(source.item_columns, item_columns, change.mapping)
+        return source.columns.updated(item_columns, self.uses, kept=diff.kept, new=diff.new, moved=moved)
 
     def missing(self, count: CountMissing) -> int:
         """How many items `vectors` would embed first."""
         if self._enriched is not None:
             return 0
         previous = self._previous.enriched if self._previous else None
-        rows = self._previous_rows()
-        texts = self._texts(previous, rows)
-        known = frozenset(previous.texts) if previous else frozenset[str]()
-        new = [n for n, row in enumerate(rows) if (previous is None or row < 0) and texts[n] not in known]
-        return count({self.items[row].id: texts[row] for row in new})
+        mapping, items = self._mapping() if previous else None, self.items
+        if previous:
+            items = [self.items[row] for row in mapping.changed] if mapping else []
+        relations = Relations(self.user)
+        texts = [content_text(item, self.user, relations) for item in items]
+        known = _previous_rows(texts, previous.texts) if previous else [-1] * len(texts)
+        rows = zip(items, texts, known, strict=True)
+        return count({item.id: text for item, text, row in rows if row < 0})
 
     def vectors_of(self, now: datetime, rows: Sequence[int]) -> Matrix:
         """The same as `vectors` for a few rows, without waiting for the other items."""
@@ -199,20 +205,22 @@ class EnrichedItems:
 
     def vectors(self, now: datetime, rows: Sequence[int] | None = None) -> Matrix:
         """Vectors of all items or of some rows, as of a time on the user's wall clock."""
+        vectors = self.row_vectors(now)
+        return vectors.matrix if rows is None else vectors.take(rows)
+
+    def row_vectors(self, now: datetime) -> RowVectors:
+        """The same as `vectors`, without copying a large matrix."""
         enriched = self._computed()
         hours = to_hours(now)
-        chosen = np.arange(len(self.items)) if rows is None else np.array(rows, np.intp)
-        later = np.flatnonzero(enriched.changed[chosen] >= hours)
-        vectors = enriched.vectors if rows is None else enriched.vectors[chosen]
-        if len(later):
-            changed = chosen[later]
-            past = [enriched.habits[row].as_of(hours) for row in map(int, changed)]
-            vectors = vectors.copy()
-            vectors[later] = add_habits(enriched.contents[changed], past, enriched.phrases)
-        return vectors
+        later = np.flatnonzero(enriched.changed >= hours)
+        if not len(later):
+            return enriched.vectors
+        past = [enriched.habits[row].as_of(hours) for row in map(int, later)]
+        vectors = add_habits(enriched.contents.take(later), past, enriched.phrases)
+        return enriched.vectors.replaced(later, vectors)
 
     @property
-    def contents(self) -> Matrix:
+    def contents(self) -> RowVectors:
         """Vectors of all items without their habits."""
         return self._computed().contents
 
@@ -229,6 +237,8 @@ class EnrichedItems:
 
     def _group_by_item(self) -> Mapping[str, list[UsageEvent]]:
         diff, previous = self._diff, self._previous
+        if diff and previous and diff.groups.keys() >= diff.items:
+            return _overlaid(previous.uses_by_item, diff.groups)
         groups = dict(previous.uses_by_item) if diff and previous else {}
         changed = self.uses
         if diff:
@@ -241,103 +251,126 @@ class EnrichedItems:
 
     def _compute(self) -> EnrichedVectors:
         previous = self._previous.enriched if self._previous else None
-        previous_rows = self._previous_rows()
-        texts = self._texts(previous, previous_rows)
-        contents = self._contents(texts, previous, previous_rows)
-        habits = self._habits(previous, previous_rows)
-        phrases = dict(previous.phrases) if previous else {}
+        return self._update(previous) if previous else self._compute_all()
+
+    def _compute_all(self) -> EnrichedVectors:
+        relations = Relations(self.user)
+        texts = [content_text(item, self.user, relations) for item in self.items]
+        contents = self._embed_texts({item.id: text for item, text in zip(self.items, texts, strict=True)})
+        habits = [self._history(item) for item in self.items]
+        phrases = self._phrases(habits, {})
+        vectors = add_habits(contents, [history.current for history in habits], phrases)
+        changed = np.array([history.changed for history in habits], np.float64)
+        return EnrichedVectors(
+            texts,
+            RowVectors.from_matrix(contents),
+            habits,
+            phrases,
+            RowVectors.from_matrix(vectors),
+            changed,
+        )
+
+    def _update(self, previous: EnrichedVectors) -> EnrichedVectors:
+        """Compute what differs from `previous`."""
+        mapping, used_rows = self._mapping(), self._used_rows()
+        texts, contents, vectors = previous.texts, previous.contents, previous.vectors
+        habits, changed = as_row_list(previous.habits), previous.changed.copy()
+        rows: list[int] = []
+        if mapping:
+            rows, items = mapping.changed, [self.items[row] for row in mapping.changed]
+            relations = Relations(self.user)
+            new_texts = [content_text(item, self.user, relations) for item in items]
+            new_contents = self._contents(items, new_texts, previous)
+            texts = as_row_list(previous.texts).moved(mapping, new_texts)
+            contents, vectors = (each.moved(mapping, new_contents) for each in (contents, vectors))
+            habits = habits.moved(mapping, [_NO_HABITS] * len(rows))
+            changed = mapping.merge(changed, np.full(len(rows), -np.inf))
+        rows = sorted({*rows, *used_rows})
+        histories = [self._history(self.items[row]) for row in rows]
+        phrases = self._phrases(histories, previous.phrases)
+        if rows:
+            habits = habits.replaced(rows, histories)
+            changed[rows] = [history.changed for history in histories]
+            current = [history.current for history in histories]
+            vectors = vectors.replaced(rows, add_habits(contents.take(rows), current, phrases))
+        return EnrichedVectors(texts, contents, habits, phrases, vectors, changed)
+
+    def _mapping(self) -> RowMapping | None:
+        """Rows of the items in `previous`; None if the items are the same."""
+        previous = self._previous
+        if previous is None or previous.user != self.user:
+            return RowMapping.from_previous_rows([-1] * len(self.items))
+        if previous.items is self.items:
+            return None
+        if self._change:
+            return self._change.mapping
+        row_by_id = {item.id: row for row, item in enumerate(previous.items)}
+        rows = [row_by_id.get(item.id, -1) for item in self.items]
+        return RowMapping.from_previous_rows(
+            [
+                row if row >= 0 and previous.items[row] == item else -1
+                for item, row in zip(self.items, rows, strict=True)
+            ]
+        )
+
+    def _used_rows(self) -> list[int]:
+        """Rows of the items whose uses differ from those in `previous`."""
+        items = self._diff.items if self._diff else frozenset[str]()
+        if not items:
+            return []
+        if self._change:
+            row_by_id = self._change.row_by_id
+            return [row_by_id[item] for item in items if item in row_by_id]
+        return [row for row, item in enumerate(self.items) if item.id in items]
+
+    def _contents(self, items: Sequence[Item], texts: Sequence[str], previous: EnrichedVectors) -> Matrix:
+        """Vectors of changed items; only texts that `previous` does not have are embedded."""
+        rows = _previous_rows(texts, previous.texts)
+        new = {item.id: text for item, text, row in zip(items, texts, rows, strict=True) if row < 0}
+        if not new:
+            return previous.contents.take(rows)
+        vectors = self._embed_texts(new)
+        if len(new) == len(rows):
+            return vectors
+        result = previous.contents.take(np.maximum(rows, 0))
+        result[np.array(rows) < 0] = vectors
+        return result
+
+    def _embed_texts(self, texts: Mapping[str, str]) -> Matrix:
+        by_id = self._embed(texts)
+        return np.stack([by_id[item] for item in texts]) if texts else np.empty((0, 0), np.float32)
+
+    def _phrases(self, habits: Sequence[HabitHistory], known: Mapping[str, Matrix]) -> Mapping[str, Matrix]:
+        """The vectors of known phrases, and of all phrases in these habits."""
         needed = dict.fromkeys(
             phrase for history in habits for version in history.phrases for phrase in version
         )
-        if new := [phrase for phrase in needed if phrase not in phrases]:
-            phrases |= zip(new, self._embed_phrases(new), strict=True)
-        changed = np.array([history.changed for history in habits], np.float64)
-        vectors = self._vectors(contents, habits, phrases, previous, previous_rows)
-        return EnrichedVectors(texts, contents, habits, phrases, vectors, changed)
-
-    def _previous_rows(self) -> list[int]:
-        """For each item its row in `previous`, or -1 if the item is new or has changed."""
-        previous = self._previous
-        if previous is None or previous.user != self.user:
-            return [-1] * len(self.items)
-        if previous.items is self.items:
-            return list(range(len(self.items)))
-        row_by_id = {item.id: row for row, item in enumerate(previous.items)}
-        rows = [row_by_id.get(item.id, -1) for item in self.items]
-        return [
-            row if row >= 0 and previous.items[row] == item else -1
-            for item, row in zip(self.items, rows, strict=True)
-        ]
-
-    def _texts(self, previous: EnrichedVectors | None, previous_rows: Sequence[int]) -> Sequence[str]:
-        relations = Relations(self.user)
-        return [
-            previous.texts[row] if previous and row >= 0 else content_text(item, self.user, relations)
-            for item, row in zip(self.items, previous_rows, strict=True)
-        ]
-
-    def _contents(
-        self, texts: Sequence[str], previous: EnrichedVectors | None, previous_rows: Sequence[int]
-    ) -> Matrix:
-        """Vectors of all texts; only texts that `previous` does not have are embedded."""
-        if previous and -1 in previous_rows:
-            row_by_text = {text: row for row, text in enumerate(previous.texts)}
-            previous_rows = [
-                row_by_text.get(text, -1) if row < 0 else row
-                for text, row in zip(texts, previous_rows, strict=True)
-            ]
-        changed = [row for row, previous_row in enumerate(previous_rows) if previous_row < 0]
-        new: list[Matrix] = []
-        if changed:
-            by_id = self._embed({self.items[row].id: texts[row] for row in changed})
-            new = [by_id[self.items[row].id] for row in changed]
-        if previous is None or len(changed) == len(previous_rows):
-            return np.stack(new) if new else np.empty((0, 0), np.float32)
-        if len(previous_rows) == len(previous.texts) and all(
-            row == previous_row for row, previous_row in enumerate(previous_rows)
-        ):
-            return previous.contents
-        contents = previous.contents[np.array(previous_rows, np.intp)]
-        if new:
-            contents[changed] = new
-        return contents
-
-    def _habits(
-        self, previous: EnrichedVectors | None, previous_rows: Sequence[int]
-    ) -> Sequence[HabitHistory]:
-        changed = self._diff.items if self._diff else None
-        return [
-            previous.habits[row]
-            if previous and changed is not None and row >= 0 and item.id not in changed
-            else self._history(item)
-            for item, row in zip(self.items, previous_rows, strict=True)
-        ]
+        new = [phrase for phrase in needed if phrase not in known]
+        return {**known, **dict(zip(new, self._embed_phrases(new), strict=True))} if new else known
 
     def _history(self, item: Item) -> HabitHistory:
         uses = self.uses_of(item.id)
         return HabitHistory.build(item, self.user, uses) if uses else _NO_HABITS
 
-    def _vectors(
-        self,
-        contents: Matrix,
-        habits: Sequence[HabitHistory],
-        phrases: Mapping[str, Matrix],
-        previous: EnrichedVectors | None,
-        previous_rows: Sequence[int],
-    ) -> Matrix:
-        """The vectors under all uses; those of items that are as before are taken from `previous`."""
-        if previous is None:
-            return add_habits(contents, [history.current for history in habits], phrases)
-        changed = [
-            row
-            for row, previous_row in enumerate(previous_rows)
-            if previous_row < 0 or habits[row] is not previous.habits[previous_row]
-        ]
-        if not changed and contents is previous.contents:
-            return previous.vectors
-        if len(changed) == len(previous_rows):
-            return add_habits(contents, [history.current for history in habits], phrases)
-        vectors = previous.vectors[np.array(previous_rows, np.intp)]
-        current = [habits[row].current for row in changed]
-        vectors[changed] = add_habits(contents[changed], current, phrases)
-        return vectors
+
+def _overlaid(
+    groups: Mapping[str, list[UsageEvent]], changed: Mapping[str, list[UsageEvent]]
+) -> Mapping[str, list[UsageEvent]]:
+    """The groups with some changed, without copying the others."""
+    if not changed:
+        return groups
+    base, overlay = groups, dict(changed)
+    if isinstance(groups, ChainMap):
+        overlay, base = {**groups.maps[0], **changed}, groups.maps[1]
+    if len(overlay) > _MAX_OVERLAY:
+        return {**base, **overlay}
+    return ChainMap(overlay, dict(base) if not isinstance(base, dict) else base)
+
+
+def _previous_rows(texts: Sequence[str], previous: Sequence[str]) -> list[int]:
+    """For each text its row in `previous`, or -1."""
+    if len(texts) <= _FEW:
+        known = as_row_list(previous)
+        return [known.find(text) for text in texts]
+    row_by_text = {text: row for row, text in enumerate(previous)}
+    return [row_by_text.get(text, -1) for text in texts]

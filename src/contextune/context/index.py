@@ -1,26 +1,30 @@
 """UserIndex: one user's items with tokens, vectors and columns, updated incrementally."""
 
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from itertools import accumulate
 from threading import Lock
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.enriched_items import EmbedContents, EnrichedItems
+from contextune.context.enriched_items import EmbedContents, EnrichedChange, EnrichedItems
 from contextune.context.mentions import MentionIndex
 from contextune.context.signals import ItemColumns
-from contextune.context.signals.columns import RowMapping
+from contextune.context.signals.row_list import RowNumbers, as_row_list
+from contextune.context.signals.row_mapping import RowMapping
+from contextune.context.uses_diff import apply_changes
 from contextune.embed import Embedder, Matrix, count_missing, embed_enriched_items, embed_items
 from contextune.search import LexicalIndex, tokenize
-from contextune.store import Store, StoreRevision
+from contextune.store import Store, StoreChanges, StoreRevision, text_digest
 from contextune.types import Item, User, local_time
 
+_FEW = 256
+"""So many changed items are added to a lexical index; for more, a new one is built."""
 _MAX_USERS = 64
 """Users whose state is kept in memory."""
 Value = TypeVar("Value")
@@ -54,20 +58,44 @@ class UserIndex:
         """`previous` is the index before a change; what it computed for unchanged items is reused."""
         self.user = user
         # sorted: an application is a slice, and items that a request cannot see do not affect the order
-        self.items = sorted(items, key=lambda item: (item.app, item.id))
+        self.items: Sequence[Item] = sorted(items, key=_order)
         self._embed = embed
         if previous:
-            self._reuse(previous)
+            self._reuse(previous, self._compare(previous))
         else:
             self._created = self._creation_times(self.items)
 
+    def updated(
+        self, items: Sequence[Item], deleted: Collection[str]
+    ) -> "tuple[UserIndex, RowMapping | None]":
+        """The index after items were written and others deleted, with the mapping of its rows.
+
+        The same index and None if that changes nothing.
+        """
+        row_by_id = self.row_by_id
+        written = [
+            item for item in items if item.id not in row_by_id or self.items[row_by_id[item.id]] != item
+        ]
+        removed = {row_by_id[name] for name in (*deleted, *(i.id for i in written)) if name in row_by_id}
+        kept_again = [item for item in items if item.id in deleted and item.id in row_by_id]
+        added = sorted({item.id: item for item in (*written, *kept_again)}.values(), key=_order)
+        if not removed and not added:
+            return self, None
+        positions = [bisect_left(self.items, _order(item), key=_order) for item in added]
+        mapping = RowMapping.from_edits(len(self.items), sorted(removed), positions)
+        index = UserIndex.__new__(UserIndex)
+        index.user, index._embed = self.user, self._embed
+        index.items = as_row_list(self.items).moved(mapping, added)
+        index._reuse(self, mapping)
+        return index, mapping
+
     @_lazy_property
-    def texts(self) -> list[str]:
+    def texts(self) -> Sequence[str]:
         """The text of each item."""
         return [item.text for item in self.items]
 
     @_lazy_property
-    def tokens(self) -> list[list[str]]:
+    def tokens(self) -> Sequence[list[str]]:
         """The tokens of each item."""
         # interned: most words occur in many items
         interned: dict[str, str] = {}
@@ -84,16 +112,26 @@ class UserIndex:
         return ItemColumns(self.user, self.items, self.tokens, self.row_by_id)
 
     @_lazy_property
-    def row_by_id(self) -> Mapping[str, int]:
+    def ids(self) -> Sequence[str]:
+        """The id of each item."""
+        return [item.id for item in self.items]
+
+    @_lazy_property
+    def row_by_id(self) -> RowNumbers:
         """The row of each item."""
-        return {item.id: row for row, item in enumerate(self.items)}
+        return RowNumbers(self.ids)
 
     @_lazy_property
     def apps(self) -> Mapping[str, slice]:
         """The rows of each application."""
-        counts = Counter(item.app for item in self.items)
-        ends = accumulate(counts.values())
-        return {app: slice(end - n, end) for (app, n), end in zip(counts.items(), ends, strict=True)}
+        parts: dict[str, slice] = {}
+        start = 0
+        while start < len(self.items):
+            app = self.items[start].app
+            stop = bisect_right(self.items, app, start, key=lambda item: item.app)
+            parts[app] = slice(start, stop)
+            start = stop
+        return parts
 
     @_lazy_property
     def lexical(self) -> Mapping[str, LexicalIndex]:
@@ -106,7 +144,7 @@ class UserIndex:
         return LexicalIndex(self.tokens)
 
     @_lazy_property
-    def people(self) -> list[tuple[str, ...]]:
+    def people(self) -> Sequence[tuple[str, ...]]:
         """The names, addresses and numbers of the people in each item."""
         return [item.people for item in self.items]
 
@@ -132,9 +170,8 @@ class UserIndex:
         times = [local_time(made, self.user.zone) if (made := item.made) else None for item in items]
         return np.array(times, dtype="datetime64[us]")
 
-    def _reuse(self, previous: "UserIndex") -> None:
-        """Fill in what `previous` has computed; only changed items are computed again."""
-        computed, own = vars(previous), vars(self)
+    def _compare(self, previous: "UserIndex") -> RowMapping:
+        """Find the rows of equal items, and keep the previous objects."""
         previous_items = previous.items
         # for each item its row in `previous`, or -1 if it is new or changed
         previous_rows = [
@@ -146,39 +183,65 @@ class UserIndex:
             item if row < 0 else previous_items[row]
             for item, row in zip(self.items, previous_rows, strict=True)
         ]
-        mapping = RowMapping.from_previous_rows(previous_rows)
+        return RowMapping.from_previous_rows(previous_rows)
+
+    def _reuse(self, previous: "UserIndex", mapping: RowMapping) -> None:
+        """Fill in what `previous` has computed; only changed items are computed again."""
+        computed, own = vars(previous), vars(self)
         changed = [self.items[row] for row in mapping.changed]
         if previous.user.zone == self.user.zone:
             self._created = mapping.merge(previous._created, self._creation_times(changed))
         else:
             self._created = self._creation_times(self.items)
+        if "row_by_id" in computed:
+            own["row_by_id"] = previous.row_by_id.moved(mapping, [item.id for item in changed])
+        if "ids" in computed:
+            own["ids"] = as_row_list(previous.ids).moved(mapping, [item.id for item in changed])
         if "texts" in computed:
-            own["texts"] = mapping.merge_lists(previous.texts, [item.text for item in changed])
+            own["texts"] = as_row_list(previous.texts).moved(mapping, [item.text for item in changed])
         if "tokens" in computed:
             tokens = [tokenize(self.texts[row]) for row in mapping.changed]
-            own["tokens"] = mapping.merge_lists(previous.tokens, tokens)
+            own["tokens"] = as_row_list(previous.tokens).moved(mapping, tokens)
         if "people" in computed:
-            own["people"] = mapping.merge_lists(previous.people, [item.people for item in changed])
+            own["people"] = as_row_list(previous.people).moved(mapping, [item.people for item in changed])
         if "vectors" in computed and len(previous.vectors):
-            vectors = previous.vectors[previous_rows]
+            vectors = previous.vectors[mapping.previous_rows]
             if changed:
                 vectors[mapping.changed] = self._embed([self.texts[row] for row in mapping.changed])
             own["vectors"] = vectors
         if "lexical" in computed:
-            own["lexical"] = {
-                app: previous.lexical[app]
-                if app in previous.apps and previous_rows[part] == list(_to_range(previous.apps[app]))
-                else LexicalIndex(self.tokens[part])
-                for app, part in self.apps.items()
-            }
+            own["lexical"] = {app: self._updated_lexical(previous, mapping, app) for app in self.apps}
+        if "store_lexical" in computed and len(changed) <= _FEW:
+            own["store_lexical"] = previous.store_lexical.updated(
+                mapping.source, [self.tokens[row] for row in mapping.changed]
+            )
         if "item_columns" in computed and previous.user == self.user:
             own["item_columns"] = previous.item_columns.updated(
                 self.items, self.tokens, self.row_by_id, mapping
             )
+            mentions = computed.get("mentions")
+            if mentions and (
+                updated := mentions.updated(mapping, self.people, self.item_columns.title_words)
+            ):
+                own["mentions"] = updated
+
+    def _updated_lexical(self, previous: "UserIndex", mapping: RowMapping, app: str) -> LexicalIndex:
+        """The lexical index of an application after a change."""
+        part, before = self.apps[app], previous.apps.get(app)
+        if before is None:
+            return LexicalIndex(self.tokens[part])
+        if mapping.keeps(part, before):
+            return previous.lexical[app]
+        own = mapping.part(part, before.start)
+        if len(own.changed) > _FEW:
+            return LexicalIndex(self.tokens[part])
+        start: int = part.start
+        changed = [self.tokens[start + row] for row in own.changed]
+        return previous.lexical[app].updated(own.source, changed)
 
 
-def _to_range(part: slice) -> range:
-    return range(part.start, part.stop)
+def _order(item: Item) -> tuple[str, str]:
+    return item.app, item.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +288,10 @@ class UserIndexCache:
 
     def _update(self, user: str, revision: StoreRevision, previous: UserState | None) -> UserState:
         """Read what has changed from the store; reuse the rest."""
+        if previous:
+            changes = self._store.changes(user, previous.revision)
+            if changes and changes.user is None:
+                return self._apply(user, changes, previous)
         index = previous.index if previous else None
         if previous is None or index is None or previous.revision.items != revision.items:
             index = UserIndex(
@@ -239,6 +306,27 @@ class UserIndexCache:
             previous=previous.enriched if previous else None,
         )
         return UserState(revision, index, enriched)
+
+    def _apply(self, user: str, changes: StoreChanges, previous: UserState) -> UserState:
+        """The state after a few changes, without reading the rest."""
+        index, before = previous.index, previous.enriched
+        deleted: list[str] = []
+        if changes.deleted:
+            deleted = [name for name in index.ids if text_digest(name) in changes.deleted]
+        index, mapping = index.updated(changes.items, deleted)
+        uses, diff = apply_changes(
+            before.uses, before.uses_by_item, added=changes.uses, deleted=deleted, zone=index.user.zone
+        )
+        enriched = EnrichedItems(
+            index.user,
+            index.items,
+            uses,
+            self._embed_enriched(user),
+            self._embed_items(user),
+            previous=before,
+            change=EnrichedChange(mapping, diff, index.row_by_id),
+        )
+        return UserState(changes.revision, index, enriched)
 
     def missing(self, user: str, state: UserState) -> int:
         """How many items of a user have no vector yet."""

@@ -167,8 +167,8 @@ def situated(search: ContextSearch) -> ContextRanking:
     """Cosine similarity of the request with its time and place, and the enriched items."""
     user, request = search.index.user, search.request
     query = RequestVectors.build(request, user, search.embedder)
-    vectors = search.state.enriched.vectors(local_time(request.time, user.zone))
-    scores = similarities(query.situated, vectors)
+    vectors = search.state.enriched.row_vectors(local_time(request.time, user.zone))
+    scores = vectors.similarities([query.situated])[0]
     return _by_similarity(scores, top(scores, search.depth, visible=search.visible))
 
 

@@ -16,6 +16,7 @@ A word in another spelling or with another ending counts as a term of its own (`
 
 from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from typing import NamedTuple
 
@@ -35,6 +36,7 @@ class LexicalIndex:
         for document in documents:
             _refuse_string(document)
         self._terms: dict[str, int] = {}
+        self._weights_by_term: dict[int, NDArray[np.float64]] = {}
         self._lengths: NDArray[np.int32] = np.fromiter(map(len, documents), np.int32, len(documents))
         terms = np.fromiter(
             (self._terms.setdefault(word, len(self._terms)) for document in documents for word in document),
@@ -48,6 +50,73 @@ class LexicalIndex:
         self._documents: NDArray[np.int32] = (pairs % width).astype(np.int32)
         self._frequencies: NDArray[np.float32] = counts.astype(np.float32)
         self._starts: NDArray[np.int64] = np.searchsorted(pairs, np.arange(len(self._terms) + 1) * width)
+
+    def updated(self, rows: NDArray[np.int64], documents: Sequence[Sequence[str]]) -> "LexicalIndex":
+        """The index of changed documents: `rows` has the previous number of each, or a negative one if new.
+
+        `documents` are the tokens of the new ones. The others must be in the same order as before.
+        """
+        is_new = rows < 0
+        current = np.full(len(self), -1, np.int32)
+        current[rows[~is_new]] = np.flatnonzero(~is_new)
+        index = copy(self)
+        vars(index).pop("_by_document", None)
+        vars(index).pop("_weights", None)
+        index._weights_by_term = {}
+        index._lengths = np.empty(len(rows), np.int32)
+        index._lengths[~is_new] = self._lengths[rows[~is_new]]
+        index._lengths[is_new] = [len(document) for document in documents]
+        index._documents = current[self._documents]
+        if len(self) > len(rows) - len(documents):
+            index._drop_removed_postings()
+        index._add_postings(np.flatnonzero(is_new), documents)
+        index._drop_unused_terms()
+        return index
+
+    def _drop_removed_postings(self) -> None:
+        removed = np.flatnonzero(self._documents < 0)
+        terms = np.searchsorted(self._starts, removed, side="right") - 1
+        self._documents = np.delete(self._documents, removed)
+        self._frequencies = np.delete(self._frequencies, removed)
+        counts = np.bincount(terms, minlength=len(self._terms))
+        self._starts = self._starts - np.concatenate([[0], np.cumsum(counts)])
+
+    def _add_postings(self, rows: NDArray[np.intp], documents: Sequence[Sequence[str]]) -> None:
+        new_words = dict.fromkeys(
+            word for document in documents for word in document if word not in self._terms
+        )
+        if new_words:
+            variants = vars(self).get("_variants")
+            self._terms = self._terms | {word: len(self._terms) + n for n, word in enumerate(new_words)}
+            self._starts = np.append(self._starts, np.full(len(new_words), self._starts[-1]))
+            if variants:
+                vars(self)["_variants"] = variants.extended(self._terms, new_words)
+        postings: list[tuple[int, int, int]] = sorted(
+            (self._terms[word], row, count)
+            for row, document in zip(rows.tolist(), documents, strict=True)
+            for word, count in Counter(document).items()
+        )
+        if not postings:
+            return
+        positions: list[int] = []
+        for term, row, _ in postings:
+            start, stop = int(self._starts[term]), int(self._starts[term + 1])
+            positions.append(start + int(np.searchsorted(self._documents[start:stop], row)))
+        terms, added, counts = zip(*postings, strict=True)
+        self._documents = np.insert(self._documents, positions, added)
+        self._frequencies = np.insert(self._frequencies, positions, counts)
+        sizes = np.bincount(terms, minlength=len(self._terms))
+        self._starts = self._starts + np.concatenate([[0], np.cumsum(sizes)])
+
+    def _drop_unused_terms(self) -> None:
+        """A term without documents must not hide its variants."""
+        used = np.diff(self._starts) > 0
+        if used.all():
+            return
+        words = [word for word, is_used in zip(self._terms, used.tolist(), strict=True) if is_used]
+        self._terms = {word: number for number, word in enumerate(words)}
+        self._starts = np.append(self._starts[:-1][used], self._starts[-1])
+        vars(self).pop("_variants", None)
 
     def __len__(self) -> int:
         """Number of documents."""
@@ -76,9 +145,8 @@ class LexicalIndex:
         parts = [slice(self._starts[term], self._starts[term + 1]) for term in counts]
         if visible is None or visible.all():
             document = np.concatenate([self._documents[part] for part in parts], dtype=np.intp)
-            weight = np.concatenate(
-                [self._weights[part] * count for part, count in zip(parts, times, strict=True)]
-            )
+            weights = self._weights_of(list(counts))
+            weight = np.concatenate([each * count for each, count in zip(weights, times, strict=True)])
             return np.bincount(document, weight, len(self)).astype(np.float64, copy=False)
 
         term, document, frequency = self._postings(parts)
@@ -141,6 +209,18 @@ class LexicalIndex:
         documents = np.concatenate([self._documents[part] for part in parts], dtype=np.intp)
         frequencies = np.concatenate([self._frequencies[part] for part in parts], dtype=np.float64)
         return term, documents, frequencies
+
+    def _weights_of(self, terms: Sequence[int]) -> list[NDArray[np.float64]]:
+        """What the postings of these terms add if all documents are visible; computed once for each term."""
+        weights = self._weights_by_term
+        if missing := [term for term in terms if term not in weights]:
+            parts = [slice(self._starts[term], self._starts[term + 1]) for term in missing]
+            position, document, frequency = self._postings(parts)
+            postings = _Postings(position, frequency, self._lengths[document], len(missing))
+            ends = np.cumsum([part.stop - part.start for part in parts])[:-1]
+            rows = np.split(_posting_weights(postings, self._lengths), ends)
+            weights.update(zip(missing, rows, strict=True))
+        return [weights[term] for term in terms]
 
     @cached_property
     def _weights(self) -> NDArray[np.float64]:

@@ -10,7 +10,8 @@ A query and documents in plain ASCII have no variants.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 
 ENDING_WEIGHT = 0.5
 """Weight of a term that differs from the query word in its last letters."""
@@ -49,15 +50,28 @@ class WordVariants:
 
     def __init__(self, terms: Mapping[str, int]) -> None:
         self._terms = terms
-        self._by_plain: dict[str, list[int]] = {}
-        self._by_stem: dict[str, list[str]] = {}
-        for word, number in terms.items():
+        self._by_plain: dict[str, tuple[int, ...]] = {}
+        self._by_stem: dict[str, tuple[str, ...]] = {}
+        self._add(terms)
+
+    def extended(self, terms: Mapping[str, int], new: Iterable[str]) -> "WordVariants":
+        """The variants among `terms`, which has the same words and `new` ones at its end."""
+        variants = copy(self)
+        variants._terms = terms
+        if more := [word for word in new if not word.isascii()]:
+            variants._by_plain, variants._by_stem = dict(self._by_plain), dict(self._by_stem)
+            variants._add(more)
+        return variants
+
+    def _add(self, words: Iterable[str]) -> None:
+        for word in words:
             if word.isascii():
                 continue
             for plain in {without_accents(word), without_accents(word.translate(_GERMAN))} - {word}:
-                self._by_plain.setdefault(plain, []).append(number)
+                self._by_plain[plain] = (*self._by_plain.get(plain, ()), self._terms[word])
             if _inflected(word):
-                self._by_stem.setdefault(without_accents(word)[:_STEM], []).append(word)
+                stem = without_accents(word)[:_STEM]
+                self._by_stem[stem] = (*self._by_stem.get(stem, ()), word)
 
     def weights(self, word: str) -> dict[int, float]:
         """The terms that a query word matches, with their weights; the word itself has weight 1."""

@@ -21,6 +21,8 @@ _STEPS = {
     "vectors": """DELETE FROM vectors WHERE rowid IN (
         SELECT rowid FROM vectors WHERE user = :user LIMIT 50)""",
     "feedback": "DELETE FROM feedback WHERE key IN (SELECT key FROM feedback WHERE user = :user LIMIT 50)",
+    "tombstones": """DELETE FROM tombstones WHERE user = :user AND item IN (
+        SELECT item FROM tombstones WHERE user = :user LIMIT 100)""",
     "items": """DELETE FROM items WHERE user = :user AND id IN (
         SELECT id FROM items WHERE user = :user LIMIT 5)""",
 }

@@ -1,19 +1,31 @@
-"""Open the store of a file, or a temporary one."""
+"""Open the store of a file or URL, or a temporary one."""
 
 import atexit
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from contextune.store.protocol import Store
+from contextune.store.protocol import ServiceStore
+from contextune.store.quota import NO_QUOTA, Quota
 from contextune.store.sqlite import SQLiteStore
 
+_SCHEMES = ("postgresql://", "postgres://")
 
-def open_store(path: str | Path | None) -> Store:
-    """The store in a file; a temporary one, deleted at exit, without a path."""
-    if path is not None:
-        return SQLiteStore(Path(path).expanduser())
+
+def is_postgres(store: str | Path | None) -> bool:
+    """Whether a store is named by the URL of a PostgreSQL database, or by its key=value form."""
+    return isinstance(store, str) and (store.startswith(_SCHEMES) or "dbname=" in store)
+
+
+def open_store(store: str | Path | None, *, quota: Quota = NO_QUOTA) -> ServiceStore:
+    """The store in a file, or in the database of a `postgresql://` URL; without a name a temporary one."""
+    if is_postgres(store):
+        from contextune.store.postgres import PostgresStore
+
+        return PostgresStore(str(store), quota=quota)
+    if store is not None:
+        return SQLiteStore(Path(store).expanduser(), quota=quota)
     folder = TemporaryDirectory(prefix="contextune-", ignore_cleanup_errors=True)
-    store = SQLiteStore(Path(folder.name) / "store.db")
+    temporary = SQLiteStore(Path(folder.name) / "store.db", quota=quota)
     atexit.register(folder.cleanup)
-    atexit.register(store.close)
-    return store
+    atexit.register(temporary.close)
+    return temporary

@@ -1,26 +1,13 @@
 """Pages of a user's items and uses, read with LIMIT and bounded in bytes."""
 
 import sqlite3
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from contextune.store.checksums import check_count, check_rows
+from contextune.store.protocol import Page
 from contextune.store.quota import stored_sizes
 from contextune.store.rows import parse_items, parse_uses
 from contextune.types import Item, UsageEvent
-
-Entry = TypeVar("Entry")
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[Entry]):
-    """Some of a user's entries."""
-
-    entries: list[Entry]
-    total: int
-    """Number of entries on all pages."""
-    next: int | None
-    """Where the next page starts; None after the last page."""
 
 
 def items_page(
@@ -42,7 +29,7 @@ def items_page(
         rows.append(row)
     check_rows("items", rows, key)
     check_count("items", len({row[0] for row in rows}), len(rows))
-    return Page(parse_items(rows), total, _next(start, len(rows), total))
+    return Page(parse_items(rows), total, next_page(start, len(rows), total))
 
 
 def uses_page(connection: sqlite3.Connection, key: int, start: int, limit: int) -> Page[UsageEvent]:
@@ -53,8 +40,9 @@ def uses_page(connection: sqlite3.Connection, key: int, start: int, limit: int) 
     check_rows("uses", rows, key)
     check_count("uses", len({row[:3] for row in rows}), len(rows))
     total = stored_sizes(connection, key).uses
-    return Page(parse_uses(rows), total, _next(start, len(rows), total))
+    return Page(parse_uses(rows), total, next_page(start, len(rows), total))
 
 
-def _next(start: int, count: int, total: int) -> int | None:
+def next_page(start: int, count: int, total: int) -> int | None:
+    """Where the page after `count` entries from `start` begins; None if there is none."""
     return start + count if count and start + count < total else None

@@ -1,15 +1,19 @@
 """The `Store` protocol. Every call names a user and reaches only that user's data."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NamedTuple, Protocol
+from types import TracebackType
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune.store.quota import StoredSizes
 from contextune.types import Feedback, Item, UsageEvent, User
 
 Vector = NDArray[np.float32]
+Entry = TypeVar("Entry")
 
 
 def text_digest(text: str) -> bytes:
@@ -24,6 +28,41 @@ class StoreRevision(NamedTuple):
     """Grows when the user or an item is written or deleted."""
     uses: int
     """Grows when a use is recorded."""
+
+    @property
+    def newest(self) -> int:
+        """The number of the last change of any kind; both counters share one sequence."""
+        return max(self)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreChanges:
+    """What changed in a user's data after a revision."""
+
+    revision: StoreRevision
+    """The revision with these changes."""
+    user: User | None
+    """The user, if written since."""
+    items: list[Item]
+    """New and changed items."""
+    deleted: frozenset[bytes]
+    """`text_digest` of the ids of deleted items, whose earlier uses are gone too.
+
+    An item that was deleted and written again is among `items` as well.
+    """
+    uses: list[UsageEvent]
+    """New uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Entry]):
+    """Some of a user's entries."""
+
+    entries: list[Entry]
+    total: int
+    """Number of entries on all pages."""
+    next: int | None
+    """Where the next page starts; None after the last page."""
 
 
 class Store(Protocol):
@@ -74,6 +113,10 @@ class Store(Protocol):
         """Counters that grow with every change to the user's data, by any process."""
         ...
 
+    def changes(self, user: str, since: StoreRevision) -> StoreChanges | None:
+        """What changed since an earlier revision; None if the store no longer knows: then read everything."""
+        ...
+
     def vectors(self, user: str, model: str, digests: Sequence[bytes]) -> dict[bytes, Vector]:
         """The stored vectors of these text digests for this model."""
         ...
@@ -108,4 +151,38 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close the files."""
+        ...
+
+
+class ServiceStore(Store, Protocol):
+    """What services need in addition: pages, sizes, and use in a `with` block."""
+
+    def items_page(
+        self,
+        user: str,
+        *,
+        app: str | None = None,
+        start: int = 0,
+        limit: int = 100,
+        max_bytes: int | None = None,
+    ) -> Page[Item]:
+        """Items sorted by id, beginning at number `start`; fewer than `limit` if they exceed `max_bytes`."""
+        ...
+
+    def uses_page(self, user: str, *, start: int = 0, limit: int = 100) -> Page[UsageEvent]:
+        """Uses sorted by time, beginning at number `start`; a time without a zone is sorted as if in UTC."""
+        ...
+
+    def sizes(self, user: str) -> StoredSizes:
+        """Entries and bytes that the user has stored, without vectors and indexes."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Close it at the end of a `with` block."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
         ...

@@ -63,7 +63,11 @@ def within_quota(
     """
     before = stored_sizes(connection, user)
     yield
-    after = stored_sizes(connection, user)
+    check_quota(before, stored_sizes(connection, user), **limits)
+
+
+def check_quota(before: StoredSizes, after: StoredSizes, **limits: int | None) -> None:
+    """Raise `LimitError` if more than a limit is stored, and more than before."""
     for name, limit in limits.items():
         if limit is not None and getattr(after, name) > max(getattr(before, name), limit):
             raise LimitError(_UNITS.get(name, name), limit)

@@ -190,5 +190,26 @@ STORE_SCHEMA = DatabaseSchema(
             "CREATE INDEX items_of_app ON items (user, app, id)",
             "CREATE INDEX uses_by_time ON uses (user, moment, item, place)",
         ),
+        (
+            # The revision in which each row was written, so that changes are read without the rest.
+            *(
+                f"ALTER TABLE {table} ADD COLUMN revision INTEGER NOT NULL DEFAULT 0"
+                for table in ("items", "uses")
+            ),
+            "CREATE INDEX items_by_revision ON items (user, revision)",
+            "CREATE INDEX uses_by_revision ON uses (user, revision)",
+            "ALTER TABLE users ADD COLUMN user_revision INTEGER NOT NULL DEFAULT 0",
+            # Changes are known after this revision: since the user was added, or since the oldest tombstone.
+            "ALTER TABLE users ADD COLUMN known_since INTEGER NOT NULL DEFAULT 0",
+            "UPDATE users SET user_revision = revision, known_since = max(revision, uses_revision)",
+            # Deleted items, by digest: an id may contain personal data, and is not kept after the item.
+            """CREATE TABLE tombstones (
+                user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+                item BLOB NOT NULL,
+                revision INTEGER NOT NULL,
+                PRIMARY KEY (user, item)
+            ) WITHOUT ROWID""",
+            "CREATE INDEX tombstones_by_revision ON tombstones (user, revision)",
+        ),
     ),
 )

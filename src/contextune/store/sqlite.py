@@ -1,19 +1,18 @@
 """`SQLiteStore`: one SQLite file, safe for many threads and processes."""
 
-import logging
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from contextune.errors import ErasureIncompleteError, InvalidDataError, StoreError
 from contextune.store import sqlite_file
+from contextune.store.changes import add_tombstones, bump_revision, next_revision, read_changes
 from contextune.store.checksums import check_count, check_rows, row_checksum
 from contextune.store.database import Database, select_in
 from contextune.store.full_disk import DiskReserve, deletion_steps, is_full
-from contextune.store.pages import Page, items_page, uses_page
-from contextune.store.protocol import StoreRevision, Vector, text_digest
+from contextune.store.pages import items_page, uses_page
+from contextune.store.protocol import Page, StoreChanges, StoreRevision, Vector, text_digest
 from contextune.store.quota import NO_QUOTA, Quota, StoredSizes, check_item_size, stored_sizes, within_quota
 from contextune.store.rows import (
     check_unicode,
@@ -37,15 +36,13 @@ from contextune.store.statements import (
     PUT_USE,
     PUT_USER,
     PUT_VECTOR,
-    bump_revision,
     delete_vectors,
     has_vectors,
     unknown_user,
     user_key,
 )
+from contextune.store.unread_times import UnreadTimes
 from contextune.types import Feedback, Item, UsageEvent, User, local_time
-
-_log = logging.getLogger(__name__)
 
 
 class SQLiteStore(Database):
@@ -71,7 +68,7 @@ class SQLiteStore(Database):
         row = user_row(user)
         with self._writing() as connection:
             connection.execute(PUT_USER, row)
-            bump_revision(connection, user_key(connection, user.id))
+            bump_revision(connection, user_key(connection, user.id), "user_revision")
 
     def user(self, user: str) -> User:
         """The user's profile, places, contacts and time zone."""
@@ -93,34 +90,26 @@ class SQLiteStore(Database):
         A field that is named like a time and cannot be read as one is logged, by application and field.
         """
         count = 0
-        unread: Counter[tuple[str, str]] = Counter()
+        unread = UnreadTimes()
         with self._writing() as connection:
             key = user_key(connection, user)
-            keeps_vectors = has_vectors(connection, key)
+            keeps_vectors, revision = has_vectors(connection, key), next_revision(connection)
 
             def rows() -> Iterator[tuple[Any, ...]]:
                 nonlocal count
                 for count, item in enumerate(items, 1):  # noqa: B007  # returned below
                     row = item_row(key, item)
                     check_item_size(self._quota.item_bytes, *row[1:4])
-                    unread.update((item.app, name) for name in item.unread_times)
+                    unread.add(item)
                     if keeps_vectors:
                         delete_vectors(connection, key, item.id, keep=item.text)
-                    yield row
+                    yield *row, revision
 
             items_limit = self._quota.items if limit is None else limit
             with within_quota(connection, key, items=items_limit, total_bytes=self._quota.total_bytes):
                 if connection.executemany(PUT_ITEM, rows()).rowcount:
                     bump_revision(connection, key)
-        for (app, name), number in unread.items():
-            _log.warning(
-                "%d of %d items: the field %r of %.40r is not a time (write it as 2024-05-16T19:00), "
-                "so it is read as text",
-                number,
-                count,
-                name,
-                app,
-            )
+        unread.log(count)
         return count
 
     def items(self, user: str, ids: Sequence[str] | None = None) -> list[Item]:
@@ -179,6 +168,7 @@ class SQLiteStore(Database):
             if has_vectors(connection, key):
                 for name in names:
                     delete_vectors(connection, key, name)
+            add_tombstones(connection, key, names)
             rows = ((key, name) for name in names)
             deleted = connection.executemany("DELETE FROM items WHERE user = ? AND id = ?", rows).rowcount
             if deleted:
@@ -204,13 +194,13 @@ class SQLiteStore(Database):
         """Record uses; return the number of new ones (a known item, time and place is ignored)."""
         item = ""
         with self._writing() as connection:
-            key = user_key(connection, user)
+            key, revision = user_key(connection, user), next_revision(connection)
 
             def rows() -> Iterator[tuple[Any, ...]]:
                 nonlocal item
                 for use in uses:
                     item = use.item
-                    yield use_row(key, use)
+                    yield *use_row(key, use), revision
 
             uses_limit = self._quota.uses if limit is None else limit
             with within_quota(connection, key, uses=uses_limit, total_bytes=self._quota.total_bytes):
@@ -254,6 +244,11 @@ class SQLiteStore(Database):
         query = "SELECT revision, uses_revision FROM users WHERE key = ?"
         with self._reading() as connection:
             return StoreRevision(*connection.execute(query, (user_key(connection, user),)).fetchone())
+
+    def changes(self, user: str, since: StoreRevision) -> StoreChanges | None:
+        """What changed since an earlier revision; None if the store no longer knows: then read everything."""
+        with self._reading() as connection:
+            return read_changes(connection, user_key(connection, user), since)
 
     def vectors(self, user: str, model: str, digests: Sequence[bytes]) -> dict[bytes, Vector]:
         """The stored vectors of these text digests for this model."""

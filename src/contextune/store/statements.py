@@ -1,7 +1,6 @@
 """SQL statements that write rows, and queries that several methods of the store share."""
 
 import sqlite3
-from typing import Literal
 
 from contextune.errors import UnknownUserError
 from contextune.store.protocol import text_digest
@@ -9,9 +8,10 @@ from contextune.store.rows import check_unicode, parse_items
 
 # Unchanged items are not written, so that loading the same data twice changes nothing.
 PUT_ITEM = """
-    INSERT INTO items (user, id, app, fields, checksum) VALUES (?, ?, ?, ?, ?)
+    INSERT INTO items (user, id, app, fields, checksum, revision) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (user, id) DO UPDATE SET app = excluded.app, fields = excluded.fields,
-    checksum = excluded.checksum WHERE app IS NOT excluded.app OR fields IS NOT excluded.fields"""
+    checksum = excluded.checksum, revision = excluded.revision
+    WHERE app IS NOT excluded.app OR fields IS NOT excluded.fields"""
 
 PUT_USER = """
     INSERT INTO users (id, profile, places, contacts, zone, checksum) VALUES (?, ?, ?, ?, ?, ?)
@@ -19,7 +19,7 @@ PUT_USER = """
     contacts = excluded.contacts, zone = excluded.zone, checksum = excluded.checksum"""
 
 PUT_USE = """
-    INSERT INTO uses (user, item, moment, place, time, checksum) VALUES (?, ?, ?, ?, ?, ?)
+    INSERT INTO uses (user, item, moment, place, time, checksum, revision) VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (user, item, moment, place) DO NOTHING"""
 
 PUT_VECTOR = """
@@ -47,15 +47,6 @@ def user_key(connection: sqlite3.Connection, user: str) -> int:
     if not rows:
         raise unknown_user(user)
     return rows[0][0]
-
-
-def bump_revision(
-    connection: sqlite3.Connection, key: int, column: Literal["revision", "uses_revision"] = "revision"
-) -> None:
-    """Give the user a new revision, so that other processes notice the change."""
-    connection.execute("UPDATE counter SET revision = revision + 1")
-    query = f"UPDATE users SET {column} = (SELECT revision FROM counter) WHERE key = ?"  # noqa: S608  # one of two names
-    connection.execute(query, (key,))
 
 
 def has_vectors(connection: sqlite3.Connection, key: int) -> bool:

@@ -19,6 +19,7 @@ _PURPOSES = {
     "mcp": "tools of MCP servers, and Contextune as an MCP server",
     "otel": "OpenTelemetry traces of the service",
     "plot": "plots of the benchmarks",
+    "postgres": "stores in PostgreSQL",
     "pydantic-ai": "Pydantic AI integration",
     "sentence-transformers": "other local embedding models",
     "serve": "the HTTP service",

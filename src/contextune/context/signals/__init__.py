@@ -1,6 +1,6 @@
 """Features of a request and a candidate item: 239 in ten families, with reasons in words."""
 
-from contextune.context.signals.columns import ItemColumns, UseColumns
+from contextune.context.signals.columns import ItemColumns
 from contextune.context.signals.registry import (
     FAMILIES,
     FAMILY_BY_FEATURE,
@@ -10,6 +10,7 @@ from contextune.context.signals.registry import (
     recompute_links,
 )
 from contextune.context.signals.scene import RequestClasses, Scene, Similarities
+from contextune.context.signals.use_columns import ItemsMove, UseColumns
 
 __all__ = [
     "FAMILIES",
@@ -17,6 +18,7 @@ __all__ = [
     "FEATURE_NAMES",
     "Family",
     "ItemColumns",
+    "ItemsMove",
     "RequestClasses",
     "Scene",
     "Similarities",

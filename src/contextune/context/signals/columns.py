@@ -3,22 +3,21 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune.context.signals.row_list import as_row_list
+from contextune.context.signals.row_mapping import RowMapping
 from contextune.search import tokenize
-from contextune.types import NAMELESS, Contact, Item, UsageEvent, User, local_time
+from contextune.types import NAMELESS, Contact, Item, User, local_time
 from contextune.types.app_schema import AppSchema
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-Value = TypeVar("Value")
 
 NO_CONTACT = -1
 NO_PLACE = -1
@@ -50,34 +49,6 @@ def part_of_day(time: datetime) -> str:
     return "night"
 
 
-@dataclass(frozen=True, eq=False)
-class RowMapping:
-    """Maps the rows of the current items to the rows before a change, to update columns incrementally."""
-
-    source: Numbers
-    """For each row its previous row; changed rows are numbered -1, -2, … in order."""
-    changed: list[int]
-    """Rows of new or changed items."""
-
-    @classmethod
-    def from_previous_rows(cls, previous: Sequence[int]) -> "RowMapping":
-        """`previous` has for each row its previous row, or -1 if the item is new or changed."""
-        source = np.array(previous, np.int64)
-        changed = np.flatnonzero(source < 0)
-        source[changed] = -1 - np.arange(len(changed))
-        return cls(source, changed.tolist())
-
-    def merge(self, previous: NDArray[Any], changed: NDArray[Any]) -> NDArray[Any]:
-        """The current column from the previous column and the values of the changed rows."""
-        # the changed values are appended in reverse, so that index -1 is the first of them
-        return np.concatenate([previous, changed[::-1]])[self.source]
-
-    def merge_lists(self, previous: Sequence[Value], changed: Sequence[Value]) -> list[Value]:
-        """`merge` for lists."""
-        values = [*previous, *changed[::-1]]
-        return [values[row] for row in self.source.tolist()]
-
-
 class ItemColumns:
     """A user's items by row: times, places, people and words as columns."""
 
@@ -92,7 +63,7 @@ class ItemColumns:
         self.user = user
         self._set_store_wide_columns(items, tokens, row_by_id)
         interned: dict[str, str] = {}
-        self.title_words = [
+        self.title_words: Sequence[tuple[str, ...]] = [
             tuple(interned.setdefault(word, word) for word in tokenize(item.title)) for item in items
         ]
         """The words of each title; as tuples, since sets take four times the memory."""
@@ -118,8 +89,8 @@ class ItemColumns:
             self.user, [items[row] for row in mapping.changed], [tokens[row] for row in mapping.changed]
         )
         columns = copy(self)
-        columns._set_store_wide_columns(items, tokens, row_by_id)
-        columns.title_words = mapping.merge_lists(self.title_words, changed.title_words)
+        columns._update_store_wide_columns(items, tokens, row_by_id, changed, mapping)
+        columns.title_words = as_row_list(self.title_words).moved(mapping, changed.title_words)
         columns.thread_id = mapping.merge(self.thread_id, changed.thread_id)
         columns.times = {role: mapping.merge(self.times[role], changed.times[role]) for role in _TIME_ROLES}
         columns.main_time = mapping.merge(self.main_time, changed.main_time)
@@ -145,13 +116,42 @@ class ItemColumns:
         self.rows_by_app = [np.flatnonzero(self.app == code) for code in range(len(self.apps))]
         user = self.user
         self.places = list(dict.fromkeys([*user.places, *NAMELESS, *(i.place for i in items if i.place)]))
-        self.place_codes = {place: code for code, place in enumerate(self.places)}
+        self._set_places()
         self.place: Numbers = np.array(
             [self.place_codes[item.place] if item.place else NO_PLACE for item in items], np.int64
         )
         """The place of each item, as an index into `places`."""
-        nan = (np.nan, np.nan)
-        self.coordinates: Floats = np.array([user.places.get(p, nan) for p in self.places]).reshape(-1, 2)
+
+    def _set_places(self) -> None:
+        """Set what depends on the names of the places only."""
+        self.place_codes = {place: code for code, place in enumerate(self.places)}
+        places, nan = self.user.places, (np.nan, np.nan)
+        self.coordinates: Floats = np.array([places.get(p, nan) for p in self.places]).reshape(-1, 2)
+
+    def _update_store_wide_columns(
+        self,
+        items: Sequence[Item],
+        tokens: Sequence[Sequence[str]],
+        row_by_id: Mapping[str, int],
+        changed: "ItemColumns",
+        mapping: RowMapping,
+    ) -> None:
+        """`_set_store_wide_columns` from the previous columns and those of the changed items."""
+        self.items = items
+        self._tokens = tokens
+        self.row_by_id = row_by_id
+        self.word_count = mapping.merge(self.word_count, changed.word_count)
+        self.apps, self.app = _merge_codes(mapping, (self.apps, self.app), (changed.apps, changed.app))
+        order = sorted(range(len(self.apps)), key=self.apps.__getitem__)
+        self.apps, self.app = [self.apps[code] for code in order], np.argsort(order)[self.app]
+        self.rows_by_app = [np.flatnonzero(self.app == code) for code in range(len(self.apps))]
+        self.places, self.place = _merge_codes(
+            mapping,
+            (self.places, self.place),
+            (changed.places, changed.place),
+            first=[*dict.fromkeys([*self.user.places, *NAMELESS])],
+        )
+        self._set_places()
 
     def words(self, row: int) -> frozenset[str]:
         """The words of an item, without the labels that all items of its application have.
@@ -170,6 +170,28 @@ class ItemColumns:
         main_times = [times.get("start") or times.get("due") or times.get("made") for times in item_times]
         self.main_time: Floats = np.array([to_hours(time) if time else np.nan for time in main_times])
         """The time a person would refer to the item by: start, else due, else creation."""
+
+
+def _merge_codes(
+    mapping: RowMapping,
+    previous: tuple[Sequence[str], Numbers],
+    changed: tuple[Sequence[str], Numbers],
+    first: Sequence[str] = (),
+) -> tuple[list[str], Numbers]:
+    """Merge two columns of names and codes (-1: none); names by first occurrence, after those of `first`."""
+    names = list(dict.fromkeys([*first, *previous[0], *changed[0]]))
+    code_by_name = {name: code for code, name in enumerate(names)}
+    previous_codes, changed_codes = (
+        np.array([*(code_by_name[name] for name in own_names), -1], np.int64)[codes]
+        for own_names, codes in (previous, changed)
+    )
+    codes = mapping.merge(previous_codes, changed_codes)
+    occurring, rows = np.unique(codes, return_index=True)
+    by_row = occurring[np.argsort(rows)].tolist()
+    order = [*range(len(first)), *(code for code in by_row if code >= len(first))]
+    recoded = np.full(len(names) + 1, -1, np.int64)
+    recoded[order] = np.arange(len(order))
+    return [names[code] for code in order], recoded[codes]
 
 
 def _field_values(items: Sequence[Item], field: str) -> NDArray[np.str_]:
@@ -272,74 +294,3 @@ def _padded(rows: Sequence[Sequence[int]]) -> Numbers:
     for number, row in enumerate(rows):
         table[number, : min(width, len(row))] = row[:width]
     return table
-
-
-@dataclass(frozen=True)
-class UseColumns:
-    """Usage events as columns, ordered by time."""
-
-    item: Numbers
-    """The row of the item used."""
-    time: Floats
-    """Hours since the epoch, as `to_hours` gives them."""
-    hour: Numbers
-    weekday: Numbers
-    place: Numbers
-
-    def updated(
-        self,
-        columns: ItemColumns,
-        uses: Sequence[UsageEvent],
-        *,
-        kept: NDArray[np.bool_],
-        new: NDArray[np.bool_],
-    ) -> "UseColumns | None":
-        """The columns of `uses`, computed only for new events; None if that is not possible.
-
-        `kept` flags the previous events that remain, `new` flags the events of `uses` that were added. An
-        event of an unknown item rules an update out.
-        """
-        item = [columns.row_by_id.get(use.item, -1) for use in uses]
-        if -1 in item or len(self.time) != len(kept) or kept.sum() != (~new).sum():
-            return None
-        added = UseColumns.build(columns, [uses[number] for number in np.flatnonzero(new).tolist()])
-
-        def merge(previous: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
-            column = np.empty(len(uses), previous.dtype)
-            column[~new], column[new] = previous[kept], more
-            return column
-
-        return UseColumns(
-            np.array(item, np.int64),
-            merge(self.time, added.time),
-            merge(self.hour, added.hour),
-            merge(self.weekday, added.weekday),
-            # place codes may have changed with the items
-            np.array([columns.place_codes.get(use.place or "", NO_PLACE) for use in uses], np.int64),
-        )
-
-    @classmethod
-    def build(cls, columns: ItemColumns, uses: Sequence[UsageEvent]) -> "UseColumns":
-        """The columns of all events of known items."""
-        zone = columns.user.zone
-        events = [
-            (columns.row_by_id[use.item], local_time(use.time, zone), use.place)
-            for use in uses
-            if use.item in columns.row_by_id
-        ]
-        events.sort(key=lambda event: event[1])
-        places = [columns.place_codes.get(place or "", NO_PLACE) for _, _, place in events]
-        return cls(
-            np.array([row for row, _, _ in events], np.int64),
-            np.array([to_hours(time) for _, time, _ in events], np.float64),
-            np.array([time.hour for _, time, _ in events], np.int64),
-            np.array([time.weekday() for _, time, _ in events], np.int64),
-            np.array(places, np.int64),
-        )
-
-    def before(self, time: float) -> "UseColumns":
-        """The events before a time, in hours: a request sees no later ones."""
-        end = int(np.searchsorted(self.time, time, side="left"))
-        return UseColumns(
-            self.item[:end], self.time[:end], self.hour[:end], self.weekday[:end], self.place[:end]
-        )

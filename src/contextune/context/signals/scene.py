@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.signals.columns import NO_PLACE, Floats, ItemColumns, Numbers, UseColumns, to_hours
+from contextune.context.signals.columns import NO_PLACE, Floats, ItemColumns, Numbers, to_hours
+from contextune.context.signals.use_columns import UseColumns
 from contextune.search import tokenize
 from contextune.types import Item
 

@@ -7,7 +7,7 @@ app = command_group(help="Measure quality and speed.")
 for _command in (
     context.context, context.history, context.budget, context.habits,
     tools.tools, tools.catalogues, tools.unseen, tools.doubts, query_generation.querygen, planning.plan,
-    speed.speed, speed.scale, speed.store, speed.embedder, serve.serve,
+    speed.speed, speed.changes, speed.scale, speed.store, speed.embedder, serve.serve,
     everything.docs,
 ):  # fmt: skip
     app.command()(_command)

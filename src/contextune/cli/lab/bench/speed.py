@@ -40,6 +40,24 @@ def speed(
     record(out, speed_tables.latency_table(results), part="speed")
 
 
+def changes(
+    personas: Personas = None,
+    items: Annotated[int, typer.Option(min=1000, help="Number of items of the user.")] = 50_000,
+    out: Out = None,
+) -> None:
+    """Time the first request after a use, after an item and after opening, without embedding."""
+    from contextune.lab.bench.speed import changes as changes_bench
+
+    with output.err.status("Timing requests after changes"):
+        results = changes_bench.measure(read_personas(personas), items=items)
+    figures: dict[str, float] = {}
+    for row in results:
+        figures[f"{row.situation}: median ms"] = row.median
+        figures[f"{row.situation}: 95 %"] = row.p95
+    _figures(f"One request over {items:,} items, after a change", figures)
+    _record_figures(out, "changes", figures)
+
+
 def embedder(out: Out = None) -> None:
     """Time the embedder against sentence-transformers (needs the extra and the untuned weights)."""
     from contextune.lab.bench.speed import embedder as embedder_bench

@@ -1,0 +1,122 @@
+"""SQL schema of the PostgreSQL store: numbered migrations, partitions and row-level security.
+
+All tables are in the schema `contextune`. A row is visible only in a transaction that has named its user, in
+the settings `contextune.user` (the id) and `contextune.key`; a query that forgets to returns nothing.
+"""
+
+# statements are composed of the names below only
+
+from collections.abc import Iterator
+
+PARTITIONS = 16
+"""Of each large table, by a hash of the user's key."""
+_PARTITIONED = ("items", "uses", "vectors", "portraits")
+_TABLES = (*_PARTITIONED, "feedback", "tombstones")
+ROLE = "contextune_store"
+"""Role that superusers take on, since row-level security does not apply to them."""
+
+_USER = "current_setting('contextune.user', true)"
+_KEY = "(SELECT nullif(current_setting('contextune.key', true), '')::bigint)"
+
+
+def _create_tables() -> Iterator[str]:
+    # One sequence for all users, so that a user who comes back after `forget` gets new revision numbers.
+    yield "CREATE SEQUENCE revision"
+    yield """CREATE TABLE users (
+        key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id text COLLATE "C" NOT NULL UNIQUE,
+        profile text NOT NULL,
+        places text NOT NULL,
+        contacts text NOT NULL,
+        zone text,
+        revision bigint NOT NULL DEFAULT 0,
+        uses_revision bigint NOT NULL DEFAULT 0,
+        user_revision bigint NOT NULL DEFAULT 0,
+        known_since bigint NOT NULL DEFAULT 0,
+        items bigint NOT NULL DEFAULT 0,
+        uses bigint NOT NULL DEFAULT 0,
+        feedback bigint NOT NULL DEFAULT 0,
+        item_bytes bigint NOT NULL DEFAULT 0,
+        use_bytes bigint NOT NULL DEFAULT 0,
+        feedback_bytes bigint NOT NULL DEFAULT 0
+    )"""
+    owner = "owner bigint NOT NULL REFERENCES users ON DELETE CASCADE"
+    yield f"""CREATE TABLE items (
+        {owner},
+        id text COLLATE "C" NOT NULL,
+        app text COLLATE "C" NOT NULL,
+        fields text NOT NULL,
+        revision bigint NOT NULL,
+        PRIMARY KEY (owner, id)
+    ) PARTITION BY HASH (owner)"""
+    # `time` is the original time; `moment` is the same in UTC, or unchanged if it has no zone.
+    yield """CREATE TABLE uses (
+        owner bigint NOT NULL,
+        item text COLLATE "C" NOT NULL,
+        moment text COLLATE "C" NOT NULL,
+        place text COLLATE "C",
+        time text NOT NULL,
+        revision bigint NOT NULL,
+        UNIQUE NULLS NOT DISTINCT (owner, item, moment, place),
+        FOREIGN KEY (owner, item) REFERENCES items ON DELETE CASCADE
+    ) PARTITION BY HASH (owner)"""
+    yield f"""CREATE TABLE vectors (
+        {owner},
+        digest bytea NOT NULL,
+        model text COLLATE "C" NOT NULL,
+        vector bytea STORAGE EXTERNAL NOT NULL,
+        PRIMARY KEY (owner, digest, model)
+    ) PARTITION BY HASH (owner)"""
+    yield """CREATE TABLE portraits (
+        owner bigint NOT NULL,
+        item text COLLATE "C" NOT NULL,
+        model text COLLATE "C" NOT NULL,
+        digest bytea NOT NULL,
+        vector bytea STORAGE EXTERNAL NOT NULL,
+        PRIMARY KEY (owner, item, model),
+        FOREIGN KEY (owner, item) REFERENCES items ON DELETE CASCADE
+    ) PARTITION BY HASH (owner)"""
+    for table in _PARTITIONED:
+        for number in range(PARTITIONS):
+            yield (
+                f"CREATE TABLE {table}_{number} PARTITION OF {table} "
+                f"FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {number})"
+            )
+    yield f"""CREATE TABLE feedback (
+        key bigint GENERATED ALWAYS AS IDENTITY,
+        {owner},
+        request text NOT NULL,
+        used text NOT NULL,
+        rejected text NOT NULL,
+        tool text,
+        ok boolean NOT NULL,
+        PRIMARY KEY (owner, key)
+    )"""
+    yield f"""CREATE TABLE tombstones (
+        {owner},
+        item bytea NOT NULL,
+        revision bigint NOT NULL,
+        PRIMARY KEY (owner, item)
+    )"""
+    yield "CREATE INDEX items_by_revision ON items (owner, revision)"
+    yield "CREATE INDEX items_of_app ON items (owner, app, id)"
+    yield "CREATE INDEX uses_by_revision ON uses (owner, revision)"
+    yield "CREATE INDEX uses_by_time ON uses (owner, moment, item, place)"
+    yield "CREATE INDEX tombstones_by_revision ON tombstones (owner, revision)"
+
+
+def _secure_rows() -> Iterator[str]:
+    """Forced, so that it holds for the owner of the tables; partitions have no policy and show nothing."""
+    parts = [f"{table}_{number}" for table in _PARTITIONED for number in range(PARTITIONS)]
+    for table in ("users", *_TABLES, *parts):
+        yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"
+        yield f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY"
+    yield f"CREATE POLICY own_user ON users USING (id = {_USER})"
+    listing = "current_setting('contextune.list', true) = 'ids'"
+    yield f"CREATE POLICY list_users ON users FOR SELECT USING ({listing})"
+    for table in _TABLES:
+        yield f"CREATE POLICY own_rows ON {table} USING (owner = {_KEY})"
+
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = ((*_create_tables(), *_secure_rows()),)
+"""SQL statements of each version."""

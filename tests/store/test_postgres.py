@@ -1,0 +1,196 @@
+"""PostgreSQL: row-level security, migrations under a lock, and faults of the server."""
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from contextune.errors import InvalidDataError, StoreError, UnknownUserError
+from contextune.store import open_store
+from contextune.types import Item, User
+
+psycopg = pytest.importorskip("psycopg", reason="needs the extra contextune[postgres]")
+
+from contextune.store.postgres import PostgresStore, migrate, schema  # noqa: E402  # after the check
+
+
+def note(name: str, title: str = "") -> Item:
+    return Item(name, "Notes", {"title": title})
+
+
+@pytest.fixture
+def ana(postgres_url: str) -> Iterator[PostgresStore]:
+    with PostgresStore(postgres_url, timeout=10) as store:
+        for user in ("ana", "rui"):
+            store.put_user(User(user))
+            store.put_items(user, [note("1", f"of {user}")])
+        yield store
+
+
+def query(store: PostgresStore, statement: str, **user: str) -> list[Any]:
+    """Rows that a transaction of the store sees; with the settings of a user, or without."""
+    with store._transaction("BEGIN") as connection:
+        for name, value in user.items():
+            connection.execute("SELECT set_config(%s, %s, true)", (f"contextune.{name}", value))
+        return connection.execute(statement).fetchall()  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("table", ["users", "items", "items_3", "uses", "vectors", "portraits", "feedback"])
+def test_query_without_a_user_returns_nothing(ana: PostgresStore, table: str) -> None:
+    assert query(ana, f"SELECT * FROM {table}") == []  # a fixed name
+
+
+def test_query_sees_only_rows_of_its_user(ana: PostgresStore) -> None:
+    key = query(ana, "SELECT key FROM users", user="ana")[0][0]
+    assert query(ana, "SELECT fields FROM items", key=str(key)) == [('{"title":"of ana"}',)]
+    assert query(ana, "UPDATE items SET app = 'x' RETURNING fields", key=str(key)) == [
+        ('{"title":"of ana"}',)
+    ]
+    with pytest.raises(StoreError, match="InsufficientPrivilege"):
+        query(ana, "INSERT INTO items VALUES (99, 'a', 'b', 'c', 1) RETURNING id", key=str(key))
+
+
+def test_setting_of_a_user_ends_with_the_transaction(ana: PostgresStore) -> None:
+    ana.items("ana")
+    for _ in range(9):  # whichever connection of the pool
+        assert query(ana, "SELECT * FROM items") == []
+
+
+def test_newer_schema_is_refused_unchanged(ana: PostgresStore, postgres_url: str) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("INSERT INTO contextune.migrations (version) VALUES (99)")
+    with pytest.raises(StoreError, match=r"version 99, written by a newer Contextune.*pip install -U"):
+        PostgresStore(postgres_url)
+    assert ana.items("ana") == [note("1", "of ana")]
+
+
+def test_several_processes_migrate_at_once(postgres_url: str) -> None:
+    def open_it(number: int) -> None:
+        with PostgresStore(postgres_url) as store:
+            store.put_user(User(str(number)))
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(open_it, range(4)))
+    with PostgresStore(postgres_url) as store:
+        assert store.users() == ["0", "1", "2", "3"]
+
+
+_KILLED_MIGRATION = """
+import os, signal, sys
+import psycopg
+from contextune.store.postgres import migrate
+with psycopg.connect(sys.argv[1], autocommit=True) as connection:
+    original = connection.execute
+    def execute(statement, *arguments):
+        if "CREATE TABLE uses" in statement:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(statement, *arguments)
+    connection.execute = execute
+    migrate.prepare(connection, "the store")
+"""
+
+
+def test_migration_killed_half_way_is_repeated(postgres_url: str) -> None:
+    killed = subprocess.run([sys.executable, "-c", _KILLED_MIGRATION, postgres_url], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with PostgresStore(postgres_url) as store:
+        store.put_user(User("ana"))
+        assert store.users() == ["ana"]
+
+
+def test_failed_migration_leaves_the_earlier_version(postgres_url: str) -> None:
+    PostgresStore(postgres_url).close()
+    broken = ("CREATE TABLE more (a int)", "SELECT nonsense")
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        with pytest.raises(psycopg.Error):
+            migrate.prepare(connection, "the store", (*schema.MIGRATIONS, broken))
+        assert migrate.schema_version(connection, "the store", 1) == 1
+        assert connection.execute("SELECT to_regclass('contextune.more')").fetchone() == (None,)
+
+
+def _end_connections(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def test_store_reconnects_after_the_server_ended_its_connections(
+    ana: PostgresStore, postgres_url: str
+) -> None:
+    _end_connections(postgres_url)
+    assert ana.items("ana") == [note("1", "of ana")]
+
+
+def test_connection_lost_in_a_write_writes_nothing(ana: PostgresStore, postgres_url: str) -> None:
+    revision = ana.revision("ana")
+    with (
+        pytest.raises(
+            StoreError, match="cannot be reached, or has ended the connection; nothing was written"
+        ),
+        ana._writing("ana") as (connection, key),
+    ):
+        connection.execute("DELETE FROM items WHERE owner = %s", (key,))
+        _end_connections(postgres_url)
+        connection.execute("UPDATE users SET revision = 0 WHERE key = %s", (key,))
+    assert ana.items("ana") == [note("1", "of ana")]
+    assert ana.revision("ana") == revision
+
+
+def test_unreachable_server_is_a_store_error() -> None:
+    with pytest.raises(StoreError, match="'nowhere' on 127.0.0.1 cannot be reached") as error:
+        open_store("postgresql://somebody:secret@127.0.0.1:1/nowhere")
+    assert "secret" not in str(error.value)
+
+
+def test_empty_pool_is_a_store_error(postgres_url: str) -> None:
+    with PostgresStore(postgres_url, timeout=1, max_connections=1) as store:
+        store.put_user(User("ana"))
+        release, entered = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with store._reading("ana"):
+                entered.set()
+                release.wait(30)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        entered.wait(30)
+        try:
+            with pytest.raises(StoreError, match="all 1 connections are in use"):
+                store.items("ana")
+        finally:
+            release.set()
+            thread.join()
+        assert store.items("ana") == []
+
+
+def test_text_with_nul_is_refused(ana: PostgresStore) -> None:
+    with pytest.raises(InvalidDataError, match="NUL"):
+        ana.put_items("ana", [note("a\0b")])
+    ana.put_items("ana", [note("2", "a\0b")])  # in a field it is escaped
+    assert ana.items("ana", ["2"]) == [note("2", "a\0b")]
+
+
+def test_forgotten_user_leaves_no_row(ana: PostgresStore, postgres_url: str) -> None:
+    ana.delete_items("ana", ["1"])
+    ana.forget("ana")
+    with pytest.raises(UnknownUserError):
+        ana.items("ana")
+    with psycopg.connect(postgres_url) as connection:  # as superuser, who sees all rows
+        for table in ("users", "items", "tombstones"):
+            statement = f"SELECT count(*) FROM contextune.{table}"  # fixed names
+            count = connection.execute(statement).fetchone()
+            assert count == ((0,) if table == "tombstones" else (1,)), table
+
+
+def test_closed_store_says_so(ana: PostgresStore) -> None:
+    ana.close()
+    with pytest.raises(StoreError, match="is closed: open it again"):
+        ana.users()
