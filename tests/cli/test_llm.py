@@ -10,6 +10,7 @@ from contextune._internal.assets import asset
 from contextune.datasets import load_persona, read_persona
 from contextune.plan.language_model.planner import call_json
 from contextune.store import SQLiteStore
+from contextune.types import User
 
 
 class FixedAnswer(OpenAIServer):
@@ -64,6 +65,8 @@ def test_model_writes_the_search_queries(tmp_path: Path) -> None:
 
 
 def test_missing_model_is_an_error(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "s.db") as store:
+        store.put_user(User("x"))
     done = run("ask", "Hello", "--llm", "--user", "x", "--store", tmp_path / "s.db")
     assert done.returncode == 2
     assert "CONTEXTUNE_LLM_MODEL" in done.stderr

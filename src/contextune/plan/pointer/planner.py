@@ -106,13 +106,13 @@ class PointerPlanner:
         draft.fill(parameter, candidates[best], confidence)
 
     def _fill_free_text(self, draft: "_PlanDraft", parameter: Parameter) -> None:
-        """Compose a free text; an optional one only if such calls mostly have it."""
+        """Compose a free text; an optional one only if the request dictates it or such calls mostly have it."""
         inputs, tool = draft.inputs, draft.tool
         if not parameter.required:
             pair = free_text_candidates(inputs, tool, parameter, draft.chosen)
             matrix = argument_features(inputs, tool, parameter, pair, self._scorer.statistics, draft.chosen)
             best, _ = self._scorer.choose(pair, matrix)
-            if pair[best].is_omitted:
+            if pair[best].is_omitted and not pair[0].value:
                 return
         text = None
         if parameter.kind == "free":

@@ -54,8 +54,8 @@ def changes(
     for row in results:
         figures[f"{row.situation}: median ms"] = row.median
         figures[f"{row.situation}: 95 %"] = row.p95
-    _figures(f"One request over {items:,} items, after a change", figures)
-    _record_figures(out, "changes", figures)
+    print_figures(f"One request over {items:,} items, after a change", figures)
+    record_figures(out, "changes", figures)
 
 
 def embedder(out: Out = None) -> None:
