@@ -106,7 +106,7 @@ class PointerPlanner:
         draft.fill(parameter, candidates[best], confidence)
 
     def _fill_free_text(self, draft: "_PlanDraft", parameter: Parameter) -> None:
-        """Compose a free text; an optional one only if the request dictates it or such calls mostly have it."""
+        """Compose a free text; an optional one if the request dictates it or most such calls have it."""
         inputs, tool = draft.inputs, draft.tool
         if not parameter.required:
             pair = free_text_candidates(inputs, tool, parameter, draft.chosen)
