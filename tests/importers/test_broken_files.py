@@ -1,5 +1,6 @@
 """Files of every format with lost, changed and added bytes: no import fails, everything is reported."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.importers.calendar.test_calendar import GLAZE, HEAD, WEEKLY
 from tests.importers.contacts.test_contacts import OWN, RUI
+from tests.importers.contacts.test_contacts_csv import GOOGLE
 from tests.importers.mail.test_mail import ENVELOPE, PLAIN
+from tests.importers.messages.test_sms import SMS
+from tests.importers.messages.test_telegram import message
+from tests.importers.messages.test_whatsapp import ANDROID
 from tests.importers.notes.test_notes import GLAZES, keep
+from tests.importers.notes.test_org_mode import ORG
 from tests.importers.reading_files import INES, NOW, read_path
 
 from contextune.importers.mail.headers import addresses
@@ -23,6 +29,13 @@ WHOLE = {
     "studio.ics": f"{HEAD}{GLAZE}{WEEKLY}END:VCALENDAR\n".encode(),
     "people.vcf": (OWN + RUI).encode(),
     "glazes.md": GLAZES.encode(),
+    "WhatsApp Chat with Marta.txt": ANDROID.encode(),
+    "sms-1.xml": f"<smses count='1'>{SMS.format(address=1, type=1, body='x', name='y')}</smses>".encode(),
+    "result.json": json.dumps(
+        {"id": 1, "name": "M", "messages": [message(1, "a"), message(2, "b")]}
+    ).encode(),
+    "studio.org": ORG.encode(),
+    "contacts.csv": GOOGLE.encode(),
     "keep.json": keep(title="Studio", listContent=[{"text": "talc"}]).encode(),
 }
 

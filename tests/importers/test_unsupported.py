@@ -15,6 +15,7 @@ NOISE = bytes(range(128, 256)) * 40
     ("name", "content", "why"),
     [
         ("mail.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + NOISE, "save it as .eml"),
+        ("archive.pst", b"!BDN" + NOISE, "readpst -r -o FOLDER FILE"),
         ("Signal/sql/db.sqlite", NOISE, "Signal's database is encrypted"),
         ("msgstore.db.crypt15", NOISE, "WhatsApp's backup is encrypted"),
         ("picture.jpg", NOISE, "unknown format"),

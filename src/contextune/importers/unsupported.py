@@ -5,6 +5,7 @@ import re
 from contextune.importers.files import SourceFile
 
 _COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OUTLOOK = b"!BDN"
 _ENCRYPTED_WHATSAPP = re.compile(r"\.crypt\d\d?$", re.IGNORECASE)
 _SQLITE = b"SQLite format 3\0"
 
@@ -13,6 +14,8 @@ def refusal_reason(file: SourceFile) -> str:
     """Why no reader can read a file, and what to do instead."""
     if not file.size:
         return "empty"
+    if file.head.startswith(_OUTLOOK):
+        return "Outlook data file: convert it with 'readpst -r -o FOLDER FILE' (pst-utils) and import FOLDER"
     if file.head.startswith(_COMPOUND_FILE) and file.suffix == ".msg":
         return "Outlook message: save it as .eml, or drag it into another mail program"
     if _is_signal_database(file):

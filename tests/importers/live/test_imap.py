@@ -11,7 +11,7 @@ from tests.importers.reading_files import INES, NOW
 
 from contextune.importers.live import SyncAccount, SyncReport, SyncState, sync_account
 from contextune.importers.live.errors import SyncError
-from contextune.importers.live.imap import decode_folder_name
+from contextune.importers.live.imap import decode_folder_name, parse_folder
 from contextune.importers.run import import_into
 from contextune.store import SQLiteStore
 from contextune.types import UsageEvent
@@ -195,3 +195,27 @@ def test_account_of_a_user_who_was_forgotten(sync: Sync) -> None:
 )
 def test_folder_names(name: str, decoded: str) -> None:
     assert decode_folder_name(name) == decoded
+
+
+@pytest.mark.parametrize(
+    ("line", "folder"),
+    [
+        (rb'(\HasNoChildren) "/" "INBOX"', ('"INBOX"', "INBOX", "INBOX", False)),
+        (
+            rb'(\HasNoChildren \All) "/" "[Gmail]/All Mail"',
+            ('"[Gmail]/All Mail"', "Archive", "[Gmail]/All Mail", True),
+        ),
+        (rb'(\Sent) "." "Elementos enviados"', ('"Elementos enviados"', "Sent", "Elementos enviados", False)),
+        (rb'() "." Work.Invoices', ('"Work.Invoices"', "Invoices", "Work.Invoices", False)),
+        (rb'() NIL "a \"b\""', (r'"a \"b\""', 'a "b"', 'a "b"', False)),
+        ((rb'() "/" {6}', b"a/(b) "), ('"a/(b) "', "(b) ", "a/(b) ", False)),
+        (rb'(\HasChildren \Noselect) "/" "[Gmail]"', None),
+        (rb'(\HasNoChildren \Trash) "/" "[Gmail]/Papelera"', None),
+        (rb'(\HasNoChildren) "." "INBOX.Spam"', None),
+        (b"nonsense", None),
+    ],
+)
+def test_folder_lists_of_servers(
+    line: bytes | tuple[bytes, bytes], folder: tuple[str, str, str, bool] | None
+) -> None:
+    assert parse_folder(line) == folder

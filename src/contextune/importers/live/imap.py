@@ -37,7 +37,9 @@ _Line = bytes | tuple[bytes, bytes]
 """A line of an answer, or a line and the literal that follows it."""
 
 
-class _Folder(NamedTuple):
+class MailFolder(NamedTuple):
+    """A folder of a mail account."""
+
     name: str
     """As the server writes it, with quotation marks."""
     title: str
@@ -99,13 +101,13 @@ class ImapSource:
         """Number of folders that are read."""
         return len(self._folders())
 
-    def _folders(self) -> list[_Folder]:
+    def _folders(self) -> list[MailFolder]:
         """The folders with mails; the one with all mails last, since most of them are in others too."""
         lines = self._call("LIST", self._connection.list)
-        folders = [folder for line in lines if (folder := _parse_folder(line))]
+        folders = [folder for line in lines if (folder := parse_folder(line))]
         return sorted(folders, key=lambda folder: (folder.is_all, folder.path))
 
-    def _status(self, folder: _Folder) -> _FolderStatus:
+    def _status(self, folder: MailFolder) -> _FolderStatus:
         names = "(MESSAGES UIDNEXT UIDVALIDITY)"
         lines = self._call("STATUS", lambda: self._connection.status(folder.name, names))
         values = {
@@ -115,7 +117,7 @@ class ImapSource:
             values.get(b"UIDVALIDITY", 0), values.get(b"UIDNEXT", 1), values.get(b"MESSAGES", 0)
         )
 
-    def _uids(self, folder: _Folder, status: _FolderStatus) -> list[int]:
+    def _uids(self, folder: MailFolder, status: _FolderStatus) -> list[int]:
         """The mails of a folder that are not marked for deletion; opens it read only."""
         self._call("EXAMINE", lambda: self._connection.select(folder.name, readonly=True))
         uids: list[int] = []
@@ -126,7 +128,7 @@ class ImapSource:
                 uids += (int(uid) for uid in _flat(line).split() if start <= int(uid) <= end)
         return uids
 
-    def _fetch(self, folder: _Folder, validity: int, uids: Sequence[int]) -> Iterator[Batch]:
+    def _fetch(self, folder: MailFolder, validity: int, uids: Sequence[int]) -> Iterator[Batch]:
         if folder.is_all:
             duplicates = self._known_mails(uids)
             uids = [uid for uid in uids if uid not in duplicates]
@@ -178,7 +180,7 @@ class ImapSource:
             if group:
                 yield group
 
-    def _file(self, folder: _Folder, uid: int, content: bytes) -> SourceFile:
+    def _file(self, folder: MailFolder, uid: int, content: bytes) -> SourceFile:
         where = f"{self._account.name}: {folder.path}, mail {uid}"
         path = PurePosixPath(path_part(self._account.name), path_part(folder.title), f"{uid}.eml")
         return remote_file(where, path, content, self._now)
@@ -226,7 +228,7 @@ def _connect(account: SyncAccount, password: str) -> imaplib.IMAP4:
     return connection
 
 
-def _parse_folder(line: _Line) -> _Folder | None:
+def parse_folder(line: _Line) -> MailFolder | None:
     """A line of the list of folders; None for a folder that is not read."""
     content, literal = line if isinstance(line, tuple) else (line, b"")
     match = _LIST.match(content)
@@ -247,7 +249,7 @@ def _parse_folder(line: _Line) -> _Folder | None:
         title = "Sent"
     is_all = "\\all" in flags
     quoted = raw.replace("\\", "\\\\").replace('"', '\\"')
-    return _Folder(f'"{quoted}"', "Archive" if is_all or "\\archive" in flags else title, path, is_all)
+    return MailFolder(f'"{quoted}"', "Archive" if is_all or "\\archive" in flags else title, path, is_all)
 
 
 def _unquote(name: str) -> str:
