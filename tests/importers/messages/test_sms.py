@@ -109,3 +109,7 @@ def test_truncated_backup_is_read_to_its_break(tmp_path: Path) -> None:
     path.write_text(path.read_text()[:-60])
     assert [fields["text"] for fields in fields_in(path)] == ["one"]
     assert skipped_in(path) == ["broken XML from here on"]
+
+
+def test_backup_without_messages_is_reported(tmp_path: Path) -> None:
+    assert skipped_in(backup(tmp_path)) == ["no messages in the file"]

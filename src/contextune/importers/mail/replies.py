@@ -32,7 +32,6 @@ _OPEN_FORMS = (
 )
 _ATTRIBUTION = _any_of(_FORMS, ".{2,250}")
 _OPEN_ATTRIBUTION = _any_of(_OPEN_FORMS, ".{2,250}")
-_COLON = re.compile(r"[ \xa0]?[:：][ \xa0]*$", re.MULTILINE)
 _MAX_ATTRIBUTION, _MAX_LINES = 400, 3
 _MAX_COLONS = 1000
 """Lines with a colon at their end that are examined in one mail."""
@@ -154,14 +153,25 @@ def _cut_copy(text: str) -> str:
 
 def _attributions(text: str) -> Iterator[tuple[int, int, bool]]:
     """Start and end of the lines that may name the author of a quotation, and whether their form is known."""
-    for colon in islice(_COLON.finditer(text), _MAX_COLONS):
-        end = colon.start()
+    for colon in islice(_last_colons(text), _MAX_COLONS):
+        end = colon - 1 if text[colon - 1 : colon] in (" ", "\xa0") else colon
         line = text.rfind("\n", 0, end) + 1
         start = _attribution_start(text, line, end)
         if start is not None:
-            yield start, colon.end(), True
+            yield start, colon + 1, True
         elif end - line <= _MAX_ATTRIBUTION:
-            yield line, colon.end(), bool(_OPEN_ATTRIBUTION.fullmatch(text, line, end))
+            yield line, colon + 1, bool(_OPEN_ATTRIBUTION.fullmatch(text, line, end))
+
+
+def _last_colons(text: str) -> Iterator[int]:
+    """Positions of the colons that end a line; `str.find` takes a tenth of the time of a pattern."""
+    for mark in (":", "："):
+        position = text.find(f"{mark}\n")
+        while position >= 0:
+            yield position
+            position = text.find(f"{mark}\n", position + 1)
+        if text.endswith(mark):
+            yield len(text) - 1
 
 
 def _attribution_start(text: str, line: int, end: int) -> int | None:

@@ -1,13 +1,13 @@
 """Messages of all services as items: one item per message, with sender, recipients and conversation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
-from contextune.importers.files import SkippedEntry
+from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.parsing.html_text import tidy
 from contextune.importers.phone_numbers import names_by_number, normalize_number
 from contextune.importers.reader import ImportContext, ImportRecord, iso_time, item_id, shorten
@@ -95,6 +95,16 @@ class MessageLog:
     @cached_property
     def _names(self) -> Mapping[str, str]:
         return names_by_number(self._context.user)
+
+
+def or_empty(records: Iterable[ImportRecord], file: SourceFile) -> Iterator[ImportRecord]:
+    """The records of a file, or one that says that there are none."""
+    is_empty = True
+    for record in records:
+        is_empty = False
+        yield record
+    if is_empty:
+        yield SkippedEntry(file.where, "no messages in the file")
 
 
 def is_own_name(name: str, context: ImportContext) -> bool:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, cast
 
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.messages.message_log import ChatMessage, MessageLog, is_own_name
+from contextune.importers.messages.message_log import ChatMessage, MessageLog, is_own_name, or_empty
 from contextune.importers.reader import ImportContext, ImportRecord, read_each, unix_time
 
 _FRAMES = ('{"recipient":', '{"chat":', '{"chatItem":', '{"account":')
@@ -68,7 +68,7 @@ class SignalReader:
             else:
                 _add_recipient(values, recipients)
 
-        yield from read_each(_lines(file), record, where)
+        yield from or_empty(read_each(_lines(file), record, where), file)
 
 
 def _lines(file: SourceFile) -> Iterator[_Line]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.messages.message_log import ChatMessage, MessageLog
+from contextune.importers.messages.message_log import ChatMessage, MessageLog, or_empty
 from contextune.importers.parsing.xml_elements import XmlElement, xml_elements
 from contextune.importers.phone_numbers import normalize_number
 from contextune.importers.reader import ImportContext, ImportRecord, read_each, unix_time
@@ -47,7 +47,7 @@ class SmsReader:
                 yield from log.add(_mms(attributes, group[1:], is_own=kind == _SENT), where(group))
 
         with file.open() as stream:
-            yield from read_each(_messages(xml_elements(stream, _ELEMENTS)), message, where)
+            yield from or_empty(read_each(_messages(xml_elements(stream, _ELEMENTS)), message, where), file)
 
 
 def _messages(elements: Iterable[XmlElement]) -> Iterator[Sequence[XmlElement]]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.messages.message_log import ChatMessage, MessageLog, is_own_name
+from contextune.importers.messages.message_log import ChatMessage, MessageLog, is_own_name, or_empty
 from contextune.importers.parsing.json_stream import NestedEntry, nested_entries
 from contextune.importers.reader import ImportContext, ImportRecord, read_each, unix_time
 
@@ -45,7 +45,7 @@ class TelegramReader:
                 yield from log.add(_message(entry.values, entry.parents, context), where(entry))
 
         with file.open() as stream:
-            yield from read_each(nested_entries(stream, "messages"), message, where)
+            yield from or_empty(read_each(nested_entries(stream, "messages"), message, where), file)
 
 
 def _message(
