@@ -13,7 +13,7 @@ from contextune.cli.options import (
     DEFAULT_METHOD,
     Method,
     PolicySettings,
-    StorePath,
+    StoreName,
     open_store,
     resolve_user,
 )
@@ -40,7 +40,7 @@ def search(
     place: Place = None,
     method: Method = DEFAULT_METHOD,
     k: Annotated[int, typer.Option("-k", help="How many items to print.")] = 10,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Print the items that a request needs, best first."""
     from contextune.tuner import Tuner
@@ -62,7 +62,7 @@ def ask(
     ] = False,
     policy: PolicySettings = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Print the items, the tools and the call for a request, and whether to make it.
 

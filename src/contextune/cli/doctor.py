@@ -28,7 +28,7 @@ from contextune._internal.assets import asset
 from contextune._internal.plural import pluralize
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
-from contextune.cli.options import StorePath, store_path
+from contextune.cli.options import StoreName, store_location
 from contextune.errors import ContextuneError
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
@@ -78,7 +78,7 @@ class DoctorFinding(NamedTuple):
 
 
 def doctor(
-    store: StorePath = None,
+    store: StoreName = None,
     deep: Annotated[
         bool, typer.Option("--deep", help="Read the whole store and check every row; slow for a large one.")
     ] = False,
@@ -92,7 +92,7 @@ def doctor(
         ("models", models),
         ("extras", _extras),
         ("zone", _zone),
-        ("store", lambda: _store(store_path(store), deep=deep)),
+        ("store", lambda: _store(store_location(store), deep=deep)),
         ("speed", _speed),
     )
     findings: list[DoctorFinding] = []
@@ -202,7 +202,14 @@ def _zone() -> Iterator[DoctorFinding]:
     yield DoctorFinding("zone", OK, f"local time is {now:%Y-%m-%d %H:%M %Z (UTC%z)}")
 
 
-def _store(path: Path, *, deep: bool) -> Iterator[DoctorFinding]:
+def _store(path: str | Path, *, deep: bool) -> Iterator[DoctorFinding]:
+    if isinstance(path, str):
+        from contextune.store import open_store
+
+        with open_store(path) as opened:
+            number = len(opened.users())
+        yield DoctorFinding("store", OK, f"in PostgreSQL: {pluralize(number, 'user')}")
+        return
     if not path.exists():
         yield DoctorFinding("store", NOTE, f"none yet at {path}: contextune import PATH… creates it")
         return

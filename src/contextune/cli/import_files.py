@@ -16,13 +16,13 @@ from rich.text import Text
 from contextune._internal.plural import pluralize
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
-from contextune.cli.options import StorePath, open_store, resolve_user, store_path
+from contextune.cli.options import StoreName, open_store, resolve_user, store_location
 from contextune.errors import InvalidDataError, UnknownUserError
 
 if TYPE_CHECKING:
     from contextune.importers import ImportReport
     from contextune.importers.reader import Reader
-    from contextune.store import SQLiteStore
+    from contextune.store import ServiceStore
 
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
 FORMATS = (
@@ -65,7 +65,7 @@ def import_(
     format_: Format = None,
     embed: Embed = True,
     follow_links: FollowLinks = False,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Import your files: mail, calendars, contacts, notes, searches, videos, music, calls.
 
@@ -92,7 +92,7 @@ def watch(
     embed: Embed = True,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two scans.")] = 5.0,
     follow_links: FollowLinks = False,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Import a folder, then whatever changes in it, until Ctrl-C.
 
@@ -104,7 +104,7 @@ def watch(
 
     _, clock = _validate([folder], None, zone)
     signal.signal(signal.SIGTERM, _interrupt)
-    watcher = FolderWatcher(folder, exclude=store_path(store))
+    watcher = FolderWatcher(folder, exclude=_store_file(store))
     try:
         with open_store(store) as opened:
             owner = _put_user(opened, user, clock, name, email)
@@ -151,7 +151,7 @@ def _validate(
 
 
 def _put_user(
-    store: "SQLiteStore",
+    store: "ServiceStore",
     user: str | None,
     zone: ZoneInfo | None,
     name: str | None,
@@ -175,7 +175,7 @@ def _put_user(
 
 
 def _import(
-    store: "SQLiteStore",
+    store: "ServiceStore",
     user: str,
     paths: Sequence[Path],
     reader: "Reader | None",
@@ -191,7 +191,7 @@ def _import(
         )
 
 
-def _embed(store: "SQLiteStore", user: str) -> None:
+def _embed(store: "ServiceStore", user: str) -> None:
     from contextune.tuner import Tuner
 
     with output.progress("Embedding") as update:
@@ -244,3 +244,9 @@ def _counts(report: "ImportReport") -> Iterator[str]:
         yield f"{pluralize(report.gone, 'item')} moved or cancelled"
     if skipped := sum(reason.count for reason in report.skipped):
         yield f"{skipped:,} skipped"
+
+
+def _store_file(store: str | None) -> Path | None:
+    """The file of the store, if it is one."""
+    location = store_location(store)
+    return location if isinstance(location, Path) else None

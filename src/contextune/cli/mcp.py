@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from contextune.cli import output
-from contextune.cli.options import ApprovalsPath, PolicySettings, StorePath, open_approvals, open_store
+from contextune.cli.options import ApprovalsPath, PolicySettings, StoreName, open_approvals, open_store
 from contextune.errors import ContextuneError, InvalidDataError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def mcp(
     user: Annotated[str | None, typer.Option(help="The user whose data to serve.")] = None,
-    store: StorePath = None,
+    store: StoreName = None,
     catalog: Annotated[
         Path | None, typer.Option(help="An mcp.json; its servers are offered by search_tools and call_tool.")
     ] = None,

@@ -8,7 +8,7 @@ import typer
 from contextune.errors import InvalidRequestError
 
 if TYPE_CHECKING:
-    from contextune.store import SQLiteStore, Store
+    from contextune.store import ServiceStore, Store
     from contextune.tools.mcp.approvals import ApprovalFile
 
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
@@ -17,10 +17,12 @@ TOOL_METHODS = ("bm25", "semantic", "hybrid", "learned")
 DEFAULT_METHOD = "learned"
 
 Method = Annotated[str, typer.Option(help=f"How to rank: {', '.join(CONTEXT_METHODS)}.")]
-StorePath = Annotated[
-    Path | None,
+StoreName = Annotated[
+    str | None,
     typer.Option(
-        "--store", envvar="CONTEXTUNE_STORE", help="File of the store; default: in your data folder."
+        "--store",
+        envvar="CONTEXTUNE_STORE",
+        help="File of the store, or postgresql://…; default: a file in your data folder.",
     ),
 ]
 
@@ -52,9 +54,24 @@ def data_path(path: Path | None, name: str) -> Path:
     return platformdirs.user_data_path("contextune", appauthor=False, ensure_exists=True) / name
 
 
-def store_path(path: Path | None) -> Path:
-    """`path`, or by default the store in the user's data folder."""
-    return data_path(path, "contextune.db")
+def store_path(store: str | None) -> Path:
+    """The file of a store, by default in the user's data folder; an error for one in PostgreSQL."""
+    location = store_location(store)
+    if isinstance(location, Path):
+        return location
+    raise InvalidRequestError(
+        "this command works on the file of a store, not on PostgreSQL: use pg_dump and pg_restore, or make a "
+        "file with 'contextune store copy'"
+    )
+
+
+def store_location(store: str | None) -> str | Path:
+    """The URL of a store in PostgreSQL, or the file of any other, by default in the user's data folder."""
+    from contextune.store.open_store import is_postgres
+
+    if store is not None and is_postgres(store):
+        return store
+    return data_path(None if store is None else Path(store), "contextune.db")
 
 
 def open_approvals(path: Path | None) -> "ApprovalFile":
@@ -64,11 +81,11 @@ def open_approvals(path: Path | None) -> "ApprovalFile":
     return ApprovalFile(data_path(path, "approvals.db"))
 
 
-def open_store(path: Path | None) -> "SQLiteStore":
-    """Open the store at `path`, or by default the one in the user's data folder."""
-    from contextune.store import SQLiteStore
+def open_store(store: str | None) -> "ServiceStore":
+    """Open a store by its file or URL, or by default the one in the user's data folder."""
+    from contextune.store import open_store
 
-    return SQLiteStore(store_path(path))
+    return open_store(store_location(store))
 
 
 def resolve_user(store: "Store", user: str | None) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.options import PolicySettings, StorePath, data_path, store_path
+from contextune.cli.options import PolicySettings, StoreName, data_path, store_location
 from contextune.errors import InvalidRequestError
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
 
@@ -28,7 +28,7 @@ _LIMITS = ServiceLimits()
 @app.callback()
 def serve(
     context: typer.Context,
-    store: StorePath = None,
+    store: StoreName = None,
     tokens: TokensPath = None,
     catalog: Annotated[
         Path | None,
@@ -73,7 +73,7 @@ def serve(
     sizes = item_bytes, total_bytes, feedback_bytes, reply_bytes
     limits = ServiceLimits(rate, burst, body, timeout, waiting, items, uses, *sizes)
     threads = threads or max(1, (os.cpu_count() or 1) // workers)
-    settings = ServiceSettings(store_path(store), _tokens_path(tokens), catalog, threads, limits, policy)
+    settings = ServiceSettings(store_location(store), _tokens_path(tokens), catalog, threads, limits, policy)
     pair = (str(certificate), str(key)) if certificate and key else (None, None)
     if (certificate is None) != (key is None):
         raise InvalidRequestError("HTTPS needs both --certificate and --key; only one was given")

@@ -7,7 +7,7 @@ import typer
 
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.options import StorePath, open_store
+from contextune.cli.options import StoreName, open_store
 
 load = command_group(help="Load personas into a store.")
 
@@ -20,7 +20,7 @@ def load_group() -> None:
 @load.command("personas")
 def load_personas(
     folder: Annotated[Path, typer.Argument(help="Folder of persona files (*.json).")],
-    store: StorePath = None,
+    store: StoreName = None,
     embed: Annotated[bool, typer.Option(help="Embed the items now instead of at the first request.")] = True,
 ) -> None:
     """Load every persona of a folder; loading one again changes nothing."""
@@ -43,7 +43,7 @@ def load_personas(
 
 def forget(
     user: Annotated[str, typer.Argument(help="The user to erase.")],
-    store: StorePath = None,
+    store: StoreName = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Erase a user: items, usage and vectors, down to the bytes in the file."""
