@@ -9,6 +9,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 from hypothesis import settings
+from tests.postgres_server import new_database, running_server
 
 from contextune.embed import Embedder, Matrix
 from contextune.embed.protocol import normalize_rows
@@ -49,3 +50,15 @@ def store(tmp_path: Path) -> Iterator[SQLiteStore]:
 @pytest.fixture
 def word_embedder() -> Embedder:
     return WordEmbedder()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    with running_server() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    with new_database(postgres_server) as url:
+        yield url

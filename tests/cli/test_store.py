@@ -38,3 +38,18 @@ def test_damage_is_reported(store: Path) -> None:
     assert "do not match their checksum: 1" in done.stderr
     assert "restore it from a backup" in done.stderr
     assert "Zaunk" not in done.stderr + done.stdout
+
+
+def test_store_is_copied(store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target.db"
+    assert "1 users, 1 items; verified (0 skipped)" in run("store", "copy", store, target).stdout
+    assert "verified (1 skipped)" in run("store", "copy", store, target).stdout
+    missing = run("store", "copy", tmp_path / "none.db", target)
+    assert (missing.returncode, "no such store" in missing.stderr) == (2, True)
+
+
+def test_commands_accept_a_store_in_postgres(store: Path, postgres_url: str) -> None:
+    assert "1 items; verified" in run("store", "copy", store, postgres_url).stdout
+    assert "ana" in run("forget", "ana", "--yes", "--store", postgres_url).stdout
+    refused = run("store", "backup", "copy.db", "--store", postgres_url)
+    assert (refused.returncode, "pg_dump" in refused.stderr) == (2, True)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.store.postgres_server import new_database, running_server
 
 from contextune.store import ServiceStore, SQLiteStore, open_store
 
@@ -18,18 +17,6 @@ def path(tmp_path: Path) -> Path:
 def store(path: Path) -> Iterator[SQLiteStore]:
     with SQLiteStore(path, timeout=10) as store:
         yield store
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    with running_server() as url:
-        yield url
-
-
-@pytest.fixture
-def postgres_url(postgres_server: str) -> Iterator[str]:
-    with new_database(postgres_server) as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

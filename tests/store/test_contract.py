@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.store.postgres_server import new_database
+from tests.postgres_server import new_database
 
 from contextune.errors import InvalidDataError, LimitError, UnknownUserError
 from contextune.store import Quota, ServiceStore, SQLiteStore, open_store, text_digest
@@ -30,12 +30,17 @@ TIME = st.integers(-50, 50).map(lambda hours: NOON + timedelta(hours=hours))
 USE = st.builds(
     UsageEvent, NAME, TIME | TIME.map(lambda time: time.replace(tzinfo=UTC)), st.none() | st.just("") | TEXT
 )
-PROFILE = st.builds(
-    lambda name, fields, contact: User(name, fields, {"home": (1.5, 2.0)}, (Contact(contact),)),
-    USER,
-    FIELDS,
-    TEXT.filter(bool),
-)
+
+
+def profile(name: str, fields: dict[str, object], contact: str) -> User:
+    return User(name, fields, {"home": (1.5, 2.0)}, (Contact(contact),))
+
+
+def feedback(text: str) -> Feedback:
+    return Feedback(Request(text or "?", "ana", NOON), ("1",), (), None)
+
+
+PROFILE = st.builds(profile, USER, FIELDS, TEXT.filter(bool))
 VECTOR = st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=4).map(lambda x: np.array(x, np.float32))
 DIGESTS = [text_digest(str(number)) for number in range(3)]
 CALL = st.one_of(
@@ -54,7 +59,7 @@ CALL = st.one_of(
     st.tuples(
         st.just("put_feedback"),
         USER,
-        st.builds(lambda text: Feedback(Request(text or "?", "ana", NOON), ("1",), (), None), TEXT),
+        st.builds(feedback, TEXT),
     ),
     st.tuples(st.just("forget"), USER),
 )

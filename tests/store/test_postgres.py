@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false
 """PostgreSQL: row-level security, migrations under a lock, and faults of the server."""
 
 import signal
@@ -6,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 
@@ -32,16 +33,16 @@ def ana(postgres_url: str) -> Iterator[PostgresStore]:
         yield store
 
 
-def query(store: PostgresStore, statement: str, **user: str) -> list[Any]:
+def query(store: PostgresStore, statement: LiteralString, **user: str) -> list[Any]:
     """Rows that a transaction of the store sees; with the settings of a user, or without."""
     with store._transaction("BEGIN") as connection:
         for name, value in user.items():
             connection.execute("SELECT set_config(%s, %s, true)", (f"contextune.{name}", value))
-        return connection.execute(statement).fetchall()  # pyright: ignore[reportArgumentType]
+        return connection.execute(statement).fetchall()
 
 
 @pytest.mark.parametrize("table", ["users", "items", "items_3", "uses", "vectors", "portraits", "feedback"])
-def test_query_without_a_user_returns_nothing(ana: PostgresStore, table: str) -> None:
+def test_query_without_a_user_returns_nothing(ana: PostgresStore, table: LiteralString) -> None:
     assert query(ana, f"SELECT * FROM {table}") == []  # a fixed name
 
 
@@ -130,21 +131,21 @@ def test_store_reconnects_after_the_server_ended_its_connections(
 
 def test_connection_lost_in_a_write_writes_nothing(ana: PostgresStore, postgres_url: str) -> None:
     revision = ana.revision("ana")
-    with (
-        pytest.raises(
-            StoreError, match="cannot be reached, or has ended the connection; nothing was written"
-        ),
-        ana._writing("ana") as (connection, key),
-    ):
-        connection.execute("DELETE FROM items WHERE owner = %s", (key,))
-        _end_connections(postgres_url)
-        connection.execute("UPDATE users SET revision = 0 WHERE key = %s", (key,))
+
+    def write() -> None:
+        with ana._writing("ana") as (connection, key):
+            connection.execute("DELETE FROM items WHERE owner = %s", (key,))
+            _end_connections(postgres_url)
+            connection.execute("UPDATE users SET revision = 0 WHERE key = %s", (key,))
+
+    with pytest.raises(StoreError, match="has ended the connection"):
+        write()
     assert ana.items("ana") == [note("1", "of ana")]
     assert ana.revision("ana") == revision
 
 
 def test_unreachable_server_is_a_store_error() -> None:
-    with pytest.raises(StoreError, match="'nowhere' on 127.0.0.1 cannot be reached") as error:
+    with pytest.raises(StoreError, match=r"'nowhere' on 127\.0\.0\.1 cannot be reached") as error:
         open_store("postgresql://somebody:secret@127.0.0.1:1/nowhere")
     assert "secret" not in str(error.value)
 

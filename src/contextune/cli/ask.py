@@ -18,7 +18,7 @@ from contextune.cli.options import (
     PolicySettings,
     RequestPlace,
     RequestTime,
-    StorePath,
+    StoreName,
     ToolCatalog,
     UserName,
     open_store,
@@ -48,7 +48,7 @@ def search(
     k: Annotated[int, typer.Option("-k", help="How many items to print.")] = 10,
     why: Why = False,
     embedder: EmbedderName = DEFAULT_EMBEDDER,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Print the items that a request needs, best first."""
     from contextune.tuner import Tuner
@@ -73,7 +73,7 @@ def ask(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     catalog: ToolCatalog = None,
     embedder: EmbedderName = DEFAULT_EMBEDDER,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Print the call for a request and whether to make it, then the items it rests on.
 
@@ -94,7 +94,7 @@ def ask(
 
 @contextmanager
 def open_tuner(
-    store: Path | None,
+    store: str | None,
     catalog: Path | None,
     embedder: str,
     policy: str,

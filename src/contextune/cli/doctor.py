@@ -27,7 +27,7 @@ from contextune._internal.assets import asset
 from contextune._internal.plural import pluralize
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
-from contextune.cli.options import StorePath, store_path
+from contextune.cli.options import StoreName, store_location
 from contextune.cli.setup.extras import all_extras, uses_of_extras
 from contextune.cli.setup.settings import config_path, read_settings
 from contextune.errors import ContextuneError
@@ -58,6 +58,8 @@ _LIBRARIES = (
     "yaml",
 )
 _REINSTALL = "pip install --force-reinstall contextune"
+_MAX_USERS = 3
+"""Users whose profile is checked."""
 _SLOW = 1.0
 """Seconds per request over a few dozen items above which `speed` is a note."""
 
@@ -71,7 +73,7 @@ class DoctorFinding(NamedTuple):
 
 
 def doctor(
-    store: StorePath = None,
+    store: StoreName = None,
     deep: Annotated[
         bool, typer.Option("--deep", help="Read the whole store and check every row; slow for a large one.")
     ] = False,
@@ -85,9 +87,9 @@ def doctor(
         ("installation", _installation),
         ("settings", _settings),
         ("models", models),
-        ("extras", lambda: _extras(store_path(store))),
+        ("extras", lambda: _extras(store_location(store))),
         ("zone", _zone),
-        ("store", lambda: _store(store_path(store), deep=deep)),
+        ("store", lambda: _store(store_location(store), deep=deep)),
         ("speed", _speed),
     )
     findings: list[DoctorFinding] = []
@@ -192,7 +194,7 @@ def _settings() -> Iterator[DoctorFinding]:
         yield DoctorFinding("settings", NOTE, f"none yet at {path}: contextune config set NAME VALUE")
 
 
-def _extras(store: Path) -> Iterator[DoctorFinding]:
+def _extras(store: Path | str) -> Iterator[DoctorFinding]:
     import platformdirs
 
     extras = {extra.name: extra for extra in all_extras()}
@@ -213,8 +215,16 @@ def _extras(store: Path) -> Iterator[DoctorFinding]:
             yield DoctorFinding("extras", NOTE, f"{extra.command}{purpose}")
 
 
-def _count_items(store: Path) -> int:
+def _count_items(store: Path | str) -> int:
     """The number of items; 0 if the store cannot be read, which its own check reports."""
+    if isinstance(store, str):
+        from contextune.store import open_store
+
+        try:
+            with open_store(store) as opened:
+                return sum(opened.sizes(user).items for user in opened.users())
+        except ContextuneError:
+            return 0
     if not store.exists():
         return 0
     try:
@@ -230,7 +240,10 @@ def _zone() -> Iterator[DoctorFinding]:
     yield DoctorFinding("zone", OK, f"local time is {now:%Y-%m-%d %H:%M %Z (UTC%z)}")
 
 
-def _store(path: Path, *, deep: bool) -> Iterator[DoctorFinding]:
+def _store(path: Path | str, *, deep: bool) -> Iterator[DoctorFinding]:
+    if isinstance(path, str):
+        yield from _postgres_store(path)
+        return
     if not path.exists():
         yield DoctorFinding("store", NOTE, f"none yet at {path}: contextune import PATH… creates it")
         return
@@ -258,7 +271,18 @@ def _store(path: Path, *, deep: bool) -> Iterator[DoctorFinding]:
         yield DoctorFinding("store", OK, "structure, checksums and numbers of rows are right")
     size = path.stat().st_size / 2**20
     yield DoctorFinding("store", OK, f"{path}: {pluralize(len(users), 'user')}, {size:,.1f} MB")
-    for user in users[:3]:
+    for user in users[:_MAX_USERS]:
+        yield from _user(user)
+
+
+def _postgres_store(url: str) -> Iterator[DoctorFinding]:
+    from contextune.store import open_store
+
+    with open_store(url) as store:
+        names = store.users()
+        users = [store.user(user) for user in names[:_MAX_USERS]]
+    yield DoctorFinding("store", OK, f"in PostgreSQL: {pluralize(len(names), 'user')}")
+    for user in users:
         yield from _user(user)
 
 

@@ -18,10 +18,10 @@ from contextune.cli.imports.run import embed_items, import_paths, parse_zone, pu
 from contextune.cli.options import (
     DEFAULT_EMBEDDER,
     EmbedderName,
-    StorePath,
+    StoreName,
     open_store,
     select_embedder,
-    store_path,
+    store_location,
 )
 from contextune.errors import InvalidDataError
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from contextune.cli.imports.dry_run import DryRunStore
     from contextune.importers.files import SkippedEntry
     from contextune.importers.reader import Reader
-    from contextune.store import SQLiteStore
+    from contextune.store import ServiceStore
 
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
 FORMATS = (
@@ -84,7 +84,7 @@ def import_(
         bool, typer.Option("--dry-run", help="Read everything and print the report, but write nothing.")
     ] = False,
     embedder: EmbedderName = DEFAULT_EMBEDDER,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Import your files: mail, messages, calendars, contacts, notes, searches, videos, music, calls.
 
@@ -109,19 +109,21 @@ def import_(
 
 @contextmanager
 def _open_target(
-    path: Path | None, *, dry_run: bool
-) -> "Generator[tuple[SQLiteStore | DryRunStore, SQLiteStore | None]]":
+    name: str | None, *, dry_run: bool
+) -> "Generator[tuple[ServiceStore | DryRunStore, ServiceStore | None]]":
     """What to import into, and the store that is written; None in a dry run, which changes memory only."""
     from contextune.cli.imports.dry_run import DryRunStore
 
     if not dry_run:
-        with open_store(path, create=True) as store:
+        with open_store(name, create=True) as store:
             yield store, store
-    elif store_path(path).exists():
-        with open_store(path) as store:
-            yield DryRunStore(store), None
-    else:
+        return
+    location = store_location(name)
+    if isinstance(location, Path) and not location.exists():
         yield DryRunStore(None), None
+        return
+    with open_store(name) as store:
+        yield DryRunStore(store), None
 
 
 def watch(
@@ -134,7 +136,7 @@ def watch(
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two scans.")] = 5.0,
     follow_links: FollowLinks = False,
     embedder: EmbedderName = DEFAULT_EMBEDDER,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Import a folder, then whatever changes in it, until Ctrl-C.
 
@@ -146,7 +148,8 @@ def watch(
 
     _, clock = _validate([folder], None, zone)
     signal.signal(signal.SIGTERM, _interrupt)
-    watcher = FolderWatcher(folder, exclude=store_path(store))
+    location = store_location(store)
+    watcher = FolderWatcher(folder, exclude=location if isinstance(location, Path) else None)
     try:
         with open_store(store, create=True) as opened:
             owner = put_user(opened, user, clock, name, email)

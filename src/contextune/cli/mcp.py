@@ -15,7 +15,7 @@ from contextune.cli.options import (
     AllowedHostNames,
     ApprovalsPath,
     PolicySettings,
-    StorePath,
+    StoreName,
     open_approvals,
     open_store,
     split_names,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def mcp(
     user: Annotated[str | None, typer.Option(help="The user whose data to serve.")] = None,
-    store: StorePath = None,
+    store: StoreName = None,
     catalog: Annotated[
         Path | None, typer.Option(help="An mcp.json; its servers are offered by search_tools and call_tool.")
     ] = None,

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
+from contextune._internal.postgres_url import is_postgres
 from contextune.errors import InvalidDataError, InvalidRequestError, StoreError
 
 if TYPE_CHECKING:
     from contextune.embed import Embedder
-    from contextune.store import SQLiteStore
+    from contextune.store import ServiceStore
     from contextune.tools import ToolRetriever
     from contextune.tools.mcp.approvals import ApprovalFile
     from contextune.types import Progress
@@ -52,10 +53,12 @@ EmbedderName = Annotated[
     ),
 ]
 DEFAULT_EMBEDDER = "bundled"
-StorePath = Annotated[
-    Path | None,
+StoreName = Annotated[
+    str | None,
     typer.Option(
-        "--store", envvar="CONTEXTUNE_STORE", help="File of the store; default: in your data folder."
+        "--store",
+        envvar="CONTEXTUNE_STORE",
+        help="File of the store, or postgresql://…; default: a file in your data folder.",
     ),
 ]
 
@@ -101,9 +104,22 @@ def data_path(path: Path | None, name: str) -> Path:
     return platformdirs.user_data_path("contextune", appauthor=False, ensure_exists=True) / name
 
 
-def store_path(path: Path | None) -> Path:
-    """`path`, or by default the store in the user's data folder."""
-    return data_path(path, "contextune.db")
+def store_path(store: str | None) -> Path:
+    """The file of a store, by default in the user's data folder; an error for one in PostgreSQL."""
+    location = store_location(store)
+    if isinstance(location, Path):
+        return location
+    raise InvalidRequestError(
+        "this command needs a store in a file, not in PostgreSQL: make a file with 'contextune store copy', "
+        "or back up the database with pg_dump"
+    )
+
+
+def store_location(store: str | None) -> str | Path:
+    """The URL of a store in PostgreSQL, or the file of any other, by default in the user's data folder."""
+    if store is not None and is_postgres(store):
+        return store
+    return data_path(None if store is None else Path(store).expanduser(), "contextune.db")
 
 
 def open_approvals(path: Path | None) -> "ApprovalFile":
@@ -113,18 +129,18 @@ def open_approvals(path: Path | None) -> "ApprovalFile":
     return ApprovalFile(data_path(path, "approvals.db"))
 
 
-def open_store(path: Path | None, *, create: bool = False) -> "SQLiteStore":
-    """Open the store at `path`, or by default the one in the user's data folder.
+def open_store(store: str | None, *, create: bool = False) -> "ServiceStore":
+    """Open a store by its file or URL, or by default the one in the user's data folder.
 
-    A store that does not exist is an error unless `create` is set.
+    A file that does not exist is an error unless `create` is set.
     """
-    from contextune.store import SQLiteStore
+    from contextune.store import open_store
 
-    file = store_path(path)
-    if not create and not file.exists():
+    location = store_location(store)
+    if isinstance(location, Path) and not create and not location.exists():
         remedy = "create it with 'contextune init' or 'contextune import …'"
-        raise StoreError(f"no such store: {file} ({remedy}{', or pass another --store' if path else ''})")
-    return SQLiteStore(file)
+        raise StoreError(f"no such store: {location} ({remedy}{', or name another store' if store else ''})")
+    return open_store(location)
 
 
 class HasUsers(Protocol):

@@ -11,10 +11,10 @@ from contextune.cli.groups import command_group
 from contextune.cli.options import (
     AllowedHostNames,
     PolicySettings,
-    StorePath,
+    StoreName,
     data_path,
     split_names,
-    store_path,
+    store_location,
 )
 from contextune.errors import InvalidRequestError
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
@@ -35,7 +35,7 @@ _LIMITS = ServiceLimits()
 @app.callback()
 def serve(
     context: typer.Context,
-    store: StorePath = None,
+    store: StoreName = None,
     tokens: TokensPath = None,
     catalog: Annotated[
         Path | None,
@@ -112,7 +112,13 @@ def serve(
     )
     threads = threads or max(1, (os.cpu_count() or 1) // workers)
     settings = ServiceSettings(
-        store_path(store), _tokens_path(tokens), catalog, threads, limits, policy, split_names(allowed_hosts)
+        store_location(store),
+        _tokens_path(tokens),
+        catalog,
+        threads,
+        limits,
+        policy,
+        split_names(allowed_hosts),
     )
     pair = (str(certificate), str(key)) if certificate and key else (None, None)
     if (certificate is None) != (key is None):

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,13 +11,13 @@ from contextune._internal.plural import pluralize
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.import_files import DEFAULT_USER
-from contextune.cli.options import StorePath, open_store, resolve_user, store_path
+from contextune.cli.imports.run import DEFAULT_USER
+from contextune.cli.options import StoreName, open_store, resolve_user, store_path
 from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError, UnknownUserError
 
 if TYPE_CHECKING:
     from contextune.importers.live import SyncReport, SyncState
-    from contextune.store import SQLiteStore
+    from contextune.store import ServiceStore
 
 app = command_group(help="Read mail, calendars and contacts from servers.")
 
@@ -43,7 +42,7 @@ def add(
             "--password-env", help="Environment variable with the password, instead of the keyring."
         ),
     ] = "",
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Add an account: check that the server accepts it, and keep its password in the system's keyring."""
     from contextune.importers.live import SyncAccount, SyncState
@@ -51,6 +50,7 @@ def add(
     from contextune.importers.live.dav import DavSource
     from contextune.importers.live.run import open_source
 
+    path = store_path(store)
     account = SyncAccount(name or "", url, username, user or "", password_env)
     account.check()
     account = replace(account, name=name or account.parts.hostname or url)
@@ -60,8 +60,7 @@ def add(
         password = typer.prompt(
             f"Password of {username} (an app password, if the provider has them)", hide_input=True
         )
-    path = store_path(store)
-    with open_store(store) as opened:
+    with open_store(store, create=True) as opened:
         owner = DEFAULT_USER if user is None and not opened.users() else resolve_user(opened, user)
         account = replace(account, user=owner)
         with SyncState(SyncState.beside(path)) as state:
@@ -86,7 +85,7 @@ def add(
 
 
 @app.command("list")
-def list_(store: StorePath = None) -> None:
+def list_(store: StoreName = None) -> None:
     """Print the accounts."""
     with _state(store) as state:
         accounts = state.accounts()
@@ -113,7 +112,7 @@ def list_(store: StorePath = None) -> None:
 def run(
     names: Names = None,
     embed: Annotated[bool, typer.Option(help="Embed the items now instead of at the first request.")] = True,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Read what changed on the servers since the last time.
 
@@ -155,7 +154,7 @@ def remove(
     keep_items: Annotated[
         bool, typer.Option("--keep-items", help="Keep the items that came from it in the store.")
     ] = False,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Remove an account, its password, and the items that came from it alone."""
     from contextune.importers.live.credentials import delete_password
@@ -171,13 +170,13 @@ def remove(
     output.out.print(f"{name} is removed, with {pluralize(deleted, 'item')}.", markup=False, highlight=False)
 
 
-def _state(store: Path | None) -> "SyncState":
+def _state(store: str | None) -> "SyncState":
     from contextune.importers.live import SyncState
 
     return SyncState(SyncState.beside(store_path(store)))
 
 
-def _put_user(store: "SQLiteStore", user: str, username: str) -> None:
+def _put_user(store: "ServiceStore", user: str, username: str) -> None:
     """Create the user if needed; a user name that is an address is one of their addresses."""
     from contextune.types import User
 
@@ -192,7 +191,7 @@ def _put_user(store: "SQLiteStore", user: str, username: str) -> None:
     store.put_user(owner)
 
 
-def _embed(store: "SQLiteStore", user: str) -> None:
+def _embed(store: "ServiceStore", user: str) -> None:
     from contextune.tuner import Tuner
 
     if user in store.users():

@@ -16,7 +16,7 @@ from rich.text import Text
 from contextune._internal.plural import pluralize
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.options import ApprovalsPath, StorePath, data_path, open_approvals, open_store
+from contextune.cli.options import ApprovalsPath, StoreName, data_path, open_approvals, open_store
 from contextune.cli.tool_approvals import approve
 from contextune.errors import ContextuneError, InvalidDataError, StoreError
 
@@ -200,7 +200,7 @@ def search(
 
 @app.command()
 def stats(
-    user: Annotated[str, typer.Option(help="The user whose feedback to count.")], store: StorePath = None
+    user: Annotated[str, typer.Option(help="The user whose feedback to count.")], store: StoreName = None
 ) -> None:
     """Print how often each tool was right for a user's requests, according to feedback."""
     from contextune.tools.past_calls import tool_stats

@@ -7,7 +7,7 @@ import typer
 
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.options import StorePath, open_store, store_path
+from contextune.cli.options import StoreName, open_store, store_location
 
 load = command_group(help="Load personas into a store.")
 
@@ -20,7 +20,7 @@ def load_group() -> None:
 @load.command("personas")
 def load_personas(
     folder: Annotated[Path, typer.Argument(help="Folder of persona files (*.json).")],
-    store: StorePath = None,
+    store: StoreName = None,
     embed: Annotated[bool, typer.Option(help="Embed the items now instead of at the first request.")] = True,
 ) -> None:
     """Load every persona of a folder; loading one again changes nothing."""
@@ -43,7 +43,7 @@ def load_personas(
 
 def forget(
     user: Annotated[str, typer.Argument(help="The user to erase.")],
-    store: StorePath = None,
+    store: StoreName = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Erase a user: items, usage and vectors, down to the bytes in the file."""
@@ -53,7 +53,9 @@ def forget(
         opened.user(user)
         if not yes:
             typer.confirm(f"Erase all data of {user!r}? This cannot be undone.", abort=True)
-        with output.err.status("Erasing and rewriting the file"):
+        with output.err.status("Erasing"):
             opened.forget(user)
-        forget_accounts(store_path(store), user)
+    location = store_location(store)
+    if isinstance(location, Path):  # accounts on servers are kept beside the file
+        forget_accounts(location, user)
     output.out.print(f"All data of {user!r} is erased.", markup=False)

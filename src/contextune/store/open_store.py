@@ -4,16 +4,10 @@ import atexit
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from contextune._internal.postgres_url import is_postgres
 from contextune.store.protocol import ServiceStore
 from contextune.store.quota import NO_QUOTA, Quota
 from contextune.store.sqlite import SQLiteStore
-
-_SCHEMES = ("postgresql://", "postgres://")
-
-
-def is_postgres(store: str | Path | None) -> bool:
-    """Whether a store is named by the URL of a PostgreSQL database, or by its key=value form."""
-    return isinstance(store, str) and (store.startswith(_SCHEMES) or "dbname=" in store)
 
 
 def open_store(store: str | Path | None, *, quota: Quota = NO_QUOTA) -> ServiceStore:

@@ -177,6 +177,10 @@ class ServiceStore(Store, Protocol):
         """Entries and bytes that the user has stored, without vectors and indexes."""
         ...
 
+    def vector_digests(self, user: str) -> dict[str, list[bytes]]:
+        """By model: the text digests that have a stored vector; models of enriched vectors included."""
+        ...
+
     def __enter__(self) -> Self:
         """Close it at the end of a `with` block."""
         ...

@@ -262,6 +262,17 @@ class SQLiteStore(Database):
             if row_checksum(key, digest, model, blob) == checksum  # a damaged vector is computed again
         }
 
+    def vector_digests(self, user: str) -> dict[str, list[bytes]]:
+        """By model: the text digests that have a stored vector; models of enriched vectors included."""
+        query = "SELECT model, digest FROM vectors WHERE user = ?"
+        with self._reading() as connection:
+            key = user_key(connection, user)
+            models = connection.execute("SELECT DISTINCT model FROM portraits WHERE user = ?", (key,))
+            digests: dict[str, list[bytes]] = {model: [] for (model,) in models}
+            for model, digest in connection.execute(query, (key,)):
+                digests.setdefault(model, []).append(digest)
+        return digests
+
     def put_vectors(self, user: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Store vectors. The revision does not change."""
         check_unicode(model, "the model")

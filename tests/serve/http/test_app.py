@@ -232,7 +232,7 @@ def test_a_client_cannot_name_another_user(ines: httpx.Client, service: LiveServ
 
 
 def test_forget_erases_all_bytes_until_the_user_is_created_again(service: LiveService) -> None:
-    folder = service.settings.store.parent
+    folder = Path(service.settings.store).parent
     with service.client("forgotten") as ines:
         ines.put("/v1/me", json={"profile": {"name": MARK}})
         ines.put("/v1/items", json={"items": [mail("m1", MARK)]})
@@ -319,7 +319,7 @@ def test_unknown_path_and_method(ines: httpx.Client) -> None:
 
 def test_broken_store_is_503(tmp_path: Path) -> None:
     with running(tmp_path) as service, service.client("ines") as ines:
-        service.settings.store.write_bytes(b"no store at all" * 1000)  # before the first connection
+        Path(service.settings.store).write_bytes(b"no store at all" * 1000)  # before the first connection
         answer = ines.put("/v1/items", json={"items": [mail("m1", MARK)]})
         assert error(answer) == (503, "store")
         assert answer.headers["Retry-After"]

@@ -15,7 +15,7 @@ from contextune.cli.options import (
     PolicySettings,
     RequestPlace,
     RequestTime,
-    StorePath,
+    StoreName,
     ToolCatalog,
     UserName,
     resolve_user,
@@ -39,7 +39,7 @@ def chat(
     policy: PolicySettings = "",
     catalog: ToolCatalog = None,
     embedder: EmbedderName = DEFAULT_EMBEDDER,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Answer request after request, each with what was said before: "and the one before?".
 

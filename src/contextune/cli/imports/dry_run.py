@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from contextune.errors import UnknownUserError
-from contextune.store import SQLiteStore
+from contextune.store import ServiceStore
 from contextune.store.rows import item_row, use_row, user_row
 from contextune.types import Item, UsageEvent, User
 
@@ -11,7 +11,7 @@ from contextune.types import Item, UsageEvent, User
 class DryRunStore:
     """The import target of `contextune import --dry-run`: counts as a store would, and writes nothing."""
 
-    def __init__(self, store: SQLiteStore | None) -> None:
+    def __init__(self, store: ServiceStore | None) -> None:
         """Start with the contents of `store`; empty with None."""
         self._store = store
         self._users: dict[str, User] = {}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextune.importers import ImportReport
     from contextune.importers.files import SkippedEntry
     from contextune.importers.reader import Reader
-    from contextune.store import SQLiteStore
+    from contextune.store import ServiceStore
 
 DEFAULT_USER = "me"
 
@@ -29,7 +29,7 @@ def parse_zone(name: str | None) -> ZoneInfo | None:
 
 
 def put_user(
-    store: "SQLiteStore | DryRunStore",
+    store: "ServiceStore | DryRunStore",
     user: str | None,
     zone: ZoneInfo | None,
     name: str | None,
@@ -54,7 +54,7 @@ def put_user(
 
 
 def import_paths(
-    store: "SQLiteStore | DryRunStore",
+    store: "ServiceStore | DryRunStore",
     user: str,
     paths: Sequence[Path],
     *,
@@ -79,7 +79,7 @@ def import_paths(
         )
 
 
-def embed_items(store: "SQLiteStore", user: str, embedder: str = DEFAULT_EMBEDDER) -> None:
+def embed_items(store: "ServiceStore", user: str, embedder: str = DEFAULT_EMBEDDER) -> None:
     """Embed the items of a user with a progress bar."""
     from contextune.tuner import Tuner
 

@@ -218,7 +218,7 @@ def _fine_tune_ranker(path: Path, users: list[str] | None, embedder: "Embedder |
     if not path.exists():
         raise ContextuneError(f"there is no store at {str(path)!r}: pass one with feedback in it")
     before = default_ranker()
-    with open_store(path) as store, output.progress("Reading feedback") as update:
+    with open_store(str(path)) as store, output.progress("Reading feedback") as update:
         examples = feedback_recipe.feedback_examples(
             store, embedder or default_embedder(), before, users=users, progress=update
         )

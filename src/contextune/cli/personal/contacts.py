@@ -9,7 +9,7 @@ from contextune._internal.plural import pluralize
 from contextune.cli import output
 from contextune.cli.groups import command_group
 from contextune.cli.imports.run import put_user
-from contextune.cli.options import StorePath, UserName, open_store, resolve_user
+from contextune.cli.options import StoreName, UserName, open_store, resolve_user
 from contextune.cli.personal.table import plain_table
 from contextune.errors import InvalidRequestError
 
@@ -22,7 +22,7 @@ ContactName = Annotated[str, typer.Argument(help="The full name.", metavar="NAME
 def list_contacts(
     words: Annotated[list[str] | None, typer.Argument(help="Only contacts with these words.")] = None,
     user: UserName = None,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Print the contacts: name, relation, address and number."""
     with open_store(store) as opened:
@@ -46,7 +46,7 @@ def add(
         str | None, typer.Option("--relation", help="Who this is to you, as brother or dentist.")
     ] = None,
     user: UserName = None,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Add a contact, or change the fields given of the one with this name."""
     from contextune.types import Contact
@@ -67,7 +67,7 @@ def add(
 
 
 @app.command()
-def remove(name: ContactName, user: UserName = None, store: StorePath = None) -> None:
+def remove(name: ContactName, user: UserName = None, store: StoreName = None) -> None:
     """Remove the contacts with this name."""
     with open_store(store) as opened:
         owner = opened.user(resolve_user(opened, user))

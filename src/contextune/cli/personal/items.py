@@ -13,12 +13,12 @@ from contextune._internal.plural import pluralize
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
 from contextune.cli.answer_text import item_title
-from contextune.cli.options import StorePath, UserName, open_store, resolve_user
+from contextune.cli.options import StoreName, UserName, open_store, resolve_user
 from contextune.cli.personal.table import plain_table
 from contextune.errors import InvalidRequestError
 
 if TYPE_CHECKING:
-    from contextune.store import SQLiteStore
+    from contextune.store import ServiceStore
     from contextune.types import Item, User
 
 ItemId = Annotated[str, typer.Argument(help="The id, or how it begins.", metavar="ID")]
@@ -34,7 +34,7 @@ def items(
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="How many to print.")] = 20,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, with all fields.")] = False,
     user: UserName = None,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """List your items, newest first; filter by words, application and time."""
     from contextune.search import tokenize
@@ -67,7 +67,7 @@ def items(
     output.out.print(f"{pluralize(len(matches), 'item')} of {len(every):,}{rest}.", highlight=False)
 
 
-def show(item: ItemId, user: UserName = None, store: StorePath = None) -> None:
+def show(item: ItemId, user: UserName = None, store: StoreName = None) -> None:
     """Print an item: all fields, and when it was used."""
     with open_store(store) as opened:
         owner = opened.user(resolve_user(opened, user))
@@ -94,7 +94,7 @@ def edit(
         list[str], typer.Argument(help="Fields to change; FIELD= removes one.", metavar="FIELD=VALUE…")
     ],
     user: UserName = None,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Change fields of an item; importing a newer version of its source changes them back."""
     with open_store(store) as opened:
@@ -119,7 +119,7 @@ def delete(
     items: Annotated[list[str], typer.Argument(help="The ids, or how they begin.", metavar="ID…")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     user: UserName = None,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Delete items, with their uses and vectors; importing their source again brings them back."""
     with open_store(store) as opened:
@@ -133,7 +133,7 @@ def delete(
     output.out.print(f"{pluralize(deleted, 'item')} deleted.", highlight=False)
 
 
-def _find_item(store: "SQLiteStore", owner: "User", name: str) -> "Item":
+def _find_item(store: "ServiceStore", owner: "User", name: str) -> "Item":
     """The item with this id, else the only one whose id begins so."""
     if exact := store.items(owner.id, [name]):
         return exact[0]

@@ -10,7 +10,7 @@ from contextune._internal.untrusted import neutralize
 from contextune.cli import output
 from contextune.cli.groups import command_group
 from contextune.cli.imports.run import put_user
-from contextune.cli.options import StorePath, UserName, open_store, resolve_user
+from contextune.cli.options import StoreName, UserName, open_store, resolve_user
 from contextune.cli.personal.table import plain_table
 from contextune.errors import InvalidRequestError
 
@@ -20,7 +20,7 @@ PlaceName = Annotated[str, typer.Argument(help="The name, as home or gym.", meta
 
 
 @app.command(name="list")
-def list_places(user: UserName = None, store: StorePath = None) -> None:
+def list_places(user: UserName = None, store: StoreName = None) -> None:
     """Print the places with their coordinates and the number of items and uses there."""
     with open_store(store) as opened:
         owner = opened.user(resolve_user(opened, user))
@@ -45,7 +45,7 @@ def add(
     name: PlaceName,
     coordinates: Annotated[str, typer.Argument(help="Latitude and longitude, as 41.15,-8.63.")],
     user: UserName = None,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Add a place, or move it."""
     from contextune.types import NAMELESS, parse_place
@@ -63,7 +63,7 @@ def add(
 
 
 @app.command()
-def remove(name: PlaceName, user: UserName = None, store: StorePath = None) -> None:
+def remove(name: PlaceName, user: UserName = None, store: StoreName = None) -> None:
     """Remove a place; items and uses there keep its name."""
     with open_store(store) as opened:
         owner = opened.user(resolve_user(opened, user))

@@ -12,7 +12,7 @@ import typer
 from contextune._internal.plural import pluralize
 from contextune.cli import output
 from contextune.cli.answer_text import item_title
-from contextune.cli.options import StorePath, UserName, open_store, resolve_user
+from contextune.cli.options import StoreName, UserName, open_store, resolve_user
 from contextune.cli.personal.table import plain_table
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def stats(
     months: Annotated[int, typer.Option("--months", min=1, help="How many months to print.")] = 12,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     user: UserName = None,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Print your data over time and by application, with what was used and found."""
     with open_store(store) as opened, output.err.status("Reading"):

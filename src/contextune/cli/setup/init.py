@@ -15,14 +15,14 @@ from contextune.cli import output
 from contextune.cli.import_files import Email, Embed, Name, UserName, Zone
 from contextune.cli.imports.report_text import summarize
 from contextune.cli.imports.run import embed_items, import_paths, parse_zone, put_user
-from contextune.cli.options import DEFAULT_EMBEDDER, EmbedderName, StorePath, open_store, select_embedder
+from contextune.cli.options import DEFAULT_EMBEDDER, EmbedderName, StoreName, open_store, select_embedder
 from contextune.cli.setup.settings import write_setting
 from contextune.cli.setup.sources import KINDS, ImportSource, find_sources
 from contextune.cli.setup.zones import machine_zone
 from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError
 
 if TYPE_CHECKING:
-    from contextune.store import SQLiteStore
+    from contextune.store import ServiceStore
     from contextune.types import Coordinates, User
 
 _MAX_LOCATIONS = 3
@@ -52,7 +52,7 @@ def init(
     embed: Embed = True,
     embedder: EmbedderName = DEFAULT_EMBEDDER,
     user: UserName = None,
-    store: StorePath = None,
+    store: StoreName = None,
 ) -> None:
     """Set up: your name, addresses and time zone; find your files, import them, try questions.
 
@@ -155,7 +155,7 @@ def _choose_sources(kinds: Sequence[str], *, yes: bool) -> list[ImportSource]:
         output.print_error(f"not a choice: {reply!r} (write all, none, or numbers up to {len(sources)})")
 
 
-def _ask_places(store: "SQLiteStore", user: str) -> None:
+def _ask_places(store: "ServiceStore", user: str) -> None:
     """Ask for the coordinates of home, work and the most frequent locations of the calendar."""
     owner = store.user(user)
     locations = Counter(
@@ -178,15 +178,15 @@ def _ask_places(store: "SQLiteStore", user: str) -> None:
         store.put_user(replace(owner, places={**owner.places, **places}))
 
 
-def _keep_settings(store: "SQLiteStore", user: str, path: Path | None) -> None:
+def _keep_settings(store: "ServiceStore", user: str, location: str | None) -> None:
     """Write a store other than the default, and the user among several, to the configuration file."""
-    if path is not None:
-        write_setting("store", str(path), Path.cwd())
+    if location is not None:
+        write_setting("store", location, Path.cwd())
     if len(store.users()) > 1:
         write_setting("user", user, Path.cwd())
 
 
-def _print_next_steps(store: "SQLiteStore", user: str, embedder: str, *, suggest: bool) -> None:
+def _print_next_steps(store: "ServiceStore", user: str, embedder: str, *, suggest: bool) -> None:
     from contextune.cli.setup.suggestions import suggest_questions
     from contextune.tools import bundled_toolbox
     from contextune.tuner import Tuner

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from contextune._internal.postgres_url import is_postgres
 from contextune.errors import ContextuneError, InvalidDataError
 
 PATH_VARIABLE = "CONTEXTUNE_CONFIG"
@@ -50,7 +51,7 @@ def _check_embedder(value: str) -> None:
 
 
 SETTINGS: Mapping[str, Setting] = {
-    "store": Setting("file of the store", is_path=True),
+    "store": Setting("file of the store, or postgresql://…", is_path=True),
     "user": Setting("whose data to use in a store of several users"),
     "zone": Setting("time zone of the user, as Europe/Lisbon", _check_zone),
     "place": Setting("place of requests: a name, or LATITUDE,LONGITUDE"),
@@ -113,7 +114,9 @@ def check_setting(name: str, value: str, folder: Path) -> str:
         setting.check(value)
     except ValueError:
         raise InvalidDataError(f"the setting {name!r} is not a number: {value!r}") from None
-    return str((folder / Path(value).expanduser()).absolute()) if setting.is_path else value
+    if not setting.is_path or (name == "store" and is_postgres(value)):
+        return value
+    return str((folder / Path(value).expanduser()).absolute())
 
 
 def apply_settings() -> None:

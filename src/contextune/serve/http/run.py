@@ -13,7 +13,7 @@ from contextune.serve.hosts import allowed_hosts
 from contextune.serve.http.json_logs import configure_logging
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile
-from contextune.store import SQLiteStore
+from contextune.store import open_store
 from contextune.tools.catalog_file import CatalogFile
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def run(settings: ServiceSettings, options: ListenOptions) -> None:
 def _check_files(settings: ServiceSettings) -> None:
     """Raise for an unusable file here, once, rather than in every worker."""
     TokenFile(settings.tokens).all()
-    SQLiteStore(settings.store).close()
+    open_store(settings.store).close()
     if settings.catalog and not settings.catalog.exists():
         raise InvalidDataError(
             f"no such catalogue: {str(settings.catalog)!r} (create it with 'contextune tools add …')"

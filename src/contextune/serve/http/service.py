@@ -16,7 +16,7 @@ from contextune.serve.http.errors import from_library_error, invalid_request
 from contextune.serve.http.metrics import ServiceMetrics
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tracing import Tracer
-from contextune.store import Quota, SQLiteStore
+from contextune.store import Quota, open_store
 from contextune.tools import ToolRetriever, bundled_toolbox
 from contextune.tools.catalog_file import CatalogFile
 from contextune.tuner import Tuner
@@ -50,7 +50,7 @@ class Service:
         self._tools = ToolRetriever(catalog, embedder, vector_cache=self._catalog_file)
         limits = settings.limits
         quota = Quota(limits.items, limits.uses, limits.item_bytes, limits.total_bytes, limits.feedback_bytes)
-        self._store = SQLiteStore(settings.store, quota=quota)
+        self._store = open_store(settings.store, quota=quota)
         policy = Policy.parse(settings.policy)
         self._tuner = Tuner(
             self._store, embedder=embedder, tools=self._tools, policy=policy, progress=progress

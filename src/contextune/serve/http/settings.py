@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from contextune._internal.postgres_url import is_postgres
 from contextune.errors import InvalidDataError
 
 
@@ -58,7 +59,8 @@ def _cores() -> int:
 class ServiceSettings:
     """Everything a service process needs; without `catalog` it uses the bundled toolbox."""
 
-    store: Path
+    store: Path | str
+    """The file of the store, or the URL of a store in PostgreSQL."""
     tokens: Path
     catalog: Path | None = None
     threads: int = field(default_factory=_cores)
@@ -83,7 +85,7 @@ class ServiceSettings:
         data: dict[str, Any] = json.loads(text)
         catalog = data["catalog"]
         return cls(
-            Path(data["store"]),
+            data["store"] if is_postgres(data["store"]) else Path(data["store"]),
             Path(data["tokens"]),
             Path(catalog) if catalog else None,
             data["threads"],

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, LiteralString, Self
 
 from contextune.errors import InvalidDataError, MissingExtraError, StoreError
 from contextune.store.postgres.migrate import bypasses_row_security, prepare
@@ -104,7 +104,7 @@ class Database:
             return pool
 
     @contextmanager
-    def _transaction(self, begin: str, user: str | None = None) -> Generator["Connection"]:
+    def _transaction(self, begin: LiteralString, user: str | None = None) -> Generator["Connection"]:
         """One transaction that sees the rows of a user; committed at the end of the block."""
         with self._errors(), self._pool().connection() as connection:
             with connection.pipeline():
@@ -132,7 +132,8 @@ class Database:
             ) from error
         except psycopg.OperationalError as error:
             raise StoreError(
-                f"{self._name} cannot be reached, or has ended the connection; nothing was written; retry"
+                f"{self._name} cannot be reached, or has ended the connection: retry (each write is made "
+                "completely or not at all)"
             ) from error
         except psycopg.Error as error:
             # the message of the server may quote stored values

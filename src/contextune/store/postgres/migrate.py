@@ -1,15 +1,15 @@
 """Create and migrate the tables of a PostgreSQL store, one process at a time."""
 
-# pyright: reportArgumentType=false  # statements are fixed text, though not literals
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 from contextune.errors import StoreError
 from contextune.store.postgres.schema import MIGRATIONS, ROLE
 
 if TYPE_CHECKING:
-    from psycopg import Connection
+    import psycopg
+
+    Connection = psycopg.Connection[tuple[Any, ...]]
 
 _LOCK = 0x4354554E
 """Number of the advisory lock that a migration holds: "CTUN"."""
@@ -41,7 +41,7 @@ def prepare(connection: "Connection", name: str, migrations: Sequence[Sequence[s
         for version in range(done, len(migrations)):
             with connection.transaction():
                 for statement in migrations[version]:
-                    connection.execute(statement)
+                    connection.execute(cast("LiteralString", statement))
                 connection.execute("INSERT INTO migrations (version) VALUES (%s)", (version + 1,))
                 if bypasses_row_security(connection):
                     _grant(connection)
@@ -79,6 +79,6 @@ def _grant(connection: "Connection") -> None:
     connection.execute(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA contextune TO {ROLE}")
 
 
-def _value(connection: "Connection", query: str) -> int:
+def _value(connection: "Connection", query: LiteralString) -> int:
     row = connection.execute(query).fetchone()
     return row[0] if row else 0

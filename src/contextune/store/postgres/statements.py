@@ -1,7 +1,5 @@
 """SQL statements of the PostgreSQL store. `%s` is the user's key, unless said otherwise."""
 
-from contextune.store.quota import StoredSizes
-
 PUT_USER = """
     INSERT INTO users (id, profile, places, contacts, zone) VALUES (%s, %s, %s, %s, %s)
     ON CONFLICT (id) DO UPDATE SET profile = excluded.profile, places = excluded.places,
@@ -62,7 +60,8 @@ PUT_PORTRAITS = """
     ON CONFLICT (owner, item, model) DO UPDATE SET digest = excluded.digest, vector = excluded.vector"""
 PUT_FEEDBACK = """
     INSERT INTO feedback (owner, request, used, rejected, tool, ok) VALUES (%s, %s, %s, %s, %s, %s)"""
-SIZES = f"SELECT {', '.join(StoredSizes._fields)} FROM users WHERE key = %s"  # noqa: S608  # fixed names
+SIZES = """
+    SELECT items, uses, feedback, item_bytes, use_bytes, feedback_bytes FROM users WHERE key = %s"""
 HAS_VECTORS = """
     SELECT EXISTS (SELECT 1 FROM vectors WHERE owner = %(key)s)
     OR EXISTS (SELECT 1 FROM portraits WHERE owner = %(key)s)"""

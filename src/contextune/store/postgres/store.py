@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 from contextune.errors import InvalidDataError
 from contextune.store.pages import next_page
@@ -248,6 +248,16 @@ class PostgresStore(Database):
                 result.update((digest, parse_vector(blob)) for digest, blob in rows)
         return result
 
+    def vector_digests(self, user: str) -> dict[str, list[bytes]]:
+        """By model: the text digests that have a stored vector; models of enriched vectors included."""
+        query = "SELECT model, digest FROM vectors WHERE owner = %s"
+        with self._reading(user) as (connection, key):
+            models = connection.execute("SELECT DISTINCT model FROM portraits WHERE owner = %s", (key,))
+            digests: dict[str, list[bytes]] = {model: [] for (model,) in models}
+            for model, digest in connection.execute(query, (key,), binary=True):
+                digests.setdefault(model, []).append(digest)
+        return digests
+
     def put_vectors(self, user: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Store vectors. The revision does not change."""
         check_text(model, "the model")
@@ -321,13 +331,13 @@ def _user_key(connection: "Connection", user: str, *, lock: bool = False) -> int
     return row[0]
 
 
-def _row(connection: "Connection", query: str, values: Any) -> tuple[int, int]:
+def _row(connection: "Connection", query: LiteralString, values: Any) -> tuple[int, int]:
     """The two numbers that a query returns."""
     row = connection.execute(query, values).fetchall()[0]
     return int(row[0]), int(row[1])
 
 
-def _value(connection: "Connection", query: str, values: Any) -> Any:
+def _value(connection: "Connection", query: LiteralString, values: Any) -> Any:
     return connection.execute(query, values).fetchall()[0][0]
 
 
@@ -336,7 +346,8 @@ def _sizes(connection: "Connection", key: int) -> StoredSizes:
 
 
 def _add_sizes(connection: "Connection", key: int, **added: int) -> None:
-    columns = ", ".join(f"{name} = {name} + %s" for name in added)
+    names = cast("list[LiteralString]", list(added))
+    columns = ", ".join(f"{name} = {name} + %s" for name in names)
     connection.execute(f"UPDATE users SET {columns} WHERE key = %s", (*added.values(), key))  # noqa: S608  # fixed names
 
 

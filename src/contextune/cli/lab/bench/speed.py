@@ -40,16 +40,22 @@ def speed(
     record(out, speed_tables.latency_table(results), part="speed")
 
 
+Url = Annotated[
+    str | None, typer.Option("--store", help="postgresql://… of a store to measure; default: SQLite.")
+]
+
+
 def changes(
     personas: Personas = None,
     items: Annotated[int, typer.Option(min=1000, help="Number of items of the user.")] = 50_000,
+    store: Url = None,
     out: Out = None,
 ) -> None:
     """Time the first request after a use, after an item and after opening, without embedding."""
     from contextune.lab.bench.speed import changes as changes_bench
 
     with output.err.status("Timing requests after changes"):
-        results = changes_bench.measure(read_personas(personas), items=items)
+        results = changes_bench.measure(read_personas(personas), items=items, url=store)
     figures: dict[str, float] = {}
     for row in results:
         figures[f"{row.situation}: median ms"] = row.median
@@ -77,13 +83,15 @@ def embedder(out: Out = None) -> None:
 
 
 def store(
-    items: Annotated[int, typer.Option(help="Number of items to load.")] = 100_000, out: Out = None
+    items: Annotated[int, typer.Option(help="Number of items to load.")] = 100_000,
+    url: Url = None,
+    out: Out = None,
 ) -> None:
     """Time loading and reading items."""
     from contextune.lab.bench.speed import store as store_bench
 
     with output.err.status("Loading"):
-        result = store_bench.measure(items)
+        result = store_bench.measure(items, url)
     names = {"load": "load", "read": "read", "single_put": "put one by one"}
     figures = {f"{names[key]}, items per second": value for key, value in result.items()}
     print_figures(f"Store, {items:,} items", figures)

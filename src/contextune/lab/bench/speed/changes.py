@@ -15,7 +15,7 @@ from contextune.context import ContextRetriever
 from contextune.datasets import Persona
 from contextune.embed import Matrix
 from contextune.lab.bench.speed.large_users import LargeUsers, requests_for
-from contextune.store import SQLiteStore, Store
+from contextune.store import Store, open_store
 from contextune.types import Item, Request, UsageEvent, User
 
 _WIDTH = 384
@@ -45,9 +45,14 @@ class ChangeLatency:
     p95: float
 
 
-def measure(personas: Sequence[Persona], *, items: int = 50_000, changes: int = 20) -> list[ChangeLatency]:
-    """Time the first request after opening the store, warm requests, and requests after a use and an item."""
-    with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "changes.db") as store:
+def measure(
+    personas: Sequence[Persona], *, items: int = 50_000, changes: int = 20, url: str | None = None
+) -> list[ChangeLatency]:
+    """Time the first request after opening the store, warm requests, and requests after a use and an item.
+
+    `url` names a store in PostgreSQL, in which the user of the benchmark is made and forgotten.
+    """
+    with tempfile.TemporaryDirectory() as folder, open_store(url or Path(folder) / "changes.db") as store:
         embedder = RandomEmbedder()
         user = LargeUsers.from_personas(personas, embedder).store_user(store, items, embedder.name)
         requests = requests_for(personas, changes, user)
@@ -63,6 +68,7 @@ def measure(personas: Sequence[Persona], *, items: int = 50_000, changes: int = 
             times.setdefault(AFTER_USE, []).append(_milliseconds(retriever, request))
             store.put_items(user.id, [Item(f"new {number} {item.id}", item.app, item.fields)])
             times.setdefault(AFTER_ITEM, []).append(_milliseconds(retriever, request))
+        store.forget(user.id)
     return [
         ChangeLatency(situation, float(np.median(values)), float(np.percentile(values, 95)))
         for situation, values in times.items()

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
-from contextune.store import SQLiteStore
+from contextune.store import open_store
 from contextune.types import Item, User
 
 _WORDS = (
@@ -23,6 +23,7 @@ _WORDS = (
     "São",
 )
 _SINGLE_PUTS = 200
+_USER = "contextune bench"
 
 
 def _items(count: int, seed: int = 7) -> Iterator[Item]:
@@ -45,20 +46,24 @@ def _items(count: int, seed: int = 7) -> Iterator[Item]:
             )
 
 
-def measure(items: int = 100_000) -> dict[str, float]:
-    """Items per second of a bulk load, of reading them back, and of single puts."""
+def measure(items: int = 100_000, url: str | None = None) -> dict[str, float]:
+    """Items per second of a bulk load, of reading them back, and of single puts; by default in SQLite.
+
+    `url` names a store in PostgreSQL, in which the user of the benchmark is made and forgotten.
+    """
     items_to_load = list(_items(items))
     single = list(_items(_SINGLE_PUTS, seed=8))
-    with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "store.db") as store:
-        store.put_user(User("bench"))
+    with tempfile.TemporaryDirectory() as folder, open_store(url or Path(folder) / "store.db") as store:
+        store.put_user(User(_USER))
         start = perf_counter()
-        store.put_items("bench", items_to_load)
+        store.put_items(_USER, items_to_load)
         loaded = perf_counter()
-        items_read = store.items("bench")
+        items_read = store.items(_USER)
         read = perf_counter()
         for item in single:
-            store.put_items("bench", [item])
+            store.put_items(_USER, [item])
         done = perf_counter()
+        store.forget(_USER)
     return {
         "load": len(items_to_load) / (loaded - start),
         "read": len(items_read) / (read - loaded),

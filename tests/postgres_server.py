@@ -39,11 +39,12 @@ def new_database(server: str) -> Generator[str]:
     """The URL of an empty database, dropped at the end."""
     import psycopg
     from psycopg.conninfo import make_conninfo
+    from psycopg.sql import SQL, Identifier
 
     name = f"test_{uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # pyright: ignore[reportArgumentType]  # a fixed name
+        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
         try:
             yield make_conninfo(server, dbname=name)
         finally:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")  # pyright: ignore[reportArgumentType]
+            connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
