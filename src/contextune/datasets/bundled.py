@@ -60,9 +60,9 @@ def training_requests() -> dict[str, list[Query]]:
 
 
 def everyday_requests() -> dict[str, list[Query]]:
-    """Nine plain requests of each of 160 personas, by persona id: facts, lists, references, orders.
+    """15 plain requests of each of 160 personas, by persona id: facts, lists, references, orders.
 
-    For training only. They name what they mean; two of nine are served by no bundled tool (`api` is None).
+    For training only. They name what they mean; three of 15 are served by no bundled tool (`api` is None).
     """
     return _requests_by_persona("training/everyday.jsonl.gz", "the everyday requests")
 

@@ -312,7 +312,7 @@ def test_everyday_requests_refer_to_personas_that_are_not_tested() -> None:
     personas = {persona.id: persona for persona in (*bundled_personas(), *training_personas())}
     requests, tools = everyday_requests(), {tool.name for tool in bundled_toolbox()}
     assert not any(map(is_test, requests))
-    assert sum(map(len, requests.values())) == 1440
+    assert sum(map(len, requests.values())) == 2400
     for name, queries in requests.items():
         items = {item.id for item in personas[name].items}
         for query in queries:
