@@ -188,10 +188,11 @@ def test_alignment_ends_with_the_iteration_that_is_best_on_dev(
     run = QuerygenRun(RECIPE, data(), encoder, model, tmp_path)
     recalls = {"align-1": {"toolbench dev": 60.0, "wide ood_dev": 50.0}, "align-2": {"toolbench dev": 54.0}}
 
-    def evaluate(name: str, _: object) -> dict[str, float]:
+    def recorded(name: str, temperature: float) -> dict[str, float]:
+        del temperature
         return recalls[name]
 
-    monkeypatch.setattr(run, "evaluate", evaluate)
+    monkeypatch.setattr(run, "evaluate", recorded)
     assert run.align(1e9) == "align-1"
     saved = {n: read_adapter(tmp_path / f"align-{n}.safetensors") for n in (1, 2)}
     state = {name: tensor.half() for name, tensor in run.writer.adapter.state().items()}

@@ -76,7 +76,8 @@ class QueryGenerationReport:
         yield ReportGroup("names", (self._names([run for run in main if run.model == _ALIGNED]),))
         yield ReportGroup("large model", self._large_model())
         tests = PAPER_TESTS | {"ToolLens": TESTS["ToolLens"]}
-        yield ReportGroup("tuned", (query_generation_tables(self._tuned, main, tests=tests),))
+        models = [run for run in main if run.model in _MODELS]
+        yield ReportGroup("tuned", (query_generation_tables(self._tuned, models, tests=tests),))
 
     def invented_names(self) -> dict[str, float]:
         """The share of queries that begin with an invented tool name, by model, on the filtered ToolBench."""

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -63,7 +63,7 @@ class QuerygenRun:
         self.examples = {name: _examples(part) for name, part in data["sets"].items()}
         self.authored_lessons = [_lesson(row) for row in data["lessons"]]
         self.retrieval = RewardRetrieval(search_encoder, self.tools)
-        torch.manual_seed(config.seed)  # pyright: ignore[reportUnknownMemberType]  # the adapter's first weights
+        cast("Any", torch).manual_seed(config.seed)  # the adapter's first weights
         gguf = next(iter(sorted(model.glob("*.gguf"))), None) if model.is_dir() else None
         self.writer = ENGINES[engine](model, file=gguf and gguf.name, rank=config.rank, alpha=config.alpha)
         self._evaluated = self._read_evaluated()
