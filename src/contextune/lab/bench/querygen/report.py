@@ -76,12 +76,11 @@ class QueryGenerationReport:
         yield ReportGroup("names", (self._names([run for run in main if run.model == _ALIGNED]),))
         yield ReportGroup("large model", self._large_model())
         tests = PAPER_TESTS | {"ToolLens": TESTS["ToolLens"]}
-        models = [run for run in main if run.model in _MODELS]
-        yield ReportGroup("tuned", (query_generation_tables(self._tuned, models, tests=tests),))
+        yield ReportGroup("tuned", (query_generation_tables(self._tuned, main, tests=tests),))
 
     def invented_names(self) -> dict[str, float]:
         """The share of queries that begin with an invented tool name, by model, on the filtered ToolBench."""
-        folders = (self._runs, self._runs / "intents", self._runs / "large-model")
+        folders = [self._runs, *(self._runs / name for name in ("all-examples", "intents", "large-model"))]
         runs = [run for run in read_runs(folders) if run.set == "toolbench"]
         return {run.model: invented_share([run], self._sets, self._known) for run in runs}
 
