@@ -72,7 +72,7 @@ COMMANDS = {
     "forget": LazyCommand(
         f"{_CLI}.users", "forget", "Erase a user: items, usage and vectors, down to the bytes in the file."
     ),
-    "store": LazyCommand(f"{_CLI}.store", "app", "Back up, restore and verify a store."),
+    "store": LazyCommand(f"{_CLI}.store", "app", "Back up, restore, verify and copy a store."),
     "tools": LazyCommand(f"{_CLI}.tools", "app", "Manage and search a catalogue of tools."),
     "eval": LazyCommand(f"{_CLI}.evaluate", "app", "Evaluate on your own data, as a gate in CI."),
     "llm": LazyCommand(
