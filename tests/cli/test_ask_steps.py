@@ -49,7 +49,7 @@ def test_ask_prints_json_with_decisions_and_takes_a_policy(
     replies: dict[str, dict[str, Any]] = {}
     eager, careful = "act.read=0,act.write=0,act.send=0,none=2", "act.read=2,act.write=2,act.send=2,none=2"
     for policy in (eager, careful, "none=0"):
-        ask(text, "a01", time=time, store=path, policy=policy, json=True)
+        ask(text, "a01", time=time, store=str(path), policy=policy, json=True)
         replies[policy] = json.loads(capsys.readouterr().out)
     assert replies[eager]["decision"] == "act"
     assert [plan["ready"] for plan in replies[eager]["plans"]] == [True]
@@ -61,7 +61,7 @@ def test_ask_prints_json_with_decisions_and_takes_a_policy(
     assert plan["confidence"] == pytest.approx(replies[eager]["confidence"])
     assert replies["none=0"]["decision"] == "none"
     with pytest.raises(InvalidRequestError, match=r"act\.reed"):
-        ask(text, "a01", time=time, store=path, policy="act.reed=1")
+        ask(text, "a01", time=time, store=str(path), policy="act.reed=1")
 
 
 def test_ask_prints_each_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,7 +69,7 @@ def test_ask_prints_each_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     path = tmp_path / "store.db"
     with SQLiteStore(path) as store:
         load_persona(store, read_persona(folder / "a01.json"))
-    ask(TWO_REQUESTS, "a01", time=data["queries"][0]["time"], store=path)
+    ask(TWO_REQUESTS, "a01", time=data["queries"][0]["time"], store=str(path))
     printed = capsys.readouterr().out
     assert printed.startswith("2 steps: ")
     assert "\n1. " in printed
