@@ -17,7 +17,9 @@ from contextune.lab.bench.querygen.report import LARGE_MODEL, RUNS
 from contextune.lab.bench.querygen.search import LearnedQuerySearch, QuerySearch
 from contextune.lab.public_data.toolbench_split import recorded_split
 from contextune.lab.public_data.toolset import read_toolset
+from contextune.lab.train.llm.querygen_config import read_config
 from contextune.lab.train.llm.querygen_data import querygen_data
+from contextune.lab.train.llm.reward import SMALLEST_MMRR
 from contextune.tools.querygen.names import KnownNames
 from contextune.types import Tool
 
@@ -175,20 +177,38 @@ def test_learned_search_ranks_the_filtered_toolbench(tmp_path: Path) -> None:
         search.find_tools("wide", [["a"]])
 
 
-def test_calibrations_name_their_metric(tmp_path: Path) -> None:
+def test_calibrations_name_their_model(tmp_path: Path) -> None:
     rows = [
-        {"what": "calibrated", "model": "sft", "recall": {"0.0": 0.7, "0.4": 0.6}},
+        {"what": "calibrated", "model": "sft", "recall5": {"0.0": 0.7, "0.4": 0.6}},
         {"what": "aligned", "iteration": 5},
-        {"what": "calibrated", "model": "alignment", "recall5": {"0.0": 0.5}},
+        {"what": "calibrated", "model": "align-4", "recall5": {"0.0": 0.5}},
     ]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
     calibrations = query_logs.read_calibrations([tmp_path, tmp_path / "none"])
-    assert [(each.model, each.metric) for each in calibrations] == [
-        ("sft", "mean of recall@5 and recall@11"),
-        ("alignment, 5 iterations", "recall@5"),
-    ]
+    assert [each.model for each in calibrations] == ["SFT", "alignment, iteration 4"]
     assert calibrations[0].by_temperature == {0.0: 0.7, 0.4: 0.6}
     assert query_logs.calibrations_table(calibrations).row_count == 2
+
+
+@pytest.mark.skipif(not RUNS.exists(), reason="recorded runs are only in a clone")
+def test_recorded_runs_have_the_best_iteration_and_calibrations_of_recall() -> None:
+    log = [json.loads(row) for row in (RUNS / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    (best,) = [row["model"] for row in log if row["what"] == "best"]
+    aligned = [run.model for run in bench.read_runs([RUNS]) if run.model.startswith("align-")]
+    assert aligned[-1] == best  # the tables call the last one "alignment"
+    assert {row["model"] for row in log if row["what"] == "calibrated"} == {"zero-shot", "sft", best}
+    temperatures = {row["model"]: row["temperature"] for row in log if row["what"] == "judged"}
+    for row in log:
+        if row["what"] == "calibrated" and row["model"] != best:
+            assert temperatures[row["model"]] == row["best"]
+
+
+@pytest.mark.skipif(not RUNS.exists(), reason="recorded runs are only in a clone")
+@pytest.mark.parametrize("run", ["align", "all-examples/all-examples", "intents/intents", "filters/filters"])
+def test_recorded_settings_put_the_request_last_and_have_a_threshold_that_acts(run: str) -> None:
+    config = read_config(RUNS / f"{run}.toml")
+    assert not config.request_first
+    assert config.filter.least > SMALLEST_MMRR
 
 
 @pytest.mark.skipif(not RUNS.exists(), reason="recorded runs are only in a clone")

@@ -17,7 +17,8 @@ from contextune.lab.train.llm.querygen_data import querygen_data
 IN_DOMAIN, OUT_OF_DOMAIN = "ToolBench, in-domain", "ToolBench, out-of-domain"
 QUERIES = {"right": "does {id}", "wrong": "Zorb — nothing of the kind", "none": ""}
 RUNS = {
-    ".": {"zero-shot": "none", "sft": "wrong", "align-11": "right"},
+    ".": {"zero-shot": "none", "sft": "wrong", "align-9": "right"},
+    "all-examples": {"all examples": "right"},
     "filters": {"alignment, one iteration": "right", "n_draft 2": "wrong"},
     "intents": {"descriptions, two iterations": "right", "intents, two iterations": "wrong"},
     "large-model": {"large model, zero-shot": "right"},
@@ -51,7 +52,7 @@ def groups(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ReportGroup]:
     runs = write_runs(tmp_path_factory.mktemp("runs"), public)
     report = QueryGenerationReport(public, untuned=WordEmbedder(), tuned=WordEmbedder(), runs=runs)
     assert report.invented_names()["sft"] == 1
-    assert report.invented_names()["align-11"] == 0
+    assert report.invented_names()["align-9"] == 0
     return {group.name: group for group in report.groups()}
 
 
@@ -119,12 +120,12 @@ def test_large_model_is_measured_with_three_searches(groups: dict[str, ReportGro
 def test_temperatures_and_draft_facts() -> None:
     table = querygen_tables.temperature_table(
         [
-            Calibration("SFT", "recall@5", {0.0: 0.76, 0.4: 0.75}),
-            Calibration("zero-shot", "recall@5", {1.2: 0.5}),
+            Calibration("SFT", {0.0: 0.76, 0.4: 0.75}),
+            Calibration("zero-shot", {1.2: 0.5}),
         ]
     )
     assert table.columns == ["0", "0.4", "1.2"]
-    assert cells(table, "SFT, recall@5") == {"0": 76, "0.4": 75, "1.2": None}
+    assert cells(table, "SFT") == {"0": 76, "0.4": 75, "1.2": None}
     logs = [AlignmentIteration(n, 9, 0.4 + n / 10, 0.6, (), 100 * n, {}) for n in (1, 2)]
     facts = querygen_tables.draft_facts(logs)
     assert facts["querygen/drafts/last mean reward"] == pytest.approx(0.6)

@@ -182,6 +182,35 @@ def test_run_saves_adapters_and_continues(model: Path, encoder: Path, tmp_path: 
     assert not any(row["what"] in ("aligned", "drafted", "judged") for row in more)
 
 
+def test_alignment_ends_with_the_iteration_that_is_best_on_dev(
+    model: Path, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = QuerygenRun(RECIPE, data(), encoder, model, tmp_path)
+    recalls = {"align-1": {"toolbench dev": 60.0, "wide ood_dev": 50.0}, "align-2": {"toolbench dev": 54.0}}
+
+    def recorded(name: str, temperature: float) -> dict[str, float]:
+        del temperature
+        return recalls[name]
+
+    monkeypatch.setattr(run, "evaluate", recorded)
+    assert run.align(1e9) == "align-1"
+    saved = {n: read_adapter(tmp_path / f"align-{n}.safetensors") for n in (1, 2)}
+    state = {name: tensor.half() for name, tensor in run.writer.adapter.state().items()}
+    assert all(torch.equal(state[name], tensor) for name, tensor in saved[1].items())
+    assert any(not torch.equal(state[name], tensor) for name, tensor in saved[2].items())
+
+
+def test_runs_with_the_same_seed_start_from_the_same_adapter(
+    model: Path, encoder: Path, tmp_path: Path
+) -> None:
+    states = [
+        QuerygenRun(replace(RECIPE, seed=seed), data(), encoder, model, tmp_path).writer.adapter.state()
+        for seed in (0, 0, 1)
+    ]
+    assert all(torch.equal(states[1][name], tensor) for name, tensor in states[0].items())
+    assert not all(torch.equal(states[2][name], tensor) for name, tensor in states[0].items())
+
+
 def test_target_descriptions_can_be_added_to_drafts(model: Path, encoder: Path, tmp_path: Path) -> None:
     recipe = replace(RECIPE, stages=("ablations",), shown=True, ablations={"plain": {}})
     run = QuerygenRun(recipe, data(), encoder, model, tmp_path)

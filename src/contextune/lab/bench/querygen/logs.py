@@ -1,7 +1,8 @@
 """Logs of query generation training: rewards and recall by iteration, and temperatures."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ _PLOT_LABELS = {
     "metatool ood": "MetaTool",
     "toollens test": "ToolLens",
 }
+_MODEL_LABELS = {"sft": "SFT"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,45 +91,35 @@ def rewards_table(logs: Sequence[AlignmentIteration]) -> RichTable:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Results of one model on the dev split by sampling temperature."""
+    """Recall@5 of one model on the dev split by sampling temperature."""
 
     model: str
-    metric: str
     by_temperature: Mapping[float, float]
     """From 0 to 1."""
 
 
 def read_calibrations(folders: Sequence[Path]) -> list[Calibration]:
     """The temperature calibrations of these runs; alignment is named by its iteration."""
-    return [calibration for folder in folders for calibration in _calibrations(_log_rows(folder))]
-
-
-def _calibrations(rows: Sequence[Mapping[str, Any]]) -> Iterator[Calibration]:
-    iteration = 0
-    for row in rows:
-        if row["what"] == "aligned":
-            iteration = int(row["iteration"])
-        elif row["what"] == "calibrated":
-            aligned = row["model"] == "alignment"
-            # runs before Recall@5 was logged recorded the reward "recall", the mean of two cut-offs
-            metric = "recall@5" if "recall5" in row else "mean of recall@5 and recall@11"
-            values: Mapping[str, float] = row.get("recall5") or row["recall"]
-            yield Calibration(
-                f"alignment, {iteration} iterations" if aligned else str(row["model"]),
-                metric,
-                {float(temperature): float(value) for temperature, value in values.items()},
-            )
+    return [
+        Calibration(
+            _MODEL_LABELS.get(row["model"], re.sub(r"^align-", "alignment, iteration ", row["model"])),
+            {float(temperature): float(value) for temperature, value in row["recall5"].items()},
+        )
+        for folder in folders
+        for row in _log_rows(folder)
+        if row["what"] == "calibrated"
+    ]
 
 
 def calibrations_table(calibrations: Sequence[Calibration]) -> RichTable:
     """One row per model, one column per temperature."""
     temperatures = sorted({key for calibration in calibrations for key in calibration.by_temperature})
     heads = [f"{temperature:g}" for temperature in temperatures]
-    table = RichTable("model", "metric", *heads, title="Dev split by temperature, in percent")
+    table = RichTable("model", *heads, title="Recall@5 on the dev split by temperature, in percent")
     for calibration in calibrations:
         values = [calibration.by_temperature.get(temperature) for temperature in temperatures]
         shown = ["" if value is None else f"{100 * value:.1f}" for value in values]
-        table.add_row(calibration.model, calibration.metric, *shown)
+        table.add_row(calibration.model, *shown)
     return table
 
 

@@ -30,7 +30,8 @@ from contextune.tools.querygen.names import KnownNames
 RUNS = Path(__file__).parents[5] / "runs" / "querygen"
 """In a clone of the repository; recorded runs are in no wheel."""
 LARGE_MODEL = "large model, zero-shot"
-_ALIGNED = "align-11"
+_ALIGNED = "align-9"
+"""The iteration with the best Recall@5 on the dev splits."""
 _DESCRIPTIONS, _INTENTS = "descriptions, two iterations", "intents, two iterations"
 _ONE_ITERATION = "alignment, one iteration"
 _TOOLBENCH = {title: parts for title, parts in TESTS.items() if title.startswith("ToolBench")}
@@ -67,7 +68,7 @@ class QueryGenerationReport:
 
     def groups(self) -> Iterator[ReportGroup]:
         """Every group of tables; each is measured when it is asked for."""
-        main = read_runs([self._runs])
+        main = read_runs([self._runs, self._runs / "all-examples"])
         yield ReportGroup("models", (query_generation_tables(self._untuned, main),))
         yield ReportGroup("combination", self._combinations(main))
         yield ReportGroup("filters", (self._filters(),))
@@ -79,7 +80,7 @@ class QueryGenerationReport:
 
     def invented_names(self) -> dict[str, float]:
         """The share of queries that begin with an invented tool name, by model, on the filtered ToolBench."""
-        folders = (self._runs, self._runs / "intents", self._runs / "large-model")
+        folders = [self._runs, *(self._runs / name for name in ("all-examples", "intents", "large-model"))]
         runs = [run for run in read_runs(folders) if run.set == "toolbench"]
         return {run.model: invented_share([run], self._sets, self._known) for run in runs}
 

@@ -85,10 +85,10 @@ def _difference(title: str, table: ResultTable, row: str, baseline: str) -> Cell
 
 
 def temperature_table(calibrations: Sequence[Calibration]) -> BenchTable:
-    """Results on the dev split, one column per temperature."""
+    """Recall@5 on the dev split, one column per temperature."""
     temperatures = sorted({key for calibration in calibrations for key in calibration.by_temperature})
     rows = [
-        Row(f"{calibration.model}, {calibration.metric}", [_percent(calibration, t) for t in temperatures])
+        Row(calibration.model, [_percent(calibration, t) for t in temperatures])
         for calibration in calibrations
     ]
     columns = [f"{temperature:g}" for temperature in temperatures]

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -63,6 +63,7 @@ class QuerygenRun:
         self.examples = {name: _examples(part) for name, part in data["sets"].items()}
         self.authored_lessons = [_lesson(row) for row in data["lessons"]]
         self.retrieval = RewardRetrieval(search_encoder, self.tools)
+        cast("Any", torch).manual_seed(config.seed)  # the adapter's first weights
         gguf = next(iter(sorted(model.glob("*.gguf"))), None) if model.is_dir() else None
         self.writer = ENGINES[engine](model, file=gguf and gguf.name, rank=config.rank, alpha=config.alpha)
         self._evaluated = self._read_evaluated()
@@ -97,8 +98,7 @@ class QuerygenRun:
             self.train_or_load("warm", self.warm)
             self.evaluate("warm", 0.1)
         if "align" in stages:
-            self.align(until)
-            self.calibrate("alignment")
+            self.calibrate(self.align(until))
         if "ablations" in stages:
             self.run_ablations(until)
         if "blends" in stages:
@@ -215,8 +215,11 @@ class QuerygenRun:
         )
         self.log("warm", lessons=len(lessons), loss=loss)
 
-    def align(self, until: float) -> None:
-        """Algorithm 1 of the paper, for the configured iterations or `until` seconds have passed."""
+    def align(self, until: float) -> str:
+        """Algorithm 1 of the paper, for the configured iterations or `until` seconds have passed.
+
+        Loads the iteration with the best mean Recall@5 on the dev splits, and returns its name.
+        """
         best: tuple[float, str] = (-1.0, "")
         for iteration in range(1, self.config.iterations + 1):
             if time.perf_counter() - self._start > until:
@@ -228,6 +231,9 @@ class QuerygenRun:
             dev = [value for split, value in recalls.items() if split.endswith("dev")]
             best = max(best, (sum(dev) / max(1, len(dev)), model))
         self.log("best", model=best[1], recall5=best[0])
+        if best[1]:
+            self.writer.load(read_adapter(self.out / f"{best[1]}.safetensors"))
+        return best[1] or "warm"
 
     def iterate(self, iteration: int) -> None:
         """One iteration: draft, select the best drafts, train on them."""

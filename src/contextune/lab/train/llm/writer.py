@@ -64,6 +64,7 @@ class CausalWriter:
         self._initial_state = self.adapter.state()
         scaling_options = ("final_logit_softcapping", "logit_scale", "logits_scaling")
         self._unscaled_head = not any(getattr(config, name, None) for name in scaling_options)
+        self._prompt_tokens: dict[tuple[Message, ...], list[int]] = {}
         self.speed = 0.0
         """Tokens per second of the last sampling."""
 
@@ -121,9 +122,13 @@ class CausalWriter:
         return [cast("list[str]", self._tokenizer.batch_decode(drafts)) for drafts in drafts_by_prompt]
 
     def _prompt(self, messages: Sequence[Message]) -> list[int]:
-        turns = [{"role": message.role, "content": message.content} for message in messages]
-        text = self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-        return self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        """Token ids, cached: prompts repeat in every iteration."""
+        key = tuple(messages)
+        if key not in self._prompt_tokens:
+            turns = [{"role": message.role, "content": message.content} for message in messages]
+            text = self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+            self._prompt_tokens[key] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return self._prompt_tokens[key]
 
     def _lesson(self, lesson: Lesson) -> tuple[list[int], list[int]]:
         """Token ids and labels; prompt tokens are ignored by the loss."""
