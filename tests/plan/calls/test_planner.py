@@ -10,6 +10,7 @@ from contextune.errors import RankerError
 from contextune.plan import CallPlanner, CallRanker, PointerPlanner, ReadingsPlanner
 from contextune.plan.calls import planner as planner_module
 from contextune.plan.planning_input import RequestVector
+from contextune.plan.policy.policy import ACT
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,14 @@ def test_readings_name_both_contacts_and_add_up_to_one(ranker: CallRanker) -> No
     assert contacts >= {"Bruno Kosuta", "Bruno Rossi"}
     total = sum(plan.confidence for plan in readings.plans) + readings.none
     assert 0 < total <= 1 + 1e-6
+
+
+def test_no_call_for_one_of_two_namesakes_is_acted_on(ranker: CallRanker) -> None:
+    planner, hits = CallPlanner(ranker=ranker), tool_hits("call_contact")
+    readings = planner.readings(inputs_for("Call Bruno", direction=0), hits, 0.9)
+    assert all(plan.confidence <= 0.65 < min(ACT.values()) for plan in readings.plans)
+    named = planner.readings(inputs_for("Call Bruno Rossi", direction=0), hits, 0.9)
+    assert named.plans[0].confidence > 0.65
 
 
 def test_unserved_request_gets_a_high_probability_of_none(ranker: CallRanker) -> None:

@@ -7,11 +7,13 @@ explains the whole request, with values that are sure, beats a tool that merely 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from contextune.plan.calls.fill import MAX_TOOLS, MAX_VARIANTS, CallCandidate, fill_calls
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
+from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
@@ -22,6 +24,8 @@ SEARCHED_TOOLS = 10
 """Tools to retrieve for a request: the tool classifier may prefer one that the tool ranker puts behind."""
 _MAX_READINGS = 5
 _MIN_PROBABILITY = 0.01
+_MAX_NAMESAKE = 0.65
+"""Highest probability of a call for one of two contacts of the same name: no policy acts on it by default."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,8 @@ class CallPlanner:
         if self._ranker is None:
             return Readings.of_plan(self.pointer.plan(inputs, tools, fits), fits)
         calls, ranked = self.rank(self._ranker, inputs, tools, fits)
-        return ranked_readings([call.filled.plan for call in calls], ranked)
+        readings = ranked_readings([call.filled.plan for call in calls], ranked)
+        return replace(readings, plans=tuple(_doubt_namesakes(plan, inputs) for plan in readings.plans))
 
     def rank(
         self, ranker: CallRanker, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None
@@ -78,6 +83,27 @@ class CallPlanner:
             max_variants=self.max_variants,
         )
         return calls, ranker.rank(inputs, tools, calls, fits, self._scorer.statistics.common, known)
+
+
+def _doubt_namesakes(plan: Plan, inputs: PlanningInput) -> Plan:
+    """The plan, less probable if it takes one of several contacts whom the request names equally well."""
+    values = [
+        part
+        for value in plan.args.values()
+        for part in (cast("list[object]", value) if isinstance(value, list) else [value])
+    ]
+    people = {index for value in values if (index := inputs.people.index(value)) is not None}
+    if any(_has_namesake(index, inputs.names) for index in people):
+        return replace(plan, confidence=min(plan.confidence, _MAX_NAMESAKE))
+    return plan
+
+
+def _has_namesake(index: int, names: Sequence[NameMatch]) -> bool:
+    match = names[index]
+    others = (other for number, other in enumerate(names) if number != index)
+    return match.words > 0 and any(
+        other.words >= match.words and other.overlaps(match) for other in others if other.words
+    )
 
 
 def ranked_readings(plans: Sequence[Plan], ranked: CallProbabilities) -> Readings:

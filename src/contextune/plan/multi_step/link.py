@@ -81,7 +81,9 @@ class PlannedStep:
         """The items that its arguments were taken from, in the order of the arguments, or that it finds."""
         sources = [source for argument in self.plan.arguments.values() for source in argument.sources]
         by_id = {item.id: item for item in self.items}
-        ids = dict.fromkeys(source.item for source in sources if source.item)
+        # a time that is said may name an item near it, but does not come from it
+        used = [source for source in sources if not (source.kind == "time" and source.words)]
+        ids = dict.fromkeys(source.item for source in used if source.item)
         return [by_id[item_id] for item_id in ids if item_id in by_id] or self._found
 
     @property
