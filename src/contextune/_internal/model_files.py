@@ -3,7 +3,7 @@
 `SHA256SUMS` next to the models lists their files, in the format of `sha256sum`; `make checksums` writes it.
 """
 
-from functools import cache
+from functools import lru_cache
 from hashlib import file_digest
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def read_checksums(root: Path) -> dict[str, str]:
     return {pair[-1].removeprefix("*"): pair[0] for pair in pairs}
 
 
-@cache
+@lru_cache(maxsize=64)
 def verify_model(root: Path, name: str) -> None:
     """Raise `DamagedModelError` unless all files of a model (a folder or one file) match their checksums."""
     checksums = {

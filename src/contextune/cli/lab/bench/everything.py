@@ -13,7 +13,7 @@ from contextune.cli.lab.bench.options import Public, Vectors
 from contextune.cli.lab.bench.planning import plan
 from contextune.cli.lab.bench.query_generation import querygen
 from contextune.cli.lab.bench.serve import serve
-from contextune.cli.lab.bench.speed import embedder, import_, scale, speed, store
+from contextune.cli.lab.bench.speed import changes, embedder, import_, scale, speed, store
 from contextune.cli.lab.bench.tools import catalogues, doubts, tools, unseen
 from contextune.errors import ContextuneError
 
@@ -48,6 +48,7 @@ def benchmarks(
     # timings last: nothing of the above may still run beside them
     runs += [
         ("speed", partial(speed, out=out)),
+        ("changes", partial(changes, out=out)),
         ("store", partial(store, out=out)),
         ("embedder", partial(embedder, out=out)),
         ("serve", partial(serve, out=out)),
