@@ -76,3 +76,13 @@ def test_optional_argument_may_be_left_out_in_a_variant() -> None:
     inputs = inputs_for("Show my call list", missed)
     calls = fill_calls(PointerPlanner(), inputs, tool_hits("get_call_history"))
     assert {} in [call.filled.plan.args for call in calls]
+
+
+def test_reply_is_no_new_mail() -> None:
+    hits = tool_hits("send_email", "reply_to_email", "forward_email")
+    calls = fill_calls(PointerPlanner(), inputs_for("Reply to Marta, it works", MAIL), hits)
+    assert {call.filled.tool.name for call in calls} == {"reply_to_email"}
+    calls = fill_calls(
+        PointerPlanner(), inputs_for("Reply to Marta, it works", MAIL), tool_hits("send_email")
+    )
+    assert {call.filled.tool.name for call in calls} == {"send_email"}

@@ -11,6 +11,7 @@ from contextune.plan.pointer.speech import find_message, recipient_gender, turn_
         ("Reply to Lars that it builds now", "It builds now."),
         ("Write to Dr. Reis that I cannot come", "I cannot come."),
         ("Text Lars that I'm late", "I'm late."),
+        ("Reply to my sister, I'll be there.", "I'll be there."),
         ("Tell her she can come.", "You can come."),
         ("Tell him he's late and his car is blocking mine", "You're late and your car is blocking mine."),
         ("Answer her: second half's mine, planes or no planes.", "Second half's mine, planes or no planes."),

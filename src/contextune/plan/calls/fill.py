@@ -1,5 +1,6 @@
 """Fill calls of the likeliest tools, and variants of them with another value of an argument."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from contextune.plan.pointer.planner import ArgumentChoice, FilledCall, PointerP
 from contextune.plan.pointer.spans import title_and_artist
 from contextune.plan.schema import tool_parameters
 from contextune.plan.values import normalize_value
+from contextune.search.tokenize import identifier_words
 from contextune.types import ToolHit
 
 MAX_TOOLS = 4
@@ -23,6 +25,9 @@ _CLOSE = 4.0
 """Candidates of an argument that score this much lower than the chosen one are no alternative."""
 
 
+_REPLY = re.compile(
+    r"\W*(?:(?:please|can you|could you|just) )*(?:reply|write back|respond) to\b", re.IGNORECASE
+)
 _SONGS, _ALBUMS = frozenset(["song", "track"]), frozenset(["album", "record"])
 
 
@@ -54,7 +59,7 @@ def fill_calls(
     """
     calls = [
         CallCandidate(filled, rank)
-        for rank in _tools_for_title(tools, inputs) or likely_tools(tools, known or {}, max_tools)
+        for rank in _said_tools(tools, inputs) or likely_tools(tools, known or {}, max_tools)
         if (filled := planner.fill_tool(inputs, tools[rank].tool)) is not None
     ]
     variants = [
@@ -71,6 +76,13 @@ def fill_calls(
         if filled is not None:
             calls.append(CallCandidate(filled, call.rank, name, behind))
     return calls
+
+
+def _said_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
+    """The ranks of the tools that the words of the request leave: to reply, or to play a title."""
+    if _REPLY.match(inputs.request.text):
+        return [rank for rank, hit in enumerate(tools) if identifier_words(hit.tool.name)[:1] == ["reply"]]
+    return _tools_for_title(tools, inputs)
 
 
 def _tools_for_title(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:

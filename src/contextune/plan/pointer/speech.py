@@ -24,6 +24,7 @@ _SAY = re.compile(r"(?:\band |, |; |\bto |\bjust )?\bsay(?:ing)?,? (?:that )?(?=
 _KNOW = re.compile(r"\blet \S+(?: \S+){0,3}? know,? (?:in writing )?(?:that )?(?=\S)", re.IGNORECASE)
 _ASK = re.compile(r"\bask \S+(?: \S+){0,3}? (?P<how>to|if|whether|for) (?=\S)", re.IGNORECASE)
 _THANK = re.compile(r"\bthank (?P<who>\S+(?: \S+){0,2}?) (?=for\b)", re.IGNORECASE)
+_COMMA = re.compile(r"\b(?:reply|respond|write back|answer)\b[^,:;.!?]{1,40}, (?=\S+ \S)", re.IGNORECASE)
 _TELL = re.compile(r"\b(?:tell|inform|warn|assure|promise|text|message) ", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?P<who>her|him|them|everyone|everybody|us)\b,? ", re.IGNORECASE)
 _CONTENT = re.compile(
@@ -115,6 +116,8 @@ def _starts(
             starts.append((place, "", _GENDERS.get(pronoun["who"].casefold(), "")))
         elif content := _first_content(text, match.end(), taken):
             starts.append((content, "", ""))
+    if not starts and (match := _COMMA.search(text)) and not _inside(match.end(), taken):
+        starts.append((match.end(), "", ""))
     return starts
 
 

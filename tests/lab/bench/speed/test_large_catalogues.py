@@ -95,7 +95,7 @@ def test_retriever_is_measured_for_real_tools(data: Path, tmp_path: Path) -> Non
     row = measure_size(job(data, tmp_path, 60))
     assert row.vector_bytes == 60 * 384 * 4
     assert 60 * 384 < row.graph_bytes < row.vector_bytes
-    assert row.recall == 1.0
+    assert row.recall >= 0.95  # the graph is approximate, and its order of insertion depends on threads
     assert row.retriever is not None
     assert row.retriever.search.median > row.exact.median
     assert row.retriever.open_seconds > 0
