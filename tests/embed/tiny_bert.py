@@ -3,10 +3,6 @@
 from pathlib import Path
 from typing import Any, cast
 
-import sentence_transformers
-import torch
-import transformers
-from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 TOKENS = 64
@@ -38,7 +34,15 @@ def tokenizer_file(folder: Path) -> Path:
 
 
 def make(folder: Path, *, seed: int = 0, **config: Any) -> Path:
-    """Save a random sentence encoder in the sentence-transformers format; the seed fixes the weights."""
+    """Save a random sentence encoder in the sentence-transformers format; the seed fixes the weights.
+
+    Imports the libraries, which takes seconds, only in the process that runs such a test.
+    """
+    import sentence_transformers
+    import torch
+    import transformers
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
     folder.mkdir(parents=True, exist_ok=True)
     file = tokenizer_file(folder)
     library = cast("Any", transformers)

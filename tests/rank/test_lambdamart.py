@@ -2,13 +2,18 @@
 
 import gzip
 import json
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 
+import lightgbm
 import numpy as np
 import pytest
 
 from contextune.errors import RankerError
 from contextune.rank import CandidateGroup, Ranker, RankerSettings
+from contextune.rank.booster import Booster
 
 NAMES = ("signal", "noise", "more noise")
 QUICK = RankerSettings(rounds=30, seeds=2, smallest_leaf=5)
@@ -122,3 +127,43 @@ def test_progress_reaches_the_total() -> None:
 
 def test_empty_matrix_has_no_scores(ranker: Ranker) -> None:
     assert len(ranker.score(np.empty((0, 3), np.float32))) == 0
+
+
+def test_scores_and_contributions_are_those_of_lightgbm(ranker: Ranker) -> None:
+    matrix = groups(1, 4)[0].matrix
+    boosters = [lightgbm.Booster(model_str=model) for model in ranker.models]
+    scores = [np.asarray(booster.predict(matrix)) for booster in boosters]
+    np.testing.assert_array_equal(ranker.score(matrix), np.mean(scores, axis=0))
+    parts = [np.asarray(booster.predict(matrix, pred_contrib=True))[:, :-1] for booster in boosters]
+    np.testing.assert_array_equal(ranker.contributions(matrix), np.mean(parts, axis=0))
+    every_second = np.asfortranarray(matrix)[::2]
+    np.testing.assert_array_equal(ranker.score(every_second), ranker.score(matrix)[::2])
+
+
+def test_scoring_imports_no_python_package_of_lightgbm(ranker: Ranker, tmp_path: Path) -> None:
+    ranker.save(tmp_path / "r.json.gz")
+    code = (
+        "import sys, pathlib, numpy as np; from contextune.rank import Ranker;"
+        f"ranker = Ranker.load(pathlib.Path({str(tmp_path / 'r.json.gz')!r}), {NAMES!r});"
+        "assert len(ranker.score(np.zeros((4, 3), np.float32))) == 4;"
+        "assert ranker.contributions(np.zeros((4, 3), np.float32)).shape == (4, 3);"
+        "assert not {'lightgbm', 'scipy', 'pandas'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_booster_is_pickled_by_its_model(ranker: Ranker) -> None:
+    matrix = groups(1, 5)[0].matrix
+    again = pickle.loads(pickle.dumps(Booster(ranker.models[0])))
+    np.testing.assert_array_equal(again.predict(matrix), Booster(ranker.models[0]).predict(matrix))
+
+
+def test_damaged_model_text_is_an_error() -> None:
+    with pytest.raises(RankerError, match="LightGBM cannot use the model"):
+        Booster("not a model")
+
+
+def test_wrong_number_of_columns_is_an_error(ranker: Ranker) -> None:
+    with pytest.raises(RankerError, match="number of features"):
+        ranker.score(np.zeros((2, 5), np.float32))

@@ -213,3 +213,13 @@ def test_verify_finds_missing_rows(store: SQLiteStore, path: Path) -> None:
     assert verify(path).problems == ("users with missing rows in the table items: 1",)
     with pytest.raises(DamagedStoreError, match="50 of 51 rows"):
         store.items("ana")
+
+
+def test_backup_reports_the_rows_it_has_verified(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "me.db") as store:
+        store.put_user(User("ines"))
+        store.put_items("ines", [Item(f"n{n}", "Notes", {"title": f"note {n}"}) for n in range(20)])
+    reports: list[tuple[int, int]] = []
+    backup(tmp_path / "me.db", tmp_path / "copy.db", progress=lambda done, of: reports.append((done, of)))
+    done, total = reports[-1]
+    assert done == total >= 20

@@ -37,7 +37,7 @@ def profile(name: str, fields: dict[str, object], contact: str) -> User:
 
 
 def feedback(text: str) -> Feedback:
-    return Feedback(Request(text or "?", "ana", NOON), ("1",), (), None)
+    return Feedback(Request(text if text.strip() else "?", "ana", NOON), ("1",), (), None)
 
 
 PROFILE = st.builds(profile, USER, FIELDS, TEXT.filter(bool))

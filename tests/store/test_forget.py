@@ -120,3 +120,23 @@ def test_user_who_returned_before_the_rewrite(path: Path) -> None:
         assert store.items(ANA) == []
         store.forget(ANA)
         assert traces_left(path) == []
+
+
+def test_progress_of_the_rewriting_is_reported(tmp_path: Path) -> None:
+    calls: list[tuple[int, int]] = []
+    with SQLiteStore(tmp_path / "store.db") as store:
+        store.put_user(User("rui"))
+        store.put_user(User(ANA))
+        items = [
+            Item(str(n), "Notes", {"title": f"note {n}", "text": "keep me " * 99}) for n in range(20_000)
+        ]
+        store.put_items("rui", items)
+        store.forget(ANA, progress=lambda done, of: calls.append((done, of)))
+        size = (tmp_path / "store.db").stat().st_size
+    assert {total for _, total in calls} == {calls[0][1]}
+    done = [done / total for done, total in calls]
+    assert calls[0][1] == pytest.approx(2 * size, rel=0.1)
+    assert done == sorted(done)
+    assert 0 < done[0] < 0.2
+    assert sum(0.1 < share < 0.9 for share in done) >= 3
+    assert done[-1] == 1

@@ -190,7 +190,7 @@ def test_damaged_pages_raise_store_error(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[8192 : len(content)] = b"\x5a" * (len(content) - 8192)
     path.write_bytes(content)
-    with SQLiteStore(path) as store, pytest.raises(StoreError, match="damaged"):
+    with pytest.raises(StoreError, match="damaged"), SQLiteStore(path) as store:
         store.items("ana")
 
 

@@ -4,10 +4,10 @@
 """
 
 from functools import lru_cache
-from hashlib import file_digest
 from pathlib import Path
 
 from contextune._internal.assets import asset, lab_asset
+from contextune._internal.checksum import file_checksum
 from contextune.errors import DamagedModelError
 
 SUMS_FILE = "SHA256SUMS"
@@ -49,8 +49,7 @@ def verify_model(root: Path, name: str) -> None:
         raise _damaged(root / name, f"is not listed in {SUMS_FILE}")
     for file, checksum in checksums.items():
         try:
-            with (root / file).open("rb") as content:
-                actual = file_digest(content, "sha256").hexdigest()
+            actual = file_checksum(root / file)
         except OSError as error:
             raise _damaged(root / file, f"cannot be read: {error.strerror}") from None
         if actual != checksum:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +19,8 @@ from contextune.errors import EmbedderError
 
 THREADS_VARIABLE = "CONTEXTUNE_THREADS"
 _BATCH = 8
+_LOADING = Lock()
+"""So that two threads that need the bundled embedder at once load it once."""
 
 
 class OnnxEmbedder:
@@ -78,12 +81,18 @@ class OnnxEmbedder:
         return self._session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0]
 
 
-@cache
 def default_embedder() -> OnnxEmbedder:
     """The bundled embedder, loaded once per process.
 
     CONTEXTUNE_THREADS sets its number of threads: use 1 if several processes share the cores.
     """
+    with _LOADING:
+        return load_default_embedder()
+
+
+@cache
+def load_default_embedder() -> OnnxEmbedder:
+    """`default_embedder` for one thread."""
     threads = os.environ.get(THREADS_VARIABLE, "0")
     if not threads.isdecimal():
         raise EmbedderError(

@@ -4,11 +4,13 @@ from contextune.rank.fusion_weights import FusionWeights
 from contextune.rank.lambdamart import CandidateGroup, Ranker, RankerSettings
 from contextune.rank.logistic import LogisticRegression
 from contextune.rank.model_folder import read_card, write_card
+from contextune.rank.model_versions import ModelVersions
 
 __all__ = [
     "CandidateGroup",
     "FusionWeights",
     "LogisticRegression",
+    "ModelVersions",
     "Ranker",
     "RankerSettings",
     "read_card",

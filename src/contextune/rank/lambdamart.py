@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from contextune._internal.compression import read_decompressed, write_compressed
 from contextune.errors import RankerError
+from contextune.rank.booster import Booster
+from contextune.rank.lightgbm_import import import_lightgbm
 from contextune.types import Progress
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ class CandidateGroup:
     matrix: Matrix
     grades: NDArray[np.int64]
     start: Floats | None = None
+    weight: float = 1.0
+    """How much the request counts."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +89,14 @@ class Ranker:
     """Boosters of different seeds, in LightGBM's text format."""
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Model card: settings and training data."""
-    _boosters: "tuple[lightgbm.Booster, ...]" = field(init=False, repr=False)
+    _boosters: tuple[Booster, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        boosters = tuple(_library().Booster(model_str=model) for model in self.models)
+        boosters = tuple(map(Booster, self.models))
         for booster in boosters:
-            if booster.num_feature() != len(self.names):
+            if booster.features != len(self.names):
                 raise RankerError(
-                    f"the model has {booster.num_feature()} features, not {len(self.names)}: train it again"
+                    f"the model has {booster.features} features, not {len(self.names)}: train it again"
                 )
         object.__setattr__(self, "_boosters", boosters)
 
@@ -117,7 +121,7 @@ class Ranker:
         for seed in range(settings.seeds):
             done = seed * settings.rounds
             callbacks = [_report(progress, done, settings.seeds * settings.rounds)] if progress else []
-            booster: lightgbm.Booster = _library().train(
+            booster: lightgbm.Booster = import_lightgbm().train(
                 settings.parameters(seed),
                 _dataset(groups, names),
                 settings.rounds,
@@ -128,23 +132,18 @@ class Ranker:
         return cls(tuple(names), tuple(models), {"settings": asdict(settings), **(about or {})})
 
     def booster(self, seed: int) -> "lightgbm.Booster":
-        """The booster from which training with this seed continues."""
-        return self._boosters[seed % len(self._boosters)]
+        """The booster from which training with this seed continues, as an object of LightGBM."""
+        return import_lightgbm().Booster(model_str=self.models[seed % len(self.models)])
 
     def score(self, matrix: Matrix) -> Floats:
         """A score for each row, higher is better; comparable within one request only."""
         if not len(matrix):
             return np.empty(0)
-        scores = [cast("Floats", booster.predict(matrix, num_threads=1)) for booster in self._boosters]
-        return np.mean(scores, axis=0)
+        return np.mean([booster.predict(matrix) for booster in self._boosters], axis=0)
 
     def contributions(self, matrix: Matrix) -> Floats:
         """Contribution of each feature (column) to the score of each row (TreeSHAP)."""
-        contributions = [
-            cast("Floats", booster.predict(matrix, pred_contrib=True, num_threads=1))[:, :-1]
-            for booster in self._boosters
-        ]
-        return np.mean(contributions, axis=0)
+        return np.mean([booster.contributions(matrix)[:, :-1] for booster in self._boosters], axis=0)
 
     def save(self, file: Path) -> None:
         """Write the ranker to a file."""
@@ -171,18 +170,14 @@ class Ranker:
         return cls(features, models, content.get("about", {}))
 
 
-def _library() -> Any:
-    """LightGBM, imported on first use: it imports pandas and scikit-learn if they are installed."""
-    import lightgbm
-
-    return lightgbm
-
-
 def _dataset(groups: Sequence[CandidateGroup], names: Sequence[str]) -> "lightgbm.Dataset":
     starts = [group.start for group in groups]
-    return _library().Dataset(
+    weights = [np.full(len(group.grades), group.weight) for group in groups]
+    weighted = any(group.weight != 1 for group in groups)
+    return import_lightgbm().Dataset(
         np.vstack([group.matrix for group in groups]),
         np.concatenate([group.grades for group in groups]),
+        weight=np.concatenate(weights) if weighted else None,
         group=np.array([len(group.grades) for group in groups]),
         init_score=None if starts[0] is None else np.concatenate(cast("list[Floats]", starts)),
         # LightGBM refuses spaces

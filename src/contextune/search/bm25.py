@@ -29,6 +29,18 @@ _B = 0.75
 _NEWTON_STEPS = 4  # three reach 1e-7 for every root, and each step doubles the digits
 
 
+class LexicalArrays(NamedTuple):
+    """The content of a `LexicalIndex`, to store it."""
+
+    terms: Sequence[str]
+    lengths: NDArray[np.int32]
+    """Number of words of each document."""
+    documents: NDArray[np.int32]
+    frequencies: NDArray[np.float32]
+    starts: NDArray[np.int64]
+    """Where the postings of each term start, and the end of the last."""
+
+
 class LexicalIndex:
     """Inverted index over tokenized documents; immutable."""
 
@@ -50,6 +62,21 @@ class LexicalIndex:
         self._documents: NDArray[np.int32] = (pairs % width).astype(np.int32)
         self._frequencies: NDArray[np.float32] = counts.astype(np.float32)
         self._starts: NDArray[np.int64] = np.searchsorted(pairs, np.arange(len(self._terms) + 1) * width)
+
+    @classmethod
+    def from_arrays(cls, arrays: LexicalArrays) -> "LexicalIndex":
+        """The index with this content."""
+        index = cls([])
+        index._terms = dict(zip(arrays.terms, range(len(arrays.terms)), strict=True))
+        _, index._lengths, index._documents, index._frequencies, index._starts = arrays
+        return index
+
+    @property
+    def arrays(self) -> LexicalArrays:
+        """The content of the index."""
+        return LexicalArrays(
+            list(self._terms), self._lengths, self._documents, self._frequencies, self._starts
+        )
 
     def updated(self, rows: NDArray[np.int64], documents: Sequence[Sequence[str]]) -> "LexicalIndex":
         """The index of changed documents: `rows` has the previous number of each, or a negative one if new.
@@ -258,12 +285,17 @@ def _posting_weights(postings: _Postings, lengths: NDArray[np.int32]) -> NDArray
     """What each posting adds to its document's score; `lengths` are those of all visible documents."""
     term = postings.term
     df = np.maximum(np.bincount(term, minlength=postings.terms), 1)  # avoids 0/0 for a term without postings
-    frequency = postings.frequency / (1 - _B + _B * (postings.length / lengths.mean()))
+    frequency = postings.frequency / length_norms(postings.length, float(lengths.mean()))
     means = np.bincount(term, np.log(1 + frequency), postings.terms) / df
     k1 = solve_k1(means)[term]
     idf = np.log((len(lengths) + 1) / df)
     gain = (k1 + 1) * frequency / (k1 + frequency)
     return idf[term] * gain
+
+
+def length_norms(lengths: NDArray[np.int32], average: float) -> NDArray[np.float64]:
+    """What the frequencies of terms in documents of these lengths are divided by."""
+    return 1 - _B + _B * (lengths / average)
 
 
 def solve_k1(target: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -45,6 +45,12 @@ def without_accents(word: str) -> str:
     return unicodedata.normalize("NFC", "".join(letter for letter in letters if letter not in _MARKS))
 
 
+def spelling_keys(word: str) -> set[str]:
+    """Keys that a word shares with every word that may be a variant of it: plain forms, and its stem."""
+    keys = {without_accents(word), without_accents(word.translate(_GERMAN))}
+    return keys | ({f"{without_accents(word)[:_STEM]}*"} if _inflected(word) else set())
+
+
 class WordVariants:
     """Finds the variants of words among the terms of an index."""
 
@@ -64,9 +70,7 @@ class WordVariants:
         return variants
 
     def _add(self, words: Iterable[str]) -> None:
-        for word in words:
-            if word.isascii():
-                continue
+        for word in [word for word in words if not word.isascii()]:
             for plain in {without_accents(word), without_accents(word.translate(_GERMAN))} - {word}:
                 self._by_plain[plain] = (*self._by_plain.get(plain, ()), self._terms[word])
             if _inflected(word):

@@ -1,6 +1,7 @@
 """Copy a store while it is used, and put a copy in its place."""
 
 import os
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Generator
@@ -10,25 +11,42 @@ from pathlib import Path
 from contextune.errors import StoreError
 from contextune.store import sqlite_file
 from contextune.store.schema import STORE_SCHEMA
+from contextune.store.snapshots.files import snapshot_folder
 from contextune.store.verify import StoreCheck, require_sound, store_error
+from contextune.types import Progress
 
 
-def backup(store: Path, target: Path, *, overwrite: bool = False, timeout: float = 30.0) -> StoreCheck:
+def backup(
+    store: Path,
+    target: Path,
+    *,
+    overwrite: bool = False,
+    timeout: float = 30.0,
+    progress: Progress | None = None,
+) -> StoreCheck:
     """Copy a store to the new file `target`, verify the copy, and return what it contains.
 
     The copy is one consistent state, even if other processes write meanwhile, and contains no deleted data.
+    `progress` is called with the number of rows verified.
     """
     with _replacing(target.absolute(), overwrite) as copy:
         _copy(store.absolute(), copy, timeout)
-        return require_sound(copy, timeout=timeout)
+        return require_sound(copy, timeout=timeout, progress=progress)
 
 
-def restore(source: Path, store: Path, *, overwrite: bool = False, timeout: float = 30.0) -> StoreCheck:
+def restore(
+    source: Path,
+    store: Path,
+    *,
+    overwrite: bool = False,
+    timeout: float = 30.0,
+    progress: Progress | None = None,
+) -> StoreCheck:
     """Verify a backup and copy it to the path of the store; return what it contains.
 
     With `overwrite` it replaces an existing store, which no process may be using.
     """
-    check = require_sound(source, timeout=timeout)
+    check = require_sound(source, timeout=timeout, progress=progress)
     store = store.absolute()
     with _replacing(store, overwrite) as copy:
         _copy(source.absolute(), copy, timeout)
@@ -36,6 +54,9 @@ def restore(source: Path, store: Path, *, overwrite: bool = False, timeout: floa
             _require_unused(store)
         for suffix in ("-wal", "-shm", "-journal"):  # they belong to the replaced file
             store.with_name(store.name + suffix).unlink(missing_ok=True)
+        folder = snapshot_folder(store)
+        if folder.is_dir():  # may have data of users who are not in the backup
+            shutil.rmtree(folder)
     return check
 
 

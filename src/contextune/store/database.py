@@ -148,7 +148,10 @@ class Database:
 
 
 def select_in(
-    connection: sqlite3.Connection, query: str, values: Sequence[Any], wanted: Sequence[str | bytes]
+    connection: sqlite3.Connection,
+    query: str,
+    values: Sequence[Any],
+    wanted: Sequence[str | bytes] | Sequence[int],
 ) -> list[Any]:
     """All rows of a query with `IN ({})`, in batches: SQLite limits the number of parameters."""
     rows: list[Any] = []

@@ -1,6 +1,7 @@
 """Pages of a user's items and uses, read with LIMIT and bounded in bytes."""
 
 import sqlite3
+from collections.abc import Iterable
 from typing import Any
 
 from contextune.store.checksums import check_count, check_rows
@@ -20,16 +21,22 @@ def items_page(
         where, values = "user = ? AND app = ?", [key, app]
         total = connection.execute(f"SELECT count(*) FROM items WHERE {where}", values).fetchone()[0]  # noqa: S608  # fixed text
     query = f"SELECT id, app, fields, checksum FROM items WHERE {where} ORDER BY id LIMIT ? OFFSET ?"  # noqa: S608  # fixed text
-    rows: list[Any] = []
-    size = 0
-    for row in connection.execute(query, (*values, limit, start)):
-        size += len(row[2].encode())
-        if max_bytes is not None and size > max_bytes and rows:
-            break
-        rows.append(row)
+    rows = take_items(connection.execute(query, (*values, limit, start)), max_bytes)
     check_rows("items", rows, key)
     check_count("items", len({row[0] for row in rows}), len(rows))
     return Page(parse_items(rows), total, next_page(start, len(rows), total))
+
+
+def take_items(rows: Iterable[Any], max_bytes: int | None) -> list[Any]:
+    """Rows of items (id, app, fields, …) until their fields exceed `max_bytes`, but at least one."""
+    taken: list[Any] = []
+    size = 0
+    for row in rows:
+        size += len(row[2].encode())
+        if max_bytes is not None and size > max_bytes and taken:
+            break
+        taken.append(row)
+    return taken
 
 
 def uses_page(connection: sqlite3.Connection, key: int, start: int, limit: int) -> Page[UsageEvent]:

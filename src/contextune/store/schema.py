@@ -211,5 +211,14 @@ STORE_SCHEMA = DatabaseSchema(
             ) WITHOUT ROWID""",
             "CREATE INDEX tombstones_by_revision ON tombstones (user, revision)",
         ),
+        (
+            # The snapshot file of each user and model that may be read; see contextune.store.snapshots.
+            """CREATE TABLE snapshots (
+                user INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+                model TEXT NOT NULL,
+                digest BLOB NOT NULL,
+                PRIMARY KEY (user, model)
+            ) WITHOUT ROWID""",
+        ),
     ),
 )

@@ -14,6 +14,7 @@ from contextune.store.full_disk import DiskReserve, deletion_steps, is_full
 from contextune.store.pages import items_page, uses_page
 from contextune.store.protocol import Page, StoreChanges, StoreRevision, Vector, text_digest
 from contextune.store.quota import NO_QUOTA, Quota, StoredSizes, check_item_size, stored_sizes, within_quota
+from contextune.store.rewrite_progress import rewrite_progress
 from contextune.store.rows import (
     check_unicode,
     feedback_row,
@@ -29,6 +30,7 @@ from contextune.store.rows import (
     vector_blob,
 )
 from contextune.store.schema import STORE_SCHEMA
+from contextune.store.snapshots.files import SnapshotFiles
 from contextune.store.statements import (
     PUT_FEEDBACK,
     PUT_ITEM,
@@ -42,7 +44,7 @@ from contextune.store.statements import (
     user_key,
 )
 from contextune.store.unread_times import UnreadTimes
-from contextune.types import Feedback, Item, UsageEvent, User, local_time
+from contextune.types import Feedback, Item, Progress, UsageEvent, User, local_time
 
 
 class SQLiteStore(Database):
@@ -51,15 +53,22 @@ class SQLiteStore(Database):
     Writers wait for each other, up to `timeout` seconds; readers never wait. An iterable passed to a writing
     call is consumed while the store is locked for other writers, so it should be fast. A write that exceeds
     the `quota` of its user raises `LimitError` and changes nothing.
+
+    Without `snapshots`, nothing that was computed for users is kept beside the file, and opening a large
+    store takes longer.
     """
 
-    def __init__(self, path: str | Path, *, timeout: float = 30.0, quota: Quota = NO_QUOTA) -> None:
+    def __init__(
+        self, path: str | Path, *, timeout: float = 30.0, quota: Quota = NO_QUOTA, snapshots: bool = True
+    ) -> None:
         super().__init__(path, STORE_SCHEMA, timeout)
         self._quota = quota
         self._reserve = DiskReserve(self.path.parent)
+        self.snapshots = SnapshotFiles(self.path, self._reading, self._writing, enabled=snapshots)
 
     def close(self) -> None:
         """Close all connections to the file."""
+        self.snapshots.close()
         super().close()
         self._reserve.release()
 
@@ -68,6 +77,7 @@ class SQLiteStore(Database):
         row = user_row(user)
         with self._writing() as connection:
             connection.execute(PUT_USER, row)
+            self.snapshots.erase(connection, user.id)
             bump_revision(connection, user_key(connection, user.id), "user_revision")
 
     def user(self, user: str) -> User:
@@ -106,9 +116,12 @@ class SQLiteStore(Database):
                     yield *row, revision
 
             items_limit = self._quota.items if limit is None else limit
+            before = stored_sizes(connection, key).items
             with within_quota(connection, key, items=items_limit, total_bytes=self._quota.total_bytes):
-                if connection.executemany(PUT_ITEM, rows()).rowcount:
+                if written := connection.executemany(PUT_ITEM, rows()).rowcount:
                     bump_revision(connection, key)
+                    if stored_sizes(connection, key).items - before < written:  # some were replaced
+                        self.snapshots.erase(connection, user)
         unread.log(count)
         return count
 
@@ -173,6 +186,7 @@ class SQLiteStore(Database):
             deleted = connection.executemany("DELETE FROM items WHERE user = ? AND id = ?", rows).rowcount
             if deleted:
                 bump_revision(connection, key)
+                self.snapshots.erase(connection, user)
         return deleted
 
     def _delete_in_steps(self, user: str, item: str | None = None) -> None:
@@ -182,6 +196,7 @@ class SQLiteStore(Database):
             while deleted:
                 self._empty_log()
                 with self._writing() as connection:
+                    self.snapshots.erase(connection, user)
                     values = {"user": user_key(connection, user), "item": item}
                     deleted = connection.execute(statement, values).rowcount
         self._empty_log()
@@ -329,11 +344,12 @@ class SQLiteStore(Database):
             check_count("feedback", len(rows), stored_sizes(connection, key).feedback)
         return [parse_feedback(user, row) for row in rows]
 
-    def forget(self, user: str) -> None:
+    def forget(self, user: str, *, progress: Progress | None = None) -> None:
         """Delete the user, and every trace of them in the store's files.
 
         The rows are deleted at once. Then the file is rewritten without them, which takes a while for a large
-        store and waits for readers. If that fails, call `forget` again to continue.
+        store and waits for readers. If that fails, call `forget` again to continue. `progress` is called with
+        the bytes rewritten, also from another thread.
         """
         check_unicode(user, "the user id")
         try:
@@ -347,7 +363,7 @@ class SQLiteStore(Database):
                 self._empty_log()
         try:
             with self._reserve.released():
-                self._rewrite()
+                self._rewrite(progress)
         except StoreError as error:
             raise ErasureIncompleteError(
                 f"the rows of user {user!r} are deleted, but their bytes may still be in the file; "
@@ -357,17 +373,19 @@ class SQLiteStore(Database):
     def _delete_user(self, user: str) -> None:
         digest = text_digest(user)
         with self._writing() as connection:
+            self.snapshots.erase(connection, user)
             if connection.execute("DELETE FROM users WHERE id = ?", (user,)).rowcount:
                 connection.execute("INSERT INTO forgotten VALUES (?) ON CONFLICT DO NOTHING", (digest,))
             elif not connection.execute("SELECT 1 FROM forgotten WHERE digest = ?", (digest,)).fetchall():
                 raise unknown_user(user)
 
-    def _rewrite(self) -> None:
+    def _rewrite(self, progress: Progress | None) -> None:
         """Rewrite the file without deleted rows, and empty the log."""
         with self._connection() as connection:
             # Read before VACUUM: a user forgotten meanwhile by another process may still be in the file.
             forgotten = connection.execute("SELECT digest FROM forgotten").fetchall()
-            connection.execute("VACUUM")
+            with rewrite_progress(connection, self.path, progress):
+                connection.execute("VACUUM")
             sqlite_file.truncate_wal(connection, self._timeout)
             connection.executemany("DELETE FROM forgotten WHERE digest = ?", forgotten)
             sqlite_file.truncate_wal(connection, self._timeout)

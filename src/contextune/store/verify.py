@@ -3,16 +3,20 @@
 # ruff: noqa: S608  # statements are composed of names from the schema only
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from contextune.errors import DamagedStoreError, StoreError
 from contextune.store import sqlite_file
 from contextune.store.checksums import row_checksum
 from contextune.store.schema import CHECKSUMS, SIZES, STORE_SCHEMA, bytes_of, schema_version
+from contextune.store.snapshots.verify import SnapshotCheck, verify_snapshots
+from contextune.types import Progress
 
+_REPORTED_ROWS = 1000
 _MAX_PROBLEMS = 20
 _CHECKSUM_VERSION = 4
 """The first version of the schema with checksums and sizes."""
@@ -28,12 +32,15 @@ class StoreCheck:
     """Damage, without any stored text; empty for a sound store."""
     has_checksums: bool = True
     """False for a store of an earlier version, of which only the structure can be checked."""
+    snapshots: SnapshotCheck = field(default_factory=SnapshotCheck)
+    """Of indexes, in files beside the store: they can be computed again, so the store is sound without."""
 
 
-def verify(path: Path, *, timeout: float = 30.0) -> StoreCheck:
+def verify(path: Path, *, timeout: float = 30.0, progress: Progress | None = None) -> StoreCheck:
     """Read the whole store, without changing it. Other processes may use it meanwhile.
 
-    Raises `StoreError` if it is missing, locked or not a store.
+    `progress` is called with the number of rows whose checksums were compared. Raises `StoreError` if it is
+    missing, locked or not a store.
     """
     path = path.absolute()
     problems: list[str] = []
@@ -43,7 +50,7 @@ def verify(path: Path, *, timeout: float = 30.0) -> StoreCheck:
             has_checksums = schema_version(connection) >= _CHECKSUM_VERSION
             checks = [_structure(connection)]
             if has_checksums:
-                checks += [_checksums(connection), _sizes(connection)]
+                checks += [_checksums(connection, progress), _sizes(connection)]
             for check in checks:
                 try:
                     problems.extend(check)
@@ -54,14 +61,16 @@ def verify(path: Path, *, timeout: float = 30.0) -> StoreCheck:
             users, items = connection.execute(
                 "SELECT (SELECT count(*) FROM users), (SELECT count(*) FROM items)"
             ).fetchone()
-            return StoreCheck(users, items, has_checksums=has_checksums)
+            connection.execute("COMMIT")
+            snapshots = verify_snapshots(path, connection)
+            return StoreCheck(users, items, has_checksums=has_checksums, snapshots=snapshots)
     except DamagedStoreError as error:
         return StoreCheck(problems=(str(error),))
 
 
-def require_sound(path: Path, *, timeout: float = 30.0) -> StoreCheck:
+def require_sound(path: Path, *, timeout: float = 30.0, progress: Progress | None = None) -> StoreCheck:
     """Like `verify`, but raise `DamagedStoreError` if there is damage."""
-    check = verify(path, timeout=timeout)
+    check = verify(path, timeout=timeout, progress=progress)
     if check.problems:
         raise DamagedStoreError(f"{str(path)!r} is damaged: {check.problems[0]}; use another backup")
     return check
@@ -75,13 +84,29 @@ def _structure(connection: sqlite3.Connection) -> Iterator[str]:
         yield f"a row of the table {table} refers to a row that does not exist"
 
 
-def _checksums(connection: sqlite3.Connection) -> Iterator[str]:
-    connection.create_function("row_checksum", -1, row_checksum, deterministic=True)
+def _checksums(connection: sqlite3.Connection, progress: Progress | None) -> Iterator[str]:
+    checksum = _counting_checksum(connection, progress) if progress else row_checksum
+    connection.create_function("row_checksum", -1, checksum, deterministic=True)
     for table, columns in CHECKSUMS.items():
         query = f"SELECT count(*) FROM {table} WHERE checksum IS NOT row_checksum({columns})"
         (count,) = connection.execute(query).fetchone()
         if count:
             yield f"rows of the table {table} that do not match their checksum: {count}"
+
+
+def _counting_checksum(connection: sqlite3.Connection, progress: Progress) -> Callable[..., int]:
+    """`row_checksum` that reports how many of all rows it was called for."""
+    counts = (connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in CHECKSUMS)
+    total, done = sum(counts), 0
+
+    def checksum(*values: Any) -> int:
+        nonlocal done
+        done += 1
+        if done % _REPORTED_ROWS == 0 or done == total:
+            progress(min(done, total), total)
+        return row_checksum(*values)
+
+    return checksum
 
 
 def _sizes(connection: sqlite3.Connection) -> Iterator[str]:

@@ -24,6 +24,19 @@ if TYPE_CHECKING:
 
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = "BEGIN"
+CONNECTION_OPTIONS: dict[str, Any] = {
+    "application_name": "contextune",
+    # seconds, and milliseconds: notice a server that is gone without closing the connection
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+_SERVER_OPTIONS = (
+    # the server ends transactions, and their locks, of machines that are gone without closing the connection
+    "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 "
+    "-c idle_in_transaction_session_timeout=60s"
+)
 
 
 def safe_name(url: str) -> str:
@@ -42,7 +55,7 @@ def check_text(text: str, what: str) -> str:
     return check_unicode(text, what)
 
 
-class Database:
+class PostgresDatabase:
     """A PostgreSQL database with the tables of a store, created or migrated when it is opened."""
 
     def __init__(self, url: str, *, timeout: float, max_connections: int) -> None:
@@ -53,8 +66,20 @@ class Database:
         self._pools: dict[int, psycopg_pool.ConnectionPool[Connection]] = {}
         self._lock = threading.Lock()
         self._closed = False
+        self.is_reachable = True
+        """Set by who listens to the server; while it is False, calls fail at once instead of waiting."""
         with self._errors(), psycopg.connect(url, autocommit=True, **self._options()) as connection:
-            prepare(connection, self._name)
+            self._prepare(connection)
+
+    def _prepare(self, connection: "Connection") -> None:
+        """Create or migrate the tables."""
+        prepare(connection, self._name)
+
+    def _configure(self, connection: "Connection") -> None:
+        """Set up a new connection of the pool."""
+        connection.execute("SET search_path = contextune")
+        if bypasses_row_security(connection):
+            connection.execute(f"SET ROLE {ROLE}")
 
     def __enter__(self) -> Self:
         """Close it at the end of a `with` block."""
@@ -77,9 +102,9 @@ class Database:
     def _options(self) -> dict[str, Any]:
         milliseconds = int(self._timeout * 1000)
         return {
+            **CONNECTION_OPTIONS,
             "connect_timeout": max(2, int(self._timeout)),
-            "application_name": "contextune",
-            "options": f"-c lock_timeout={milliseconds} -c client_encoding=UTF8",
+            "options": f"-c lock_timeout={milliseconds} -c client_encoding=UTF8 {_SERVER_OPTIONS}",
         }
 
     def _pool(self) -> "psycopg_pool.ConnectionPool[Connection]":
@@ -96,7 +121,7 @@ class Database:
                     max_size=self._max_connections,
                     timeout=self._timeout,
                     reconnect_timeout=self._timeout,
-                    configure=_configure,
+                    configure=self._configure,
                     # a connection that the server has closed is replaced before it is used
                     check=psycopg_pool.ConnectionPool.check_connection,
                     open=True,
@@ -106,12 +131,37 @@ class Database:
     @contextmanager
     def _transaction(self, begin: LiteralString, user: str | None = None) -> Generator["Connection"]:
         """One transaction that sees the rows of a user; committed at the end of the block."""
-        with self._errors(), self._pool().connection() as connection:
+        with self._connection() as connection:
             with connection.pipeline():
                 connection.execute(begin)
                 if user is not None:
                     connection.execute("SELECT set_config('contextune.user', %s, true)", (user,))
             yield connection
+
+    @contextmanager
+    def _connection(self) -> Generator["Connection"]:
+        """A connection of the pool."""
+        if not self.is_reachable:
+            raise StoreError(f"{self._name} cannot be reached: it is tried again all the time; retry")
+        with self._errors(), self._pool().connection() as connection:
+            yield connection
+
+    def _query(
+        self,
+        setting: LiteralString,
+        value: str,
+        query: LiteralString,
+        values: Any = (),
+        *,
+        write: bool = False,
+    ) -> list[tuple[Any, ...]]:
+        """The rows of one query in a transaction of its own, in one round trip."""
+        with self._connection() as connection, connection.pipeline():
+            connection.execute(WRITE if write else READ)
+            connection.execute(f"SELECT set_config('contextune.{setting}', %s, true)", (value,))
+            cursor = connection.execute(query, values)
+            connection.execute("COMMIT")
+            return cursor.fetchall()
 
     @contextmanager
     def _errors(self) -> Generator[None]:
@@ -141,9 +191,3 @@ class Database:
             raise StoreError(
                 f"{self._name}: {type(error).__name__} ({state}): check the server's log"
             ) from error
-
-
-def _configure(connection: "Connection") -> None:
-    connection.execute("SET search_path = contextune")
-    if bypasses_row_security(connection):
-        connection.execute(f"SET ROLE {ROLE}")

@@ -8,6 +8,8 @@ the settings `contextune.user` (the id) and `contextune.key`; a query that forge
 
 from collections.abc import Iterator
 
+from contextune.store.postgres.service_schema import copied_keys, service_tables
+
 PARTITIONS = 16
 """Of each large table, by a hash of the user's key."""
 _PARTITIONED = ("items", "uses", "vectors", "portraits")
@@ -118,5 +120,9 @@ def _secure_rows() -> Iterator[str]:
         yield f"CREATE POLICY own_rows ON {table} USING (owner = {_KEY})"
 
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((*_create_tables(), *_secure_rows()),)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (*_create_tables(), *_secure_rows()),
+    tuple(service_tables()),
+    tuple(copied_keys()),
+)
 """SQL statements of each version."""

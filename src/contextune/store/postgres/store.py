@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 from contextune.errors import InvalidDataError
-from contextune.store.pages import next_page
+from contextune.store.pages import next_page, take_items
 from contextune.store.postgres import statements as sql
 from contextune.store.postgres.changes import add_tombstones, next_revision, read_changes
-from contextune.store.postgres.connections import READ, WRITE, Database, check_text
+from contextune.store.postgres.connections import READ, WRITE, PostgresDatabase, check_text
 from contextune.store.protocol import Page, StoreChanges, StoreRevision, Vector, text_digest
 from contextune.store.quota import NO_QUOTA, Quota, StoredSizes, check_item_size, check_quota
 from contextune.store.rows import (
@@ -35,7 +35,7 @@ _BATCH = 2000
 """Rows that are sent in one statement."""
 
 
-class PostgresStore(Database):
+class PostgresStore(PostgresDatabase):
     """A store in a PostgreSQL database, named by a URL such as `postgresql://host/database`.
 
     Writers of one user wait for each other, up to `timeout` seconds; readers never wait. A write that exceeds
@@ -141,13 +141,7 @@ class PostgresStore(Database):
             values[0] = key
             total = _value(connection, f"SELECT count(*) FROM items WHERE {where}", values)  # noqa: S608  # fixed text
             query = f"SELECT id, app, fields FROM items WHERE {where} ORDER BY id LIMIT %s OFFSET %s"  # noqa: S608  # fixed text
-            rows: list[Any] = []
-            size = 0
-            for row in connection.execute(query, (*values, limit, start)):
-                size += len(row[2].encode())
-                if max_bytes is not None and size > max_bytes and rows:
-                    break
-                rows.append(row)
+            rows = take_items(connection.execute(query, (*values, limit, start)), max_bytes)
         return Page(parse_items(rows), total, next_page(start, len(rows), total))
 
     def delete_items(self, user: str, ids: Iterable[str]) -> int:
@@ -225,12 +219,11 @@ class PostgresStore(Database):
 
     def revision(self, user: str) -> StoreRevision:
         """Counters that grow with every change to the user's data, by any process."""
-        with self._transaction(READ, check_text(user, "the user id")) as connection:
-            query = "SELECT revision, uses_revision FROM users WHERE id = %s"
-            row = connection.execute(query, (user,)).fetchone()
-        if row is None:
+        query = "SELECT revision, uses_revision FROM users WHERE id = %s"
+        rows = self._query("user", check_text(user, "the user id"), query, (user,))
+        if not rows:
             raise unknown_user(user)
-        return StoreRevision(*row)
+        return StoreRevision(*rows[0])
 
     def changes(self, user: str, since: StoreRevision) -> StoreChanges | None:
         """What changed since an earlier revision; None if the store no longer knows: then read everything."""
