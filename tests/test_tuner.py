@@ -40,6 +40,15 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SQLiteStore]:
         yield store
 
 
+def test_with_method_equals_a_tuner_of_that_method(embedded: SQLiteStore) -> None:
+    tuner, request = Tuner(embedded), PERSONA.request(PERSONA.queries[0])
+    learned = shown(tuner, request)
+    assert shown(tuner.with_method("bm25"), request) == shown(Tuner(embedded, method="bm25"), request)
+    assert shown(tuner, request) == learned != shown(tuner.with_method("bm25"), request)
+    with pytest.raises(InvalidRequestError, match="unknown method 'magic'"):
+        tuner.with_method("magic")
+
+
 def shown(tuner: Tuner, request: Request) -> list[tuple[str, float]]:
     return [(hit.item.id, hit.score) for hit in tuner.context(request)]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -11,22 +12,18 @@ from contextune._internal.caches import UserCache
 from contextune._internal.caches import forget as forget_cached
 from contextune.context import DEFAULT_METHOD, ContextRanker, ContextRetriever, Preparation
 from contextune.context.build_scene import resolve_place
+from contextune.context.ranker import RankerSource
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError, PlanError
 from contextune.plan import CallPlanner, Planner, PlanningInput, Steps, check_steps
+from contextune.plan.multi_step import link
 from contextune.plan.multi_step.anaphora import NO_ANAPHORA, find_anaphora
-from contextune.plan.multi_step.link import (
-    PlannedStep,
-    carry_items,
-    fill_addressee,
-    link_arguments,
-    prefer_capable_tool,
-)
 from contextune.plan.multi_step.split import split_request, tool_verbs
 from contextune.plan.planning_input import RequestVector
 from contextune.plan.policy import Policy, Readings, read_request
 from contextune.store import Store, open_store
 from contextune.tools import QueryGenerator, ToolFilter, ToolMatches, ToolQueries, ToolRetriever, search_all
+from contextune.tools.index import ToolIndex
 from contextune.tools.past_calls import load_past_calls
 from contextune.tools.query import QueryContext
 from contextune.types import (
@@ -50,8 +47,7 @@ class Tuner:
     """Answers requests over the data in a store: context, tools and the call to make.
 
     Safe to share between threads. Nothing leaves this machine, unless you pass an embedder or a language
-    model that calls a server. The methods `acontext`, `atools` and `aanswer` run in a worker thread, for use
-    in an event loop.
+    model that calls a server. The methods `acontext`, `atools` and `aanswer` run in a worker thread.
     """
 
     def __init__(
@@ -60,7 +56,7 @@ class Tuner:
         *,
         embedder: Embedder | None = None,
         method: str = DEFAULT_METHOD,
-        ranker: ContextRanker | None = None,
+        ranker: ContextRanker | RankerSource | None = None,
         tools: Iterable[Tool] | ToolRetriever | None = None,
         querygen: QueryGenerator | None = None,
         planner: Planner | None = None,
@@ -74,7 +70,7 @@ class Tuner:
             store: the users' items, usage events, contacts and vectors.
             embedder: text to vectors; the bundled model by default.
             method: how to rank context: learned (default), situated, hybrid, semantic or bm25.
-            ranker: replaces the bundled ranking model.
+            ranker: replaces the bundled ranking model; or a function, which is called at each request.
             tools: the tools that can be called, or a retriever over them.
             querygen: has a language model write the search queries for tools.
             planner: replaces the default planner, which needs no language model.
@@ -97,8 +93,11 @@ class Tuner:
         self._querygen = querygen
         self._planner = planner or CallPlanner()
         self._policy = policy or Policy()
-        # vectors of different embedders cannot be compared
-        self._same_embedder = self._tools is not None and self._tools.embedder.name == context_embedder.name
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of items and requests; retrievers that share it embed a request once."""
+        return self._retriever.embedder
 
     @classmethod
     def from_files(
@@ -132,6 +131,12 @@ class Tuner:
             raise InvalidDataError(f"nothing was imported from {', '.join(map(str, files))}: {reasons}")
         return cls(store, **options)
 
+    def with_method(self, method: str) -> "Tuner":
+        """The same tuner with another `method` to rank context; both share store, indexes and caches."""
+        other = copy(self)
+        other._retriever = self._retriever.with_method(method)
+        return other
+
     def prepare(self, user: str) -> None:
         """Embed new items and build the user's index now instead of at the first request."""
         self._retriever.prepare(user)
@@ -150,15 +155,18 @@ class Tuner:
         used: Sequence[str] = (),
         rejected: Sequence[str] = (),
         *,
-        tool: str | None = None,
+        tool: str | Tool | None = None,
         ok: bool = True,
     ) -> None:
         """Record which items (by id) were right or wrong for a request, and whether the tool was right.
 
-        Used items count as usage events, and the tool counts for similar requests. Feedback is stored and can
-        be trained on (`contextune train ranker --from-store`).
+        Used items count as usage events, and the tool counts for similar requests. A name must be one of this
+        tuner's tools; a `Tool` can be any. Feedback is stored and can be trained on
+        (`contextune train ranker --from-store`).
         """
-        if tool is not None and self._tools is not None:
+        if isinstance(tool, Tool):
+            tool = tool.id
+        elif tool is not None and self._tools is not None:
             tool = self._tools.catalog.tool(tool).id
         stored = {item.id for item in self.store.items(request.user, [*used, *rejected])}
         if unknown := {*used, *rejected} - stored:
@@ -170,14 +178,17 @@ class Tuner:
     def forget(self, user: str) -> None:
         """Erase a user from the store, from all caches of this process, and from caches of language models.
 
-        That includes answers cached by `QueryGenerator`, `ChainOfThought` and `CachedChat`, in memory and on
-        disk. Raises `UnknownUserError` for a user the store does not have, after the caches are purged:
-        another process may have erased the user from the store.
+        That includes caches on disk. Raises `UnknownUserError`, after that, if the store has no such user.
         """
         try:
             self.store.forget(user)
         finally:
-            self._retriever.forget(user)
+            self.drop(user)
+
+    def drop(self, user: str, *, before: int | None = None) -> None:
+        """Drop a user from all caches; with `before`, only an index older than that revision of the items."""
+        self._retriever.forget(user, before=before)
+        if before is None:
             for part in (self._querygen, self._planner):
                 if isinstance(part, UserCache):
                     part.forget(user)
@@ -202,16 +213,18 @@ class Tuner:
         context: Sequence[ItemHit] | None = None,
         always: Sequence[str] = (),
         filter: ToolFilter | None = None,  # noqa: A002
+        retriever: ToolRetriever | None = None,
     ) -> ToolMatches:
         """The tools that can serve the request, best first, and the probability that any of them does.
 
-        `context` is retrieved unless passed; pass an empty list to search without. Tools named in `always`
-        are included in any case.
+        `context` is retrieved unless passed; an empty list is none. Tools in `always` are always included.
+        `retriever` has other tools to search than this tuner's.
         """
-        if self._tools is None:
+        tools = retriever or self._tools
+        if tools is None:
             raise InvalidRequestError("this tuner has no tools: pass Tuner(store, tools=…)")
         hits = self.context(request, QueryContext.MAX_ITEMS) if context is None else context
-        return self._search_tools(self._tools, request, self._queries(request), k, hits, always, filter)
+        return self._search_tools(tools, request, self._queries(request), k, hits, always, filter)
 
     def plan(
         self, request: Request, tools: Sequence[ToolHit], *, context: Sequence[ItemHit] | None = None
@@ -261,14 +274,16 @@ class Tuner:
         """The calls to make in order; a single one if the request asks for one thing.
 
         A request is split where both parts are instructions that a tool can serve. A value that comes from
-        the result of an earlier step is a `Pointer`. Pass `answer` to reuse an existing answer to the
-        request.
+        the result of an earlier step is a `Pointer`. Pass `answer` to reuse an answer to the request.
         """
         if self._tools is None:
             raise InvalidRequestError("this tuner has no tools: pass Tuner(store, tools=…)")
         answer = answer or self.answer(request, k, max_tools=max_tools)
         names = [hit.item.title for hit in answer.context]
-        parts = split_request(request.text, verbs=tool_verbs(self._tools.catalog), names=names)
+        # nearly every word begins the name of some tool in a large catalogue
+        is_large = not isinstance(self._tools.index, ToolIndex)
+        tools = [hit.tool for hit in answer.tools] if is_large else self._tools.catalog
+        parts = split_request(request.text, verbs=tool_verbs(tools), names=names)
         steps = self._split_steps(self._tools, request, parts, k, max_tools) if len(parts) > 1 else None
         if steps is not None:
             return steps
@@ -290,14 +305,14 @@ class Tuner:
         self, tools: ToolRetriever, request: Request, parts: Sequence[str], k: int | None, max_tools: int
     ) -> Steps | None:
         """One step for each part; None if a part cannot be served by a tool."""
-        steps: list[PlannedStep] = []
+        steps: list[link.PlannedStep] = []
         for position, part in enumerate(parts):
             earlier = (Turn("user", text) for text in parts[:position])
             part_request = replace(request, text=part, history=(*request.history, *earlier))
             references = find_anaphora(part) if steps else NO_ANAPHORA
-            context = carry_items(self.context(part_request, k), steps, references)
+            context = link.carry_items(self.context(part_request, k), steps, references)
             matches = self.tools(part_request, max(max_tools, self._searched_tools()), context=context)
-            hits = prefer_capable_tool(matches.hits, part, steps, references)
+            hits = link.prefer_capable_tool(matches.hits, part, steps, references)
             if hits[:1] != list(matches.hits[:1]):
                 hits = hits[:1]  # planners of calls have an order of their own
             planning_input = self._planning_input(part_request, context, matches.needs_context)
@@ -307,8 +322,8 @@ class Tuner:
             linked: list[Plan] = []
             for reading in readings.plans:
                 tool = tools.catalog.tool(reading.tool)
-                reading = fill_addressee(reading, tool, planning_input)
-                linked.append(link_arguments(reading, tool, references, steps, planning_input.people))
+                reading = link.fill_addressee(reading, tool, planning_input)
+                linked.append(link.link_arguments(reading, tool, references, steps, planning_input.people))
             # a call that can take what "it" means is better than one that lacks it
             linked.sort(key=lambda plan: bool(steps and plan.missing))
             plan = self._policy.decide(replace(readings, plans=tuple(linked)), tools.catalog.tool)
@@ -317,7 +332,7 @@ class Tuner:
             tool = tools.catalog.tool(plan.tool)
             if any((plan.tool, plan.args) == (step.plan.tool, step.plan.args) for step in steps):
                 return None  # "open the mail and read it to me" asks for the same call twice
-            steps.append(PlannedStep(plan, tool, planning_input.items))
+            steps.append(link.PlannedStep(plan, tool, planning_input.items))
         try:
             return check_steps(Steps(tuple(step.plan for step in steps), tuple(parts)), tools.catalog.tool)
         except PlanError:  # a schema may forbid the combination of arguments that a pointer completes
@@ -330,7 +345,7 @@ class Tuner:
         planning_input = PlanningInput(
             request, self._retriever.user(request.user), context, needs_context=needs_context
         )
-        if self._tools is None or not self._same_embedder or not self._searched_tools():
+        if self._tools is None or not self._shares_embedder(self._tools) or not self._searched_tools():
             return planning_input
         embedder = self._tools.embedder
         return replace(
@@ -338,6 +353,10 @@ class Tuner:
             app_probabilities=self._retriever.app_probabilities(request),
             vector=RequestVector(embedder.embed([request.text])[0], embedder.name),
         )
+
+    def _shares_embedder(self, tools: ToolRetriever) -> bool:
+        """Whether vectors of tools and items can be compared."""
+        return tools.embedder.name == self.embedder.name
 
     def _searched_tools(self) -> int:
         """How many tools the planner wants to choose from; 0 if it takes what there is."""
@@ -381,7 +400,7 @@ class Tuner:
             context=QueryContext.build(
                 [hit.item for hit in hits], [hit.score for hit in hits], inputs.vectors
             )
-            if hits and self._same_embedder
+            if hits and self._shares_embedder(tools)
             else hits,
             past_calls=load_past_calls(
                 self.store, user.id, tools.index, tools.embedder, request.time, user.zone

@@ -7,8 +7,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from contextune.context import METHODS, ContextRetriever
-from contextune.context.index import UserIndexCache
+from contextune.context import METHODS, ContextRetriever, index_cache
+from contextune.context.index_cache import UserIndexCache
 from contextune.embed import Embedder, Matrix
 from contextune.errors import UnknownUserError
 from contextune.store import SQLiteStore
@@ -246,7 +246,11 @@ def test_use_that_was_read_already_is_not_counted_twice(
     assert [item.id for item in state.index.items] == ["1", "2", "3", "4"]
 
 
-def test_cache_keeps_recently_used_users(store: SQLiteStore, word_embedder: Embedder) -> None:
+@pytest.mark.parametrize("max_items", [0, 60, 100])
+def test_cache_keeps_recently_used_users(
+    max_items: int, store: SQLiteStore, word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_cache, "MAX_ITEMS", max_items)
     users = [f"user {number:03}" for number in range(70)]
     for user in users:
         store.put_user(User(user))
@@ -257,7 +261,7 @@ def test_cache_keeps_recently_used_users(store: SQLiteStore, word_embedder: Embe
         assert [item.id for item in indexes.get(user).index.items] == [user]
         assert indexes.get(users[0]) is regular
     again = indexes.get(users[1])
-    assert again is not guest
+    assert (again is guest) == (max_items >= len(users))
     assert again.index.items == guest.index.items
 
 

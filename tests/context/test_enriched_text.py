@@ -5,8 +5,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contextune.context.enriched_text import all_moment_texts, enriched_text, moment_text
+from contextune.context.enriched_text import (
+    MAX_CHARACTERS,
+    all_moment_texts,
+    content_text,
+    enriched_text,
+    moment_text,
+)
 from contextune.context.signals.columns import part_of_day
+from contextune.datasets import bundled_personas
 from contextune.types import Contact, Item, UsageEvent, User
 
 USER = User("ines", contacts=(Contact("Rui Duarte", email="rui@example.com", relation="brother"),))
@@ -55,6 +62,20 @@ def test_relations_of_people_are_included() -> None:
     assert enriched_text(call, USER, []).endswith("Rui: brother")
     assert enriched_text(mail, USER, []).endswith("Rui: brother")
     assert "brother" not in enriched_text(SONG, USER, [])
+
+
+def test_long_text_is_cut_before_its_time_and_people() -> None:
+    fields = {"author": "rui@example.com", "subject": "Boat", "content": "varnish " * 200}
+    text = content_text(Item("m1", "Mail", {**fields, "date": "2024-05-15T20:12"}), USER)
+    assert text.endswith("varnish — Wednesday evening — Rui: brother")
+    assert len(text) < MAX_CHARACTERS + 50
+    unbroken = Item("n1", "Notes", {"title": "ideas", "content": "陶" * 900})
+    assert len(content_text(unbroken, USER)) == MAX_CHARACTERS
+
+
+def test_texts_of_bundled_personas_are_not_cut() -> None:
+    items = [item for persona in bundled_personas() for item in persona.items]
+    assert max(len(item.text) for item in items) < MAX_CHARACTERS
 
 
 def test_times_are_in_the_users_zone() -> None:

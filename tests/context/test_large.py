@@ -13,7 +13,8 @@ from contextune.context import ContextRetriever
 from contextune.context.build_scene import RequestVectors, scene_from_vectors
 from contextune.context.enriched_items import EnrichedItems
 from contextune.context.enriched_text import Relations
-from contextune.context.index import UserIndexCache, UserState
+from contextune.context.index import UserState
+from contextune.context.index_cache import UserIndexCache
 from contextune.context.signals import ItemColumns, RequestClasses, Scene, links
 from contextune.context.signals.registry import initial_strength
 from contextune.datasets import bundled_personas

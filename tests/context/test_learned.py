@@ -1,7 +1,6 @@
-"""The bundled ranker: reasons, usage, feedback, changing habits, large stores, other embedders."""
+"""The bundled ranker: reasons, usage, feedback, large stores, other embedders."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from contextune import Tuner
 from contextune.context.build_scene import build_scene, resolve_place
 from contextune.context.candidates import SCORE_ALL_LIMIT
-from contextune.context.index import UserIndexCache
+from contextune.context.index_cache import UserIndexCache
 from contextune.context.ranker import ContextRanker, default_ranker
 from contextune.datasets import Persona, bundled_persona_file, load_persona, read_persona
 from contextune.embed import Embedder, default_embedder
@@ -75,24 +74,6 @@ def test_reasons_describe_habit(songs: SQLiteStore) -> None:
         reason.startswith("played 7 times") and reason.endswith("while commuting, as you are now")
         for reason in best.reasons
     ), best.reasons
-
-
-def test_ranking_follows_changing_habit(songs: SQLiteStore) -> None:
-    """Somebody who rode in to one song for weeks takes to another: within so many plays it leads."""
-    tuner = Tuner(songs)
-    tuner.record("ines", *runs(range(2, 12), "old"))
-    request = Request("Put on what I always ride in to.", "ines", MORNING, "commute")
-    assert tuner.context(request, 1)[0].item.id == "old"
-    followed = None
-    for day in range(1, 15):
-        now = MORNING + timedelta(days=day)
-        later_request = replace(request, time=now)
-        if tuner.context(later_request, 1)[0].item.id == "new":
-            followed = day
-            break
-        tuner.feedback(later_request, used=["new"], rejected=["old"])
-    assert followed is not None
-    assert followed <= 12
 
 
 def test_feedback_is_stored_and_counts_as_use(songs: SQLiteStore) -> None:

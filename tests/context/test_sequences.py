@@ -10,7 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from contextune.context import ContextRetriever
-from contextune.context.index import UserIndexCache, UserState
+from contextune.context.index import UserState
+from contextune.context.index_cache import UserIndexCache
+from contextune.context.snapshot import keeper
 from contextune.context.uses_diff import UsesDiff
 from contextune.datasets import bundled_personas, load_persona
 from contextune.embed import Embedder
@@ -146,6 +148,36 @@ def test_random_changes_give_same_columns_as_rebuild(
         assert_equal(columns(actual), columns(expected), change_name)
 
 
+@pytest.mark.parametrize("seed", [9])
+def test_random_changes_give_same_results_from_a_snapshot(
+    seed: int, store: SQLiteStore, word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "_MIN_PAUSE_S", 0)
+    monkeypatch.setattr(keeper, "_PAUSE_FACTOR", 0)
+    store.snapshots.min_items = 0
+    changing_user, queries, opened = ChangingUser(store, seed), PERSONA.queries, 0
+    with SQLiteStore(store.path, snapshots=False) as plain:
+        for step in range(15):
+            change_name = changing_user.apply_random_change() if step else "start"
+            if step % 3 == 1:
+                continue  # some changes are seen together
+            opened += store.snapshots.load(PERSONA.user.id, word_embedder.name) is not None
+            request = PERSONA.request(queries[step % len(queries)])
+            actual, expected = (
+                ContextRetriever(each, word_embedder).rank(request) for each in (store, plain)
+            )
+            assert actual == expected, change_name
+            assert [hit.reasons for hit in actual[:9]] == [hit.reasons for hit in expected[:9]], change_name
+            if step % 4 == 2:
+                states = (UserIndexCache(each, word_embedder).get(PERSONA.user.id) for each in (store, plain))
+                actual_state, expected_state = states
+                assert actual_state.index.items == expected_state.index.items, change_name
+                assert actual_state.index.tokens == expected_state.index.tokens, change_name
+                assert_equal(columns(actual_state), columns(expected_state), change_name)
+            store.snapshots.wait()
+    assert opened >= 2
+
+
 def columns(state: UserState) -> dict[str, Any]:
     """Everything the features read."""
     index, item_columns = state.index, state.index.item_columns
@@ -167,7 +199,7 @@ def columns(state: UserState) -> dict[str, Any]:
         "involved": [[contact for contact in row if contact >= 0] for row in people.involved.tolist()],
         "mentioned": [[contact for contact in row if contact >= 0] for row in people.mentioned.tolist()],
         "vectors": state.enriched.vectors(later),
-        "enriched texts": state.enriched.enriched and state.enriched.enriched.texts,
+        "text digests": state.enriched.enriched and state.enriched.enriched.digests,
         **{f"use {name}": getattr(uses, name) for name in ("item", "time", "hour", "weekday", "place")},
     }
 

@@ -54,3 +54,10 @@ def test_id_defaults_to_digest_of_fields() -> None:
 def test_unreadable_time_is_an_error() -> None:
     with pytest.raises(InvalidDataError, match=r"not a time: 'tomorrow' \(write it as 2024-05-16T19:00\)"):
         Item.event(name="Glaze night", start="tomorrow")
+
+
+def test_label_of_an_untitled_item_is_its_first_words() -> None:
+    mail = {"author": "ana@example.com", "content": "The kiln is free on Thursday,\n come whenever you like"}
+    assert Item("m1", "Mail", mail).label == "The kiln is free on Thursday, come whenever"
+    assert Item("m1", "Mail", {**mail, "subject": "Kiln"}).label == "Kiln"
+    assert Item("m1", "Mail", {}).label == "m1"

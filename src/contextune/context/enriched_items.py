@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,13 @@ from contextune.context.signals.row_list import as_row_list
 from contextune.context.signals.row_mapping import RowMapping
 from contextune.context.uses_diff import UsesDiff
 from contextune.embed import Matrix
+from contextune.store import text_digest
 from contextune.types import Item, UsageEvent, User
 
 _MAX_OVERLAY = 1000
 """Items with changed uses before all groups of uses are copied."""
 _FEW = 8
-"""So few texts are searched in a list; for more, a dictionary is made."""
+"""So few digests are searched in a list; for more, a dictionary is made."""
 _NO_HABITS = HabitHistory((), ())
 
 
@@ -57,9 +58,10 @@ def _unit(rows: Matrix) -> Matrix:
 class EnrichedVectors(NamedTuple):
     """Contents, habits and vectors of all items, under all usage events so far."""
 
-    texts: Sequence[str]
+    digests: Sequence[bytes]
+    """`text_digest` of the text of each item without its habits."""
     contents: RowVectors
-    """Vectors of the texts."""
+    """Vectors of these texts."""
     habits: Sequence[HabitHistory]
     phrases: Mapping[str, Matrix]
     """The vector of every phrase in the habits."""
@@ -129,6 +131,26 @@ class EnrichedItems:
         self._uses_by_item = self._group_by_item()
         self._lock = Lock()
 
+    @classmethod
+    def restored(
+        cls,
+        user: User,
+        items: Sequence[Item],
+        uses: Sequence[UsageEvent],
+        embed: EmbedContents,
+        embed_phrases: EmbedPhrases,
+        *,
+        uses_by_item: Mapping[str, list[UsageEvent]],
+        enriched: EnrichedVectors,
+        columns: UseColumns,
+        item_columns: ItemColumns,
+    ) -> "EnrichedItems":
+        """An instance of which everything is known."""
+        restored = cls(user, items, (), embed, embed_phrases)
+        restored.uses, restored._uses_by_item, restored._enriched = uses, uses_by_item, enriched
+        restored._columns = _ColumnsSource(user, uses, columns, item_columns)
+        return restored
+
     @property
     def enriched(self) -> EnrichedVectors | None:
         """The vectors and what they were made from, if they have been computed."""
@@ -185,7 +207,7 @@ class EnrichedItems:
             items = [self.items[row] for row in mapping.changed] if mapping else []
         relations = Relations(self.user)
         texts = [content_text(item, self.user, relations) for item in items]
-        known = _previous_rows(texts, previous.texts) if previous else [-1] * len(texts)
+        known = _previous_rows(_digests(texts), previous.digests) if previous else [-1] * len(texts)
         rows = zip(items, texts, known, strict=True)
         return count({item.id: text for item, text, row in rows if row < 0})
 
@@ -262,7 +284,7 @@ class EnrichedItems:
         vectors = add_habits(contents, [history.current for history in habits], phrases)
         changed = np.array([history.changed for history in habits], np.float64)
         return EnrichedVectors(
-            texts,
+            _digests(texts),
             RowVectors.from_matrix(contents),
             habits,
             phrases,
@@ -273,15 +295,16 @@ class EnrichedItems:
     def _update(self, previous: EnrichedVectors) -> EnrichedVectors:
         """Compute what differs from `previous`."""
         mapping, used_rows = self._mapping(), self._used_rows()
-        texts, contents, vectors = previous.texts, previous.contents, previous.vectors
+        digests, contents, vectors = previous.digests, previous.contents, previous.vectors
         habits, changed = as_row_list(previous.habits), previous.changed.copy()
         rows: list[int] = []
         if mapping:
             rows, items = mapping.changed, [self.items[row] for row in mapping.changed]
             relations = Relations(self.user)
             new_texts = [content_text(item, self.user, relations) for item in items]
-            new_contents = self._contents(items, new_texts, previous)
-            texts = as_row_list(previous.texts).moved(mapping, new_texts)
+            new_digests = _digests(new_texts)
+            new_contents = self._contents(items, new_texts, new_digests, previous)
+            digests = as_row_list(previous.digests).moved(mapping, new_digests)
             contents, vectors = (each.moved(mapping, new_contents) for each in (contents, vectors))
             habits = habits.moved(mapping, [_NO_HABITS] * len(rows))
             changed = mapping.merge(changed, np.full(len(rows), -np.inf))
@@ -293,7 +316,7 @@ class EnrichedItems:
             changed[rows] = [history.changed for history in histories]
             current = [history.current for history in histories]
             vectors = vectors.replaced(rows, add_habits(contents.take(rows), current, phrases))
-        return EnrichedVectors(texts, contents, habits, phrases, vectors, changed)
+        return EnrichedVectors(digests, contents, habits, phrases, vectors, changed)
 
     def _mapping(self) -> RowMapping | None:
         """Rows of the items in `previous`; None if the items are the same."""
@@ -323,9 +346,15 @@ class EnrichedItems:
             return [row_by_id[item] for item in items if item in row_by_id]
         return [row for row, item in enumerate(self.items) if item.id in items]
 
-    def _contents(self, items: Sequence[Item], texts: Sequence[str], previous: EnrichedVectors) -> Matrix:
+    def _contents(
+        self,
+        items: Sequence[Item],
+        texts: Sequence[str],
+        digests: Sequence[bytes],
+        previous: EnrichedVectors,
+    ) -> Matrix:
         """Vectors of changed items; only texts that `previous` does not have are embedded."""
-        rows = _previous_rows(texts, previous.texts)
+        rows = _previous_rows(digests, previous.digests)
         new = {item.id: text for item, text, row in zip(items, texts, rows, strict=True) if row < 0}
         if not new:
             return previous.contents.take(rows)
@@ -364,13 +393,17 @@ def _overlaid(
         overlay, base = {**groups.maps[0], **changed}, groups.maps[1]
     if len(overlay) > _MAX_OVERLAY:
         return {**base, **overlay}
-    return ChainMap(overlay, dict(base) if not isinstance(base, dict) else base)
+    return ChainMap(overlay, cast("dict[str, list[UsageEvent]]", base))  # only the overlay is written
 
 
-def _previous_rows(texts: Sequence[str], previous: Sequence[str]) -> list[int]:
-    """For each text its row in `previous`, or -1."""
-    if len(texts) <= _FEW:
+def _digests(texts: Sequence[str]) -> list[bytes]:
+    return [text_digest(text) for text in texts]
+
+
+def _previous_rows(digests: Sequence[bytes], previous: Sequence[bytes]) -> list[int]:
+    """For each digest its row in `previous`, or -1."""
+    if len(digests) <= _FEW:
         known = as_row_list(previous)
-        return [known.find(text) for text in texts]
-    row_by_text = {text: row for row, text in enumerate(previous)}
-    return [row_by_text.get(text, -1) for text in texts]
+        return [known.find(digest) for digest in digests]
+    row_by_digest = {digest: row for row, digest in enumerate(previous)}
+    return [row_by_digest.get(digest, -1) for digest in digests]

@@ -1,35 +1,27 @@
 """UserIndex: one user's items with tokens, vectors and columns, updated incrementally."""
 
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from threading import Lock
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.enriched_items import EmbedContents, EnrichedChange, EnrichedItems
+from contextune.context.enriched_items import EnrichedItems
 from contextune.context.mentions import MentionIndex
 from contextune.context.signals import ItemColumns
 from contextune.context.signals.row_list import RowNumbers, as_row_list
 from contextune.context.signals.row_mapping import RowMapping
-from contextune.context.uses_diff import apply_changes
-from contextune.embed import Embedder, Matrix, count_missing, embed_enriched_items, embed_items
+from contextune.embed import Matrix
 from contextune.search import LexicalIndex, tokenize
-from contextune.store import Store, StoreChanges, StoreRevision, text_digest
+from contextune.store import StoreRevision
 from contextune.types import Item, User, local_time
 
 _FEW = 256
 """So many changed items are added to a lexical index; for more, a new one is built."""
-_MAX_USERS = 64
-"""Users whose state is kept in memory."""
 Value = TypeVar("Value")
-UserProgress = Callable[[str, int, int], None]
-"""Called with the user, the number of texts embedded and the number to embed."""
 
 
 class _lazy_property(Generic[Value]):  # noqa: N801  # used as a decorator
@@ -88,6 +80,21 @@ class UserIndex:
         index.items = as_row_list(self.items).moved(mapping, added)
         index._reuse(self, mapping)
         return index, mapping
+
+    @classmethod
+    def restored(
+        cls, user: User, embed: Callable[[Sequence[str]], Matrix], parts: Mapping[str, object]
+    ) -> "UserIndex":
+        """An index of which everything in `parts` is known: attributes by name, and `_created`."""
+        index = cls.__new__(cls)
+        index.user, index._embed = user, embed
+        vars(index).update(parts)
+        return index
+
+    @property
+    def created(self) -> NDArray[np.datetime64]:
+        """When each item was created, on the user's wall clock; not a time if unknown."""
+        return self._created
 
     @_lazy_property
     def texts(self) -> Sequence[str]:
@@ -251,97 +258,7 @@ class UserState:
     revision: StoreRevision
     index: UserIndex
     enriched: EnrichedItems
-
-
-def _ignore(_user: str, _embedded: int, _total: int) -> None:
-    """Report nothing."""
-
-
-class UserIndexCache:
-    """LRU cache of the states of users, updated when their items or usage events change."""
-
-    def __init__(self, store: Store, embedder: Embedder, *, progress: UserProgress | None = None) -> None:
-        self._store = store
-        self._embedder = embedder
-        self._progress: UserProgress = progress or _ignore
-        self._states: OrderedDict[str, UserState] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, user: str) -> UserState:
-        """The current state of a user."""
-        revision = self._store.revision(user)
-        with self._lock:
-            state = self._states.get(user)
-        if state is None or state.revision != revision:
-            state = self._update(user, revision, state)
-        with self._lock:
-            self._states[user] = state
-            self._states.move_to_end(user)
-            while len(self._states) > _MAX_USERS:
-                self._states.popitem(last=False)
-        return state
-
-    def forget(self, user: str) -> None:
-        """Drop a user from memory."""
-        with self._lock:
-            self._states.pop(user, None)
-
-    def _update(self, user: str, revision: StoreRevision, previous: UserState | None) -> UserState:
-        """Read what has changed from the store; reuse the rest."""
-        if previous:
-            changes = self._store.changes(user, previous.revision)
-            if changes and changes.user is None:
-                return self._apply(user, changes, previous)
-        index = previous.index if previous else None
-        if previous is None or index is None or previous.revision.items != revision.items:
-            index = UserIndex(
-                self._store.user(user), self._store.items(user), self._embed_items(user), previous=index
-            )
-        enriched = EnrichedItems(
-            index.user,
-            index.items,
-            self._store.uses(user),
-            self._embed_enriched(user),
-            self._embed_items(user),
-            previous=previous.enriched if previous else None,
-        )
-        return UserState(revision, index, enriched)
-
-    def _apply(self, user: str, changes: StoreChanges, previous: UserState) -> UserState:
-        """The state after a few changes, without reading the rest."""
-        index, before = previous.index, previous.enriched
-        deleted: list[str] = []
-        if changes.deleted:
-            deleted = [name for name in index.ids if text_digest(name) in changes.deleted]
-        index, mapping = index.updated(changes.items, deleted)
-        uses, diff = apply_changes(
-            before.uses, before.uses_by_item, added=changes.uses, deleted=deleted, zone=index.user.zone
-        )
-        enriched = EnrichedItems(
-            index.user,
-            index.items,
-            uses,
-            self._embed_enriched(user),
-            self._embed_items(user),
-            previous=before,
-            change=EnrichedChange(mapping, diff, index.row_by_id),
-        )
-        return UserState(changes.revision, index, enriched)
-
-    def missing(self, user: str, state: UserState) -> int:
-        """How many items of a user have no vector yet."""
-        return state.enriched.missing(
-            lambda texts: count_missing(texts, embedder=self._embedder, store=self._store, user=user)
-        )
-
-    def _embed_items(self, user: str) -> Callable[[Sequence[str]], Matrix]:
-        progress = partial(self._progress, user)
-        return lambda texts: embed_items(
-            texts, embedder=self._embedder, store=self._store, user=user, progress=progress
-        )
-
-    def _embed_enriched(self, user: str) -> EmbedContents:
-        progress = partial(self._progress, user)
-        return lambda texts: embed_enriched_items(
-            texts, embedder=self._embedder, store=self._store, user=user, progress=progress
-        )
+    changes: int = 0
+    """Number of entries that changed since the state was first computed or read from a snapshot."""
+    erased: int = 0
+    """`changes` when the store last erased the snapshots of the user."""

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from copy import copy
 from datetime import datetime
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +34,32 @@ class MentionIndex:
 
     def __init__(self, people: Sequence[Sequence[str]], titles: Sequence[Sequence[str]]) -> None:
         """`people` are names, addresses and numbers per item; `titles` are the words of each title."""
-        self._layers = [_MentionLayer(people, titles)]
+        self._layers: list[MentionLayer] = [_MentionLayer(people, titles)]
         self._added: list[tuple[Sequence[str], Sequence[str]]] = []
         """People and titles of items that were added since; they form the second layer."""
         self._rows: NDArray[np.int64] = np.arange(len(people))
+
+    @classmethod
+    def from_layer(cls, layer: "MentionLayer", size: int) -> "MentionIndex":
+        """The index of `size` items whose numbers are their rows."""
+        index = cls([], [])
+        index._layers, index._rows = [layer], np.arange(size)
+        return index
+
+    def rows_by_word(self) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+        """Current rows by words of names, and by the longest word of the title."""
+        names: defaultdict[str, list[int]] = defaultdict(list)
+        titles: defaultdict[str, list[int]] = defaultdict(list)
+        for layer in self._layers:
+            for word, numbers in layer.by_name.items():
+                names[word] += self._current(numbers)
+            for word, entries in layer.by_title.items():
+                titles[word] += self._current([number for number, _ in entries])
+        return names, titles
+
+    def _current(self, numbers: Sequence[int]) -> list[int]:
+        rows = self._rows[numbers]
+        return rows[rows >= 0].tolist()
 
     def updated(
         self, mapping: RowMapping, people: Sequence[Sequence[str]], titles: Sequence[Sequence[str]]
@@ -80,8 +103,16 @@ class MentionIndex:
         return [row for row in rows if row >= 0]
 
 
-class _MentionLayer:
+class MentionLayer(Protocol):
     """Items by the words of names and titles. Items have numbers that stay when their rows move."""
+
+    by_name: Mapping[str, Sequence[int]]
+    by_title: Mapping[str, Sequence[tuple[int, Sequence[str]]]]
+    """By the longest word: numbers with all words of the title."""
+
+
+class _MentionLayer:
+    """A `MentionLayer` in dictionaries."""
 
     def __init__(
         self, people: Sequence[Sequence[str]], titles: Sequence[Sequence[str]], *, start: int = 0

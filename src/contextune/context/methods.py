@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from contextune.context.build_scene import RequestVectors, build_scene
 from contextune.context.history import complete_from_history, embed_with_history
 from contextune.context.index import UserIndex, UserState
-from contextune.context.ranker import ContextRanker
+from contextune.context.learning.past_choices import CHOSEN, PastChoices, prefer_chosen
+from contextune.context.ranker import ContextRanker, RankedScene
 from contextune.context.signals import FAMILIES
 from contextune.embed import Embedder, readability
 from contextune.search import RRF_K, reciprocal_rank_fusion, similarities, tokenize, top
-from contextune.types import Request, local_time
+from contextune.types import Item, Request, local_time
 
 _MIN_FUSION_DEPTH = 200
 """Minimum length of the lists that are fused, however few items are wanted."""
@@ -37,6 +38,7 @@ class ContextSearch:
     """Whether each item existed at the time of the request."""
     embedder: Embedder
     ranker: Callable[[], ContextRanker]
+    choices: Callable[[], PastChoices]
     depth: int
 
     @property
@@ -173,7 +175,7 @@ def situated(search: ContextSearch) -> ContextRanking:
 
 
 def learned(search: ContextSearch) -> ContextRanking:
-    """LambdaMART over all features, then reciprocal rank fusion.
+    """LambdaMART over all features, then reciprocal rank fusion, then what the user chose for such requests.
 
     For a request in a script that the embedder cannot read, words decide: vectors would mislead.
     """
@@ -184,8 +186,10 @@ def learned(search: ContextSearch) -> ContextRanking:
     ranker = search.ranker()
     scene = build_scene(search.request, search.state, search.embedder, ranker, search.depth)
     ranked = ranker.rank(scene)
-    candidate_by_row = {int(scene.rows[n]): int(n) for n in ranked.order}
-    scored_rows = [(row, float(ranked.fused[n])) for row, n in candidate_by_row.items()]
+    order, chosen = _prefer_chosen(search, ranked)
+    candidate_by_row = {int(scene.rows[n]): n for n in order}
+    scores = ranked.fused[ranked.order].tolist()  # by place: a chosen item has the score of its new place
+    scored_rows = list(zip(candidate_by_row, scores, strict=True))
     if search.depth > len(scored_rows):  # more items are wanted than there are candidates
         rest = search.visible.copy()
         rest[scene.rows] = False
@@ -197,7 +201,11 @@ def learned(search: ContextSearch) -> ContextRanking:
         return np.array([candidate_by_row[row] for row in rows if row in candidate_by_row], np.intp)
 
     def reasons(rows: Sequence[int]) -> Sequence[tuple[str, ...]]:
-        explained = ranked.reasons(candidates(rows))
+        numbers = candidates(rows)
+        explained = [
+            (CHOSEN, *reasons) if n in chosen else reasons
+            for n, reasons in zip(numbers.tolist(), ranked.reasons(numbers), strict=True)
+        ]
         return [*explained, *[()] * (len(rows) - len(explained))]
 
     def signals(rows: Sequence[int]) -> Sequence[Mapping[str, float]]:
@@ -206,6 +214,24 @@ def learned(search: ContextSearch) -> ContextRanking:
         return [*explained, *_no_signals(rows[len(explained) :])]
 
     return ContextRanking(scored_rows, reasons, signals)
+
+
+def _prefer_chosen(search: ContextSearch, ranked: RankedScene) -> tuple[list[int], frozenset[int]]:
+    """The candidates in order, and those that the user's feedback on similar requests moved up."""
+    before: list[int] = ranked.order.tolist()
+    request, choices = search.request, search.choices()
+    if not choices.feedback:
+        return before, frozenset()
+    query = embed_with_history(request, search.embedder)
+    judged = choices.judge(query, request.time, search.index.user.zone)
+    if not judged:
+        return before, frozenset()
+    items: list[Item] = ranked.scene.items
+    said = ranked.said.tolist()
+    ids = [items[n].id for n in before]
+    places = prefer_chosen(ids, judged, [said[n] for n in before])
+    moved = frozenset(before[old] for new, old in enumerate(places) if new < old)
+    return [before[old] for old in places], moved
 
 
 def _by_similarity(scores: NDArray[np.float32], best: NDArray[np.intp]) -> ContextRanking:

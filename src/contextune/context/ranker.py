@@ -1,6 +1,6 @@
 """ContextRanker: LambdaMART in two passes, then reciprocal rank fusion, with explanations."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune._internal.model_files import model_folder
+from contextune.context.learning.changed_habits import follow_changed_habits
 from contextune.context.signals import (
     FAMILIES,
     FAMILY_BY_FEATURE,
@@ -20,13 +21,15 @@ from contextune.context.signals import (
 )
 from contextune.context.signals.registry import Matrix
 from contextune.context.signals.request_classifier import RequestClassifier
-from contextune.rank import FusionWeights, Ranker, read_card, write_card
+from contextune.rank import FusionWeights, ModelVersions, Ranker, read_card, write_card
 
 Floats = NDArray[np.float64]
 _MAX_REASONS = 3
 _BASELINE_SIZE = 10
 """Contributions are relative to the mean of this many best candidates."""
 _IS_STRENGTH = np.array([name.startswith("links.strength") for name in FEATURE_NAMES])
+_NAMED = FEATURE_NAMES.index("named.words")
+_HABIT = FEATURE_NAMES.index("usage.habit")
 _FAMILY_INDEX = np.array([list(FAMILIES).index(FAMILY_BY_FEATURE[name]) for name in FEATURE_NAMES])
 
 
@@ -52,7 +55,7 @@ class ContextRanker:
         first_scores = self.first_pass.score(features)
         second_features = recompute_links(scene, features, first_scores)
         scores = self.second_pass.score(second_features)
-        fused = self.fusion.fuse(fusion_lists(scene, scores))
+        fused = fuse_scores(self.fusion, scene, features, scores)
         return RankedScene(self, scene, features, second_features, first_scores, scores, fused)
 
     def save(self, folder: Path) -> None:
@@ -96,6 +99,11 @@ class RankedScene:
     def order(self) -> NDArray[np.intp]:
         """Numbers of the candidates, best first."""
         return np.lexsort((-self.scores, -self.fused))
+
+    @property
+    def said(self) -> Floats:
+        """How much of the request's telling words each candidate contains."""
+        return self.first_features[:, _NAMED].astype(np.float64)
 
     def reasons(self, numbers: NDArray[np.intp]) -> list[tuple[str, ...]]:
         """For each of the candidates, reasons from the families that contributed most to its score."""
@@ -146,6 +154,13 @@ def _sum_by_family(contributions: Floats) -> Floats:
     return families
 
 
+def fuse_scores(fusion: FusionWeights, scene: Scene, features: Matrix, scores: Floats) -> Floats:
+    """The final scores: the lists fused by rank, with newer habits before those that they replace."""
+    fused = fusion.fuse(fusion_lists(scene, scores))
+    habit, said = features[:, (_HABIT, _NAMED)].T.astype(np.float64)
+    return follow_changed_habits(fused, scores, habit, said, [item.app for item in scene.items])
+
+
 def fusion_lists(scene: Scene, scores: Floats) -> Mapping[str, Floats]:
     """The lists to fuse: the learned scores, the rank within each application, and three similarities."""
     return {
@@ -157,7 +172,19 @@ def fusion_lists(scene: Scene, scores: Floats) -> Mapping[str, Floats]:
     }
 
 
+RankerSource = Callable[[], ContextRanker]
+"""Returns the ranker to use for a request, which may change between requests."""
+
+
 @cache
 def default_ranker() -> ContextRanker:
     """The bundled ranker, loaded once."""
     return ContextRanker.load(model_folder("ranker"))
+
+
+def load_ranker(folder: Path) -> ContextRanker:
+    """The ranker in a folder, or the current version in a folder of versions (`contextune fleet train`)."""
+    if not ModelVersions.is_at(folder):
+        return ContextRanker.load(folder)
+    version = ModelVersions(folder).path()
+    return ContextRanker.load(version) if version else default_ranker()

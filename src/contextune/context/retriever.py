@@ -1,23 +1,27 @@
 """ContextRetriever: the items of a user's data that a request needs."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from contextune.context.build_scene import RequestVectors
 from contextune.context.enriched_text import all_moment_texts
-from contextune.context.index import UserIndexCache, UserState
+from contextune.context.index import UserState
+from contextune.context.index_cache import UserIndexCache
+from contextune.context.learning.past_choices import PastChoicesReader
 from contextune.context.methods import (
     DEFAULT_METHOD,
     METHODS,
     ContextRanking,
     ContextSearch,
+    Method,
     by_words,
     learned,
     situated,
 )
 from contextune.context.preparation import FEW_ITEMS, BackgroundEmbedding, Preparation
-from contextune.context.ranker import ContextRanker, default_ranker
+from contextune.context.ranker import ContextRanker, RankerSource, default_ranker
 from contextune.embed import CachedEmbedder, Embedder, Matrix
 from contextune.errors import InvalidRequestError
 from contextune.store import Store
@@ -42,34 +46,44 @@ class ContextRetriever:
         embedder: Embedder,
         *,
         method: str = DEFAULT_METHOD,
-        ranker: ContextRanker | None = None,
+        ranker: ContextRanker | RankerSource | None = None,
         progress: Progress | None = None,
         wait: bool = True,
     ) -> None:
         """`ranker` replaces the bundled one; `progress` is called while new items are embedded.
 
+        A function that returns a ranker is called for each request.
+
         Without `wait`, many new items are embedded in the background, and requests are answered by words
         until their vectors are there.
         """
-        if method not in METHODS:
-            raise InvalidRequestError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}")
-        self._method = METHODS[method]
+        self._method = _method(method)
         self._embedder = CachedEmbedder(embedder)
         # the bundled ranker is loaded by the first request that needs it
-        self._ranker = (lambda: ranker) if ranker else default_ranker
+        self._ranker: RankerSource = default_ranker
+        if ranker:
+            self._ranker = (lambda: ranker) if isinstance(ranker, ContextRanker) else ranker
         self._progress = progress
+        self._choices = PastChoicesReader(store, self._embedder)
         self._indexes = UserIndexCache(store, embedder, progress=self._report)
         self._background = None if wait else BackgroundEmbedding()
+
+    def with_method(self, method: str) -> "ContextRetriever":
+        """The same retriever with another method; both share indexes, caches and the embedder."""
+        other = copy(self)
+        other._method = _method(method)
+        return other
 
     @property
     def embedder(self) -> Embedder:
         """The embedder with its cache, so that later stages do not embed a request again."""
         return self._embedder
 
-    def forget(self, user: str) -> None:
-        """Drop a user's index from memory; the store is not changed."""
-        self._indexes.forget(user)
-        if self._background:
+    def forget(self, user: str, *, before: int | None = None) -> None:
+        """Drop a user's index from memory; with `before`, only one older than that revision of the items."""
+        self._indexes.forget(user, before=before)
+        self._choices.forget(user)
+        if self._background and before is None:
             self._background.forget(user)
 
     def user(self, user: str) -> User:
@@ -89,10 +103,12 @@ class ContextRetriever:
         """Build and embed everything that the user's first request would otherwise wait for."""
         state = self._indexes.get(user)
         if state.index.items:
-            if self._method in (learned, situated):
+            enriched = self._method in (learned, situated)
+            if enriched:
                 _ = state.enriched.contents  # waits, whatever `wait` says
-                self._embedder.embed(all_moment_texts(state.index.user))
             self._search(Request("ready?", user), state, 1)
+            if enriched:  # last: a request embeds only its own moment
+                self._embedder.embed(all_moment_texts(state.index.user))
 
     def rank(self, request: Request, k: int | None = None) -> list[ItemHit]:
         """The best `k` items that existed at the time of the request, best first; all if `k` is None."""
@@ -137,6 +153,7 @@ class ContextRetriever:
     def _search(self, request: Request, state: UserState, k: int | None) -> list[ItemHit]:
         items = state.index.items
         ranking, depth = self._ranking(request, state, k)
+        self._indexes.keep(request.user, state)
         scored_rows = ranking.scored_rows[:depth]
         rows = [row for row, _ in scored_rows]
         # computed for all hits together, when the reasons of any are first read
@@ -150,7 +167,8 @@ class ContextRetriever:
         """The ranking of all candidates, and how many of them to return."""
         depth = min(k or len(state.index.items), len(state.index.items))
         visible = state.index.visible(request.time)
-        search = ContextSearch(request, state, visible, self._embedder, self._ranker, depth)
+        choices = partial(self._choices.read, request.user)
+        search = ContextSearch(request, state, visible, self._embedder, self._ranker, choices, depth)
         method = self._method if self._has_vectors(request.user, state) else by_words
         return method(search), depth
 
@@ -172,6 +190,12 @@ class ContextRetriever:
             self._background.report(user, embedded)
         if self._progress:
             self._progress(embedded, total)
+
+
+def _method(name: str) -> Method:
+    if name not in METHODS:
+        raise InvalidRequestError(f"unknown method {name!r}: choose one of {', '.join(METHODS)}")
+    return METHODS[name]
 
 
 def _check_place(request: Request, user: User) -> None:

@@ -1,7 +1,7 @@
 """RowVectors: one vector per row, of which a few can be replaced without copying the others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,20 @@ class RowVectors:
     """Vectors added since `base` was made."""
     order: NDArray[np.int64] | None = None
     """For each row its position in `base`, or after it in `more`; None if `base` is in order."""
+    shared: int = 0
+    """So many rows of `base` are there for another matrix only; the first of `more` take their place."""
 
     @classmethod
     def from_matrix(cls, matrix: Matrix) -> "RowVectors":
         """The rows of a matrix."""
         return cls(matrix, matrix[:0])
+
+    @classmethod
+    def sharing(cls, matrix: Matrix, rows: NDArray[np.integer], vectors: Matrix) -> "RowVectors":
+        """The rows of a matrix that serves others too, with other vectors for some rows."""
+        order = np.arange(len(matrix))
+        order[rows] = len(matrix) + np.arange(len(rows))
+        return cls(matrix, vectors, order, len(rows)) if len(rows) else cls.from_matrix(matrix)
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -76,7 +85,7 @@ class RowVectors:
             return self
         order = np.arange(len(self)) if self.order is None else self.order.copy()
         order[rows] = len(self.base) + len(self.more) + np.arange(len(rows))
-        return RowVectors(self.base, np.concatenate([self.more, vectors]), order).compacted()
+        return replace(self, more=np.concatenate([self.more, vectors]), order=order).compacted()
 
     def moved(self, mapping: RowMapping, vectors: Matrix) -> "RowVectors":
         """The rows after items have changed; `vectors` are those of the changed rows."""
@@ -84,12 +93,12 @@ class RowVectors:
         start = len(self.base) + len(self.more)
         added = start + np.arange(len(mapping.changed))
         more = np.concatenate([self.more, vectors]) if len(vectors) else self.more
-        return RowVectors(self.base, more, mapping.merge(order, added)).compacted()
+        return replace(self, more=more, order=mapping.merge(order, added)).compacted()
 
     def compacted(self) -> "RowVectors":
         """One matrix in order, if much of the storage is unused or outside it; else the same."""
         stored = len(self.base) + len(self.more)
-        limit = _MAX_UNUSED * stored
+        limit = _MAX_UNUSED * stored + self.shared
         if self.order is None or (len(self.more) <= limit and stored - len(self) <= limit):
             return self
         return RowVectors.from_matrix(self.matrix)

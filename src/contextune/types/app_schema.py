@@ -10,7 +10,15 @@ from collections.abc import Mapping
 from contextune.errors import InvalidDataError
 from contextune.types.app_description import ANY_APP, DESCRIBED_APPS, AppDescription, AppSchema
 
-__all__ = ["APPS", "AppDescription", "AppSchema", "app_for", "describe_app", "description_of"]
+__all__ = [
+    "APPS",
+    "AppDescription",
+    "AppSchema",
+    "app_for",
+    "describe_app",
+    "described_apps",
+    "description_of",
+]
 
 APPS: Mapping[str, AppSchema] = {
     "Mail": AppSchema(
@@ -86,6 +94,11 @@ def describe_app(name: str, description: AppDescription) -> None:
             f"the fields of {name!r} are fixed, since the bundled models read them: choose another name"
         )
     _descriptions[name] = description
+
+
+def described_apps() -> Mapping[str, AppDescription]:
+    """The applications that are described in this process."""
+    return _descriptions
 
 
 def description_of(name: str) -> AppDescription:

@@ -185,6 +185,11 @@ class Item:
         return _text(self.fields.get(self.schema.title, ""))
 
     @property
+    def label(self) -> str:
+        """What to call it on a screen: the title, else the first words of its text, else the id."""
+        return self.title or " ".join(self.text.partition(" — ")[2].split()[:8]) or self.id
+
+    @property
     def text(self) -> str:
         """The item as text for search: the kind of item, then its text fields with labels."""
         schema = self.schema

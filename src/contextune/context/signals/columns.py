@@ -6,6 +6,7 @@ from copy import copy
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ REPLY_PREFIXES = ("re", "fw", "fwd", "aw", "sv", "wg")
 """What mail programs put before the subject of a reply or a forwarded mail, in several languages."""
 _REPLY_PREFIX = re.compile(rf"^\s*((?:{'|'.join(REPLY_PREFIXES)})\s*:\s*)+", re.IGNORECASE)
 _TIME_ROLES = ("made", "start", "end", "due")
+_ARRAYS = ("thread_id", "main_time", "duration_s", "word_count", "app", "place")
+_PEOPLE_ARRAYS = ("involved", "mentioned", "count")
 _MAX_CONTACTS = 8
 """Contacts of an item that are used: a mail to a whole choir says little about each member."""
 _MIN_NAME_LENGTH = 3
@@ -76,6 +79,54 @@ class ItemColumns:
         self.duration_s: Floats = np.array(
             [_number(item.fields.get("duration_s")) for item in items], np.float64
         )
+
+    @classmethod
+    def restored(
+        cls,
+        user: User,
+        items: Sequence[Item],
+        tokens: Sequence[Sequence[str]],
+        row_by_id: Mapping[str, int],
+        title_words: Sequence[tuple[str, ...]],
+        arrays: Mapping[str, NDArray[Any]],
+        names: Mapping[str, list[str]],
+    ) -> "ItemColumns":
+        """The columns from what `arrays` and `names` returned for the same items."""
+        columns = cls(user, [], [])
+        columns.items, columns._tokens, columns.row_by_id = items, tokens, row_by_id
+        columns.title_words = title_words
+        columns.apps, columns.places = names["apps"], names["places"]
+        columns._set_places()
+        for name in _ARRAYS:
+            setattr(columns, name, arrays[name])
+        columns.rows_by_app = [np.flatnonzero(columns.app == code) for code in range(len(columns.apps))]
+        columns.times = {role: arrays[f"times {role}"] for role in _TIME_ROLES}
+        columns.states = {
+            name: np.array([*names[f"states {name}"]], np.str_)[arrays[f"states {name}"]]
+            for name in columns.states
+        }
+        for name in _PEOPLE_ARRAYS:
+            setattr(columns.people, name, arrays[f"people {name}"])
+        return columns
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All columns of numbers, by name."""
+        return {
+            **{name: getattr(self, name) for name in _ARRAYS},
+            **{f"times {role}": self.times[role] for role in _TIME_ROLES},
+            **{
+                f"states {name}": np.unique(values, return_inverse=True)[1]
+                for name, values in self.states.items()
+            },
+            **{f"people {name}": getattr(self.people, name) for name in _PEOPLE_ARRAYS},
+        }
+
+    @property
+    def names(self) -> dict[str, list[str]]:
+        """The names that codes in `arrays` stand for."""
+        states = {f"states {name}": np.unique(values).tolist() for name, values in self.states.items()}
+        return {"apps": self.apps, "places": self.places, **states}
 
     def updated(
         self,

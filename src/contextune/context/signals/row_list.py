@@ -3,7 +3,7 @@
 Copying a list of 50,000 objects takes 5 ms, since the reference count of each object is written.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast, overload
 
 import numpy as np
@@ -14,6 +14,7 @@ from contextune.context.signals.row_mapping import RowMapping
 _MAX_UNUSED = 1 / 8
 """Share of stored values without a row, and of values outside the large list, before all are copied."""
 Value = TypeVar("Value")
+Other = TypeVar("Other")
 
 
 class RowList(Sequence[Value], Generic[Value]):
@@ -50,6 +51,17 @@ class RowList(Sequence[Value], Generic[Value]):
         return isinstance(other, Sequence) and list(self) == list(cast("Sequence[object]", other))
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]  # like a list
+
+    def convert(self, base: Callable[[int], Other], value: Callable[[Value], Other]) -> Iterator[Other]:
+        """Convert the values by row: those of `base` by their position in it, the others by themselves."""
+        size = len(self._base)
+        for position in range(len(self)) if self._order is None else self._order.tolist():
+            yield base(position) if position < size else value(self._more[position - size])
+
+    @property
+    def base(self) -> Sequence[Value]:
+        """The large list, in which rows have been moved and replaced since."""
+        return self._base
 
     def find(self, value: Value) -> int:
         """A row with this value, or -1."""

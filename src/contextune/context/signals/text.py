@@ -58,7 +58,7 @@ def explain(scene: Scene, number: int) -> str | None:
     similarity = float(scene.similarities.situated[number])
     if similarity < _MIN_SIMILARITY:
         return None
-    return f"similar in meaning to the request ({similarity:.2f})"
+    return "similar in meaning to the request"
 
 
 def _standardize(values: Floats) -> Floats:

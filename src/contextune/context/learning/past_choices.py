@@ -1,0 +1,114 @@
+"""Past choices: which items the user took or rejected for similar requests, from their feedback."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from threading import Lock
+
+import numpy as np
+
+from contextune.embed import Embedder, Matrix, embed_items
+from contextune.store import Store
+from contextune.types import Feedback, local_time
+
+CHOSEN = "you chose it for a similar request"
+_MIN_SIMILARITY, _FULL_SIMILARITY = 0.8, 0.95
+"""Feedback on another request counts from the first similarity on, and fully from the second."""
+_FADING = 0.5
+"""The share of earlier feedback that the next feedback on the same request takes away."""
+_MIN_DIFFERENCE = 0.5
+"""Between the judgements of two items that change places."""
+_MAX_FEEDBACK = 500
+"""Only the latest is used."""
+_MAX_USERS = 500
+"""Users whose feedback is kept in memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class PastChoices:
+    """Feedback on the items of earlier requests, oldest first, with the vectors of their texts."""
+
+    feedback: Sequence[Feedback]
+    vectors: Matrix
+
+    def judge(self, query: Matrix, now: datetime, zone: tzinfo | None) -> dict[str, float]:
+        """By id, items that were right (positive) or wrong (negative) for requests like this one.
+
+        What was said last counts most: one correction, or two other choices, outweigh all earlier ones.
+        """
+        width = _FULL_SIMILARITY - _MIN_SIMILARITY
+        weights = np.clip((self.vectors @ query - _MIN_SIMILARITY) / width, 0, 1)
+        judged: dict[str, float] = {}
+        for number in np.flatnonzero(weights).tolist():
+            entry, weight = self.feedback[number], float(weights[number])
+            if local_time(entry.request.time, zone) >= local_time(now, zone):
+                continue
+            judged = {item: value * (1 - _FADING * weight) for item, value in judged.items()}
+            for items, vote in ((entry.used, weight), (entry.rejected, -weight)):
+                for item in items:
+                    judged[item] = judged.get(item, 0.0) + vote
+        return judged
+
+
+def prefer_chosen(ranked: Sequence[str], judged: Mapping[str, float], said: Sequence[float]) -> list[int]:
+    """The numbers of the ranked items in a new order: of the judged ones, those judged better come first.
+
+    The judged items change places with each other, all others stay. `said` is how much the request says of
+    each ranked item: none passes one of which it says more.
+    """
+    places = [place for place, item in enumerate(ranked) if item in judged]
+    order: list[int] = []
+    for place in places:
+        ahead = len(order)
+        while ahead and _passes(ranked, judged, said, place, order[ahead - 1]):
+            ahead -= 1
+        order.insert(ahead, place)
+    result = list(range(len(ranked)))
+    for place, number in zip(places, order, strict=True):
+        result[place] = number
+    return result
+
+
+def _passes(
+    ranked: Sequence[str], judged: Mapping[str, float], said: Sequence[float], item: int, other: int
+) -> bool:
+    difference = judged[ranked[item]] - judged[ranked[other]]
+    return difference >= _MIN_DIFFERENCE and said[item] >= said[other]
+
+
+class PastChoicesReader:
+    """Reads the feedback of users; keeps the vectors of the last ones in memory."""
+
+    def __init__(self, store: Store, embedder: Embedder) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._known: OrderedDict[str, PastChoices] = OrderedDict()
+        self._lock = Lock()
+
+    def read(self, user: str) -> PastChoices:
+        """The current feedback of a user."""
+        # a text such as "and the one before?" says nothing without its conversation
+        feedback = [
+            entry
+            for entry in self._store.feedback(user)
+            if (entry.used or entry.rejected) and not entry.request.history
+        ][-_MAX_FEEDBACK:]
+        with self._lock:
+            known = self._known.get(user)
+        if known is None or known.feedback != feedback:
+            texts = [entry.request.text for entry in feedback]
+            known = PastChoices(
+                feedback, embed_items(texts, embedder=self._embedder, store=self._store, user=user)
+            )
+        with self._lock:
+            self._known[user] = known
+            self._known.move_to_end(user)
+            while len(self._known) > _MAX_USERS:
+                self._known.popitem(last=False)
+        return known
+
+    def forget(self, user: str) -> None:
+        """Drop a user from memory."""
+        with self._lock:
+            self._known.pop(user, None)
