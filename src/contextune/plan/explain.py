@@ -41,7 +41,7 @@ def _reason(argument: Argument, items: Mapping[str, Item]) -> str:
 def _source(source: Source, items: Mapping[str, Item]) -> str:
     item = items.get(source.item or "")
     field = " ".join(identifier_words(source.field or ""))
-    place = f"{field} of “{item.title}”" if item and field else f"“{item.title}”" if item else ""
+    place = f"{field} of “{item.label}”" if item and field else f"“{item.label}”" if item else ""
     match source.kind:
         case "item":
             return f"“{source.words}” in the {place}" if source.words else place

@@ -1,11 +1,12 @@
 """Plans as JSON, the same in the HTTP service, the inspector and `contextune ask --json`."""
 
+from datetime import tzinfo
 from typing import Any
 
 from typing_extensions import TypedDict
 
-from contextune.plan.multi_step.steps import json_args
-from contextune.types import Argument, Decision, Plan, Question
+from contextune.plan.multi_step.steps import Steps, json_args
+from contextune.types import Answer, Argument, Decision, Plan, Question, user_time
 
 
 class SourceJson(TypedDict):
@@ -94,6 +95,28 @@ def question_to_json(question: Question) -> QuestionJson:
             }
             for option in question.options
         ],
+    }
+
+
+def answer_to_json(answer: Answer, steps: Steps | None, zone: tzinfo | None) -> dict[str, Any]:
+    """An answer; `plans` has a call, or one for each step, and `decision` is that on all of them."""
+    return {
+        "decision": steps.decision if steps else "none",
+        "confidence": float(steps.confidence) if steps else None,
+        "fits": None if answer.fits is None else float(answer.fits),
+        "plans": [plan_to_json(plan) for plan in steps] if steps else [],
+        "context": [
+            {
+                "id": hit.item.id,
+                "app": hit.item.app,
+                "title": hit.item.title,
+                "time": user_time(hit.item.time, zone).isoformat() if hit.item.time else None,
+                "score": float(hit.score),
+                "reasons": list(hit.reasons),
+            }
+            for hit in answer.context
+        ],
+        "tools": [hit.tool.id for hit in answer.tools],
     }
 
 

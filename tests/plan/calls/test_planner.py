@@ -45,7 +45,7 @@ def test_no_call_for_one_of_two_namesakes_is_acted_on(ranker: CallRanker) -> Non
 
 def test_unserved_request_gets_a_high_probability_of_none(ranker: CallRanker) -> None:
     planner, hits = CallPlanner(ranker=ranker), tool_hits("call_contact", "play_song")
-    inputs = inputs_for("Switch the dehumidifier on", direction=3)
+    inputs = inputs_for("The dehumidifier should run", direction=3)
     assert planner.readings(inputs, hits, 0.05).none > 0.5 > planner.readings(inputs, hits, 0.95).none
 
 

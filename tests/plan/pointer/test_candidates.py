@@ -191,3 +191,51 @@ def test_finds_spans() -> None:
     assert found["d@example.com"] == "address"
     assert found["Dewi"] == "name"
     assert "2024-05-16" not in {span.text for span in find_spans("2024-05-16") if span.shape == "number"}
+
+
+ONLINE = Item(
+    "c1", "Calendar", {"event_name": "Roadmap", "location": "Zoom", "start_time": "2024-05-17T09:00"}
+)
+
+
+def test_online_meeting_is_at_no_place() -> None:
+    assert "Zoom" not in values("Will it rain there?", "get_weather", "location", ONLINE)
+    assert "Zoom" not in values("Find a café near it", "search_places", "near", ONLINE)
+
+
+def test_day_is_no_place() -> None:
+    assert "Saturday" not in values("Should I take the bike on Saturday?", "get_weather", "location", MAIL)
+
+
+@pytest.mark.parametrize(
+    "text", ["What's the weather?", "Will it rain on Saturday?", "Do I need an umbrella?"]
+)
+def test_plain_question_for_the_weather_means_the_city(text: str) -> None:
+    assert values(text, "get_weather", "location", MAIL) == ["Porto"]
+
+
+@pytest.mark.parametrize("text", ["Will it rain there?", "Will it rain on the kiln?", "Weather in Vantaa?"])
+def test_weather_elsewhere_is_not_of_the_city(text: str) -> None:
+    assert values(text, "get_weather", "location", MAIL) != ["Porto"]
+
+
+@pytest.mark.parametrize("text", ["Take me home.", "How do I get to my home?"])
+def test_own_place_is_the_destination(text: str) -> None:
+    assert values(text, "get_directions", "destination", MAIL) == ["home"]
+
+
+@pytest.mark.parametrize(
+    ("text", "destination"),
+    [
+        ("Directions to Lal Bahadur stadium", ["Lal Bahadur stadium"]),
+        ("Walking directions to Barro Studio please", ["Barro Studio"]),
+        ("Directions to San Jacinto tomorrow", ["San Jacinto"]),
+    ],
+)
+def test_destination_has_its_last_words(text: str, destination: list[str]) -> None:
+    found = values(text, "get_directions", "destination", MAIL)
+    assert found == destination
+
+
+def test_destination_that_only_begins_like_an_own_place_is_open() -> None:
+    assert len(values("Walk me to the home of Rui", "get_directions", "destination", MAIL)) > 1

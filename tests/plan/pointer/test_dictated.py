@@ -2,7 +2,7 @@
 
 import pytest
 
-from contextune.plan.pointer.dictated import line_to_add, search_words
+from contextune.plan.pointer.dictated import line_to_add, note_content, search_words
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,18 @@ def test_search_has_no_topic_if_only_a_time_is_said() -> None:
     ):
         assert search_words(text, frozenset()) is None
     assert search_words("What did I search for about Lisbon?", frozenset()) == "Lisbon"
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("Take a note that the boiler code is F28", "the boiler code is F28"),
+        ("Note down parking level 3", "parking level 3"),
+        ("Please jot down that Jan is away", "Jan is away"),
+        ("Note that Jan is away", "Jan is away"),
+        ("Write down that", None),
+        ("Take a note", None),
+    ],
+)
+def test_content_of_a_note_is_what_is_said(text: str, content: str | None) -> None:
+    assert note_content(text) == content

@@ -85,3 +85,16 @@ def test_person_asked_for_is_no_argument() -> None:
     missed = Item.call(contact="", number="555-7780", direction="missed", date="2026-03-05T09:40")
     assert planned("Who called me today?", "get_call_history", missed).args == {}
     assert planned("When did Rui call?", "get_call_history", missed).args == {"contact": "Rui Duarte"}
+
+
+@pytest.mark.parametrize(
+    "text", ["Put on what I was just listening to.", "Play that song again", "Play the last one again"]
+)
+def test_song_to_play_again_is_the_last_one_played(text: str) -> None:
+    songs = [
+        Item("s1", "Music", {"song_name": "Je veux", "artist": "Zaz", "played_time": "2026-03-05T07:44"}),
+        Item(
+            "s2", "Music", {"song_name": "Tri Martolod", "artist": "Alan", "played_time": "2026-03-05T07:48"}
+        ),
+    ]
+    assert planned(text, "play_song", *songs).args["song_name"] == "Tri Martolod"

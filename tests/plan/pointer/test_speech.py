@@ -20,6 +20,10 @@ from contextune.plan.pointer.speech import find_message, recipient_gender, turn_
         ("Tell my brother yes to seven", "Yes to seven."),
         ("Ask her if she can come on Friday", "Can you come on Friday?"),
         ("Ask Bob to bring the keys", "Please bring the keys."),
+        ("Tell him to join bridge three", "Please join bridge three."),
+        ("Ask Pasquale where the cab is", "Where is the cab?"),
+        ("Ask my brother when the train leaves.", "When the train leaves?"),
+        ("Let my partner at the card table know the tea is ready", "The tea is ready."),
         ("Thank Anna for the flowers.", "Thank you for the flowers."),
         ("Email Felix that I can't ride, do you hear?", "I can't ride, do you hear?"),
     ],
@@ -58,3 +62,8 @@ def test_verbs_agree_with_you() -> None:
         "You are late, you have your keys and he waits for you."
     )
     assert turn_pronouns("They are late.", "they") == "You are late."
+
+
+def test_short_answer_before_its_recipient_is_the_message() -> None:
+    assert find_message("Reply yes to Jan's mail about the offsite") == "Yes."
+    assert find_message("Write thank you to Marta") == "Thank you."

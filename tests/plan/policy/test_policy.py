@@ -100,6 +100,14 @@ def test_request_that_no_tool_serves_is_refused() -> None:
     assert decide(call("call_contact", 0.3, "contact"), none=0.7).decision == "none"
 
 
+def test_request_is_refused_if_that_is_clearly_more_probable_than_any_call() -> None:
+    assert decide(sure(READ, 0.2), none=0.35).decision == "none"
+    assert decide(sure(READ, 0.3), none=0.35).decision == "ask"
+    assert decide(sure(READ, 0.1), sure(SEND, 0.3), none=0.35).decision == "ask"
+    assert decide(sure(READ, 0.1), none=0.25).decision == "ask"
+    assert decide(sure(READ, 0.1), none=0.9, policy=Policy(none=2)).decision == "ask"
+
+
 def test_claim_to_be_destructive_needs_confirmation_even_if_sure() -> None:
     harmful = replace(TOOLS["read_note"], annotations=Annotations(destructive=True))
     plan = Policy().decide(Readings((sure(READ, 0.99),)), lambda _: harmful)

@@ -1,17 +1,14 @@
 """Fill calls of the likeliest tools, and variants of them with another value of an argument."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from contextune.plan.calls.said_tools import said_tools
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import ArgumentChoice, FilledCall, PointerPlanner
-from contextune.plan.pointer.spans import title_and_artist
-from contextune.plan.schema import tool_parameters
 from contextune.plan.values import normalize_value
-from contextune.search.tokenize import identifier_words
 from contextune.types import ToolHit
 
 MAX_TOOLS = 4
@@ -23,12 +20,6 @@ _UNLIKELY = 4.0
 """Tools that are this much less likely than the first, in log probability, are not filled."""
 _CLOSE = 4.0
 """Candidates of an argument that score this much lower than the chosen one are no alternative."""
-
-
-_REPLY = re.compile(
-    r"\W*(?:(?:please|can you|could you|just) )*(?:reply|write back|respond) to\b", re.IGNORECASE
-)
-_SONGS, _ALBUMS = frozenset(["song", "track"]), frozenset(["album", "record"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +50,7 @@ def fill_calls(
     """
     calls = [
         CallCandidate(filled, rank)
-        for rank in _said_tools(tools, inputs) or likely_tools(tools, known or {}, max_tools)
+        for rank in said_tools(tools, inputs) or likely_tools(tools, known or {}, max_tools)
         if (filled := planner.fill_tool(inputs, tools[rank].tool)) is not None
     ]
     variants = [
@@ -76,26 +67,6 @@ def fill_calls(
         if filled is not None:
             calls.append(CallCandidate(filled, call.rank, name, behind))
     return calls
-
-
-def _said_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
-    """The ranks of the tools that the words of the request leave: to reply, or to play a title."""
-    if _REPLY.match(inputs.request.text):
-        return [rank for rank, hit in enumerate(tools) if identifier_words(hit.tool.name)[:1] == ["reply"]]
-    return _tools_for_title(tools, inputs)
-
-
-def _tools_for_title(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
-    """The ranks of the tools that take the title of "play TITLE by ARTIST": an album only if that is said."""
-    title, _ = title_and_artist(inputs.request.text)
-    if title is None:
-        return []
-    wanted = _ALBUMS if _ALBUMS.intersection(inputs.tokens) else _SONGS
-    return [
-        rank
-        for rank, hit in enumerate(tools)
-        if any(wanted.intersection(parameter.words) for parameter in tool_parameters(hit.tool))
-    ]
 
 
 def likely_tools(tools: Sequence[ToolHit], known: Mapping[str, float], limit: int) -> list[int]:

@@ -4,28 +4,31 @@ The calls of the likeliest tools are filled by the pointer planner, then ranked 
 explains the whole request, with values that are sure, beats a tool that merely sounds like it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 
+from contextune.plan.calls.actions import is_small_talk, is_unserved
+from contextune.plan.calls.doubts import doubt
 from contextune.plan.calls.fill import MAX_TOOLS, MAX_VARIANTS, CallCandidate, fill_calls
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
-from contextune.plan.names import NameMatch
+from contextune.plan.calls.said_tools import is_said_tool
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
 from contextune.plan.policy.readings import Readings
-from contextune.types import Plan, ToolHit
+from contextune.types import Plan, Tool, ToolHit
 
 SEARCHED_TOOLS = 10
 """Tools to retrieve for a request: the tool classifier may prefer one that the tool ranker puts behind."""
 _MAX_READINGS = 5
 _MIN_PROBABILITY = 0.01
-_MAX_NAMESAKE = 0.65
-"""Highest probability of a call for one of two contacts of the same name: no policy acts on it by default."""
+_SAID = 0.82
+"""Least probability of a call of the tool that the words of the request name: writes are made from 0.8 on."""
+_UNSERVED = 0.9
+"""Least probability that no tool serves small talk, and orders of what none of the tools does."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class CallPlanner:
             return Readings.of_plan(self.pointer.plan(inputs, tools, fits), fits)
         calls, ranked = self.rank(self._ranker, inputs, tools, fits)
         readings = ranked_readings([call.filled.plan for call in calls], ranked)
-        return replace(readings, plans=tuple(_doubt_namesakes(plan, inputs) for plan in readings.plans))
+        return doubted_readings(readings, inputs, {hit.tool.id: hit.tool for hit in tools})
 
     def rank(
         self, ranker: CallRanker, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None
@@ -85,25 +88,34 @@ class CallPlanner:
         return calls, ranker.rank(inputs, tools, calls, fits, self._scorer.statistics.common, known)
 
 
-def _doubt_namesakes(plan: Plan, inputs: PlanningInput) -> Plan:
-    """The plan, less probable if it takes one of several contacts whom the request names equally well."""
-    values = [
-        part
-        for value in plan.args.values()
-        for part in (cast("list[object]", value) if isinstance(value, list) else [value])
-    ]
-    people = {index for value in values if (index := inputs.people.index(value)) is not None}
-    if any(_has_namesake(index, inputs.names) for index in people):
-        return replace(plan, confidence=min(plan.confidence, _MAX_NAMESAKE))
-    return plan
+def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[str, Tool]) -> Readings:
+    """The readings with lower probabilities where there is a reason to doubt; `tools` by id."""
+    text = inputs.request.text
+    if is_small_talk(text) or is_unserved(text, tools.values()):
+        readings = _refused(readings)
+    elif readings.plans and is_said_tool(tools[readings.plans[0].tool], inputs):
+        readings = _raised(readings)
+    plans = tuple(doubt(plan, tools[plan.tool], inputs) for plan in readings.plans)
+    return replace(readings, plans=plans)
 
 
-def _has_namesake(index: int, names: Sequence[NameMatch]) -> bool:
-    match = names[index]
-    others = (other for number, other in enumerate(names) if number != index)
-    return match.words > 0 and any(
-        other.words >= match.words and other.overlaps(match) for other in others if other.words
-    )
+def _refused(readings: Readings) -> Readings:
+    """The readings with a higher probability that no tool serves, and lower ones of their calls."""
+    if readings.none >= _UNSERVED:
+        return readings
+    scale = (1 - _UNSERVED) / (1 - readings.none)
+    plans = tuple(replace(plan, confidence=plan.confidence * scale) for plan in readings.plans)
+    return Readings(plans, _UNSERVED)
+
+
+def _raised(readings: Readings) -> Readings:
+    """The readings with a higher probability of the first one, if it lacks no argument."""
+    first, *others = readings.plans
+    if first.missing or first.confidence >= _SAID:
+        return readings
+    scale = (1 - _SAID) / max(1 - _SAID, readings.none + sum(plan.confidence for plan in others))
+    plans = [replace(plan, confidence=plan.confidence * scale) for plan in others]
+    return Readings((replace(first, confidence=_SAID), *plans), readings.none * scale)
 
 
 def ranked_readings(plans: Sequence[Plan], ranked: CallProbabilities) -> Readings:

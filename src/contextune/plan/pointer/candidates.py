@@ -3,14 +3,26 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any, cast
+from typing import cast
 
 from contextune.plan.lures import has_link
 from contextune.plan.names import fold_accents
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.spans import LANGUAGES, TextSpan, find_spans, title_and_artist
+from contextune.plan.pointer.argument_words import (
+    ADDRESSES,
+    ARTISTS,
+    LANGUAGE_ARGUMENTS,
+    NUMBERS,
+    PEOPLE,
+    PLACES,
+    TITLES,
+)
+from contextune.plan.pointer.candidate import OMITTED, Candidate
+from contextune.plan.pointer.certain import certain_candidates
+from contextune.plan.pointer.online import is_online
+from contextune.plan.pointer.spans import LANGUAGES, TextSpan, find_spans
 from contextune.plan.schema import Parameter, is_valid
-from contextune.plan.times.resolve import CandidateTime, candidate_times
+from contextune.plan.times.resolve import candidate_times
 from contextune.plan.values import find_durations, find_numbers, format_duration, normalize_text
 from contextune.types import ANYWHERE, COMMUTE, Contact, Source
 from contextune.types.app_schema import APPS
@@ -27,47 +39,8 @@ _UNKNOWN = frozenset(
         *("no caller id", "anonymous", "n/a"),
     ]
 )
-_NUMBERS = frozenset(["number", "phone", "tel", "telephone", "dial", "mobile"])
 _MIN_NUMBER = 7
 """Characters of a number that can be called from anywhere."""
-_LANGUAGES = frozenset(["language", "lang", "locale"])
-_PLACES = frozenset(
-    [
-        *("location", "destination", "place", "near", "where", "city", "area", "venue"),
-        *("business", "shop", "store", "restaurant"),
-    ]
-)
-_SAID_PLACES = frozenset(["location", "destination", "near", "city", "area"])
-_PLACE_WORDS = frozenset(["in", "near", "to", "around", "for"])
-_ADDRESSES = frozenset(["address", "email", "mail", "recipient", "recipients"])
-_TITLES = frozenset(["song", "track", "album", "record"])
-_ARTISTS = frozenset(["artist", "band", "singer", "performer"])
-_PEOPLE = frozenset(["contact", "person", "recipient", "participant", "attendee", "guest", "caller", "who"])
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A value with its source; `origin` is the kind of source, such as `Mail.author` or `contact`."""
-
-    value: Any
-    origin: str
-    sources: tuple[Source, ...] = ()
-    item: int | None = None
-    """The index of its item in `PlanningInput.items`."""
-    field: str = ""
-    span: TextSpan | None = None
-    time: CandidateTime | None = None
-    people: tuple[int, ...] = ()
-    """The indexes of the contacts it names."""
-
-    @property
-    def is_omitted(self) -> bool:
-        """Whether it stands for omitting the argument."""
-        return self.origin == OMITTED
-
-
-OMITTED = "nothing"
-FREE_TEXT = "free"
 _OMITTED_CANDIDATE = Candidate(None, OMITTED)
 
 
@@ -81,7 +54,7 @@ def find_candidates(
     candidates = _valid_candidates(inputs, parameter, origins)
     if not candidates and origins is not None:
         candidates = _valid_candidates(inputs, parameter, None)
-    if certain := _certain_candidates(inputs, parameter, candidates):
+    if certain := certain_candidates(inputs, parameter, candidates):
         return certain
     return candidates if parameter.required else [*candidates, _OMITTED_CANDIDATE]
 
@@ -94,64 +67,6 @@ def origin_allowed(origin: str, origins: frozenset[str] | None) -> bool:
         return True
     # apps without training examples are not restricted
     return origin not in ("contact", "place", _CITY) and origin.partition(".")[0] not in APPS
-
-
-def _certain_candidates(
-    inputs: PlanningInput, parameter: Parameter, candidates: Sequence[Candidate]
-) -> list[Candidate]:
-    """The candidates among which the request itself decides, where it leaves no doubt; else none.
-
-    A phone number or an email address in the request is the number or the address that is meant; the whole
-    name of one contact, if nobody else is named, is the person; "play TITLE by ARTIST" says both.
-    """
-    if parameter.kind != "text":
-        return []
-    name = frozenset(parameter.words)
-    words = name | frozenset(parameter.description_words)
-    for shape, names in (("number", _NUMBERS), ("address", _ADDRESSES)):
-        if words & names:
-            spans = [c for c in candidates if c.span and c.item is None and c.span.shape == shape]
-            if len(spans) == 1:
-                return spans
-    title, artist = title_and_artist(inputs.request.text)
-    for span, names in ((title, _TITLES), (artist, _ARTISTS)):
-        if span is not None and name & names:
-            same = [c for c in candidates if c.span and c.item is None and c.span.text == span.text]
-            source = Source("said", words=span.text)
-            return same[:1] or [Candidate(span.text, f"said {span.shape}", (source,), span=span)]
-    if name & _SAID_PLACES and (places := _said_places(inputs, candidates)):
-        return places
-    if not name & _PEOPLE:
-        return []
-    named = [match for match in inputs.names if match.words]
-    whole = [n for n, match in enumerate(inputs.names) if match.full and not match.possessive]
-    # other people of the same surname are not named by it
-    if len(whole) != 1 or any(not inputs.names[whole[0]].overlaps(match) for match in named):
-        return []
-    return [c for c in candidates if c.people == (whole[0],) and c.origin == "contact"]
-
-
-def _said_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The only name after "in", "near" or "to" in the request, at its full length: "Weather in Vantaa"."""
-    spans = [
-        candidate
-        for candidate in candidates
-        if candidate.item is None
-        and candidate.span is not None
-        and candidate.span.before in _PLACE_WORDS
-        and all(
-            word[0].isupper() for word in (candidate.span.text.split()[0], candidate.span.text.split()[-1])
-        )
-        and not any(_cross(candidate.span, phrase.first, phrase.last) for phrase in inputs.time_phrases)
-        and not any(match.words and _cross(candidate.span, match.start, match.end) for match in inputs.names)
-    ]
-    if len({candidate.span.start for candidate in spans if candidate.span}) != 1:
-        return []
-    return [max(spans, key=lambda candidate: len(str(candidate.value)))]
-
-
-def _cross(span: TextSpan, start: int, end: int) -> bool:
-    return span.start < end and start < span.end
 
 
 def _valid_candidates(
@@ -171,21 +86,29 @@ def _matches_name(candidate: Candidate, parameter: Parameter, inputs: PlanningIn
     if parameter.kind != "text":
         return True
     name, text, span = frozenset(parameter.words), str(candidate.value), candidate.span
-    if name & _LANGUAGES:
+    if name & LANGUAGE_ARGUMENTS:
         # a language that is not listed: "into Sranan"
         unlisted = span is not None and span.before in ("into", "in") and text.istitle() and text.isalpha()
         return fold_accents(text) in LANGUAGES or (unlisted and candidate.item is None)
     is_number = sum(map(str.isdigit, text)) * 2 > len(text)
-    if name & _NUMBERS:
+    if name & NUMBERS:
         return is_number
-    if is_number and name & (_ADDRESSES | _PEOPLE) and len(text) >= _MIN_NUMBER:
+    if is_number and name & (ADDRESSES | PEOPLE) and len(text) >= _MIN_NUMBER:
         phone, address = _wanted_spellings(parameter)
         # no mail goes to a phone number, and a contact has a name
         return phone or not (address or inputs.people.index(text) is not None)
-    if name & _PLACES:
-        return not (is_number or "@" in text or has_link(text))
+    if name & PLACES:
+        if is_number or "@" in text or has_link(text) or is_online(text):
+            return False
+        # "Will it rain on Saturday" says no place
+        return span is None or candidate.item is not None or not _is_time(span, inputs)
     # a song may be called "1999", but not like a number to call
-    return not (name & (_TITLES | _ARTISTS) and is_number and len(text) >= _MIN_NUMBER)
+    return not (name & (TITLES | ARTISTS) and is_number and len(text) >= _MIN_NUMBER)
+
+
+def _is_time(span: TextSpan, inputs: PlanningInput) -> bool:
+    """Whether a span of the request lies within what it says about time."""
+    return any(phrase.first <= span.start and span.end <= phrase.last for phrase in inputs.time_phrases)
 
 
 def _by_kind(
@@ -348,7 +271,7 @@ def contact_value(contact: Contact, parameter: Parameter) -> str:
 def _wanted_spellings(parameter: Parameter) -> tuple[bool, bool]:
     """Whether the argument asks for a phone number, and for an email address."""
     words = frozenset((*parameter.words, *parameter.description_words))
-    return bool(words & _NUMBERS), bool(words & _ADDRESSES)
+    return bool(words & NUMBERS), bool(words & ADDRESSES)
 
 
 def _spelling(contact: Contact, wanted: tuple[bool, bool]) -> str:

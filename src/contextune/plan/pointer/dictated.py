@@ -79,10 +79,18 @@ _REMIND = re.compile(
     r"|(?:set|add|create|make|new)(?: me)?(?: an?| the)? reminder|reminder)\b",
     re.IGNORECASE,
 )
+_WAKE = re.compile(r"\b(?:wake me|get me up)\b", re.IGNORECASE)
 _TASK = re.compile(r"^\W*(?:\w+\W+){0,4}?(?:to|about|of|that|for|:)\s+", re.IGNORECASE)
 _EVENT_VERB = re.compile(
     r"^(?:put|schedule|add|book|create|set up|plan|pencil in|pencil|block|make|enter)\s+", re.IGNORECASE
 )
+_CALENDAR = re.compile(r"\b(?:calendar|diary|agenda)\b", re.IGNORECASE)
+_BARE_EVENT = re.compile(
+    r"(?!(?:i|we|he|she|it|they|you|what|when|where|who|how|which|why|is|are|am|do|does|did|will|can|remind|wake"
+    r"|the|that|this|move|push|call|ring|play|tell|ask|send|show|set|cancel)\b)[^\W\d_][^.,;:!?]{1,40}\s",
+    re.IGNORECASE,
+)
+"""The name of an event right before its time: "Dentist on Monday at ten"."""
 _EVENT_END = re.compile(
     r"\s(?:down\b|(?:on|in|into|to) (?:my|the) (?:calendar|diary|agenda|schedule|book))|,\s", re.IGNORECASE
 )
@@ -97,6 +105,13 @@ _INTO_NOTE = re.compile(
 )
 _NOTE_THAT = re.compile(
     r"(?:to|on|in|into)\s(?:the|my|our|that|this)\s.*?\b(?:notes?|list|log|page|file)\b,?\s(?:that\s)?(?P<line>.+)",
+    re.IGNORECASE,
+)
+_NOTE_DOWN = re.compile(
+    r"(?:(?:take|make|write|create|add|start)(?: me)? a (?:new )?(?:quick )?note|note(?: down)?"
+    r"|write down|jot down)"
+    r"(?:,? (?:that|saying|to say)\s+|(?<=note) to (?!(?:the|my|our|that|this)\b)"
+    r"|(?<=down)\s+(?!(?:that|this|it)\W*$))(?=\S)",
     re.IGNORECASE,
 )
 _TRANSLATE = re.compile(r"^(?:translate|put|turn|say|render)\s+(.+?)\s+(?:in)?to\s+\w+", re.IGNORECASE)
@@ -139,7 +154,9 @@ def note_content(text: str, taken: Ranges = ()) -> str | None:
     if match := _CALLED.search(text):
         end = _NAME_END.search(text, match.end())
         return _clean(text[end.end() :]) if end else None
-    return None
+    stripped, offset = _strip_filler(text)
+    match = _NOTE_DOWN.match(stripped)
+    return _clean(text[offset + match.end() :]) if match else None
 
 
 def line_to_add(text: str, taken: Ranges = ()) -> str | None:
@@ -147,6 +164,8 @@ def line_to_add(text: str, taken: Ranges = ()) -> str | None:
     if line := _after_colon(text, taken) or quoted_text(text, taken):
         return line
     stripped, offset = _strip_filler(text)
+    if match := _NOTE_DOWN.match(stripped):
+        return _clean(stripped[match.end() :])
     verb = _ADD.match(stripped)
     if verb is None:
         return None
@@ -192,14 +211,14 @@ def task_to_remember(inputs: PlanningInput) -> str | None:
     text = inputs.request.text
     match = _REMIND.search(text)
     if match is None:
-        return None
+        return "Wake up" if _WAKE.search(text) else None
     times = [(phrase.first, phrase.last) for phrase in inputs.time_phrases if phrase.first >= match.end()]
     masked = text
     for start, end in times:  # "at a quarter to nine to …": the first "to" is part of the time
         masked = masked[:start] + "\0" * (end - start) + masked[end:]
     task = _TASK.match(masked[match.end() :].replace("\0", " "))
     if task is None:
-        return None
+        return "Wake up" if _WAKE.search(text) else None
     begin = match.end() + task.end()
     end = len(text.rstrip(" .!?"))
     for start, last in reversed(times):
@@ -215,7 +234,8 @@ def event_to_plan(inputs: PlanningInput) -> str | None:
     stripped, offset = _strip_filler(text)
     verb = _EVENT_VERB.match(stripped)
     times = [phrase.first for phrase in inputs.time_phrases]
-    if verb is None and not (times and re.search(r"\b(?:calendar|diary|agenda)\b", text, re.IGNORECASE)):
+    is_bare = bool(times) and _BARE_EVENT.fullmatch(text[offset : times[0]]) is not None
+    if verb is None and not is_bare and not (times and _CALENDAR.search(text)):
         return None
     begin = offset + (verb.end() if verb else 0)
     ends = [start for start in times if start > begin]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import Candidate
+from contextune.plan.pointer.candidate import Candidate
 from contextune.plan.pointer.feature_names import KINDS, NAMES, WANTS
 from contextune.plan.pointer.priors import ArgumentStatistics, CommonWords
 from contextune.plan.pointer.request_features import COLUMN, NAN, RequestFeatures, value_facts

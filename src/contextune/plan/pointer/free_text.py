@@ -35,6 +35,7 @@ _ONLY_COMMAND = re.compile(
     r"(?:\s+(?:back|to|an?|the|him|her|them|e-?mail|mail|message|it|that|this))*\W*",
     re.IGNORECASE,
 )
+_MY = re.compile(r"\bmy ([^\W\d_]+)(?!['’]s)\b", re.IGNORECASE)
 
 
 def compose_text(
@@ -71,6 +72,7 @@ def dictated_text(
         return dictated.text_to_translate(text, taken)
     if verbs & _SENDING_VERBS and name & _MESSAGE_NAMES:
         people = [(match.start, match.end) for match in inputs.names if match.words]
+        people += [match.span() for match in _MY.finditer(text) if _is_relation(match[1], inputs)]
         return find_message(text, [*taken, *people], _gender(inputs))
     if name & _QUERY_NAMES or verbs & _SEARCH_VERBS:
         others = [other for other in tool_parameters(tool) if other is not parameter]
@@ -100,6 +102,9 @@ def _drafts(
         yield text, Source("frame", words=request)
     if "subject" in name:
         return  # never an item's: it would go out with the message
+    content = dictated.note_content(request) if name & _TITLE_NAMES else None
+    if content:  # the title of a note that is dictated
+        yield _first_words(content), Source("frame", words=request)
     is_message = bool(verbs & _SENDING_VERBS and name & _MESSAGE_NAMES and not verbs & _TEXT_VERBS)
     if item is not None and not is_message:
         longest = _longest_field(item)
@@ -110,9 +115,12 @@ def _drafts(
     if is_message and _is_only_command(inputs):
         return
     if name & _TITLE_NAMES:
-        content = dictated.note_content(request) or request
-        yield " ".join(content.split()[:_MAX_TITLE_WORDS]).rstrip(".!?"), Source("frame", words=request)
+        yield _first_words(request), Source("frame", words=request)
     yield request, Source("frame", words=request)
+
+
+def _first_words(text: str) -> str:
+    return " ".join(text.split()[:_MAX_TITLE_WORDS]).rstrip(".!?")
 
 
 def _is_only_command(inputs: PlanningInput) -> bool:
@@ -129,6 +137,11 @@ def _gender(inputs: PlanningInput) -> Gender:
     people = [n for n, match in enumerate(inputs.names) if match.words]
     people = people or [n for n, count in enumerate(inputs.relation_matches) if count]
     return recipient_gender(inputs.user.contacts[people[0]].relation) if len(people) == 1 else ""
+
+
+def _is_relation(word: str, inputs: PlanningInput) -> bool:
+    """Whether a word describes a contact: "sister"."""
+    return any(inputs.people.count_relation_matches([word.casefold()]))
 
 
 def _ranges(inputs: PlanningInput, values: Collection[str]) -> list[tuple[int, int]]:

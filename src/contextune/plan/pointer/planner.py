@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import FREE_TEXT, OMITTED, Candidate, find_candidates
+from contextune.plan.pointer.candidate import FREE_TEXT, OMITTED, Candidate
+from contextune.plan.pointer.candidates import find_candidates
 from contextune.plan.pointer.features import ChosenArguments, Matrix, argument_features
 from contextune.plan.pointer.free_text import clarifying_question, compose_text, dictated_text
+from contextune.plan.pointer.new_times import has_usual_hour, new_times
 from contextune.plan.pointer.references import asks_for_person, referred
 from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
 from contextune.plan.schema import Parameter, plan_errors, tool_parameters
@@ -90,6 +92,7 @@ class PointerPlanner:
             if asks_for_person(parameter, inputs):
                 return
             candidates = referred(find_candidates(inputs, parameter, origins), tool, inputs)
+            candidates = new_times(candidates, tool, parameter, inputs, draft.chosen.items)
             if not candidates:
                 draft.ask(parameter)
                 return
@@ -100,7 +103,8 @@ class PointerPlanner:
         draft.choices.append(ArgumentChoice(parameter, candidates, matrix, scores, best, confidence))
         if candidates[best].is_omitted:
             return
-        if confidence < self.ask_below and parameter.name not in draft.forced:
+        is_forced = parameter.name in draft.forced or has_usual_hour(candidates[best])
+        if confidence < self.ask_below and not is_forced:
             draft.ask(parameter)
             return
         draft.fill(parameter, candidates[best], confidence)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import log1p
 from typing import Any
 
-from contextune.plan.pointer.candidates import OMITTED
+from contextune.plan.pointer.candidate import OMITTED
 from contextune.plan.schema import Parameter
 from contextune.types import Tool
 

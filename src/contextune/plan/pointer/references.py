@@ -13,8 +13,9 @@ from itertools import permutations
 
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import Candidate
+from contextune.plan.pointer.candidate import Candidate
 from contextune.plan.pointer.said import folded_words
+from contextune.plan.policy.cost import singular
 from contextune.plan.schema import Parameter
 from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Tool, local_time
@@ -35,6 +36,16 @@ _BETWEEN = frozenset(["most", "new", "unread", "received", "missed", "e"])
 """Words that may stand between "latest" and what it describes."""
 _REFERRING = re.compile(
     r"\b(?:the|my|that|this|our)\s+(?P<words>[^\W_][\w'’-]*(?:\s+[\w'’-]+){0,3}?)\s+(?P<noun>[a-z-]+?)s?\b",
+    re.IGNORECASE,
+)
+_REPLAY = re.compile(
+    r"\W*(?:(?:please|can you|could you|just|hey|ok|okay),? )*"
+    r"(?:play|put|start|resume)(?: me)?(?: back| on)? "
+    r"(?:(?:what(?:ever)?|the (?:song|track|one|music|tune)(?: that)?|that (?:song|track|tune)) (?:i|we)"
+    r"(?: was| were|['’]ve been| have been|['’]d been| had been|['’]d| had)?(?: just| only)?"
+    r" (?:listening to|playing|hearing|played|heard|on)(?: last| before| just now| earlier| again)*"
+    r"|(?:that (?:song|track|tune)|the (?:last|same) (?:song|track|tune|one)|the (?:song|track|tune))"
+    r"(?: on)? (?:again|once more|one more time))\W*",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+")
@@ -60,6 +71,16 @@ def referred(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput)
     items = {candidate.item for candidate in left}
     superseded = {number for number, other in references.superseded if other in items}
     return [candidate for candidate in left if candidate.item not in superseded]
+
+
+def item_app(noun: str) -> str | None:
+    """The application whose items a noun stands for, if any: "mails" are of Mail."""
+    return _NOUNS.get(singular(noun.casefold()))
+
+
+def replays_last(text: str) -> bool:
+    """Whether the request means the song that was played last: "Put on what I was just listening to"."""
+    return _REPLAY.fullmatch(text) is not None
 
 
 def asks_for_person(parameter: Parameter, inputs: PlanningInput) -> bool:
@@ -100,20 +121,28 @@ def _references(inputs: PlanningInput) -> _References:
 
 def _is_own(item: Item, addresses: frozenset[str]) -> bool:
     folder = str(item.fields.get("folder") or "").casefold()
-    return folder in _SENT or _sender(item).casefold() in addresses
+    return folder in _SENT or sender_of(item).casefold() in addresses
 
 
-def _sender(item: Item) -> str:
+def sender_of(item: Item) -> str:
+    """Who sent a message; empty for other items."""
     sender = item.fields.get("author") or item.fields.get("sender") or item.fields.get("from")
     return str(sender or "")
 
 
+def named_senders(inputs: PlanningInput) -> set[int]:
+    """The contacts whom the request names as senders of a message: "from Jan", "Jan's mail"."""
+    return {n for n, match in enumerate(inputs.names) if match.words and _is_sender(match, inputs)}
+
+
 def _not_sent_by(inputs: PlanningInput) -> set[int]:
     """After "from Jan" or "Jan's mail", the messages that somebody else sent."""
-    senders = {n for n, match in enumerate(inputs.names) if match.words and _is_sender(match, inputs)}
+    senders = named_senders(inputs)
     if not senders:
         return set()
-    messages = {n: inputs.people.index(_sender(item)) for n, item in enumerate(inputs.items) if _sender(item)}
+    messages = {
+        n: inputs.people.index(sender_of(item)) for n, item in enumerate(inputs.items) if sender_of(item)
+    }
     if not senders.intersection(messages.values()):
         return set()
     return {number for number, person in messages.items() if person not in senders}
@@ -124,7 +153,7 @@ def _is_sender(match: NameMatch, inputs: PlanningInput) -> bool:
     before = _WORD.findall(text[: match.start])
     after = _WORD.findall(text[match.end :])
     if match.possessive:
-        return any(_NOUNS.get(_singular(word)) == "Mail" for word in after[1:3])
+        return any(item_app(word) == "Mail" for word in after[1:3])
     return bool(before) and before[-1].casefold() == "from"
 
 
@@ -132,7 +161,7 @@ def _not_described(inputs: PlanningInput) -> set[int]:
     """After "the milk reminder", the reminders without milk in their title, if some have it."""
     excluded: set[int] = set()
     for match in _REFERRING.finditer(inputs.request.text):
-        app = _NOUNS.get(_singular(match["noun"]))
+        app = item_app(match["noun"])
         words = frozenset(folded_words(match["words"])) - _EMPTY - _LATEST
         if app is None or not words:
             continue
@@ -148,7 +177,7 @@ def _not_described(inputs: PlanningInput) -> set[int]:
 
 def _superseded(inputs: PlanningInput) -> list[tuple[int, int]]:
     """The items in whose place another is meant: a newer one, or one of whose title more is said."""
-    latest = _latest_app(inputs.tokens)
+    latest = "Music" if replays_last(inputs.request.text) else _latest_app(inputs.tokens)
     request = frozenset(folded_words(inputs.request.text)) - _EMPTY
     superseded: list[tuple[int, int]] = []
     for number, other in permutations(range(len(inputs.items)), 2):
@@ -166,7 +195,7 @@ def _latest_app(tokens: Sequence[str]) -> str | None:
     for place, token in enumerate(tokens):
         if token in _LATEST:
             following = [word for word in tokens[place + 1 : place + 4] if word not in _BETWEEN]
-            if following and (app := _NOUNS.get(_singular(following[0]))):
+            if following and (app := item_app(following[0])):
                 return app
     return None
 
@@ -192,7 +221,3 @@ def _past_time(item: Item, inputs: PlanningInput) -> datetime | None:
         return None
     time = local_time(made, inputs.user.zone)
     return time if time <= inputs.now else None
-
-
-def _singular(word: str) -> str:
-    return word.casefold().removesuffix("s")

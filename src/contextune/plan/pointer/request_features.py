@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import Candidate
+from contextune.plan.pointer.candidate import Candidate
 from contextune.plan.pointer.feature_names import NAMES, ORIGINS, SHAPES
 from contextune.plan.pointer.priors import CommonWords
 from contextune.plan.pointer.said import RequestWords

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from contextune._internal.compression import read_decompressed, write_compressed
 from contextune._internal.model_files import model_folder
-from contextune.plan.pointer.candidates import Candidate
+from contextune.plan.pointer.candidate import Candidate
 from contextune.plan.pointer.feature_names import NAMES
 from contextune.plan.pointer.features import Matrix
 from contextune.plan.pointer.priors import ArgumentPriors, ArgumentStatistics, CommonWords

@@ -21,11 +21,22 @@ _COLON = re.compile(r":\s+(?=\S)")
 _THAT = re.compile(r"(?<=[\w'’)”\"]) that (?=\S)", re.IGNORECASE)
 _CLAUSE = re.compile(r"\S+ \S")
 _SAY = re.compile(r"(?:\band |, |; |\bto |\bjust )?\bsay(?:ing)?,? (?:that )?(?=\S)", re.IGNORECASE)
-_KNOW = re.compile(r"\blet \S+(?: \S+){0,3}? know,? (?:in writing )?(?:that )?(?=\S)", re.IGNORECASE)
+_KNOW = re.compile(r"\blet \S+(?: \S+){0,6}? know,? (?:in writing )?(?:that )?(?=\S)", re.IGNORECASE)
 _ASK = re.compile(r"\bask \S+(?: \S+){0,3}? (?P<how>to|if|whether|for) (?=\S)", re.IGNORECASE)
+_ASK_WHAT = re.compile(
+    r"\bask \S+(?: \S+){0,3}? (?=(?:when|where|what|how|why|who|which|about)\b \S)", re.IGNORECASE
+)
 _THANK = re.compile(r"\bthank (?P<who>\S+(?: \S+){0,2}?) (?=for\b)", re.IGNORECASE)
 _COMMA = re.compile(r"\b(?:reply|respond|write back|answer)\b[^,:;.!?]{1,40}, (?=\S+ \S)", re.IGNORECASE)
+_SHORT = re.compile(
+    r"\b(?:reply|respond|answer|say|write|send)(?: back)?(?: with| a)? "
+    r"(?P<what>yes|no|ok(?:ay)?|sure|thanks|thank you|sounds good|great|congratulations|happy birthday"
+    r"|not yet) to (?=\S)",
+    re.IGNORECASE,
+)
+"""A message of a word or two before its recipient: "reply yes to Jan's mail"."""
 _TELL = re.compile(r"\b(?:tell|inform|warn|assure|promise|text|message) ", re.IGNORECASE)
+_WRITE = re.compile(r"\b(?:write|e-?mail|mail) (?:to )?", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?P<who>her|him|them|everyone|everybody|us)\b,? ", re.IGNORECASE)
 _CONTENT = re.compile(
     r"(?:that|yes|no|not|i|i['’]\w+|we|we['’]\w+|it|it['’]s|there|thanks|thank you|sorry|mine|what|how|when"
@@ -52,6 +63,10 @@ _VERBS = dict(
 )
 _MODALS = "can|could|will|would|should|may|might|must|is|are|was|were|has|have|had|does|do|did"
 _QUESTION = re.compile(rf"(?P<subject>you) (?P<verb>{_MODALS})\b(?P<rest>.*)", re.IGNORECASE)
+_INDIRECT = re.compile(
+    r"(?P<word>when|where|what|how|why|who) (?P<subject>.+) (?P<verb>is|are|was|were)", re.IGNORECASE
+)
+"""An indirect question with its verb at the end: "where the cab is"."""
 _NO_OBJECT = (
     r"(?=\s*(?:$|[.,;!?]|(?:to|for|at|in|on|from|with|about|and|or|if|when|tomorrow|today|tonight)\b))"
 )
@@ -68,6 +83,8 @@ def find_message(text: str, taken: Sequence[tuple[int, int]] = (), gender: Gende
     frame = next((match for match in _FRAME.finditer(text) if not _inside(match.start(), taken)), None)
     if frame is None:
         return None
+    if (short := _SHORT.search(text, frame.start())) and not _inside(short.start("what"), taken):
+        return _sentence(short["what"], "")
     found = _starts(text, frame, taken)
     if not found:
         return None
@@ -107,18 +124,34 @@ def _starts(
             starts.append((match.end(), "", _recipient(text, match.start(), match.end())))
     if match := _ASK.search(text, begin):
         starts.append((match.end(), match["how"].casefold(), _recipient(text, match.start(), match.end())))
+    if match := _ASK_WHAT.search(text, begin):
+        starts.append((match.end(), "what", _recipient(text, match.start(), match.end())))
     if match := _THANK.search(text, begin):
         starts.append((match.end(), "thank", _recipient(text, match.start(), match.end())))
     if match := _TELL.search(text, begin):
         if pronoun := _PRONOUN.match(text, match.end()):
-            skipped = re.compile(r"that ", re.IGNORECASE).match(text, pronoun.end())
-            place = skipped.end() if skipped else pronoun.end()
-            starts.append((place, "", _GENDERS.get(pronoun["who"].casefold(), "")))
+            place = _after_that(text, pronoun.end())
+            gender = _GENDERS.get(pronoun["who"].casefold(), "")
+            starts.append((*_after_to(text, place), gender))
         elif content := _first_content(text, match.end(), taken):
-            starts.append((content, "", ""))
+            starts.append((*_after_to(text, content), ""))
+    if match := _WRITE.search(text, begin):
+        for start, end in taken:
+            if start == match.end() and _CONTENT.match(text, end + 1):
+                starts.append((*_after_to(text, _after_that(text, end + 1)), ""))
     if not starts and (match := _COMMA.search(text)) and not _inside(match.end(), taken):
         starts.append((match.end(), "", ""))
     return starts
+
+
+def _after_that(text: str, place: int) -> int:
+    """Where a clause begins that may be introduced by "that"."""
+    return place + len("that ") if text[place:].casefold().startswith("that ") else place
+
+
+def _after_to(text: str, place: int) -> tuple[int, str]:
+    """Where a message begins, and the kind of speech: "tell Grace to call" is a plea."""
+    return (place + len("to "), "to") if text[place:].casefold().startswith("to ") else (place, "")
 
 
 def _first_content(text: str, begin: int, taken: Sequence[tuple[int, int]]) -> int | None:
@@ -183,6 +216,11 @@ def _sentence(content: str, how: str) -> str:
         content = content.rstrip(" .!?")
         if match := _QUESTION.match(content):
             content = f"{match['verb']} {match['subject'].casefold()}{match['rest']}"
+        content = f"{content}?"
+    elif how == "what":
+        content = content.rstrip(" .!?")
+        if match := _INDIRECT.fullmatch(content):
+            content = f"{match['word']} {match['verb']} {match['subject']}"
         content = f"{content}?"
     content = content[:1].upper() + content[1:]
     return content if content[-1:] in ".!?…" else f"{content}."

@@ -29,6 +29,9 @@ NONE = 0.5
 """Default probability that no tool serves from which on the request is refused."""
 RIVAL = 0.4
 """Default share of the first reading's probability from which on another reading is worth a question."""
+_CLEARLY = 1.5
+_NEARLY = 0.6
+"""From this share of `none` on, a request is refused if that is so many times as probable as any reading."""
 _NAMESAKE = 0.1
 """The same for a reading with another value of the same name: "Jan" is Jan Novak or Jan Peters."""
 MAX_OPTIONS = 3
@@ -127,9 +130,10 @@ class Policy:
 
     def _judge(self, plan: Plan, readings: Readings, find_tool: FindTool) -> tuple[Decision, Question | None]:
         tool = find_tool(plan.tool)
-        if readings.none >= self.none:
-            return "none", no_tool_serves(plan, tool)
         cost, sure = self.cost(tool), plan.confidence
+        best = max(reading.confidence for reading in readings.plans)
+        if readings.none >= min(self.none, max(_NEARLY * self.none, _CLEARLY * best)):
+            return "none", no_tool_serves(plan, tool)
         if plan.missing:
             return "ask", ask_for_missing(plan, tool)
         rivals = [other for other in readings.others() if other.confidence >= self.rival * sure]

@@ -1,0 +1,268 @@
+"""Reasons to doubt a call whatever its probability: what the request says and the call does not do.
+
+A ranker that learnt from right calls is sure of the nearest one, also where a word of the request rules it
+out: "delete all mails" is not to delete one of them. A call in doubt is proposed or asked about, and never
+made without asking.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+from contextune.context.stop_words import STOP_WORDS
+from contextune.plan.calls.actions import FILLER, SOUND, does_action
+from contextune.plan.names import NameMatch
+from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.new_times import USUAL_HOUR, said_span
+from contextune.plan.pointer.references import item_app, named_senders, sender_of
+from contextune.plan.pointer.said import folded_words
+from contextune.plan.policy.cost import call_cost, singular
+from contextune.plan.schema import tool_parameters
+from contextune.search import tokenize
+from contextune.search.tokenize import identifier_words
+from contextune.types import Plan, Tool
+
+MAX_PROBABILITY = 0.65
+"""Highest probability of a call in doubt: no policy acts on it by default."""
+
+_SEVERAL = re.compile(
+    r"\b(?:all|every(?:thing|one|body)?|each|both)\b"
+    r"(?! (?:day|night|morning|evening|week|month|right|set|the same)\b)",
+    re.IGNORECASE,
+)
+_AT_ALL = re.compile(r"\b(?:at|after|of|that['’]s) all\b", re.IGNORECASE)
+_CHANNEL = re.compile(
+    rf"{FILLER}(?P<verb>text|sms|whatsapp|dm|slack|telegram|imessage)\s+(?!(?:of|in|is|from)\b)\w"
+    r"|\b(?:by|via|over|on|in) (?:a |an )?"
+    r"(?P<by>text(?: message)?|sms|whatsapp|slack|telegram|signal|imessage)\b",
+    re.IGNORECASE,
+)
+_MESSAGING = frozenset(["text", "sms", "message", "messages", "chat", "dm", "whatsapp", "imessage"])
+_DETAIL = re.compile(
+    r"['’]s (?:\w+ )?(?:phone number|number|e-?mail address|address|birthday)\W*$"
+    r"|\b(?:phone number|number|e-?mail address|address) of \w+(?: \w+)?\W*$",
+    re.IGNORECASE,
+)
+_PERSONAL = re.compile(
+    rf"{FILLER}(?:how (?:old|tall) (?:is|are)\b|where (?:does|do) \w+(?: \w+)? live\b"
+    r"|when (?:was|were) \w+(?: \w+)? born\b)",
+    re.IGNORECASE,
+)
+"""A fact about a person that no message is about."""
+_ASKING = re.compile(
+    rf"{FILLER}(?:what|which|give me|tell me|show me|do (?:i|you) have|find)\b", re.IGNORECASE
+)
+_STOP = re.compile(r"\b(?:stop|turn|switch|put) (?:off )?(?:the|my) (?P<what>[^\W\d_]+)", re.IGNORECASE)
+_MAILBOX = re.compile(r"\b(?:sms|text messages?|whatsapp|telegram|slack|imessages?)\b", re.IGNORECASE)
+_TODAY = re.compile(r"\b(?:today|tonight|now|this|next)\b", re.IGNORECASE)
+_SENTENCES = re.compile(r"[.!?;:]\s+\S")
+_TITLES = frozenset(["title", "name", "summary", "label", "query"])
+_DELETING = frozenset(["delete", "cancel", "remove", "trash", "erase"])
+_REMOVE_FROM = re.compile(
+    rf"{FILLER}(?:remove|delete|take|strike|cross|drop)\s+(?P<part>.+?)\s(?:from|off|out of)\s+"
+    r"(?:(?:the|my|our|that|this)\s+)?(?:[^.,;!?]*\s)?(?P<container>\w+)\W*$",
+    re.IGNORECASE,
+)
+_CONTAINERS = frozenset(
+    [
+        *("calendar", "diary", "agenda", "schedule", "list", "inbox", "mailbox", "mail", "app", "phone"),
+        *("note", "reminder", "task"),
+    ]
+)
+"""What holds items: to take something from the calendar is to delete it."""
+
+
+def doubt(plan: Plan, tool: Tool, inputs: PlanningInput) -> Plan:
+    """The plan of a call of the tool, with a lower probability if there is a reason to doubt it."""
+    if plan.confidence <= MAX_PROBABILITY:
+        return plan
+    if any(is_reason(plan, tool, inputs) for is_reason in _REASONS):
+        return replace(plan, confidence=MAX_PROBABILITY)
+    return plan
+
+
+def _takes_a_namesake(plan: Plan, _: Tool, inputs: PlanningInput) -> bool:
+    """It takes one of several contacts whom the request names equally well."""
+    values = [
+        part
+        for value in plan.args.values()
+        for part in (cast("list[object]", value) if isinstance(value, list) else [value])
+    ]
+    people = {index for value in values if (index := inputs.people.index(value)) is not None}
+    return any(_has_namesake(index, inputs.names) for index in people)
+
+
+def _has_namesake(index: int, names: Sequence[NameMatch]) -> bool:
+    match = names[index]
+    others = (other for number, other in enumerate(names) if number != index)
+    return match.words > 0 and any(
+        other.words >= match.words and other.overlaps(match) for other in others if other.words
+    )
+
+
+def _does_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It changes one item, where the request says all of them: "Cancel all my meetings"."""
+    if call_cost(tool) == "read" or any(isinstance(value, list) for value in plan.args.values()):
+        return False
+    text = _AT_ALL.sub("", inputs.request.text)
+    if not _SEVERAL.search(text):
+        return False
+    titles = [
+        str(argument.value)
+        for argument in plan.arguments.values()
+        if any(source.kind == "item" for source in argument.sources)
+    ]
+    # "All the Way" may be the title itself
+    return bool(titles) and not any(_SEVERAL.search(title) for title in titles)
+
+
+def _uses_another_channel(_: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It sends a mail, where the request says to text; or reads one, where it says an SMS."""
+    is_mail = not {"email", "emails", "mail", "mails"}.isdisjoint(identifier_words(tool.name))
+    is_sent = call_cost(tool) == "send" and _CHANNEL.search(inputs.request.text)
+    if not is_sent and not (is_mail and _MAILBOX.search(inputs.request.text)):
+        return False
+    return not _MESSAGING & {*identifier_words(tool.name), *identifier_words(tool.app)}
+
+
+def _has_no_details(_: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It reads a message, where the request asks for somebody's number, address or age."""
+    text = inputs.request.text
+    is_asked = (_ASKING.match(text) and _DETAIL.search(text)) or _PERSONAL.match(text)
+    if not is_asked or not any(match.words for match in inputs.names):
+        return False
+    return not {"contact", "contacts", "person", "people"} & {*identifier_words(tool.name)}
+
+
+def _writes_unsaid(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It writes the title of an item of which the request says no word."""
+    if call_cost(tool) == "read":
+        return False
+    words = frozenset(tokenize(inputs.request.text)) - STOP_WORDS
+    return any(
+        source.kind == "frame" and source.item is not None and words.isdisjoint(tokenize(str(argument.value)))
+        for argument in plan.arguments.values()
+        for source in argument.sources
+    )
+
+
+def _guesses_the_hour(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It sets a time of which the request says the day only, and no item that it moves has the hour."""
+    if call_cost(tool) == "read" or said_span(inputs) is None:
+        return False
+    sources = [source for argument in plan.arguments.values() for source in argument.sources]
+    moved = {source.item for source in sources if source.kind == "item"}
+    times = [source for source in sources if source.kind == "time"]
+    return any(
+        source.field == USUAL_HOUR or (source.item is not None and source.item not in moved)
+        for source in times
+    )
+
+
+def _guesses_the_week(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It sets a time on the weekday that is said, which is today's: today or in a week."""
+    if call_cost(tool) == "read" or _TODAY.search(inputs.request.text):
+        return False
+    today = inputs.now.date()
+    open_days = [day for day in inputs.times.days if len(day.dates) > 1 and today in day.dates]
+    times = [source for argument in plan.arguments.values() for source in argument.sources]
+    return bool(open_days) and any(
+        source.kind == "time" and open_days[0].words.casefold() in source.words.casefold() for source in times
+    )
+
+
+def _does_something_else(_: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """The verb of the request is another action: "archive" is not to flag."""
+    return not does_action(tool, inputs.request.text)
+
+
+def _stops_something_else(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It pauses what is played, where the request says to stop a thing that makes no music."""
+    if plan.arguments or not {"pause", "stop", "skip"}.intersection(identifier_words(tool.name)[:1]):
+        return False
+    match = _STOP.search(inputs.request.text)
+    if match is None or match["what"].casefold() in SOUND:
+        return False
+    words = folded_words(match["what"])
+    return not any(item.app == tool.app and {*words} & {*folded_words(item.text)} for item in inputs.items)
+
+
+def _repeats_the_order(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It writes or sends the request itself, which says no text to write: "Send Simone a photo"."""
+    text = inputs.request.text
+    if call_cost(tool) == "read" or _SENTENCES.search(text):
+        return False
+    request = tokenize(text)
+    return any(
+        parameter.kind == "free"
+        and not _TITLES.intersection(parameter.words)
+        and parameter.name in plan.arguments
+        and tokenize(str(plan.arguments[parameter.name].value)) == request
+        for parameter in tool_parameters(tool)
+    )
+
+
+def _takes_mail_of_another(plan: Plan, _: Tool, inputs: PlanningInput) -> bool:
+    """It takes a message of somebody else than the sender whom the request names."""
+    senders = named_senders(inputs)
+    if not senders:
+        return False
+    taken = {source.item for argument in plan.arguments.values() for source in argument.sources}
+    return any(
+        item.id in taken and (sender := sender_of(item)) and inputs.people.index(sender) not in senders
+        for item in inputs.items
+    )
+
+
+def _deletes_the_whole(_: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It deletes an item, where the request says to take something from it."""
+    if not _DELETING.intersection(identifier_words(tool.name)):
+        return False
+    match = _REMOVE_FROM.match(inputs.request.text)
+    if match is None or singular(match["container"].casefold()) in _CONTAINERS:
+        return False
+    # "the mail from Jan" is a whole
+    is_item = any(item_app(word) for word in tokenize(match["part"]))
+    return not is_item and not any(name.words and name.end > match.end("part") for name in inputs.names)
+
+
+def _passes_over_a_named_item(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It changes or sends an item of which the request says no word, though it names another item."""
+    if call_cost(tool) == "read":
+        return False
+    sources = [source for argument in plan.arguments.values() for source in argument.sources]
+    chosen = {source.item for source in sources if source.kind == "item"}
+    text = inputs.request.text
+    for match in sorted(inputs.names, key=lambda match: -match.start):
+        if match.words:
+            text = text[: match.start] + text[match.end :]
+    words = frozenset(word for word in folded_words(text) if item_app(word) is None) - STOP_WORDS
+    if not chosen or not words:
+        return False
+    if any(item.id in chosen and words.intersection(folded_words(item.text)) for item in inputs.items):
+        return False
+    return any(_is_named(item.title, words) for item in inputs.items)
+
+
+def _is_named(title: str, words: frozenset[str]) -> bool:
+    """Whether at least half of a title's words are said."""
+    own = frozenset(folded_words(title)) - STOP_WORDS
+    return bool(own) and 2 * len(own & words) >= len(own)
+
+
+_REASONS = (
+    _takes_a_namesake,
+    _does_one_of_several,
+    _uses_another_channel,
+    _has_no_details,
+    _writes_unsaid,
+    _guesses_the_hour,
+    _guesses_the_week,
+    _does_something_else,
+    _stops_something_else,
+    _repeats_the_order,
+    _takes_mail_of_another,
+    _deletes_the_whole,
+    _passes_over_a_named_item,
+)

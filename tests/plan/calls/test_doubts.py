@@ -1,0 +1,74 @@
+"""Doubts: calls that a word of the request rules out are never acted on."""
+
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+
+from contextune.plan import PlanningInput, PointerPlanner
+from contextune.plan.calls.doubts import MAX_PROBABILITY, doubt
+from contextune.plan.policy.policy import ACT
+from contextune.tools import bundled_toolbox
+from contextune.types import Contact, Item, ItemHit, Request, User
+
+TOOLS = {tool.name: tool for tool in bundled_toolbox()}
+NOW = datetime(2026, 3, 5, 10, 5)
+USER = User(
+    "ines",
+    {"name": "Ines Duarte"},
+    contacts=(
+        Contact("Marta Reis", "marta@example.org", "555-0150"),
+        Contact("Bruno Rossi", "rossi@example.org", "555-0151"),
+        Contact("Bruno Kosuta", "kosuta@example.org", "555-0152"),
+    ),
+)
+KILN = Item.event(name="Kiln slot", start="2026-03-06T15:00", end="2026-03-06T16:00")
+CLAY = Item.mail(
+    subject="Clay order", content="Two bags.", author="marta@example.org", date="2026-03-04T09:00"
+)
+
+
+def probability(text: str, tool: str, *items: Item) -> float:
+    hits = [ItemHit(item, 1.0 - number / 10) for number, item in enumerate(items)]
+    inputs = PlanningInput(Request(text, user="ines", time=NOW), USER, hits)
+    plan = PointerPlanner().plan_tool(inputs, TOOLS[tool])
+    assert plan is not None
+    return doubt(replace(plan, confidence=0.95), TOOLS[tool], inputs).confidence
+
+
+def test_no_default_threshold_lets_a_doubted_call_pass() -> None:
+    assert min(ACT.values()) > MAX_PROBABILITY
+
+
+@pytest.mark.parametrize(
+    ("tool", "doubted", "sure"),
+    [
+        ("call_contact", "Call Bruno", "Call Bruno Rossi"),
+        ("delete_email", "Delete all mails from Marta", "Delete the clay order mail after all"),
+        ("cancel_event", "Cancel everything tomorrow", "Cancel the kiln slot tomorrow"),
+        ("send_email", "Text Marta that I'm late", "Email Marta that I'm late"),
+        ("send_email", "Tell Marta by WhatsApp that I'm late", "Tell Marta that I'm late"),
+        ("read_email", "What's Marta's email address?", "What's in Marta's email?"),
+        ("create_event", "Dentist on Thursday at eleven", "Dentist this Thursday at eleven"),
+        ("create_event", "Dentist on Thursday at eleven", "Dentist on Friday at eleven"),
+        ("read_email", "Read me the latest SMS from Marta", "Read me the latest mail from Marta"),
+        ("pause_playback", "She's asleep, stop the vacuum", "She's asleep, stop the music"),
+        ("read_email", "How old is Marta?", "What is Marta's mail about?"),
+        ("read_email", "Read me the mail from Bruno Rossi", "Read me the mail from Marta"),
+        ("flag_email", "Archive the clay order mail", "Flag the clay order mail"),
+        ("send_email", "Send Marta a photo", "Send Marta a mail that the photo is here"),
+        ("cancel_event", "Remove Marta from the kiln slot", "Remove the kiln slot from my calendar"),
+        ("delete_email", "Remove a line from the clay order", "Delete the clay order mail from Marta"),
+        ("cancel_event", "Cancel the clay order", "Cancel the kiln slot"),
+        ("create_reminder", "Remind me at 4 pm", "Remind me at 4 pm of the clay order"),
+        ("create_reminder", "Remind me tomorrow to buy clay", "Remind me tomorrow at 9 to buy clay"),
+    ],
+)
+def test_call_is_doubted(tool: str, doubted: str, sure: str) -> None:
+    items = (CLAY, KILN)
+    assert probability(doubted, tool, *items) == MAX_PROBABILITY
+    assert probability(sure, tool, *items) == 0.95
+
+
+def test_item_that_is_moved_keeps_its_hour_without_doubt() -> None:
+    assert probability("Move the kiln slot to Monday", "reschedule_event", KILN) == 0.95

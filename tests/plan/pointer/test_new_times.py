@@ -1,0 +1,58 @@
+"""Times that a call sets: ahead, not an event's own, and within what the request says."""
+
+from datetime import datetime
+
+from contextune.plan import PlanningInput, PointerPlanner
+from contextune.tools import bundled_toolbox
+from contextune.types import Item, ItemHit, Plan, Request, User
+
+TOOLS = {tool.name: tool for tool in bundled_toolbox()}
+NOW = datetime(2026, 3, 5, 10, 5)  # a Thursday
+DENTIST = Item.event(name="Dentist", start="2026-03-09T15:30", end="2026-03-09T16:15")
+LETTER = Item.mail(
+    subject="Appointment",
+    content="Your cleaning is on 9 March at 15:30.",
+    author="office@example.com",
+    date="2026-03-04T08:50",
+)
+
+
+def planned(text: str, tool: str, *items: Item) -> Plan:
+    hits = [ItemHit(item, 1.0 - number / 10) for number, item in enumerate(items)]
+    inputs = PlanningInput(Request(text, user="ines", time=NOW), User("ines"), hits)
+    plan = PointerPlanner().plan_tool(inputs, TOOLS[tool])
+    assert plan is not None
+    return plan
+
+
+def test_event_is_not_moved_to_its_own_time_or_to_now() -> None:
+    plan = planned("Move the dentist", "reschedule_event", DENTIST, LETTER)
+    assert plan.args == {"event_name": "Dentist"}
+    assert [missing.argument for missing in plan.missing] == ["start_time"]
+
+
+def test_new_event_does_not_take_the_time_of_another() -> None:
+    plan = planned("Create an event called dentist checkup", "create_event", DENTIST, LETTER)
+    assert "start_time" not in plan.args
+
+
+def test_said_time_counts_even_if_something_is_on_then() -> None:
+    plan = planned("Schedule a call on Monday at 15:30", "create_event", DENTIST)
+    assert plan.args["start_time"] == "2026-03-09T15:30"
+
+
+def test_event_that_is_moved_to_another_day_keeps_its_hour() -> None:
+    plan = planned("Move the dentist to Tuesday", "reschedule_event", DENTIST)
+    assert plan.args["start_time"] == "2026-03-10T15:30"
+
+
+def test_reminder_of_a_day_has_a_usual_hour() -> None:
+    plan = planned("Remind me tomorrow to pack", "create_reminder", LETTER)
+    assert plan.args == {"title": "Pack", "due_time": "2026-03-06T09:00"}
+    plan = planned("Remind me on Friday evening to pack", "create_reminder", LETTER)
+    assert plan.args["due_time"] == "2026-03-06T19:00"
+
+
+def test_time_that_has_passed_is_not_set() -> None:
+    plan = planned("Remind me to pack", "create_reminder", LETTER)
+    assert plan.args.get("due_time", "2027") > "2026-03-05T10:05"
