@@ -208,6 +208,14 @@ def test_invalid_items_and_uses_do_not_block_others(tmp_path: Path, store: SQLit
     }
 
 
+def test_other_mail_of_the_same_id_is_reported(tmp_path: Path, store: SQLiteStore) -> None:
+    for day in (13, 14):
+        head = f"Message-ID: <1@example.org>\nDate: {day} May 2024 09:00:00 +0100\nFrom: m@example.org"
+        (tmp_path / f"{day}.eml").write_text(f"{head}\nSubject: kiln\n\nOn {day}.\n")
+    report = import_into(store, "ines", [tmp_path / "13.eml", tmp_path / "14.eml"], now=NOW)
+    assert (report.items, skipped(report)) == (1, {"another version of an entry already read": 1})
+
+
 def test_latest_version_of_an_item_wins_in_any_order(tmp_path: Path, store: SQLiteStore) -> None:
     (tmp_path / "file").write_text("x")
     days = [f"2024-05-{day:02}T08:00" for day in (3, 9, 5, 9)]

@@ -15,9 +15,15 @@ NOISE = bytes(range(128, 256)) * 40
     ("name", "content", "why"),
     [
         ("mail.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + NOISE, "save it as .eml"),
-        ("archive.pst", b"!BDN" + NOISE, "readpst -r -o FOLDER FILE"),
+        ("archive.pst", b"!BDN" + NOISE, "damaged Outlook data file"),
         ("Signal/sql/db.sqlite", NOISE, "Signal's database is encrypted"),
         ("msgstore.db.crypt15", NOISE, "WhatsApp's backup is encrypted"),
+        (
+            "places.sqlite",
+            b"SQLite format 3\0\x10\0\2\2" + bytes(4076),
+            "file that ends in -wal too",
+        ),
+        ("places.sqlite-wal", b"\x37\x7f\x06\x82" + NOISE, "read with the database beside it"),
         ("picture.jpg", NOISE, "unknown format"),
     ],
 )

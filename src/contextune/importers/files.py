@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from contextune.errors import InvalidDataError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+Entry = TypeVar("Entry")
 HEAD = 8192
 _TAR = (".tgz", ".tar.gz", ".tar")
 _NESTED = "nested archive: unpack it first"
@@ -63,6 +64,7 @@ class SourceFile:
         self._open = open_
         self._disk = disk
         self._stream: BinaryIO | None = None
+        self._share: float | None = None
         if head is not None:
             self.head = head
 
@@ -129,9 +131,17 @@ class SourceFile:
         """Its path on disk, to find files that belong to it; None in an archive."""
         return self._disk
 
+    def counted(self, entries: Iterable[Entry], total: int) -> Iterator[Entry]:
+        """The entries; `bytes_read` follows their number, in a file that is not read from start to end."""
+        for number, entry in enumerate(entries, 1):
+            yield entry
+            self._share = min(1.0, number / max(1, total))
+
     @property
     def bytes_read(self) -> int:
-        """Number of bytes read since it was last opened."""
+        """Number of bytes read since it was last opened, for progress."""
+        if self._share is not None:
+            return int(self.size * self._share)
         if self._stream is None:
             return 0
         return self.size if self._stream.closed else self._stream.tell()

@@ -115,10 +115,18 @@ def iso_timestamp(seconds: float) -> str:
     return iso_time(datetime.fromtimestamp(seconds, UTC))
 
 
+_SMALLEST = 10**11
+"""The milliseconds of March 1973, and the seconds of the year 5138."""
+
+
 def unix_time(milliseconds: object) -> datetime | None:
-    """The time of a number of milliseconds since 1970; None if it is not a number or out of range."""
+    """The time of a number of milliseconds since 1970; None if it is not a number or out of range.
+
+    Some programs write seconds: a number that is too small for milliseconds is read as such.
+    """
     try:
-        return datetime.fromtimestamp(int(str(milliseconds)) // 1000, UTC)
+        number = int(str(milliseconds))
+        return datetime.fromtimestamp(number if 0 < number < _SMALLEST else number // 1000, UTC)
     except (ValueError, OverflowError, OSError):
         return None
 

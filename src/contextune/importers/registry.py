@@ -7,6 +7,7 @@ from contextune.importers.calls.sms_backup import SmsBackupReader
 from contextune.importers.contacts.csv_reader import ContactsCsvReader
 from contextune.importers.contacts.reader import ContactsReader
 from contextune.importers.files import SourceFile
+from contextune.importers.mail.outlook import OutlookReader
 from contextune.importers.mail.reader import MailReader, MboxReader
 from contextune.importers.messages.imessage import IMessageReader
 from contextune.importers.messages.signal import SignalReader
@@ -26,6 +27,7 @@ from contextune.importers.web.google_activity import GoogleActivityReader
 READERS: tuple[Reader, ...] = (
     MboxReader(),
     MailReader(),  # before calendars: a mail may contain an invitation
+    OutlookReader(),
     CalendarReader(),
     ContactsReader(),
     BrowserHistoryReader(),

@@ -20,6 +20,8 @@ from contextune.types import Contact, Item, Progress, UsageEvent, User
 
 BATCH = 500
 """Items and usage events that are written to the store together."""
+_UNREPEATED = frozenset(("Mail", "Messages"))
+"""Applications whose entries occur once; a song or a search is read again with every use."""
 
 
 def import_into(
@@ -144,6 +146,8 @@ class ImportRun:
             if version == made:
                 self.report.add_skipped(SkippedEntry(where, "duplicate of an entry already read"))
                 continue
+            if version is not None and item.app in _UNREPEATED:
+                self.report.add_skipped(SkippedEntry(where, "another version of an entry already read"))
             order = self._compare_age(item, old) if old else 1
             is_update = order >= 0 and item != old
             if is_update:

@@ -77,6 +77,12 @@ def test_mbox_is_split_at_message_starts_only(tmp_path: Path, ending: bytes) -> 
     assert records[1]["content"].endswith("From Marta:\nhello\nFrom: Marta Silva")
 
 
+def test_mozilla_envelope_needs_no_blank_line_before_it(tmp_path: Path) -> None:
+    second = PLAIN.replace(b"k1@", b"k2@")
+    mailbox = b"From - \n" + PLAIN + b"--end of the parts--\nFrom - \n" + second + b"From - a note\nSee: x\n"
+    assert len(fields_in(eml(tmp_path, mailbox, "Inbox.mbox"))) == 2
+
+
 def test_mbox_split_does_not_depend_on_chunk_size() -> None:
     mailbox = b"".join(
         ENVELOPE + PLAIN.replace(b"k1@", b"k%d@" % n) + b"x" * (n * 700) + b"\n\n" for n in range(12)

@@ -113,3 +113,8 @@ def test_truncated_backup_is_read_to_its_break(tmp_path: Path) -> None:
 
 def test_backup_without_messages_is_reported(tmp_path: Path) -> None:
     assert skipped_in(backup(tmp_path)) == ["no messages in the file"]
+
+
+def test_dates_in_seconds_are_read(tmp_path: Path) -> None:
+    path = backup(tmp_path, sms("by another program").replace("1715590000000", "1715590000"))
+    assert [fields["date"] for fields in fields_in(path)] == ["2024-05-13T08:46:40+00:00"]

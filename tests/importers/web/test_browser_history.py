@@ -1,6 +1,7 @@
 """History databases of Chrome and Firefox, also while they are in use."""
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,6 +12,7 @@ import pytest
 from tests.importers.reading_files import INES, NOW, items_in, only_file, read_path, skipped_in, utc
 
 from contextune.importers import import_into
+from contextune.importers.parsing.sqlite_file import table_names
 from contextune.importers.registry import detect_reader
 from contextune.store import SQLiteStore
 from contextune.types import UsageEvent
@@ -196,7 +198,7 @@ def test_damaged_and_foreign_databases_are_reported(tmp_path: Path, chrome: Chro
         database.executescript(
             "CREATE TABLE a (b); CREATE VIEW visits AS SELECT 1; CREATE VIEW urls AS SELECT 1"
         )
-    assert skipped_in(foreign) == ["not a browser history database"]
+    assert skipped_in(foreign) == ["unknown format"]
     other = tmp_path / "store.db"
     with closing(sqlite3.connect(other)) as database:
         database.execute("CREATE TABLE a (b)")
@@ -227,6 +229,74 @@ def test_firefox_database_is_recognised_by_its_tables(tmp_path: Path) -> None:
         database.execute("INSERT INTO moz_historyvisits VALUES (1, 0, 1, 1715721000000000, 1)")
         database.commit()
     assert [item.fields["query"] for item in items_in(path)] == ["celadon crazing why"]
+
+
+FIREFOX_COPIES = {
+    "2024": "CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url LONGVARCHAR, title LONGVARCHAR, rev_host"
+    " LONGVARCHAR, visit_count INTEGER DEFAULT 0, hidden INTEGER DEFAULT 0 NOT NULL, typed INTEGER DEFAULT 0"
+    " NOT NULL, frecency INTEGER DEFAULT -1 NOT NULL, last_visit_date INTEGER, guid TEXT, foreign_count"
+    " INTEGER DEFAULT 0 NOT NULL, url_hash INTEGER DEFAULT 0 NOT NULL, description TEXT, preview_image_url"
+    " TEXT, site_name TEXT, origin_id INTEGER REFERENCES moz_origins(id), recalc_frecency INTEGER NOT NULL"
+    " DEFAULT 0);"
+    " CREATE TABLE moz_historyvisits (id INTEGER PRIMARY KEY, from_visit INTEGER, place_id INTEGER,"
+    " visit_date INTEGER, visit_type INTEGER, session INTEGER, source INTEGER DEFAULT 0 NOT NULL,"
+    " triggeringPlaceId INTEGER)",
+    "2012, without description and origin_id": FIREFOX,
+    "without visit_type, from_visit and hidden": "CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url TEXT,"
+    " title TEXT); CREATE TABLE moz_historyvisits (id INTEGER PRIMARY KEY, place_id INTEGER,"
+    " visit_date INTEGER)",
+    "without ids of visits": "CREATE TABLE moz_places (title TEXT, URL TEXT, id INTEGER);"
+    " CREATE TABLE moz_historyvisits (place_id INTEGER, visit_date INTEGER, title TEXT)",
+}
+
+
+@pytest.mark.parametrize("mode", ["rollback", "wal, closed", "wal, in use"])
+@pytest.mark.parametrize("schema", FIREFOX_COPIES.values(), ids=FIREFOX_COPIES)
+def test_copy_of_firefox_history_under_another_name(tmp_path: Path, schema: str, mode: str) -> None:
+    (tmp_path / "profile").mkdir()
+    path = tmp_path / "profile" / "places.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as firefox:
+        if mode != "rollback":
+            firefox.execute("PRAGMA journal_mode = WAL")
+        firefox.executescript(schema)
+        stamp = int(NIGHT.timestamp() * 1_000_000)
+        for number, (url, title) in enumerate([(SEARCH, "celadon"), (VIDEO, "Vase - YouTube")], 1):
+            firefox.execute("INSERT INTO moz_places (id, url, title) VALUES (?, ?, ?)", (number, url, title))
+            visit = (number, stamp + number)
+            firefox.execute("INSERT INTO moz_historyvisits (place_id, visit_date) VALUES (?, ?)", visit)
+        copied = tmp_path / "firefox.sqlite"
+        if mode == "wal, in use":
+            shutil.copy(f"{path}-wal", f"{copied}-wal")
+            shutil.copy(path, copied)
+    if mode != "wal, in use":
+        shutil.copy(path, copied)
+    assert [item.title for item in items_in(copied)] == ["celadon crazing why", "Vase"]
+
+
+def test_history_without_urls_names_the_missing_column(tmp_path: Path, store: SQLiteStore) -> None:
+    path = tmp_path / "firefox.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(
+            "CREATE TABLE moz_places (id INTEGER PRIMARY KEY, title TEXT);"
+            " CREATE TABLE moz_historyvisits (place_id INTEGER, visit_date INTEGER)"
+        )
+    (reason,) = import_into(store, "ines", [path], now=NOW).skipped
+    assert reason.why == "browser history without the column url"
+
+
+def test_pages_left_in_an_emptied_log_are_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "notes.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA secure_delete = ON")
+        database.executescript(FIREFOX)
+        for number in range(10):
+            database.execute(f"CREATE TABLE notes_{number} (text TEXT)")
+            database.execute(f"DROP TABLE notes_{number}")
+        database.execute("PRAGMA wal_checkpoint(RESTART)")
+        database.execute("DROP TABLE moz_places")
+        assert b"TABLE moz_places" in Path(f"{path}-wal").read_bytes()
+        assert table_names(only_file(path)) == {"moz_historyvisits"}
 
 
 def test_safari_history(tmp_path: Path) -> None:

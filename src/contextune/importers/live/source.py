@@ -1,11 +1,10 @@
-"""`Source`: what a server offers, as files that readers of the importers parse."""
+"""What a server offers, as files that readers of the importers parse."""
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Protocol
 
 from contextune.importers.files import HEAD, SourceFile
 from contextune.importers.reader import Reader
@@ -41,18 +40,6 @@ class Batch:
     removed: frozenset[ResourceKey] = frozenset()
     marks: Mapping[str, str] | None = None
     """The marks of all collections, when everything was read."""
-
-
-class Source(Protocol):
-    """Reads an account."""
-
-    def batches(self) -> Iterator[Batch]:
-        """What changed since the last time."""
-        ...
-
-    def close(self) -> None:
-        """End the connection."""
-        ...
 
 
 def remote_file(where: str, path: PurePosixPath, content: bytes, now: datetime) -> SourceFile:

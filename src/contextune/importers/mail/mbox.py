@@ -15,6 +15,8 @@ _DAY = re.compile(rb"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b")
 _HOUR = re.compile(rb"\d:\d\d")
 _YEAR = re.compile(rb"\d{4}")
 _BARE_SENDER = re.compile(rb"(?:-|\S+@\S+)? *$")
+_MOZILLA = re.compile(rb"- *$")
+"""Written by Netscape and Mozilla, also where the message before it does not end with a line break."""
 
 
 class MboxMessage(NamedTuple):
@@ -75,7 +77,7 @@ def _starts_message(buffer: bytes, line: int, *, after_blank: bool) -> bool:
         return False
     envelope = match[1]
     has_date = _DAY.search(envelope) and _HOUR.search(envelope) and _YEAR.search(envelope)
-    return bool(has_date or (after_blank and _BARE_SENDER.match(envelope)))
+    return bool(has_date or _MOZILLA.match(envelope) or (after_blank and _BARE_SENDER.match(envelope)))
 
 
 def _message(content: bytes, offset: int, max_size: int, *, truncated: bool) -> MboxMessage:

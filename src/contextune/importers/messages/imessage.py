@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.messages.message_log import ChatMessage, MessageLog
-from contextune.importers.parsing.sqlite_file import open_copy, table_names
+from contextune.importers.parsing.sqlite_file import column_names, open_copy, table_names
 from contextune.importers.reader import ImportContext, ImportRecord, read_each
 
 _TABLES = frozenset({"message", "handle", "chat", "chat_message_join"})
@@ -128,8 +128,8 @@ def attributed_text(body: bytes) -> str:
 
 
 def _query(database: sqlite3.Connection) -> str:
-    columns = {row[1] for row in database.execute("PRAGMA table_info(message)")}
-    optional = ", ".join(f"message.{name}" if name in columns else "NULL" for name in _OPTIONAL)
+    columns = column_names(database, "message")
+    optional = ", ".join(f"message.{name}" if name.lower() in columns else "NULL" for name in _OPTIONAL)
     # a message may be in several chats after they were merged
     return f"""
         SELECT message.ROWID, message.guid, message.text, message.date, message.is_from_me, handle.id,

@@ -4,29 +4,20 @@ Other pages are not kept. A page that was opened from search results is a usage 
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from contextune.errors import InvalidDataError
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.parsing.json_stream import JsonEntry, json_entries
-from contextune.importers.parsing.sqlite_file import is_sqlite, open_copy, table_names
+from contextune.importers.parsing.sqlite_file import column_names, open_copy, table_names
 from contextune.importers.reader import ImportContext, ImportRecord, read_each
 from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
 from contextune.importers.web.urls import parse_search, parse_video_id, video_item
 from contextune.types import UsageEvent
 
 _TAKEOUT = "Browser History"
-_CHROME = """
-    SELECT visits.id, visit_time, from_visit, transition, urls.url, title, hidden
-    FROM visits JOIN urls ON urls.id = visits.url ORDER BY visits.id"""
-_FIREFOX = """
-    SELECT visits.id, visit_date, from_visit, visit_type, url, title, hidden
-    FROM moz_historyvisits AS visits JOIN moz_places ON moz_places.id = place_id ORDER BY visits.id"""
-_SAFARI = """
-    SELECT visits.id, visit_time, 0, redirect_destination IS NOT NULL, url, title, load_successful
-    FROM history_visits AS visits JOIN history_items ON history_items.id = history_item
-    ORDER BY visits.id"""
 _SAFARI_START = datetime(2001, 1, 1, tzinfo=UTC)
 _CHROME_START = datetime(1601, 1, 1, tzinfo=UTC)
 _FIREFOX_START = datetime(1970, 1, 1, tzinfo=UTC)
@@ -56,14 +47,11 @@ class BrowserHistoryReader:
     apps = ("Google", "YouTube")
 
     def can_read(self, file: SourceFile) -> bool:
-        """Whether it is a history database, by its name or its tables, or Takeout's JSON."""
+        """Whether it is a history database, by its tables, or Takeout's JSON."""
         if file.suffix == ".json":
             return f'"{_TAKEOUT}"' in file.start
-        # the tables of a new database may still be in its log
-        if is_sqlite(file) and file.name.lower().startswith(("history", "places")):
-            return True
         tables = table_names(file)
-        return any(needed <= tables for needed in _QUERIES)
+        return any(schema.tables <= tables for schema in _SCHEMAS)
 
     def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
         """The searches and videos in the history."""
@@ -84,11 +72,7 @@ class BrowserHistoryReader:
         else:
             try:
                 with open_copy(file) as database:
-                    visits = _visits(database)
-                    if visits is None:
-                        yield SkippedEntry(file.where, "not a browser history database")
-                    else:
-                        yield from records(visits)
+                    yield from records(_visits(database))
             except sqlite3.Error:
                 yield SkippedEntry(file.where, "damaged database")
         yield from repeated.latest()
@@ -141,14 +125,6 @@ def _title(title: str) -> str:
     return "" if title.endswith(music) or title == "YouTube" else title.removesuffix(plain)
 
 
-def _visits(database: sqlite3.Connection) -> Iterator[_Visit] | None:
-    tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    for needed, (query, visit) in _QUERIES.items():
-        if needed <= tables:
-            return map(visit, database.execute(query))
-    return None
-
-
 _Row = tuple[int, float | None, int | None, int | None, str | None, str | None, int | None]
 
 
@@ -184,19 +160,79 @@ def _safari(row: _Row) -> _Visit:
         number,
         _time(_SAFARI_START, seconds),
         referrer or 0,
-        bool(is_redirect),
+        is_redirect is not None,
         is_loaded == 0,
         url or "",
         title or "",
     )
 
 
-_QUERIES: Mapping[frozenset[str], tuple[str, Callable[[_Row], _Visit]]] = {
-    frozenset({"visits", "urls"}): (_CHROME, _chrome),
-    frozenset({"moz_historyvisits", "moz_places"}): (_FIREFOX, _firefox),
-    frozenset({"history_visits", "history_items"}): (_SAFARI, _safari),
-}
-"""Query and conversion of the rows, by the tables of the database."""
+@dataclass(frozen=True)
+class _Schema:
+    """The tables of one browser, and the columns in the order of `_Row`."""
+
+    visits: str
+    places: str
+    place: str
+    """Column of a visit with the id of its place."""
+    needed: tuple[str, str]
+    """Columns with the time of a visit and the URL of a place."""
+    columns: tuple[tuple[str, str], ...]
+    """The other columns, each with the value to take if the table lacks it, as old and copied ones may."""
+    to_visit: Callable[[_Row], _Visit]
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """Tables that the database has."""
+        return frozenset({self.visits, self.places})
+
+    def query(self, database: sqlite3.Connection) -> str:
+        """A query for the visits; raises `InvalidDataError` if a needed column is missing."""
+        visits, places = column_names(database, self.visits), column_names(database, self.places)
+        time, url = self.needed
+        missing = {self.place, time} - visits or {url} - places
+        if missing:
+            raise InvalidDataError(f"browser history without the column {min(missing)}")
+        columns = (
+            f"place.{name}" if name in places else f"visit.{name}" if name in visits else default
+            for name, default in self.columns
+        )
+        referrer, kind, title, hidden = columns
+        # a copy made by hand may lack an id, but always has a rowid
+        visit_id, place_id = ("id" if "id" in names else "rowid" for names in (visits, places))
+        return (
+            f"SELECT visit.{visit_id}, visit.{time}, {referrer}, {kind}, place.{url}, {title}, {hidden}"  # noqa: S608
+            f" FROM {self.visits} AS visit"
+            f" JOIN {self.places} AS place ON place.{place_id} = visit.{self.place}"
+            f" ORDER BY visit.{visit_id}"
+        )
+
+
+_SCHEMAS = (
+    _Schema(
+        *("visits", "urls", "url", ("visit_time", "url")),
+        (("from_visit", "0"), ("transition", str(_CHAIN_END)), ("title", "''"), ("hidden", "0")),
+        _chrome,
+    ),
+    _Schema(
+        *("moz_historyvisits", "moz_places", "place_id", ("visit_date", "url")),
+        (("from_visit", "0"), ("visit_type", "0"), ("title", "''"), ("hidden", "0")),
+        _firefox,
+    ),
+    _Schema(
+        *("history_visits", "history_items", "history_item", ("visit_time", "url")),
+        (("from_visit", "0"), ("redirect_destination", "NULL"), ("title", "''"), ("load_successful", "1")),
+        _safari,
+    ),
+)
+
+
+def _visits(database: sqlite3.Connection) -> Iterator[_Visit]:
+    tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for schema in _SCHEMAS:
+        if schema.tables <= tables:
+            return map(schema.to_visit, database.execute(schema.query(database)))
+    raise InvalidDataError("not a browser history database")
 
 
 def _from_takeout(entry: JsonEntry) -> _Visit:
