@@ -3,11 +3,18 @@
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tests.counting_embedder import CountingEmbedder
 
 from contextune.datasets import bundled_pairs, bundled_personas, plain_requests
+from contextune.embed import default_embedder
 from contextune.errors import InvalidDataError
-from contextune.tools import bundled_toolbox, read_toolbox
+from contextune.store import text_digest
+from contextune.tools import ToolRetriever, bundled_toolbox, read_toolbox
+from contextune.tools.bundled_vectors import bundled_vectors
+from contextune.tools.index import ToolIndex
+from contextune.tools.tool_text import tool_text
 
 
 def test_the_bundled_toolbox_has_the_papers_counts() -> None:
@@ -24,6 +31,22 @@ def test_every_api_has_two_unique_examples() -> None:
     requests = {request.text.casefold().strip(" .?!") for request in plain_requests()}
     # except for five that cannot be worded otherwise, none is in the evaluation data
     assert len(requests & set(examples)) == 5
+
+
+def test_bundled_toolbox_is_embedded_in_advance() -> None:
+    embedder = CountingEmbedder(default_embedder())
+    retriever = ToolRetriever(bundled_toolbox(), embedder)
+    assert embedder.texts == []  # else run contextune.lab.train.embedder.tool_vectors
+    examples = [text for tool in retriever.catalog for text in tool.examples[:8]]
+    index = retriever.index
+    assert isinstance(index, ToolIndex)
+    assert index.examples is not None
+    vectors = default_embedder().embed([tool_text(retriever.catalog[7]), examples[11]])
+    np.testing.assert_allclose([index.vectors[7], index.examples[11]], vectors, rtol=0, atol=1e-3)
+
+
+def test_vectors_of_another_embedder_are_not_used() -> None:
+    assert bundled_vectors().vectors("another", [text_digest(tool_text(bundled_toolbox()[0]))]) == {}
 
 
 def test_arguments_become_json_schema() -> None:

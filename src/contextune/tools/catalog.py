@@ -59,13 +59,7 @@ class Catalog(Sequence[Tool]):
         """The tool with this id, or with this name if only one server has it."""
         if name in self._by_id:
             return self._by_id[name]
-        matches = self._by_name.get(name, ())
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
-            ids = ", ".join(repr(tool.id) for tool in matches[:3])
-            raise InvalidDataError(f"more than one tool is named {name!r}: use an id, such as {ids}")
-        raise InvalidDataError(f"there is no tool {name!r} in the catalogue")
+        return only_tool(name, self._by_name.get(name, ()))
 
     def duplicates(self, tool: Tool) -> list[Tool]:
         """The same tool on other servers."""
@@ -85,3 +79,13 @@ class Catalog(Sequence[Tool]):
         if tool.id not in self._identities:
             self._identities[tool.id] = tool.identity
         return self._identities[tool.id]
+
+
+def only_tool(name: str, matches: Sequence[Tool]) -> Tool:
+    """The only one of the tools with this name; raise `InvalidDataError` if there are none or several."""
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        ids = ", ".join(repr(tool.id) for tool in matches[:3])
+        raise InvalidDataError(f"more than one tool is named {name!r}: use an id, such as {ids}")
+    raise InvalidDataError(f"there is no tool {name!r} in the catalogue")

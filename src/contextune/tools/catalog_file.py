@@ -43,6 +43,17 @@ CATALOG_FILE = DatabaseSchema(
                 UNIQUE (digest, model)
             )""",
         ),
+        (
+            # what changed since a revision, for an index of this file
+            "CREATE TABLE state (id TEXT NOT NULL, revision INTEGER NOT NULL)",
+            "INSERT INTO state VALUES (lower(hex(randomblob(16))), 1)",
+            "ALTER TABLE tools ADD COLUMN revision INTEGER NOT NULL DEFAULT 1",
+            "CREATE INDEX tools_by_revision ON tools (revision)",
+            "CREATE INDEX tools_of_app ON tools (app)",
+            "CREATE INDEX tools_by_name ON tools (json_extract(body, '$.name'))",
+            "CREATE TABLE removals (place INTEGER PRIMARY KEY, revision INTEGER NOT NULL)",
+            "CREATE INDEX removals_by_revision ON removals (revision)",
+        ),
     ),
 )
 
@@ -57,6 +68,15 @@ class CatalogDiff:
     removed: tuple[str, ...] = ()
     refused: tuple[RefusedTool, ...] = ()
     """Tools whose id belongs to a different tool from another source."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogRevision:
+    """Which state of which catalogue file."""
+
+    catalog: str
+    """A random id of the file."""
+    number: int
 
 
 class CatalogFile(Database):
@@ -78,7 +98,9 @@ class CatalogFile(Database):
         Tools of the servers in `keep` are not removed, for servers that could not be reached this time, nor
         are those with an id in `keep_tools`, for tools whose changes wait for approval.
         """
-        rows = {tool.id: (check_unicode(tool.id, "the id"), tool.app, _body(tool)) for tool in Catalog(tools)}
+        rows = {
+            tool.id: (check_unicode(tool.id, "the id"), tool.app, tool_body(tool)) for tool in Catalog(tools)
+        }
         added: list[str] = []
         changed: list[str] = []
         unchanged: list[str] = []
@@ -89,46 +111,118 @@ class CatalogFile(Database):
                 (check_unicode(source, "the source"),),
             )
             key = _select_value(connection, "SELECT key FROM sources WHERE name = ?", source)
-            stored = _stored_tools(connection)
+            query = "SELECT id, source, body FROM tools WHERE id IN ({})"
+            stored = {name: (owner, body) for name, owner, body in select_in(connection, query, (), [*rows])}
+            revision = _select_value(connection, "SELECT revision + ? FROM state", 1)
             for tool_id, (_, app, body) in rows.items():
-                owner, _, old = stored.get(tool_id, (key, "", None))
+                owner, old = stored.get(tool_id, (key, None))
                 if old is None:
                     connection.execute(
-                        "INSERT INTO tools (id, app, source, body) VALUES (?, ?, ?, ?)",
-                        (tool_id, app, key, body),
+                        "INSERT INTO tools (id, app, source, body, revision) VALUES (?, ?, ?, ?, ?)",
+                        (tool_id, app, key, body, revision),
                     )
                     added.append(tool_id)
-                elif old == body or owner == key:
-                    row = (body, key, tool_id)  # an equal tool of another source is reassigned to this one
-                    connection.execute("UPDATE tools SET body = ?, source = ? WHERE id = ?", row)
-                    (unchanged if old == body else changed).append(tool_id)
+                elif old == body:  # an equal tool of another source is reassigned to this one
+                    connection.execute("UPDATE tools SET source = ? WHERE id = ?", (key, tool_id))
+                    unchanged.append(tool_id)
+                elif owner == key:
+                    row = (body, revision, tool_id)
+                    connection.execute("UPDATE tools SET body = ?, revision = ? WHERE id = ?", row)
+                    changed.append(tool_id)
                 else:
                     name = _select_value(connection, "SELECT name FROM sources WHERE key = ?", owner)
                     refused.append(RefusedTool(tool_id, f"differs from the tool of the same id from {name}"))
+            before = connection.execute(
+                "SELECT id, app FROM tools WHERE source = ? ORDER BY place", (key,)
+            ).fetchall()
             removed = [
                 tool_id
-                for tool_id, (owner, app, _) in stored.items()
-                if owner == key and tool_id not in rows and app not in keep and tool_id not in keep_tools
+                for tool_id, app in before
+                if tool_id not in rows and app not in keep and tool_id not in keep_tools
             ]
-            _delete(connection, removed)
-            if changed:
-                _delete_unused_vectors(connection)
+            _delete(connection, removed, revision)
+            if added or changed or removed:
+                connection.execute("UPDATE state SET revision = ?", (revision,))
+            _delete_unused_vectors(connection, [stored[tool_id][1] for tool_id in changed])
         return CatalogDiff(*map(tuple, (added, changed, unchanged, removed)), refused=tuple(refused))
 
     def remove(self, ids: Iterable[str] = (), *, server: str | None = None) -> tuple[str, ...]:
         """Remove tools by id, and all tools of a server; returns the removed ids."""
+        requested = dict.fromkeys(ids)
         with self._writing() as connection:
-            stored = _stored_tools(connection)
-            requested = dict.fromkeys(ids)
-            removed = [
-                tool_id for tool_id, (_, app, _) in stored.items() if tool_id in requested or app == server
-            ]
-            if unknown := [tool_id for tool_id in requested if tool_id not in stored]:
+            query = "SELECT id, place FROM tools WHERE id IN ({})"
+            places = dict(select_in(connection, query, (), list(requested)))
+            if unknown := [tool_id for tool_id in requested if tool_id not in places]:
                 raise InvalidDataError(f"there is no tool {unknown[0]!r} in the catalogue")
-            if server is not None and not any(app == server for _, app, _ in stored.values()):
-                raise InvalidDataError(f"there is no server {server!r} in the catalogue")
-            _delete(connection, removed)
+            if server is not None:
+                query = "SELECT id, place FROM tools WHERE app = ?"
+                tools = connection.execute(query, (server,)).fetchall()
+                if not tools:
+                    raise InvalidDataError(f"there is no server {server!r} in the catalogue")
+                places |= dict(tools)
+            removed = sorted(places, key=places.__getitem__)
+            revision = _select_value(connection, "SELECT revision + ? FROM state", 1)
+            _delete(connection, removed, revision)
+            if removed:
+                connection.execute("UPDATE state SET revision = ?", (revision,))
         return tuple(removed)
+
+    def revision(self) -> CatalogRevision:
+        """The state of the file; it changes when a tool is added, changed or removed."""
+        with self._reading() as connection:
+            return CatalogRevision(*connection.execute("SELECT id, revision FROM state").fetchone())
+
+    def count(self) -> int:
+        """The number of tools."""
+        with self._reading() as connection:
+            return connection.execute("SELECT count(*) FROM tools").fetchone()[0]
+
+    def servers(self, names: Sequence[str]) -> list[str]:
+        """Those of the servers that have tools."""
+        query = "SELECT DISTINCT app FROM tools WHERE app IN ({})"
+        with self._reading() as connection:
+            return [app for (app,) in select_in(connection, query, (), names)]
+
+    def changed_places(self, since: int) -> tuple[list[int], list[int], CatalogRevision]:
+        """Places of the tools written and removed since a revision, and the revision now."""
+        with self._reading() as connection:
+            written = connection.execute(
+                "SELECT place FROM tools WHERE revision > ? ORDER BY place", (since,)
+            )
+            places = [place for (place,) in written]
+            removed = connection.execute("SELECT place FROM removals WHERE revision > ?", (since,))
+            gone = [place for (place,) in removed]
+            state = connection.execute("SELECT id, revision FROM state").fetchone()
+        return places, gone, CatalogRevision(*state)
+
+    def page(self, after: int, size: int) -> list[tuple[int, Tool]]:
+        """The next `size` tools after a place, each with its place."""
+        query = "SELECT place, body FROM tools WHERE place > ? ORDER BY place LIMIT ?"
+        with self._reading() as connection:
+            return _parse_rows(connection.execute(query, (after, size)).fetchall())
+
+    def tools(self, places: Sequence[int]) -> dict[int, Tool]:
+        """The tools at these places; places without a tool are left out."""
+        query = "SELECT place, body FROM tools WHERE place IN ({})"
+        with self._reading() as connection:
+            return dict(_parse_rows(select_in(connection, query, (), places)))
+
+    def places(self, ids: Sequence[str]) -> dict[str, int]:
+        """The places of the tools with these ids; unknown ids are left out."""
+        query = "SELECT id, place FROM tools WHERE id IN ({})"
+        with self._reading() as connection:
+            return dict(select_in(connection, query, (), ids))
+
+    def tool_with_id(self, id: str) -> Tool | None:  # noqa: A002
+        """The tool with this id, if there is one."""
+        return next(iter(self.tools(list(self.places([id]).values())).values()), None)
+
+    def tools_named(self, name: str) -> list[Tool]:
+        """The tools of all servers with this name."""
+        query = "SELECT place, body FROM tools WHERE json_extract(body, '$.name') = ? ORDER BY place"
+        with self._reading() as connection:
+            rows = connection.execute(query, (check_unicode(name, "the name"),)).fetchall()
+        return [tool for _, tool in _parse_rows(rows)]
 
     def catalog(self) -> Catalog:
         """The tools, in insertion order."""
@@ -161,13 +255,19 @@ class CatalogFile(Database):
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
 
-def _body(tool: Tool) -> str:
+def tool_body(tool: Tool) -> str:
+    """A tool as JSON."""
     try:
         return json.dumps(tool_to_json(tool), allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
         raise InvalidDataError(
             f"tool {tool.id!r}: its parameters are not JSON: use strings, numbers, booleans, lists and dicts"
         ) from None
+
+
+def parse_tool(body: str) -> Tool:
+    """The inverse of `tool_body`."""
+    return _tool(_parse_bodies([(body,)])[0])
 
 
 def _parse_bodies(rows: Sequence[tuple[str]]) -> list[Any]:
@@ -189,24 +289,36 @@ def _select_value(connection: sqlite3.Connection, query: str, value: object) -> 
     return connection.execute(query, (value,)).fetchone()[0]
 
 
-def _stored_tools(connection: sqlite3.Connection) -> dict[str, tuple[int, str, str]]:
-    """Tool id → (source key, app, body)."""
-    rows = connection.execute("SELECT id, source, app, body FROM tools ORDER BY place").fetchall()
-    return {tool_id: (source, app, body) for tool_id, source, app, body in rows}
+def _parse_rows(rows: Sequence[tuple[int, str]]) -> list[tuple[int, Tool]]:
+    bodies = _parse_bodies([(body,) for _, body in rows])
+    return [(row[0], _tool(body)) for row, body in zip(rows, bodies, strict=True)]
 
 
-def _delete(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
+def _delete(connection: sqlite3.Connection, ids: Sequence[str], revision: int) -> None:
+    rows = select_in(connection, "SELECT place, body FROM tools WHERE id IN ({})", (), ids)
     connection.executemany("DELETE FROM tools WHERE id = ?", [(tool_id,) for tool_id in ids])
-    connection.execute("DELETE FROM sources WHERE key NOT IN (SELECT source FROM tools)")
-    if ids:
-        _delete_unused_vectors(connection)
-
-
-def _delete_unused_vectors(connection: sqlite3.Connection) -> None:
-    """Delete the vectors of texts that no tool has any more."""
-    tools = map(_tool, _parse_bodies(connection.execute("SELECT body FROM tools").fetchall()))
-    used = {text_digest(text) for tool in tools for text in (tool_text(tool), *tool.examples)}
-    digests = connection.execute("SELECT DISTINCT digest FROM vectors").fetchall()
     connection.executemany(
-        "DELETE FROM vectors WHERE digest = ?", [row for row in digests if row[0] not in used]
+        "INSERT OR REPLACE INTO removals VALUES (?, ?)", [(place, revision) for place, _ in rows]
     )
+    connection.execute("DELETE FROM sources WHERE NOT EXISTS (SELECT 1 FROM tools WHERE source = key)")
+    _delete_unused_vectors(connection, [body for _, body in rows])
+
+
+def _delete_unused_vectors(connection: sqlite3.Connection, old: Sequence[str]) -> None:
+    """Delete the vectors of the texts of changed or removed tools, unless their server still has the text.
+
+    Another server may have the same example; its vector is computed again when it is needed.
+    """
+    tools = [_tool(body) for body in _parse_bodies([(body,) for body in old])]
+    if not tools:
+        return
+    query = "SELECT body FROM tools WHERE app IN ({})"
+    apps = list({tool.app for tool in tools})
+    remaining = map(_tool, _parse_bodies(select_in(connection, query, (), apps)))
+    unused = {digest for tool in tools for digest in _digests(tool)}
+    unused -= {digest for tool in remaining for digest in _digests(tool)}
+    connection.executemany("DELETE FROM vectors WHERE digest = ?", [(digest,) for digest in unused])
+
+
+def _digests(tool: Tool) -> list[bytes]:
+    return [text_digest(text) for text in (tool_text(tool), *tool.examples)]

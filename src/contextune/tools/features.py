@@ -107,6 +107,7 @@ class ToolScene:
         if not len(self.positions):
             return np.empty((0, len(FEATURE_NAMES)), np.float32)
         columns = {
+            **_meaning_features(self),
             **_text_features(self),
             **_part_features(self),
             **_app_features(self),
@@ -115,11 +116,14 @@ class ToolScene:
         }
         return np.stack([columns[name] for name in FEATURE_NAMES], axis=1).astype(np.float32)
 
-    def without_examples(self) -> "ToolScene":
-        """The same without the vectors of example requests."""
+    def matrix_without_examples(self, matrix: Matrix) -> Matrix:
+        """The given matrix of this scene as it is without the vectors of example requests."""
         scene = copy(self)
         scene.meaning = self.described
-        return scene
+        changed = matrix.copy()
+        for name, values in _meaning_features(scene).items():
+            changed[:, FEATURE_NAMES.index(name)] = values
+        return changed
 
     def constant(self, value: float) -> Floats:
         return np.full(len(self.positions), value, np.float64)
@@ -137,30 +141,42 @@ class ToolScene:
         }
 
 
+def _meaning_features(scene: ToolScene) -> dict[str, Floats]:
+    """The features that depend on similarity to the description or to an example."""
+    meaning = scene.meaning
+    mean, deviation = scene.index.similarity_spread(scene.query.vector)
+    hybrid = _fuse(meaning, scene.lexical["all"])
+    within_app = np.where(scene.same_app, meaning[None], -np.inf)
+    best = within_app.max(1)
+    three = np.sort(within_app, axis=1)[:, ::-1][:, :3]
+    best_three = np.nanmean(np.where(np.isinf(three), np.nan, three), axis=1)
+    return {
+        **scene.spread("meaning", meaning),
+        "meaning score": (meaning - meaning.mean()) / (meaning.std() + 1e-6),
+        "meaning in catalogue": (meaning - mean) / deviation,
+        "hybrid": hybrid,
+        "hybrid rank": scene.rank(hybrid),
+        "app best": best - best.max(initial=-1.0),
+        "app best three": best_three - best_three.max(initial=-1.0),
+    }
+
+
 def _text_features(scene: ToolScene) -> dict[str, Floats]:
     index, tokens = scene.index, scene.tokens
     vocabulary = frozenset(tokens)
     lexical = scene.lexical
     names = [frozenset(index.name_words[position]) for position in scene.numbers]
     shared = np.array([len(name & vocabulary) for name in names], np.float64)
-    meaning = scene.meaning
-    mean, deviation = index.similarity_spread(scene.query.vector)
-    hybrid = _fuse(meaning, lexical["all"])
     return {
-        **scene.spread("meaning", meaning),
-        "meaning score": (meaning - meaning.mean()) / (meaning.std() + 1e-6),
-        "meaning in catalogue": (meaning - mean) / deviation,
         **scene.spread("words", lexical["all"]),
         "words share": lexical["all"] / max(1.0, request_rarity(index, tokens)),
-        "hybrid": hybrid,
-        "hybrid rank": scene.rank(hybrid),
         **{f"words in {field}": lexical[field] for field in FIELDS},
         "name said": shared / np.array([max(1, len(name)) for name in names]),
         "said in name": shared / max(1, len(vocabulary)),
         "named": np.array([index.name(number) in scene.query.spans for number in scene.numbers], np.float64),
         "length": scene.constant(len(tokens)),
         "described": np.log1p(index.lengths[scene.positions]),
-        "catalogue": scene.constant(float(np.log1p(len(index.catalog)))),
+        "catalogue": scene.constant(float(np.log1p(index.size))),
     }
 
 
@@ -203,15 +219,9 @@ def _part_features(scene: ToolScene) -> dict[str, Floats]:
 
 def _app_features(scene: ToolScene) -> dict[str, Floats]:
     index, vocabulary = scene.index, frozenset(scene.tokens)
-    within_app = np.where(scene.same_app, scene.meaning[None], -np.inf)
-    best = within_app.max(1)
-    three = np.sort(within_app, axis=1)[:, ::-1][:, :3]
-    mean = np.nanmean(np.where(np.isinf(three), np.nan, three), axis=1)
     app_words = [index.app_words[app] for app in map(int, scene.app)]
     return {
         "app said": np.array([len(vocabulary & name) / max(1, len(name)) for name in app_words], np.float64),
-        "app best": best - best.max(initial=-1.0),
-        "app best three": mean - mean.max(initial=-1.0),
         "app tools": np.log1p(index.app_sizes[scene.app]),
         "app likely": np.array(
             [scene.query.app_probabilities.get(app, np.nan) for app in scene.apps], np.float64

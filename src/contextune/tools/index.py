@@ -1,7 +1,8 @@
 """ToolIndex: BM25 fields, vectors and names of a catalogue, computed once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -16,15 +17,43 @@ from contextune.store import text_digest
 from contextune.store.database import Database
 from contextune.tools.catalog import Catalog
 from contextune.tools.tool_text import FIELDS, MAX_NAME_WORDS, Span, field_tokens, tool_text
-from contextune.types import Progress
+from contextune.types import Progress, Tool
 
 ANN_MIN_TOOLS = 20_000
 """From this many tools on, approximate nearest neighbours are faster than comparing every vector."""
+_SCORE_ALL_UP_TO = 80
+"""In a catalogue of at most this size, every tool is a candidate."""
 _BATCH = 256
-_SAMPLED_TOOLS = 512
+SAMPLED_TOOLS = 512
 """Tools whose similarities describe the catalogue's: enough for a mean and a deviation."""
-_MAX_EXAMPLES = 8
+MAX_EXAMPLES = 8
 """Per tool, so that a server that lists hundreds does not slow down the rest."""
+
+
+class FieldScores(Protocol):
+    """BM25T over one field of the tools of an index; `LexicalIndex` is one."""
+
+    def __len__(self) -> int:
+        """Number of tools that the statistics are of."""
+        ...
+
+    def document_frequency(self, word: str) -> int:
+        """Number of tools with a word."""
+        ...
+
+    def scores(
+        self, query: Sequence[str], *, visible: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        """Score of each tool."""
+        ...
+
+    def scores_for(self, query: Sequence[str], documents: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Scores of some tools."""
+        ...
+
+    def matching_words(self, query: Sequence[str], document: int) -> list[str]:
+        """The words of the query that a tool has."""
+        ...
 
 
 class VectorCache(Protocol):
@@ -66,7 +95,7 @@ class ToolIndex:
     catalog: Catalog
     vectors: Matrix
     """One row per tool; no columns in a lexical index."""
-    fields: Mapping[str, LexicalIndex]
+    fields: Mapping[str, FieldScores]
     """By field name, and "all" for the fields together."""
     names: Mapping[tuple[str, ...], tuple[int, ...]]
     """Words of a name → positions of the tools with that name."""
@@ -99,17 +128,15 @@ class ToolIndex:
         progress: Progress | None = None,
     ) -> "ToolIndex":
         """Index a catalogue; only texts that are not in `vector_cache` are embedded."""
-        vectors = _embed([tool_text(tool) for tool in catalog], embedder, vector_cache, progress)
+        vectors = embed_texts([tool_text(tool) for tool in catalog], embedder, vector_cache, progress)
         index = cls.from_vectors(catalog, vectors)
         examples = [
-            (position, text)
-            for position, tool in enumerate(catalog)
-            for text in tool.examples[:_MAX_EXAMPLES]
+            (position, text) for position, tool in enumerate(catalog) for text in tool.examples[:MAX_EXAMPLES]
         ]
         if examples:
             index = replace(
                 index,
-                examples=_embed([text for _, text in examples], embedder, vector_cache, None),
+                examples=embed_texts([text for _, text in examples], embedder, vector_cache, None),
                 example_of=np.array([position for position, _ in examples], np.int64),
             )
         if len(catalog) < ANN_MIN_TOOLS:
@@ -125,7 +152,9 @@ class ToolIndex:
     def from_vectors(cls, catalog: Catalog, vectors: Matrix) -> "ToolIndex":
         """Index a catalogue that is embedded already, one row per tool."""
         tokens = [field_tokens(tool) for tool in catalog]
-        lexical = {name: LexicalIndex([fields[name] for fields in tokens]) for name in FIELDS}
+        lexical: dict[str, FieldScores] = {
+            name: LexicalIndex([fields[name] for fields in tokens]) for name in FIELDS
+        }
         lexical["all"] = LexicalIndex(
             [[word for name in FIELDS for word in fields[name]] for fields in tokens]
         )
@@ -149,18 +178,66 @@ class ToolIndex:
             app_words=[frozenset(identifier_words(app)) for app in app_numbers],
         )
 
+    @property
+    def size(self) -> int:
+        """The number of tools in the catalogue."""
+        return len(self.catalog)
+
+    def all_positions(self) -> NDArray[np.intp] | None:
+        """Every position, if there are so few tools that each is a candidate for every request."""
+        return np.arange(len(self.catalog)) if len(self.catalog) <= _SCORE_ALL_UP_TO else None
+
+    def visible(self, tool_filter: Callable[[Tool], bool] | None) -> NDArray[np.bool_]:
+        """Which tools a search may return."""
+        if tool_filter is None:
+            return np.ones(len(self.catalog), bool)
+        return np.fromiter(map(tool_filter, self.catalog), bool, len(self.catalog))
+
+    def positions(self, ids: Sequence[str]) -> dict[str, int]:
+        """Positions of the tools with these ids; unknown ids are left out."""
+        return {name: self._positions[name] for name in ids if name in self._positions}
+
+    @cached_property
+    def _positions(self) -> Mapping[str, int]:
+        return {tool.id: position for position, tool in enumerate(self.catalog)}
+
     def nearest(self, vector: Matrix, k: int, visible: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
         """Positions of the `k` visible tools most similar to a vector, best first; approximate with `ann`."""
         if self.ann and (visible is None or visible.all()):
             return self.ann.nearest(vector, k)
         return top(similarities(vector, self.vectors), k, visible=visible)
 
+    def best_by_words(
+        self, tokens: Sequence[str], k: int, visible: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.intp]:
+        """Positions of the `k` visible tools that score best by BM25T, best first."""
+        return top(self.fields["all"].scores(tokens), k, visible=visible)
+
+    def best_by_examples(
+        self, vector: Matrix, k: int, visible: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.intp]:
+        """Positions of the `k` visible tools with the nearest examples, best first."""
+        examples = self.example_similarities(vector)
+        if examples is None:
+            return np.empty(0, np.intp)
+        has_example = examples > -1
+        return top(examples, k, visible=has_example if visible is None else has_example & visible)
+
+    def nearest_of_apps(
+        self, vector: Matrix, apps: Collection[str], k: int, visible: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.intp]:
+        """Positions of the `k` visible tools of these applications that are most similar, best first."""
+        numbers = [number for number, app in enumerate(self.apps) if app in apps]
+        in_apps = np.isin(self.app, numbers)
+        tools = np.flatnonzero(in_apps if visible is None else in_apps & visible)
+        return tools[top(similarities(vector, self.vectors[tools]), k)]
+
     def similarity_spread(self, vector: Matrix) -> tuple[float, float]:
         """Mean and standard deviation of a vector's similarity to the catalogue's tools, from a sample.
 
         How near the nearest tool is means little by itself: requests and catalogues differ in style.
         """
-        step = max(1, len(self.vectors) // _SAMPLED_TOOLS)
+        step = max(1, len(self.vectors) // SAMPLED_TOOLS)
         sample = similarities(vector, self.vectors[::step])
         return float(sample.mean()), float(sample.std()) + 0.02  # a catalogue of few, similar tools
 
@@ -202,9 +279,10 @@ def _load_or_build_ann(vectors: Matrix, cache: VectorCache | None) -> AnnIndex |
     return ann
 
 
-def _embed(
+def embed_texts(
     texts: Sequence[str], embedder: Embedder, cache: VectorCache | None, progress: Progress | None
 ) -> Matrix:
+    """One row per text; only texts that are not in the cache are embedded."""
     digests = [text_digest(text) for text in texts]
     vectors = cache.vectors(embedder.name, digests) if cache else {}
     new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in vectors}

@@ -16,7 +16,7 @@ from contextune.tools.ranker import WAS_RIGHT, ToolRanker
 
 _MIN_SIMILARITY, _FULL_SIMILARITY = 0.7, 0.95
 """A past request adjusts scores from the first similarity on, and fully from the second."""
-_FUSED = 100
+FUSED = 100
 """Length of each list in fusion. It must not depend on the number of tools wanted, nor does the number of
 candidates: the first five would differ from the first five of ten."""
 
@@ -89,7 +89,7 @@ def hybrid(search: ToolSearch) -> ToolRanking:
 
 def _fused(search: ToolSearch) -> ToolRanking:
     """BM25 and cosine similarity, combined by reciprocal rank fusion."""
-    fused_search = replace(search, depth=_FUSED)
+    fused_search = replace(search, depth=FUSED)
     by_words, by_meaning = bm25(fused_search), semantic(fused_search)
     fused = reciprocal_rank_fusion(
         [[position for position, _ in ranking.scored] for ranking in (by_words, by_meaning)]
@@ -136,7 +136,7 @@ def _fits(scene: ToolScene, ranker: ToolRanker, matrix: Matrix, scores: Floats) 
     The model is trained on descriptions alone, and examples resemble requests that no tool serves too.
     """
     if scene.index.examples is not None:
-        matrix = scene.without_examples().matrix()
+        matrix = scene.matrix_without_examples(matrix)
         scores = ranker.model.score(matrix)
     return ranker.abstention.any_fits(matrix, scores)
 

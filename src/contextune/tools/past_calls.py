@@ -9,6 +9,7 @@ import numpy as np
 from contextune.embed import Embedder, embed_items
 from contextune.store import Store
 from contextune.tools.index import ToolIndex
+from contextune.tools.large.subset import LargeIndex
 from contextune.tools.query import PastCalls
 from contextune.types import Feedback, local_time
 
@@ -18,14 +19,20 @@ _SECONDS_PER_DAY = 86_400.0
 
 
 def load_past_calls(
-    store: Store, user: str, index: ToolIndex, embedder: Embedder, now: datetime, zone: tzinfo | None
+    store: Store,
+    user: str,
+    index: ToolIndex | LargeIndex,
+    embedder: Embedder,
+    now: datetime,
+    zone: tzinfo | None,
 ) -> PastCalls | None:
     """The user's calls of this catalogue's tools before `now`; their vectors are cached in the store."""
-    positions = {tool.id: position for position, tool in enumerate(index.catalog)}
+    feedback = store.feedback(user)
+    positions = index.positions(list({call.tool: None for call in feedback if call.tool}))
     local_now = local_time(now, zone)
     calls = [
         (call, (local_now - local_time(call.request.time, zone)).total_seconds() / _SECONDS_PER_DAY)
-        for call in store.feedback(user)
+        for call in feedback
         if call.tool in positions
     ]
     past = [(call, age) for call, age in calls if age > 0][-_MAX_CALLS:]

@@ -79,7 +79,7 @@ def _reason(
     value = float(row[FEATURE_NAMES.index(name)])
     tool = index.catalog[position]
     if name.startswith("meaning"):
-        return f"close in meaning to the request ({float(row[0]):.2f})"
+        return "close in meaning to the request"
     if name.startswith(("words", "name said", "said in name")):
         shared = index.fields["all"].matching_words(query.tokens, position)
         long_words = [word for word in shared if len(word) > 3]

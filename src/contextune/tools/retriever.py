@@ -3,15 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contextune.embed import CachedEmbedder, Embedder, Matrix, default_embedder
 from contextune.errors import InvalidRequestError
+from contextune.tools.bundled_vectors import bundled_vectors
+from contextune.tools.candidates import DEPTH
 from contextune.tools.catalog import Catalog
 from contextune.tools.filter import ToolFilter
 from contextune.tools.index import ToolIndex, VectorCache
-from contextune.tools.methods import DEFAULT_METHOD, LEXICAL_METHODS, METHODS, ToolSearch, learned
+from contextune.tools.large.subset import LargeIndex
+from contextune.tools.methods import DEFAULT_METHOD, FUSED, LEXICAL_METHODS, METHODS, ToolSearch, learned
 from contextune.tools.naming import find_telling_names
 from contextune.tools.query import PastCalls, QueryContext, ToolQuery
 from contextune.tools.ranker import ToolRanker, default_tool_ranker
@@ -55,23 +60,53 @@ class ToolRetriever:
 
         `ranker` replaces the bundled one. With `split_requests`, a request that asks for several things is
         also searched by part, with the methods hybrid and learned. `vector_cache` keeps vectors between runs;
-        `progress` is called with the number of tools embedded so far.
+        without it, only those of the bundled toolbox are known. `progress` is called with the number of tools
+        embedded so far.
         """
+        self.catalog = tools if isinstance(tools, Catalog) else Catalog(tools)
+        self._set_method(method, ranker, split_requests)
+        self._embedder = embedder
+        self.index: ToolIndex | LargeIndex = (
+            ToolIndex.lexical(self.catalog)
+            if self._lexical
+            else ToolIndex.build(
+                self.catalog,
+                self.embedder,
+                vector_cache=bundled_vectors() if vector_cache is None else vector_cache,
+                progress=progress,
+            )
+        )
+
+    @classmethod
+    def from_index(
+        cls,
+        index: LargeIndex,
+        embedder: Embedder | None = None,
+        *,
+        method: str = DEFAULT_METHOD,
+        ranker: ToolRanker | None = None,
+        split_requests: bool = True,
+    ) -> Self:
+        """Search an index that is not in memory, such as `StoredIndex` or `PostgresCatalog`."""
+        retriever = cls((), method="bm25")
+        retriever.catalog, retriever.index, retriever._embedder = index.catalog, index, embedder
+        retriever._set_method(method, ranker, split_requests)
+        retriever._lexical = False  # candidates are chosen by meaning too
+        if retriever.embedder.name != index.embedder_name:
+            raise InvalidRequestError(
+                f"the index is of the embedder {index.embedder_name!r}, not {retriever.embedder.name!r}"
+            )
+        return retriever
+
+    def _set_method(self, method: str, ranker: ToolRanker | None, split_requests: bool) -> None:
         if method not in METHODS:
             raise InvalidRequestError(f"unknown method {method!r}: use one of {', '.join(METHODS)}")
-        self.catalog = tools if isinstance(tools, Catalog) else Catalog(tools)
         self._method = METHODS[method]
         self._name_aware = method in _NAME_AWARE_METHODS
         self._split_requests = split_requests and self._name_aware
         self._learned = METHODS[method] is learned
         self._lexical = method in LEXICAL_METHODS
-        self._embedder = embedder
         self._ranker = (lambda: ranker) if ranker else default_tool_ranker
-        self.index = (
-            ToolIndex.lexical(self.catalog)
-            if self._lexical
-            else ToolIndex.build(self.catalog, self.embedder, vector_cache=vector_cache, progress=progress)
-        )
 
     @cached_property
     def embedder(self) -> CachedEmbedder:
@@ -114,9 +149,6 @@ class ToolRetriever:
         if k < 1:
             raise InvalidRequestError(f"k must be at least 1, not {k!r}")
         pinned = list({tool.id: tool for tool in map(self.catalog.tool, always)}.values())
-        visible = np.ones(len(self.catalog), bool)
-        if filter:
-            visible = np.fromiter(map(filter, self.catalog), bool, len(self.catalog))
         parts = split_subqueries(text) if self._split_requests else ()
         vectors = np.empty((1, 0), np.float32) if self._lexical else self.embedder.embed([text, *parts])
         vector = vectors[0]
@@ -131,16 +163,17 @@ class ToolRetriever:
         )
         if parts:
             query = query.with_parts(parts, vectors[1:])
-        ranking = self._method(ToolSearch(self.index, query, visible, k, self._ranker))
-        named = [n for n in self.index.find_named(query.spans) if visible[n]] if self._name_aware else []
-        leading = find_telling_names(self.index, text, named)
+        index, query, visible = self._scope(query, filter, k)
+        ranking = self._method(ToolSearch(index, query, visible, k, self._ranker))
+        named = [n for n in index.find_named(query.spans) if visible[n]] if self._name_aware else []
+        leading = find_telling_names(index, text, named)
         others = (position for position, _ in ranking.scored if position not in leading)
         order = [*leading, *others][:k]
         scores = dict(ranking.scored)
         hits = [ToolHit(tool, 1.0, ("always offered",)) for tool in pinned]
         pinned_ids = {tool.id for tool in pinned}
         for position in order:
-            tool = self.catalog[position]
+            tool = index.catalog[position]
             if tool.id in pinned_ids:
                 continue
             by_name = ("the request names it",) if position in leading else ()
@@ -149,6 +182,16 @@ class ToolRetriever:
             )
             hits.append(ToolHit(tool, scores.get(position, 0.0), reasons))
         return ToolMatches(tuple(hits), None if needs_context is None else ranking.fits, needs_context)
+
+    def _scope(
+        self, query: ToolQuery, tool_filter: ToolFilter | None, k: int
+    ) -> tuple[ToolIndex, ToolQuery, NDArray[np.bool_]]:
+        """The index to search in memory: all tools, or the candidates from a larger index."""
+        if isinstance(self.index, ToolIndex):
+            return self.index, query, self.index.visible(tool_filter)
+        depth = max(DEPTH if self._learned else 2 * FUSED, k)
+        index, query = self.index.subset(query, tool_filter, depth)
+        return index, query, np.ones(len(index.catalog), bool)
 
     def _needs_context(self, vector: Matrix) -> float | None:
         """None unless the ranker was trained with this embedder: probabilities hold for no other."""

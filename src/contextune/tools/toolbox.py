@@ -51,7 +51,7 @@ class _App(_StrictModel):
 def read_toolbox(file: Path) -> list[Tool]:
     """Read the tools of a toolbox file; an error names the file, the field and the reason."""
     try:
-        apps = TypeAdapter(list[_App]).validate_python(yaml.safe_load(file.read_text(encoding="utf-8")))
+        apps = TypeAdapter(list[_App]).validate_python(_read_yaml(file))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -63,10 +63,16 @@ def read_toolbox(file: Path) -> list[Tool]:
 
 def bundled_toolbox() -> list[Tool]:
     """The 59 bundled APIs, each with example requests."""
-    examples: dict[str, list[str]] = yaml.safe_load(asset("asked.yaml").read_text(encoding="utf-8"))
+    examples: dict[str, list[str]] = _read_yaml(asset("asked.yaml"))
     return [
         replace(tool, examples=tuple(examples[tool.name])) for tool in read_toolbox(asset("toolbox.yaml"))
     ]
+
+
+def _read_yaml(file: Path) -> Any:
+    """The content of a file, by libyaml where PyYAML has it: ten times as fast."""
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(file.read_text(encoding="utf-8"), loader)  # noqa: S506  # both loaders are safe ones
 
 
 def _to_tools(apps: list[_App]) -> Iterator[Tool]:

@@ -207,5 +207,5 @@ def test_functions_that_cannot_be_tools_are_refused() -> None:
     assert "not a named function" in reasons["x/#7"]
     assert "not a named function" in reasons["x/#8"]
     assert "more than once" in reasons["x/google"]
-    assert "*args" in reasons["x/print"]
+    assert "*args" in reasons[f"x/{print.__name__}"]  # Ray replaces it by a function of its own
     assert len(reasons) == 9

@@ -348,6 +348,24 @@ def test_live_catalog_of_a_faulty_server_is_an_error(caplog: pytest.LogCaptureFi
         LiveCatalog({"mcpServers": {}}, print)  # pyright: ignore[reportArgumentType]
 
 
+def test_live_catalog_cancelled_while_it_connects_stops_the_server(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    mute = f"import pathlib, sys; pathlib.Path({str(started)!r}).touch(); sys.stdin.read()"
+    server = McpServer("mute", command=sys.executable, args=("-c", mute))
+
+    async def live() -> None:
+        connecting = asyncio.create_task(LiveCatalog(server, print).__aenter__())
+        async with asyncio.timeout(60):
+            while not started.exists():
+                await asyncio.sleep(0.02)
+        connecting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await connecting
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(live())
+
+
 def test_exception_inside_a_live_catalog_is_raised() -> None:
     async def live() -> None:
         async with LiveCatalog(plain("good"), print):

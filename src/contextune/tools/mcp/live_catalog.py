@@ -61,7 +61,7 @@ class LiveCatalog:
         finally:
             waiting.cancel()
             if not ready.is_set():
-                self._task.cancel()
+                await self._give_up(self._task)
         if not ready.is_set():
             await self._task
         return self
@@ -74,6 +74,17 @@ class LiveCatalog:
             self._scope.cancel()
         if self._task:
             await self._task
+
+    async def _give_up(self, task: asyncio.Task[None]) -> None:
+        """Stop connecting, and wait until a started server is stopped."""
+        import anyio
+
+        if self._scope:
+            self._scope.cancel()  # cancelling the task could interrupt the stopping
+        else:
+            task.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait((task,))
 
     async def _serve(self, ready: asyncio.Event) -> None:
         import anyio

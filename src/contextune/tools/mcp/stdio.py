@@ -157,20 +157,26 @@ async def _start(server: McpServer, errors: TextIO) -> _Stoppable:
 
 async def _stop(process: _Stoppable) -> None:
     """Close the server's input, as the specification demands, and kill it if it does not exit."""
-    if process.stdin:
-        with suppress(*_CLOSED):
-            await process.stdin.aclose()
-    if not await _has_exited(process):
-        if isinstance(process, FallbackProcess) or sys.platform == "win32":
-            await terminate_windows_process_tree(process)
-        else:
-            await terminate_posix_process_tree(process, _EXIT_TIMEOUT)
-        await _has_exited(process)
-    close_process_job(process)
-    if process.stdout:
-        with suppress(*_CLOSED):
-            await process.stdout.aclose()
-    # a descendant that holds the pipe keeps asyncio's transport open
+    try:
+        if process.stdin:
+            with suppress(*_CLOSED):
+                await process.stdin.aclose()
+        if not await _has_exited(process):
+            if isinstance(process, FallbackProcess) or sys.platform == "win32":
+                await terminate_windows_process_tree(process)
+            else:
+                await terminate_posix_process_tree(process, _EXIT_TIMEOUT)
+            await _has_exited(process)
+        if process.stdout:
+            with suppress(*_CLOSED):
+                await process.stdout.aclose()
+    finally:  # also when the waiting is cancelled
+        close_process_job(process)
+        _close_transport(process)
+
+
+def _close_transport(process: _Stoppable) -> None:
+    """Close asyncio's transport, which a descendant that holds the pipe keeps open; kills the process."""
     transport = getattr(getattr(process, "_process", None), "_transport", None)
     if callable(close := getattr(transport, "close", None)):
         with suppress(PermissionError):

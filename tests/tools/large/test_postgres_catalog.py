@@ -1,0 +1,103 @@
+"""Catalogues in PostgreSQL with pgvector: same results as in memory, updates, filters, refusals."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from tests.conftest import WordEmbedder
+from tests.postgres_server import new_database
+from tests.tools.large.test_stored_index import EMBEDDER, REQUESTS, TOOLS
+
+from contextune.errors import InvalidDataError, StoreError
+from contextune.tools import ToolFilter, ToolRetriever
+from contextune.types import Item, ItemHit, Tool
+
+psycopg = pytest.importorskip("psycopg", reason="needs the extra contextune[postgres]")
+
+from contextune.tools.large.postgres import PostgresCatalog  # noqa: E402  # after the check
+
+
+@pytest.fixture(scope="module")
+def url(postgres_server: str) -> Iterator[str]:
+    with new_database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def catalog(url: str) -> Iterator[PostgresCatalog]:
+    with PostgresCatalog(url, EMBEDDER) as catalog:
+        catalog.put(TOOLS, "all")
+        yield catalog
+
+
+def test_results_are_those_of_an_index_in_memory(catalog: PostgresCatalog) -> None:
+    context = [ItemHit(Item("n1", "Notes", {"title": "Kiln"}), 1.0)]
+    for method in ("learned", "bm25", "semantic"):
+        memory = ToolRetriever(TOOLS, EMBEDDER, method=method)
+        shared = ToolRetriever.from_index(catalog, EMBEDDER, method=method)
+        for text in REQUESTS:
+            expected, result = memory.find(text, 5, context=context), shared.find(text, 5, context=context)
+            assert [hit.tool for hit in result.hits[:1]] == [hit.tool for hit in expected.hits[:1]]
+            same = {hit.tool.id for hit in result.hits} & {hit.tool.id for hit in expected.hits}
+            assert len(same) >= len(expected.hits) - 1, (method, text)
+            assert tuple(result.hits[0].reasons) == tuple(expected.hits[0].reasons) if expected.hits else True
+    for tool_filter in (ToolFilter(servers=["Reminders work"]), ToolFilter(read_only=True)):
+        hits = ToolRetriever.from_index(catalog, EMBEDDER).search("remind me", 200, filter=tool_filter)
+        assert {hit.tool for hit in hits} == set(filter(tool_filter, TOOLS))
+
+
+def test_changes_are_seen_at_once_and_removed_tools_never(catalog: PostgresCatalog, url: str) -> None:
+    retriever = ToolRetriever.from_index(catalog, EMBEDDER)
+    fire = Tool("fire_kiln", "Fires a kiln.", app="Kiln", examples=("wake the dragon",))
+    cool = Tool("cool_kiln", "Cools a kiln.", app="Kiln")
+    with PostgresCatalog(url, EMBEDDER) as other:
+        assert other.put([fire, cool], "kiln").added == ("Kiln/fire_kiln", "Kiln/cool_kiln")
+        assert [hit.tool for hit in retriever.search("wake the dragon", 1)] == [fire]
+        better = replace(cool, description="Cools the quagga.")
+        diff = other.put([better], "kiln")
+        assert (diff.changed, diff.removed) == (("Kiln/cool_kiln",), ("Kiln/fire_kiln",))
+        assert other.put([better], "kiln").unchanged == ("Kiln/cool_kiln",)
+        assert other.put([replace(better, title="x")], "mine").refused[0].name == "Kiln/cool_kiln"
+    assert fire not in [hit.tool for hit in retriever.search("fire_kiln", 20)]
+    assert better in [hit.tool for hit in retriever.search("cool the quagga", 3)]
+    assert retriever.catalog.tool("cool_kiln") == better
+    assert catalog.remove(server="Kiln") == ("Kiln/cool_kiln",)
+    with pytest.raises(InvalidDataError, match="no server 'Kiln'"):
+        catalog.remove(server="Kiln")
+    assert len(retriever.catalog) == len(TOOLS)
+    assert {tool.id for tool in retriever.catalog} == {tool.id for tool in TOOLS}
+
+
+def test_writers_and_readers_work_at_once(catalog: PostgresCatalog) -> None:
+    retriever = ToolRetriever.from_index(catalog, EMBEDDER)
+
+    def write(number: int) -> int:
+        tools = [Tool(f"fire_{n}", f"Fires kiln {n}.", app=f"Kiln {number}") for n in range(3)]
+        for _ in range(3):
+            catalog.put(tools, f"kiln {number}")
+            catalog.remove(server=f"Kiln {number}")
+        return 5
+
+    def read(number: int) -> int:
+        return min(len(retriever.search(f"{REQUESTS[n]} {number}", 5)) for n in range(4))
+
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(job, n) for n in range(2) for job in (write, read)]
+        assert [job.result() for job in jobs] == [5] * 4
+    words = catalog.read("SELECT word FROM words WHERE tools[4] <> 0 AND word = 'fires'")
+    assert words == []
+    assert len(retriever.catalog) == len(TOOLS)
+
+
+@pytest.mark.usefixtures("catalog")
+def test_another_embedder_or_version_is_refused(url: str) -> None:
+    other = WordEmbedder()
+    other.name = "other"
+    with pytest.raises(StoreError, match="of the embedder 'hashed words', not 'other'"):
+        PostgresCatalog(url, other)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE contextune_tools.state SET version = 99")
+        with pytest.raises(StoreError, match="version 99"):
+            PostgresCatalog(url, EMBEDDER)
+        connection.execute("UPDATE contextune_tools.state SET version = 1")
