@@ -40,7 +40,13 @@ class LiveService:
 
     def client(self, user: str) -> httpx.Client:
         """A client with a new token of the user."""
-        return client_with_token(self.url, TokenFile(self.settings.tokens).add(user))
+        return client_with_token(self.url, TokenFile(self.tokens).add(user))
+
+    @property
+    def tokens(self) -> Path:
+        """The file of tokens."""
+        assert self.settings.tokens
+        return self.settings.tokens
 
 
 def client_with_token(url: str, token: str) -> httpx.Client:
@@ -49,8 +55,18 @@ def client_with_token(url: str, token: str) -> httpx.Client:
 
 
 @contextmanager
-def running(folder: Path, limits: ServiceLimits = NO_LIMITS, threads: int = 2) -> Generator[LiveService]:
-    settings = ServiceSettings(folder / "store.db", folder / "tokens.json", threads=threads, limits=limits)
+def running(
+    folder: Path,
+    limits: ServiceLimits = NO_LIMITS,
+    threads: int = 2,
+    store: str | None = None,
+    ranker: Path | None = None,
+) -> Generator[LiveService]:
+    """A service over a store in the folder; or over `store`, which has its tokens."""
+    tokens = None if store else folder / "tokens.json"
+    settings = ServiceSettings(
+        store or folder / "store.db", tokens, threads=threads, limits=limits, ranker=ranker
+    )
     config = uvicorn.Config(create_app(settings), port=0, log_level="critical", **UVICORN_OPTIONS)
     server = uvicorn.Server(config)
     thread = Thread(target=server.run)

@@ -65,7 +65,7 @@ def test_inspector_redirects_to_a_relative_path(service: LiveService) -> None:
 
 def test_service_answers_for_its_hosts_only(tmp_path: Path) -> None:
     settings = ServiceSettings(tmp_path / "store.db", tmp_path / "tokens.json", hosts=("example.org",))
-    token = TokenFile(settings.tokens).add("ines")
+    token = TokenFile(tmp_path / "tokens.json").add("ines")
     with TestClient(create_app(settings), "http://example.org") as client:
         authorization = {"Authorization": f"Bearer {token}"}
         assert client.get("/v1/me", headers=authorization).status_code == 404  # unknown user

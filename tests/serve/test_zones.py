@@ -13,7 +13,7 @@ from contextune.serve.http.inspector import inspect
 from contextune.serve.mcp.lazy_tuner import LazyTuner
 from contextune.serve.mcp.server import mcp_server
 from contextune.store import SQLiteStore
-from contextune.tools import bundled_toolbox
+from contextune.tools import ToolRetriever, bundled_toolbox
 from contextune.types import Item, Request, User
 
 NOW = datetime(2024, 5, 15, 9)
@@ -22,7 +22,8 @@ NOW = datetime(2024, 5, 15, 9)
 def test_event_is_shown_in_the_zone_of_the_user(store: SQLiteStore, word_embedder: Embedder) -> None:
     store.put_user(User("me", zone=ZoneInfo("America/Los_Angeles")))
     store.put_items("me", [Item.event(name="Glaze night", start="2024-05-16T14:00+01:00")])
-    tuner = Tuner(store, embedder=word_embedder, tools=bundled_toolbox())
+    tools = ToolRetriever(bundled_toolbox(), word_embedder)
+    tuner = Tuner(store, embedder=word_embedder, tools=tools)
 
     async def find_context() -> dict[str, Any]:
         async with Client(mcp_server("me", LazyTuner(lambda _: tuner))) as client:
@@ -34,6 +35,6 @@ def test_event_is_shown_in_the_zone_of_the_user(store: SQLiteStore, word_embedde
     found = asyncio.run(find_context())
     assert found["time"] == "2024-05-16T06:00:00-07:00"
     assert "06:00" in found["text"]
-    (hit,) = inspect(tuner, Request("Glaze night", "me", NOW), 1, 1, 10_000)["context"]
+    (hit,) = inspect(tuner, Request("Glaze night", "me", NOW), 1, 1, 10_000, tools.catalog.tool)["context"]
     assert hit["when"] == found["time"]
     assert hit["when_text"] == "Thu 16 May 06:00 PDT"

@@ -250,7 +250,7 @@ def test_forget_erases_all_bytes_until_the_user_is_created_again(service: LiveSe
 
 
 def test_revoked_token_is_401_at_once(service: LiveService) -> None:
-    tokens = TokenFile(service.settings.tokens)
+    tokens = TokenFile(service.tokens)
     with client_with_token(service.url, tokens.add("gone")) as client:
         assert client.get("/v1/me").status_code == 404
         tokens.remove(next(token.id for token in tokens.all() if token.user == "gone"))

@@ -30,7 +30,7 @@ def settings(tmp_path: Path) -> ServiceSettings:
 
 def plans(settings: ServiceSettings, policy: str) -> list[dict[str, Any]]:
     """The plan of /v1/plan, of /v1/ask and of the inspector."""
-    token = TokenFile(settings.tokens).add(PERSONA.id)
+    token = TokenFile(settings.tokens or "").add(PERSONA.id)
     service = ServiceSettings(settings.store, settings.tokens, threads=1, policy=policy)
     with TestClient(create_app(service), headers={"Authorization": f"Bearer {token}"}) as client:
         return [

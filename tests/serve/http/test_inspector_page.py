@@ -1,38 +1,38 @@
 """The inspector: served files and headers; and the page itself, if a browser is installed."""
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 from pydantic import TypeAdapter
 from tests.paths import ROOT
 from tests.serve.conftest import LiveService, client_with_token, mail
+from tests.serve.http.inspector_browser import (
+    DESKTOP,
+    NEEDS_BROWSER,
+    PHONE,
+    ask,
+    open_browser,
+    open_link,
+    open_page,
+    sign_in,
+    violations,
+)
 
 from contextune import SQLiteStore
 from contextune._internal.assets import asset
+from contextune.context import METHODS
 from contextune.context.signals import FAMILIES
 from contextune.datasets import load_persona, read_persona
 from contextune.serve.http.inspector import InspectReply
+from contextune.serve.http.requests import ContextMethod
 from contextune.serve.http.tokens import TokenFile
 from contextune.serve.http.web import INSPECTOR_PATHS
 
 WEB = ROOT / "src/contextune/serve/http/web"
-CHROMIUM = os.environ.get("CONTEXTUNE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-NEEDS_BROWSER = pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
-SWITCHES = [
-    "--no-sandbox",  # unavailable to root; the page is trusted
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-TIMEOUT_MS = 300_000
-"""Generous, for a busy machine."""
+pytestmark = pytest.mark.timeout(900)  # axe takes minutes on a busy machine
 REQUEST = {"text": "Poke me an hour before his jab.", "time": "2022-11-17T20:30", "place": "home"}
 HTML = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
 
@@ -42,7 +42,7 @@ def elin(service: LiveService) -> str:
     """The token of a user with many items."""
     with SQLiteStore(service.settings.store) as store:
         load_persona(store, read_persona(asset("personas/a08.json")))
-    return TokenFile(service.settings.tokens).add("a08")
+    return TokenFile(service.tokens).add("a08")
 
 
 @pytest.fixture(scope="module")
@@ -56,42 +56,14 @@ def mallory(service: LiveService) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=TIMEOUT_MS)
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES, timeout=TIMEOUT_MS)
-        yield opened
-        opened.close()
+    with open_browser() as browser:
+        yield browser
 
 
 @pytest.fixture
 def page(browser: Browser, service: LiveService) -> Iterator[Page]:
-    """A new tab; script errors and CSP violations fail the test."""
-    problems: list[str] = []
-    with browser.new_context(base_url=service.url, color_scheme="light") as context:
-        tab = context.new_page()
-        tab.on("pageerror", lambda error: problems.append(str(error)))
-        tab.on(
-            "console",
-            lambda message: problems.append(message.text) if "Content Security" in message.text else None,
-        )
-        tab.set_default_timeout(TIMEOUT_MS)
-        tab.goto("/")
-        yield tab
-    assert not problems
-
-
-def sign_in(page: Page, token: str) -> None:
-    page.get_by_label("Token").fill(token)
-    page.locator("#sign-in button.main").click()
-    expect(page.locator("#who")).to_contain_text("item")
-
-
-def ask(page: Page, text: str, time: str, place: str) -> None:
-    page.get_by_label("Time", exact=True).fill(time)
-    page.get_by_label(place, exact=True).check()
-    page.get_by_label("Request").fill(text)
-    page.get_by_label("Request").press("Enter")
-    expect(page.locator("#results")).to_be_visible()
+    with open_page(browser, service.url) as page:
+        yield page
 
 
 def test_page_is_public_with_a_strict_content_security_policy(service: LiveService) -> None:
@@ -107,6 +79,7 @@ def test_page_is_public_with_a_strict_content_security_policy(service: LiveServi
         assert client.get("/inspector/../__init__.py").status_code == 401
         page = client.get("/inspector/").text
     assert "<style" not in page
+    assert re.findall(r"<script[^>]*>[^<]", page) == []
     assert "style=" not in page
     assert "http" not in page
 
@@ -146,42 +119,78 @@ def test_inspect_equals_the_answer_with_details(service: LiveService, elin: str)
     assert all({*weights} == {*FAMILIES} for weights in signals)
     # contributions are relative to the mean of these hits
     assert all(abs(sum(weights[family] for weights in signals)) < 1e-6 for family in FAMILIES)
+    assert found["clock"] == "2022-11-17T20:30:00"
+    assert found["plans"][0]["sentence"].startswith("Create a reminder “Rauk booster” on Friday 18 November")
     assert found["context"][0]["title"] == "Rauk booster"
     assert found["context"][0]["when"] == "2022-11-18T16:15:00"
     assert found["context"][0]["when_text"] == "Fri 18 Nov 16:15"
 
 
+def test_inspect_ranks_by_the_chosen_method(service: LiveService, elin: str) -> None:
+    assert {*get_args(ContextMethod)} == {*METHODS}
+    with client_with_token(service.url, elin) as client:
+        learned = client.post("/v1/inspect", json=REQUEST).json()
+        by_words = client.post("/v1/inspect", json={**REQUEST, "method": "bm25"}).json()
+        assert client.post("/v1/inspect", json={**REQUEST, "method": "magic"}).status_code == 422
+        assert client.post("/v1/inspect", json=REQUEST).json()["context"] == learned["context"]
+    assert by_words["context"][0]["reasons"] == ["shares the words: me"]
+    assert by_words["context"][0]["item"]["id"] != learned["context"][0]["item"]["id"]
+
+
+def test_untitled_item_is_named_by_its_first_words(service: LiveService) -> None:
+    with service.client("ana") as client:
+        client.put("/v1/me", json={})
+        client.put("/v1/items", json={"items": [mail("m1", "", "The kiln is free on Thursday, come then.")]})
+        reply = client.post("/v1/inspect", json={"text": "the kiln", "time": "2024-05-16T17:40"}).json()
+    assert reply["context"][0]["title"] == "The kiln is free on Thursday, come then."
+
+
 @NEEDS_BROWSER
 def test_request_and_feedback(page: Page, service: LiveService, elin: str) -> None:
     sign_in(page, elin)
-    expect(page.locator("#who")).to_contain_text("Elin Sjölund, forest harvester operator, Lycksele")
-    expect(page.locator("#map .mark")).to_have_count(4)
-    page.locator("#map [data-place=rink] .reach").click()
-    expect(page.get_by_label("rink", exact=True)).to_be_checked()
-    ask(page, **REQUEST)
-    first = page.locator("#items > li").first
-    expect(first).to_contain_text("Rauk booster")
-    expect(first.locator(".reasons")).to_contain_text("starts in 20 hours")
-    expect(first.get_by_role("img", name="raised it by").first).to_be_visible()
-    expect(page.locator("#tools > li")).to_have_count(5)
-    expect(page.locator("#alone > li")).to_have_count(5)
-    expect(page.locator("#plans code").first).to_have_text("create_reminder")
-    expect(page.locator("#plans .badge").first).to_have_text(
-        re.compile("act: ready to call|confirm first|ask the user")
+    expect(page.locator("#a-profile")).to_have_text(
+        "Elin Sjölund, forest harvester operator, Lycksele · 33 items"
     )
-    expect(page.locator("#plans .head").first).to_contain_text("% sure")
-    argument = page.locator("#plans .arguments > li", has_text="item 1: Rauk booster").first
+    page.locator("#a-settings > summary").click()
+    expect(page.locator("#a-map .mark")).to_have_count(4)
+    page.locator("#a-map [data-place=rink] .reach").click()
+    expect(page.get_by_label("rink", exact=True)).to_be_checked()
+    page.locator("#a-settings > summary").click()
+    ask(page, **REQUEST)
+    expect(page.locator("#a-settings-summary")).to_have_text("Elin SjölundThu 17 Nov 2022 20:30home")
+    answer = page.locator("#a-answer")
+    expect(answer.locator("h2")).to_contain_text("Create a reminder “Rauk booster” on Friday 18 November")
+    expect(answer.locator(".decision")).to_have_text(re.compile("Ready to call|Confirm first|Ask first"))
+    expect(answer.locator(".sure").first).to_contain_text("% sure")
+    expect(page.get_by_role("status").filter(has_text="Rauk booster")).to_contain_text("% sure.")
+    first, second = page.locator("#a-item-0"), page.locator("#a-item-1")
+    expect(first.locator("summary")).to_contain_text("best match")
+    assert not re.search(r"0\.\d", page.locator("#a-results").inner_text()), "scores are bars and words"
+    first.locator("summary").click()
+    expect(first.locator(".reasons")).to_contain_text("starts in 20 hours")
+    expect(first.locator(".signals")).to_contain_text("raised it a lot")
+    argument = answer.locator(".arguments > li", has_text="Rauk booster").first
     argument.hover()
-    expect(first).to_have_class("hit linked")
+    expect(first).to_have_class("row linked")
     page.mouse.move(0, 0)
-    expect(first).to_have_class("hit")
-    argument.get_by_role("link").click()
-    expect(first).to_be_focused()
+    expect(first).to_have_class("row")
+    argument.get_by_role("link", name="item 1: Rauk booster").click()
+    expect(first.locator("summary")).to_be_focused()
+    expect(page.locator("#a-tools > li, #a-more-tools > ol:first-of-type > li")).to_have_count(5)
+    expect(page.locator("#a-alone > li")).to_have_count(5)
+
+    expect(page.locator("#a-feedback")).to_be_hidden()
+    assert opacity(second.locator(".marks")) == "0", "marks appear on use"
+    second.hover()
+    expect(second.locator(".marks")).to_have_css("opacity", "1")
     first.get_by_role("button", name="is right").click()
-    page.locator("#items > li").nth(1).get_by_role("button", name="is wrong").click()
-    page.locator("#tools [data-tool='Reminders/create_reminder'] .right").click()
+    second.get_by_role("button", name="is wrong").click()
+    answer.get_by_role("button", name="create_reminder is right").click()
+    expect(page.locator("#a-tools [data-tool='Reminders/create_reminder'] .right")).to_have_attribute(
+        "aria-pressed", "true"
+    )
     page.get_by_role("button", name="Send feedback").click()
-    expect(page.locator("#saved")).to_have_text(
+    expect(page.locator("#a-saved")).to_have_text(
         "Saved: 1 item right, 1 item wrong, Reminders/create_reminder right. Later answers use it."
     )
     with SQLiteStore(service.settings.store) as store:
@@ -190,8 +199,9 @@ def test_request_and_feedback(page: Page, service: LiveService, elin: str) -> No
         assert len(kept.rejected) == 1
         assert (kept.tool, kept.ok, kept.request.place) == ("Reminders/create_reminder", True, "home")
     page.reload()
-    expect(page.locator("#who")).to_contain_text("Elin")
-    page.get_by_role("button", name="Sign out").click()
+    expect(page.locator("#a-profile")).to_contain_text("Elin")
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("button", name="Sign out Elin").click()
     expect(page.get_by_label("Token")).to_be_focused()
     assert elin not in page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})")
 
@@ -201,97 +211,185 @@ def test_switching_users_and_invalid_token(page: Page, service: LiveService, eli
     page.get_by_label("Token").fill("ctx_00_nobody")
     page.get_by_label("Token").press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("missing or invalid token")
+    assert violations(page) == []
     sign_in(page, elin)
+    page.get_by_role("button", name="Menu").click()
     page.get_by_role("button", name="Add user").click()
-    page.get_by_label("Token").fill(TokenFile(service.settings.tokens).add("nobody yet"))
+    page.get_by_label("Token").fill(TokenFile(service.tokens).add("nobody yet"))
     page.get_by_label("Token").press("Enter")
-    expect(page.locator("#who")).to_have_text("No data stored for this user.")
-    expect(page.locator("#users option")).to_have_count(2)
-    page.locator("#users").select_option(label="Elin Sjölund")
-    expect(page.locator("#who")).to_contain_text("Elin")
+    expect(page.locator("#a-profile")).to_have_text("No data stored for this user.")
+    page.locator("#a-settings > summary").click()
+    expect(page.locator("#a-user option")).to_have_count(2)
+    page.get_by_label("User").select_option(label="Elin Sjölund")
+    expect(page.locator("#a-profile")).to_contain_text("Elin")
 
 
 @NEEDS_BROWSER
 def test_keyboard_only(page: Page, elin: str) -> None:
     page.get_by_label("Token").fill(elin)
     page.keyboard.press("Enter")
-    expect(page.locator("#request")).to_be_focused()
-    page.keyboard.type("Poke me an hour before his jab.")
+    expect(page.locator("#a-request")).to_be_focused()
+    page.keyboard.type(REQUEST["text"])
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(page.locator("#a-settings > summary")).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.locator("#a-request")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator("#results")).to_be_visible()
+    expect(page.locator("#a-results")).to_be_visible()
     page.keyboard.press("ArrowDown")
-    expect(page.locator("#item-0")).to_be_focused()
-    page.keyboard.press("ArrowDown")
-    expect(page.locator("#item-1")).to_be_focused()
-    page.keyboard.press("r")
-    expect(page.locator("#item-1 .right")).to_have_attribute("aria-pressed", "true")
-    page.keyboard.press("ArrowUp")
+    expect(page.locator("#a-answer [data-walk=call]").first).to_be_focused()
     page.keyboard.press("ArrowRight")
-    expect(page.locator("[data-walk=plans], [data-walk=tools]").locator("nth=0")).to_be_focused()
+    item = page.locator("#a-item-0")
+    expect(item.locator("summary")).to_be_focused()
+    expect(item.locator("summary")).to_have_css("outline-style", "solid")
+    expect(item.locator(".marks")).to_have_css("opacity", "1")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("r")
+    expect(page.locator("#a-item-1 .right")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Tab")
+    expect(item.get_by_role("button", name="is right")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#a-marked")).to_have_text("Marked: 2 items right.")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
+    page.get_by_label("Single keys are shortcuts").uncheck()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
+    page.locator("#a-item-0 summary").focus()
     page.keyboard.press("/")
-    expect(page.locator("#request")).to_be_focused()
-    expect(page.locator("#request")).to_have_value("Poke me an hour before his jab.")
+    expect(page.locator("#a-item-0 summary")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#a-request")).to_be_focused()
+    expect(page.locator("#a-request")).to_have_value(REQUEST["text"])
 
 
 @NEEDS_BROWSER
 def test_html_in_a_mail_stays_text(page: Page, mallory: str) -> None:
     sign_in(page, mallory)
     ask(page, "Did she ever get back to me about the kiln?", "2024-05-16T17:40", "home")
-    expect(page.locator("#items > li").first).to_contain_text(HTML)
-    page.locator("#items summary").first.click()
-    page.locator("#map .reach").first.click()
-    expect(page.locator("#users option")).to_have_text(HTML)
+    expect(page.locator("#a-item-0")).to_contain_text(HTML)
+    page.locator("#a-item-0 summary").click()
+    expect(page.locator("#a-item-0 .fields")).to_contain_text(f"Thursday is yours. {HTML}")
+    page.locator("#a-settings > summary").click()
+    page.locator("#a-map .reach").first.click()
+    expect(page.locator("#a-settings-summary")).to_contain_text(HTML)
+    open_link(page, mallory, {"text": HTML, "place": HTML})
+    expect(page.get_by_role("textbox", name="Request")).to_have_value(HTML)
     assert page.locator("main img, main script, header img, header script").count() == 0
     assert page.title() == "Contextune inspector"
 
 
 @NEEDS_BROWSER
-def test_phone_layout_and_themes(page: Page, elin: str) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
+def test_answer_items_and_tools_are_on_one_screen(page: Page, elin: str) -> None:
+    for size in (DESKTOP, PHONE):
+        page.set_viewport_size(size)
+        open_link(page, elin, REQUEST)
+        expect(page.locator("#a-items > li")).to_have_count(3)
+        for part in ("#a-request", "#a-answer", "#a-item-2", "#a-tools > li:last-child"):
+            box = page.locator(part).bounding_box()
+            assert box
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= size["height"], f"{part} at {size}"
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+
+@NEEDS_BROWSER
+def test_link_restores_a_request_that_no_server_sees(page: Page, elin: str) -> None:
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url.partition("#")[0]))
     sign_in(page, elin)
     ask(page, **REQUEST)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    with_items, alone = page.locator("#tools").bounding_box(), page.locator("#alone").bounding_box()
-    assert with_items
-    assert alone
-    assert alone["y"] > with_items["y"] + with_items["height"] - 1, "one column"
-    assert least_contrast(page) >= 4.5
+    assert "#" not in page.url, "requests do not get into the history of the browser"
+    page.locator("#a-item-0 summary").focus()
+    page.keyboard.press("l")
+    address = page.get_by_label("Address").input_value()
+    assert elin not in address
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    call = page.locator("#a-answer").inner_text()
+    page.goto("about:blank")
+    page.goto(address)
+    expect(page.locator("#a-results")).to_be_visible()
+    expect(page.locator("#a-settings-summary")).to_have_text("Elin SjölundThu 17 Nov 2022 20:30home")
+    assert page.locator("#a-answer").inner_text() == call
+    assert page.url == address
+    page.get_by_role("textbox", name="Request").fill("Anything else?")
+    page.get_by_role("textbox", name="Request").press("Enter")
+    expect(page).to_have_url(address.partition("#")[0])
+    assert not [url for url in urls if "jab" in url]
+
+
+@NEEDS_BROWSER
+def test_two_methods_side_by_side(page: Page, elin: str) -> None:
+    page.set_viewport_size(DESKTOP)
+    open_link(page, elin, REQUEST)
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("textbox", name="Request B")).to_have_value(REQUEST["text"])
+    page.locator("#b-method").select_option("bm25")
+    page.get_by_role("textbox", name="Request B").press("Enter")
+    expect(page.locator("#difference")).to_contain_text("of the first 3 items shared")
+    expect(page.locator("#a-item-0 .change")).to_have_text("not in B")
+    a, b = page.locator("#a-side").bounding_box(), page.locator("#b-side").bounding_box()
+    assert a
+    assert b
+    assert (a["y"], a["x"] < b["x"]) == (b["y"], True)
+    page.locator("#b-settings > summary").click()
+    assert violations(page) == []
+    page.keyboard.press("l")
+    address = page.get_by_label("Address").input_value()
+    page.goto("about:blank")
+    page.goto(address)
+    expect(page.locator("#difference")).to_contain_text("of the first 3 items shared")
+    expect(page.locator("#b-settings-summary")).to_contain_text("bm25")
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator("#b-side")).to_have_count(0)
+    expect(page.locator("#a-item-0 .change")).to_be_empty()
+
+
+@NEEDS_BROWSER
+def test_answer_has_no_accessibility_violation(page: Page, elin: str) -> None:
+    sign_in(page, elin)
+    assert violations(page) == [], "before the first request"
+    open_link(page, elin, REQUEST)
+    for unfold in ("#a-settings > summary", "#a-item-0 summary", "#a-tools summary >> nth=0"):
+        page.locator(unfold).click()
+    page.locator("#a-item-0 .right").click()
+    page.locator("#a-tools .wrong").first.click()
+    page.locator("#a-more-tools > summary").click()
+    assert violations(page) == []
+    for opener, part in (("#show-menu", "header"), ("#show-link", "#link"), ("#show-keys", "#keys")):
+        if opener == "#show-keys":
+            page.locator("#show-menu").click()
+        page.locator(opener).click()
+        assert violations(page, part) == []
+        page.keyboard.press("Escape")
+
+
+@NEEDS_BROWSER
+def test_questions_and_refusals_are_accessible(page: Page, elin: str) -> None:
+    kinds = set[str]()
+    for text in ("Sing", "Order me a pizza margherita.", "Call Sten and remind me to buy milk at nine."):
+        open_link(page, elin, {**REQUEST, "text": text})
+        kinds |= {*page.locator("#a-answer .decision").all_inner_texts()}
+        assert violations(page, "#a-answer") == []
+    assert kinds >= {"Ask first", "No call"}
+    expect(page.locator("#a-answer article")).to_have_count(2)
+
+
+@NEEDS_BROWSER
+def test_theme_and_reduced_motion(page: Page, elin: str) -> None:
+    open_link(page, elin, REQUEST)
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    assert least_contrast(page) >= 4.5
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert page.evaluate("getComputedStyle(document.querySelector('.hit')).transitionDuration") == "0s"
+    assert page.evaluate("getComputedStyle(document.querySelector('.marks')).transitionDuration") == "0s"
+    page.emulate_media(color_scheme="dark", reduced_motion="no-preference")
+    assert page.evaluate("getComputedStyle(document.querySelector('.marks')).transitionDuration") != "0s"
+    page.get_by_role("button", name="Menu").click()
     page.get_by_role("button", name="Theme").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
 
 
-CONTRAST = """() => {
-  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = (c) => c.slice(0, 3).map((v) => v / 255)
-    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, n) => sum + v * [0.2126, 0.7152, 0.0722][n], 0);
-  const behind = (e) => {
-    for (; e; e = e.parentElement) {
-      const c = rgb(getComputedStyle(e).backgroundColor);
-      if (c.length < 4 || c[3] > 0) return c;
-    }
-    return [255, 255, 255];
-  };
-  let least = 21;
-  for (const e of document.querySelectorAll("body *")) {
-    const says = [...e.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!says || !e.checkVisibility() || e.closest("svg, :disabled")) continue;
-    const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x);
-    least = Math.min(least, (a + 0.05) / (b + 0.05));
-  }
-  return least;
-}"""
-
-
-def least_contrast(page: Page) -> float:
-    """The lowest WCAG contrast ratio of any visible text with its background."""
-    return page.evaluate(CONTRAST)
+def opacity(element: Locator) -> str:
+    return element.evaluate("element => getComputedStyle(element).opacity")

@@ -17,6 +17,7 @@ from tests.serve.waiting import PATIENCE
 
 from contextune.errors import InvalidDataError
 from contextune.serve.hosts import AllowedHosts
+from contextune.serve.http.credentials import FileCredentials
 from contextune.serve.http.limits.rate_limit import RateLimiter
 from contextune.serve.http.metrics import ServiceMetrics
 from contextune.serve.http.middleware import RequestMiddleware
@@ -59,6 +60,7 @@ def test_settings_round_trip_as_json(tmp_path: Path) -> None:
         ServiceLimits(1.5, 2, 3, 4.5, 5, 6, 7),
         "none=0.6",
         ("example.org",),
+        tmp_path / "ranker",
     )
     assert ServiceSettings.from_json(settings.to_json()) == settings
     plain = ServiceSettings(tmp_path / "s.db", tmp_path / "t")
@@ -94,7 +96,7 @@ def test_body_that_does_not_arrive_is_408(tmp_path: Path) -> None:
     tokens = TokenFile(tmp_path / "tokens.json")
     middleware = RequestMiddleware(
         unreachable_app,
-        tokens=tokens,
+        credentials=FileCredentials(tokens, ServiceLimits()),
         hosts=AllowedHosts(),
         limits=ServiceLimits(timeout=0.05),
         metrics=ServiceMetrics(lambda: 0),

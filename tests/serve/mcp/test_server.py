@@ -30,7 +30,7 @@ from contextune.serve.mcp.lazy_tuner import CancellableProgress, LazyTuner
 from contextune.serve.mcp.server import mcp_server
 from contextune.store import SQLiteStore
 from contextune.tools import ToolRetriever, bundled_toolbox
-from contextune.types import User
+from contextune.types import Progress, User
 
 PROGRAM = Path(sys.executable).with_name("contextune")
 SERVER = Path(__file__).with_name("gateway_plain.py")
@@ -218,6 +218,44 @@ def test_internal_errors_are_logged_without_their_message(
     asyncio.run(session())
     assert "find_context failed with KeyError" in caplog.text
     assert "SECRET" not in caplog.text
+
+
+def test_server_is_listed_without_the_modules_that_answer() -> None:
+    code = (
+        "import sys, contextune.serve.mcp.server as server, contextune.serve.mcp.lazy_tuner as lazy;"
+        "server.mcp_server('ines', lazy.LazyTuner(None));"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = set(done.stdout.split())
+    assert "mcp.server" in modules
+    heavy = {"contextune.tuner", "contextune.context", "contextune.plan", "contextune.tools", "numpy"}
+    assert not {"lightgbm", "onnxruntime", "scipy", *heavy} & modules
+
+
+def test_models_load_before_the_client_connects(store: SQLiteStore, word_embedder: Embedder) -> None:
+    store.put_user(User("ines"))
+    store.put_items("ines", read_persona(asset("personas/a01.json")).items[:2])
+    lazy = LazyTuner(lambda progress: Tuner(store, embedder=word_embedder, progress=progress))
+    tuner = lazy.start("ines").result(PATIENCE)  # without an event loop
+    assert tuner.preparation("ines").ready == 2
+    assert asyncio.run(lazy()) is tuner
+    lazy.close()
+
+
+def test_failed_build_is_tried_again(store: SQLiteStore, word_embedder: Embedder) -> None:
+    failures = [InvalidRequestError("no model")]
+
+    def build(progress: Progress) -> Tuner:
+        if failures:
+            raise failures.pop()
+        return Tuner(store, embedder=word_embedder, progress=progress)
+
+    lazy = LazyTuner(build)
+    with pytest.raises(InvalidRequestError, match="no model"):
+        asyncio.run(lazy())
+    assert isinstance(asyncio.run(lazy()), Tuner)
+    lazy.close()
 
 
 def test_cancelled_progress_aborts_the_job() -> None:

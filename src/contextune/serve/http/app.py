@@ -28,10 +28,11 @@ from contextune.serve.http.limits.connections import ConnectionLimits
 from contextune.serve.http.limits.worker_pool import WorkerPool
 from contextune.serve.http.metrics import CONTENT_TYPE, ServiceMetrics
 from contextune.serve.http.middleware import RequestMiddleware, error_response
+from contextune.serve.http.openapi_examples import add_examples
 from contextune.serve.http.responses import JsonResponse
 from contextune.serve.http.service import Service
 from contextune.serve.http.settings import ServiceSettings
-from contextune.serve.http.tokens import TokenFile
+from contextune.serve.http.shared_store import SharedStore
 from contextune.serve.http.tracing import tracer_from_env
 from contextune.serve.http.uvicorn_protocol import CONNECTIONS
 from contextune.serve.http.warmup import Warmup
@@ -72,20 +73,26 @@ PageSize = Annotated[int, Query(ge=1, le=1000, description="Maximum number of en
 _Body = TypeVar("_Body")
 
 
+class _Application(FastAPI):
+    """FastAPI whose OpenAPI document has examples."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document, built once."""
+        return self.openapi_schema or add_examples(super().openapi())
+
+
 def create_app(settings: ServiceSettings) -> FastAPI:
     """Create the ASGI application; store and catalogue are closed on shutdown."""
     limits = settings.limits
     pool = WorkerPool(settings.threads, limits.waiting, limits.timeout, limits.max_wait)
-    metrics, tracer, tokens = (
-        ServiceMetrics(lambda: pool.open_calls),
-        tracer_from_env(),
-        TokenFile(settings.tokens),
-    )
+    metrics, tracer = ServiceMetrics(lambda: pool.open_calls), tracer_from_env()
     service = Service(settings, metrics, tracer, lambda done, total: warmup.interrupt(done, total))
     warmup = Warmup(service.prepare, limits.timeout)
+    shared = SharedStore(settings, service, warmup, metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Any]]:
+        shared.start()
         yield {
             CONNECTIONS: ConnectionLimits(
                 limits.connections, limits.connections_per_address, limits.head_timeout
@@ -94,10 +101,11 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         # uvicorn has answered all requests in flight before it gets here
         await asyncio.to_thread(warmup.close)
         await asyncio.to_thread(pool.close)
+        await asyncio.to_thread(shared.close)
         service.close()
         await asyncio.to_thread(tracer.close)
 
-    app = FastAPI(
+    app = _Application(
         title="Contextune",
         version=version("contextune"),
         description=_DESCRIPTION,
@@ -109,7 +117,8 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     )
     app.add_middleware(
         RequestMiddleware,
-        tokens=tokens,
+        credentials=shared.credentials,
+        watch=shared.watch,
         hosts=AllowedHosts(settings.hosts),
         limits=limits,
         metrics=metrics,
@@ -242,6 +251,11 @@ def _monitoring_routes(service: Service, pool: WorkerPool, metrics: ServiceMetri
     async def health() -> Response:
         """Whether the store is readable and a worker thread is available."""
         await pool.run(service.check)
+        return JsonResponse({"status": "ok", "version": version("contextune")})
+
+    @routes.get("/live", response_model=responses.HealthReply)
+    async def live() -> Response:
+        """Whether the process answers, whatever the state of the store."""
         return JsonResponse({"status": "ok", "version": version("contextune")})
 
     @routes.get("/metrics", response_class=Response)

@@ -1,18 +1,20 @@
 """Data of the inspector page: the answer, feature contributions, and the tools found without context."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from contextune.plan import explain
 from contextune.plan.plan_json import PlanJson, plan_to_json
+from contextune.plan.policy import wording
 from contextune.serve.http import responses
 from contextune.tuner import Tuner
-from contextune.types import Item, Plan, Request, format_item_time, user_time
+from contextune.types import Item, Plan, Request, Tool, format_item_time, local_time, user_time
 
 
 class InspectedItem(responses.ItemHitReply):
     """An item with each feature family's contribution to its score, relative to the mean of the hits."""
 
     title: str
+    """Its title; the first words of an item without one."""
     when: str | None
     """Its time in the user's zone, ISO 8601."""
     when_text: str
@@ -21,8 +23,9 @@ class InspectedItem(responses.ItemHitReply):
 
 
 class InspectedPlan(PlanJson):
-    """A call with the source of each argument in words."""
+    """A call in words, with the source of each argument in words."""
 
+    sentence: str
     why: dict[str, str]
 
 
@@ -30,14 +33,21 @@ class InspectReply(responses.ToolsReply):
     """The answer in detail; `alone` has the tools found by the text alone, without your items."""
 
     request: responses.RequestReply
+    clock: str
+    """The time of the request on the user's clock, to the second, without an offset."""
     context: list[InspectedItem]
     alone: responses.ToolsReply
     plans: list[InspectedPlan]
     seconds: dict[str, float]
 
 
-def inspect(tuner: Tuner, request: Request, k: int, max_tools: int, max_bytes: int) -> InspectReply:
-    """Answer a request and collect everything that explains the answer."""
+def inspect(
+    tuner: Tuner, request: Request, k: int, max_tools: int, max_bytes: int, find_tool: Callable[[str], Tool]
+) -> InspectReply:
+    """Answer a request and collect everything that explains the answer.
+
+    `find_tool` returns a tool of the catalogue by its id.
+    """
     answer = tuner.answer(request, k, max_tools=max_tools)
     steps = tuner.steps(request, k, max_tools=max_tools, answer=answer)
     tools_without_context = tuner.tools(request, max_tools, context=[])
@@ -50,10 +60,11 @@ def inspect(tuner: Tuner, request: Request, k: int, max_tools: int, max_bytes: i
     zone = tuner.store.user(request.user).zone
     return {
         "request": reply["request"],
+        "clock": local_time(request.time, zone).isoformat(timespec="seconds"),
         "context": [
             {
                 **hit_reply,
-                "title": hit.item.title,
+                "title": hit.item.label,
                 "when": user_time(hit.item.time, zone).isoformat() if hit.item.time else None,
                 "when_text": format_item_time(hit.item, zone, request.time),
                 "signals": dict(signals.get(hit.item.id, {})),
@@ -68,7 +79,7 @@ def inspect(tuner: Tuner, request: Request, k: int, max_tools: int, max_bytes: i
             "tools": responses.tools_reply(tools_without_context.hits, why=True),
             "fits": None if tools_without_context.fits is None else float(tools_without_context.fits),
         },
-        "plans": [_plan_reply(plan, items) for plan in steps] if steps else [],
+        "plans": [_plan_reply(plan, items, find_tool(plan.tool)) for plan in steps] if steps else [],
         "seconds": reply["seconds"],
     }
 
@@ -80,5 +91,9 @@ def _source_items(plans: Sequence[Plan]) -> list[str]:
     return [source.item for source in sources if source.kind != "contact" and source.item]
 
 
-def _plan_reply(plan: Plan, items: dict[str, Item]) -> InspectedPlan:
-    return {**plan_to_json(plan), "why": dict(explain.explain_arguments(plan, items))}
+def _plan_reply(plan: Plan, items: dict[str, Item], tool: Tool) -> InspectedPlan:
+    return {
+        **plan_to_json(plan),
+        "sentence": wording.sentence(wording.describe_plan(plan, tool)),
+        "why": dict(explain.explain_arguments(plan, items)),
+    }

@@ -11,6 +11,8 @@ import time
 import traceback
 from typing import Any, TextIO
 
+from contextune._internal.postgres_url import hide_passwords
+
 LOG = logging.getLogger("contextune.serve")
 _SAFE_LOGGERS = ("contextune.serve", "uvicorn.error")
 _MAX_FRAMES = 12
@@ -32,7 +34,7 @@ class JsonFormatter(logging.Formatter):
         line |= getattr(record, "fields", {})
         if record.exc_info and record.exc_info[1]:
             line |= exception_fields(record.exc_info[1])
-        return json.dumps(line)
+        return hide_passwords(json.dumps(line))
 
 
 def exception_fields(error: BaseException) -> dict[str, Any]:

@@ -52,6 +52,12 @@ class ServiceMetrics:
             buckets=_BUCKETS,
             registry=self._registry,
         )
+        self._invalidations = Counter(
+            "contextune_invalidations",
+            "Users, stale indexes and tokens dropped from memory because of another process.",
+            ("kind",),
+            registry=self._registry,
+        )
         self._open_requests = open_requests
         self._open = Gauge(
             "contextune_open_requests",
@@ -69,6 +75,10 @@ class ServiceMetrics:
     def record_stage(self, name: str, seconds: float) -> None:
         """Record the duration of a processing stage."""
         self._stages.labels(name).observe(seconds)
+
+    def record_invalidation(self, kind: str) -> None:
+        """Count a user or token that was dropped from memory."""
+        self._invalidations.labels(kind).inc()
 
     def render(self) -> bytes:
         """All metrics in Prometheus text format, summed over the worker processes."""

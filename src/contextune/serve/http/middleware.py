@@ -7,7 +7,7 @@ to the client and to the log without their messages, which may contain personal 
 import asyncio
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
@@ -15,19 +15,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http import errors
+from contextune.serve.http.credentials import Credentials
 from contextune.serve.http.errors import ApiError
 from contextune.serve.http.json_logs import log_event
 from contextune.serve.http.limits.deadline import start_deadline
-from contextune.serve.http.limits.rate_limit import RateLimiter
 from contextune.serve.http.metrics import ServiceMetrics
 from contextune.serve.http.responses import ErrorReply, JsonResponse
 from contextune.serve.http.settings import ServiceLimits
-from contextune.serve.http.tokens import ServiceToken, TokenFile
+from contextune.serve.http.tokens import ServiceToken
 from contextune.serve.http.tracing import Tracer
 from contextune.serve.http.web import INSPECTOR_PATHS
 
-_HEALTH = "/health"
-PUBLIC_PATHS = frozenset({_HEALTH, "/metrics", "/openapi.json", *INSPECTOR_PATHS})
+_PROBES = frozenset({"/health", "/live"})
+PUBLIC_PATHS = frozenset({*_PROBES, "/metrics", "/openapi.json", *INSPECTOR_PATHS})
 """Paths that need no token; they serve no user data."""
 _COSTS = {("DELETE", "/v1/me"): 10.0}
 """Requests that count as several: forgetting a user rewrites the whole store."""
@@ -68,17 +68,19 @@ class RequestMiddleware:
         self,
         app: ASGIApp,
         *,
-        tokens: TokenFile,
+        credentials: Credentials,
         hosts: AllowedHosts,
         limits: ServiceLimits,
         metrics: ServiceMetrics,
         tracer: Tracer,
+        watch: Callable[[str], None] | None = None,
     ) -> None:
+        """`watch` is called with the user of every authenticated request."""
         self._app = app
-        self._tokens = tokens
+        self._credentials = credentials
+        self._watch = watch
         self._hosts = hosts
         self._limits = limits
-        self._rate_limiter = RateLimiter(limits.rate, limits.burst)
         self._metrics = metrics
         self._tracer = tracer
 
@@ -114,8 +116,10 @@ class RequestMiddleware:
             if exchange.scope["path"] in PUBLIC_PATHS:
                 body = b""  # without a token no body is read
             else:
-                token = self._authenticate(exchange, headers)
-                exchange.user = self._tokens.pseudonym(token.user)
+                token = await self._authenticate(exchange, headers)
+                exchange.user = self._credentials.pseudonym(token.user)
+                if self._watch:
+                    self._watch(token.user)
                 exchange.scope["state"]["user"] = token.user
                 body = await self._read_body(headers, receive)
             await self._respond(exchange, body, receive)
@@ -128,7 +132,7 @@ class RequestMiddleware:
             await exchange.send_error(errors.internal_error())
 
     def _check_host(self, exchange: "_Exchange", headers: Mapping[str, str]) -> None:
-        if exchange.scope["path"] == _HEALTH:  # probes name the address they ask
+        if exchange.scope["path"] in _PROBES:  # probes name the address they ask
             return
         if not self._hosts.allow_host(headers.get("host")) or not self._hosts.allow_origin(
             headers.get("origin")
@@ -156,16 +160,13 @@ class RequestMiddleware:
             handler.cancel()
             watch.cancel()
 
-    def _authenticate(self, exchange: "_Exchange", headers: Mapping[str, str]) -> ServiceToken:
+    async def _authenticate(self, exchange: "_Exchange", headers: Mapping[str, str]) -> ServiceToken:
         """The token of the request, if it is valid and within its rate limit."""
         scheme, _, credentials = headers.get("authorization", "").partition(" ")
-        token = self._tokens.authenticate(credentials.strip()) if scheme.lower() == "bearer" else None
-        if token is None:
+        if scheme.lower() != "bearer":
             raise errors.unauthorized()
         cost = _COSTS.get((exchange.scope["method"], exchange.scope["path"]), 1.0)
-        if seconds := self._rate_limiter.take(token.id, cost):
-            raise errors.rate_limited(seconds)
-        return token
+        return await self._credentials.admit(credentials.strip(), cost)
 
     async def _read_body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
         """The whole body, within the limits on size and time."""

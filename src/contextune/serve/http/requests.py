@@ -5,7 +5,7 @@ Values that could be stored but would break later requests are rejected here.
 
 from datetime import datetime
 from math import isfinite
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
@@ -102,6 +102,7 @@ Timestamp = Annotated[
 ]
 Place = Annotated[tuple[float, float], AfterValidator(_check_coordinates)]
 Fields = Annotated[dict[str, JsonValue], AfterValidator(_check_fields)]
+ContextMethod = Literal["bm25", "semantic", "hybrid", "situated", "learned"]
 
 
 class _Body(BaseModel):
@@ -173,6 +174,7 @@ class InspectBody(RequestBody):
 
     k: int = Field(10, ge=1, le=MAX_HITS)
     tools: int = Field(5, ge=1, le=MAX_TOOLS)
+    method: ContextMethod = Field("learned", description="How to rank your items.")
 
 
 class FeedbackBody(RequestBody):

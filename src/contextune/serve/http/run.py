@@ -74,7 +74,8 @@ def run(settings: ServiceSettings, options: ListenOptions) -> None:
 
 def _check_files(settings: ServiceSettings) -> None:
     """Raise for an unusable file here, once, rather than in every worker."""
-    TokenFile(settings.tokens).all()
+    if settings.tokens:
+        TokenFile(settings.tokens).all()
     open_store(settings.store).close()
     if settings.catalog and not settings.catalog.exists():
         raise InvalidDataError(
@@ -82,7 +83,7 @@ def _check_files(settings: ServiceSettings) -> None:
         )
     if settings.catalog:
         with CatalogFile(settings.catalog) as catalog_file:
-            if not catalog_file.catalog():
+            if not catalog_file.count():
                 raise InvalidDataError(
                     f"empty catalogue: {str(settings.catalog)!r} (add tools with 'contextune tools add …')"
                 )

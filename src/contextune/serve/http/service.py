@@ -1,10 +1,12 @@
 """Application logic behind the routes: one method per route, with the authenticated user and the body."""
 
+import logging
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from time import perf_counter
 
+from contextune.context.current_ranker import CurrentRanker
 from contextune.context.ranker import default_ranker
 from contextune.embed import OnnxEmbedder, default_embedder
 from contextune.embed.onnx import THREADS_VARIABLE
@@ -13,12 +15,15 @@ from contextune.plan import Policy
 from contextune.plan.plan_json import plan_to_json
 from contextune.serve.http import inspector, requests, responses
 from contextune.serve.http.errors import from_library_error, invalid_request
+from contextune.serve.http.json_logs import log_event
 from contextune.serve.http.metrics import ServiceMetrics
 from contextune.serve.http.settings import ServiceSettings
+from contextune.serve.http.shared_store import open_service_store
 from contextune.serve.http.tracing import Tracer
-from contextune.store import Quota, open_store
+from contextune.store import Quota, ServiceStore
 from contextune.tools import ToolRetriever, bundled_toolbox
 from contextune.tools.catalog_file import CatalogFile
+from contextune.tools.large.open import open_retriever
 from contextune.tuner import Tuner
 from contextune.types import Item, Progress, ToolHit
 
@@ -29,6 +34,14 @@ _TOOL = "tool: unknown or ambiguous; use an id from POST /v1/tools"
 _TOOLS = f"tools: {_TOOL.removeprefix('tool: ')}; or {_PLACE}"
 _USES = "uses: unknown item or invalid time; PUT /v1/items first"
 _FEEDBACK = f"used, rejected: need existing items, each in one list only, or a tool; {_TOOL}; {_PLACE}"
+
+
+def _report_ranker(error: ContextuneError | None) -> None:
+    """Log that another version of the ranker is used, or cannot be used."""
+    if error:
+        log_event("ranker not changed", level=logging.ERROR, error=error, reason=str(error))
+    else:
+        log_event("ranker changed")
 
 
 class Service:
@@ -42,20 +55,33 @@ class Service:
         # requests already run in parallel; threads inside the embedder would compete with each other
         embedder = default_embedder() if os.environ.get(THREADS_VARIABLE) else OnnxEmbedder(threads=1)
         self._catalog_file = CatalogFile(settings.catalog) if settings.catalog else None
-        catalog = self._catalog_file.catalog() if self._catalog_file else bundled_toolbox()
-        if not catalog:
+        if self._catalog_file and not self._catalog_file.count():
             raise InvalidDataError(
                 f"empty catalogue: {str(settings.catalog)!r} (add tools with 'contextune tools add …')"
             )
-        self._tools = ToolRetriever(catalog, embedder, vector_cache=self._catalog_file)
+        self._tools = (
+            open_retriever(self._catalog_file, embedder)
+            if self._catalog_file
+            else ToolRetriever(bundled_toolbox(), embedder)
+        )
         limits = settings.limits
         quota = Quota(limits.items, limits.uses, limits.item_bytes, limits.total_bytes, limits.feedback_bytes)
-        self._store = open_store(settings.store, quota=quota)
+        self._store = open_service_store(settings, quota)
         policy = Policy.parse(settings.policy)
+        # loaded now, not during the first request
+        ranker = CurrentRanker(settings.ranker, _report_ranker) if settings.ranker else default_ranker()
         self._tuner = Tuner(
-            self._store, embedder=embedder, tools=self._tools, policy=policy, progress=progress
+            self._store, embedder=embedder, ranker=ranker, tools=self._tools, policy=policy, progress=progress
         )
-        default_ranker()  # load it now, not during the first request
+
+    @property
+    def store(self) -> ServiceStore:
+        """The store of the users."""
+        return self._store
+
+    def drop(self, user: str, *, before: int | None = None) -> None:
+        """Drop a user from memory; with `before`, only an index older than that revision of the items."""
+        self._tuner.drop(user, before=before)
 
     def close(self) -> None:
         """Close store and catalogue."""
@@ -113,7 +139,10 @@ class Service:
         """The answer in detail, for the inspector page."""
         with self._stage("inspect", _PLACE):
             request = body.to_request(user)
-            return inspector.inspect(self._tuner, request, body.k, body.tools, self._limits.reply_bytes)
+            tuner = self._tuner.with_method(body.method)
+            return inspector.inspect(
+                tuner, request, body.k, body.tools, self._limits.reply_bytes, self._tools.catalog.tool
+            )
 
     def feedback(self, user: str, body: requests.FeedbackBody) -> None:
         """Store feedback on a request."""

@@ -61,7 +61,8 @@ class ServiceSettings:
 
     store: Path | str
     """The file of the store, or the URL of a store in PostgreSQL."""
-    tokens: Path
+    tokens: Path | None = None
+    """The file of tokens; without one they are in the store, which must be in PostgreSQL."""
     catalog: Path | None = None
     threads: int = field(default_factory=_cores)
     """Worker threads for retrieval and ranking; network I/O runs beside them."""
@@ -70,10 +71,14 @@ class ServiceSettings:
     """Settings of the decision policy, as `Policy.parse` reads them."""
     hosts: tuple[str, ...] = ()
     """Host names the service answers for, as in `AllowedHosts`; none: every name."""
+    ranker: Path | None = None
+    """Folder of a ranker, or of versions of one; None: the bundled ranker."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
             raise InvalidDataError(f"threads={self.threads!r}: at least one is needed")
+        if self.tokens is None and not is_postgres(self.store):
+            raise InvalidDataError("tokens=None: a store in a file needs a file of tokens")
 
     def to_json(self) -> str:
         """Serialize, for another process."""
@@ -86,10 +91,11 @@ class ServiceSettings:
         catalog = data["catalog"]
         return cls(
             data["store"] if is_postgres(data["store"]) else Path(data["store"]),
-            Path(data["tokens"]),
+            Path(data["tokens"]) if data["tokens"] else None,
             Path(catalog) if catalog else None,
             data["threads"],
             ServiceLimits(**data["limits"]),
             data["policy"],
             tuple(data["hosts"]),
+            Path(data["ranker"]) if data["ranker"] else None,
         )

@@ -8,7 +8,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -19,7 +19,8 @@ from typing import Any, cast
 
 from contextune.errors import InvalidRequestError, MissingExtraError, StoreError
 
-_PREFIX = "ctx"
+PREFIX = "ctx"
+"""Of every token."""
 _DUMMY_DIGEST = "0" * 64
 """Compared with when the id is unknown, so that both cases take the same time."""
 
@@ -54,11 +55,9 @@ class TokenFile:
 
     def authenticate(self, token: str) -> ServiceToken | None:
         """The entry of a valid token, else None; compares in constant time."""
-        prefix, _, rest = token.partition("_")
-        token_id, _, secret = rest.partition("_")
-        entry = self._load().tokens.get(token_id) if prefix == _PREFIX else None
-        valid = hmac.compare_digest(entry.digest if entry else _DUMMY_DIGEST, _digest(secret))
-        return entry if entry and valid else None
+        token_id, secret = split_token(token)
+        entry = self._load().tokens.get(token_id)
+        return entry if is_valid(entry, secret) else None
 
     def pseudonym(self, user: str) -> str:
         """A stable identifier of the user for logs; it cannot be reversed without this file."""
@@ -70,26 +69,35 @@ class TokenFile:
 
     def add(self, user: str) -> str:
         """Create a token for a user and return it; only its digest is stored."""
-        if not user or not user.isprintable():
-            raise InvalidRequestError(f"invalid user id {user!r}: use printable characters")
+        check_user(user)
         secret = secrets.token_urlsafe(32)
         token = ServiceToken(
-            secrets.token_hex(4), user, _digest(secret), datetime.now(UTC).isoformat(timespec="seconds")
+            secrets.token_hex(4), user, secret_digest(secret), datetime.now(UTC).isoformat(timespec="seconds")
         )
         with self._write_lock():
             state = self._load()
             key = state.key or secrets.token_bytes(32)
             self._save(_TokenFileState(key, {**state.tokens, token.id: token}))
-        return f"{_PREFIX}_{token.id}_{secret}"
+        return f"{PREFIX}_{token.id}_{secret}"
+
+    def put(self, tokens: Iterable[ServiceToken]) -> None:
+        """Add tokens of another store; raise `StoreError` if there is another one of the same id."""
+        with self._write_lock():
+            state = self._load()
+            merged = dict(state.tokens)
+            for token in tokens:
+                if merged.setdefault(token.id, token) != token:
+                    raise StoreError(
+                        f"{str(self.path)!r} has another token {token.id!r}: choose another file of tokens"
+                    )
+            self._save(_TokenFileState(state.key or secrets.token_bytes(32), merged))
 
     def remove(self, token_id: str) -> ServiceToken:
         """Revoke a token by its id; it is invalid from the next request on."""
         with self._write_lock():
             state = self._load()
             if token_id not in state.tokens:
-                raise InvalidRequestError(
-                    f"no such token: {token_id!r} ('contextune serve token list' shows all ids)"
-                )
+                raise InvalidRequestError(unknown_token(token_id))
             rest = {other: token for other, token in state.tokens.items() if other != token_id}
             self._save(_TokenFileState(state.key, rest))
         return state.tokens[token_id]
@@ -149,7 +157,33 @@ class TokenFile:
         return StoreError(f"cannot write the token file {str(self.path)!r}: {error.strerror}")
 
 
-def _digest(secret: str) -> str:
+def split_token(token: str) -> tuple[str, str]:
+    """The id and the secret of a token; the id is empty if it is not a token."""
+    prefix, _, rest = token.partition("_")
+    token_id, _, secret = rest.partition("_")
+    return (token_id if prefix == PREFIX else ""), secret
+
+
+def is_valid(entry: ServiceToken | None, secret: str) -> bool:
+    """Whether the secret is that of the entry; compares in constant time, also without an entry."""
+    valid = hmac.compare_digest(entry.digest if entry else _DUMMY_DIGEST, secret_digest(secret))
+    return entry is not None and valid
+
+
+def check_user(user: str) -> str:
+    """Return the id of a user; raise `InvalidRequestError` if no token can be made for it."""
+    if not user or not user.isprintable():
+        raise InvalidRequestError(f"invalid user id {user!r}: use printable characters")
+    return user
+
+
+def unknown_token(token_id: str) -> str:
+    """What to say of a token id that does not exist."""
+    return f"no such token: {token_id!r} ('contextune serve token list' shows all ids)"
+
+
+def secret_digest(secret: str) -> str:
+    """What is stored of the secret of a token."""
     return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -25,7 +25,9 @@ class _JobCancelled(Exception):  # noqa: N818  # not an error
 
 
 @dataclass(eq=False, slots=True)
-class _WarmupJob:
+class WarmupJob:
+    """A user whose items are to be embedded."""
+
     user: str
     changes: int
     is_cancelled: bool = False
@@ -39,8 +41,8 @@ class Warmup:
         """`prepare` should call `interrupt` between chunks of its work."""
         self._prepare = prepare
         self._timeout = timeout
-        self._queue: dict[str, _WarmupJob] = {}
-        self._running: list[_WarmupJob] = []
+        self._queue: dict[str, WarmupJob] = {}
+        self._running: list[WarmupJob] = []
         """The job in progress, last, after those that it interrupts."""
         self._changed = Condition()
         self._thread: Thread | None = None
@@ -53,7 +55,7 @@ class Warmup:
                 return
             job = self._queue.get(user)
             if job is None:
-                self._queue[user] = _WarmupJob(user, changes)
+                self._queue[user] = WarmupJob(user, changes)
             else:
                 job.changes += changes
             if self._thread is None:
@@ -103,14 +105,18 @@ class Warmup:
         A running job holds the user's data in memory and caches some of it, so it must end first. It ends
         at its next interrupt.
         """
+        for job in self.cancel_jobs(user):
+            await self._has_finished(job)
+
+    def cancel_jobs(self, user: str) -> list[WarmupJob]:
+        """Cancel the user's jobs without waiting; return those that still run."""
         with self._changed:
             if job := self._queue.get(user):
                 self._drop(job)
             jobs = self._running_jobs(user)
             for job in jobs:
                 job.is_cancelled = True
-        for job in jobs:
-            await self._has_finished(job)
+        return jobs
 
     def close(self) -> None:
         """Wait for the running job; queued ones are left to the user's next request."""
@@ -122,21 +128,21 @@ class Warmup:
         if self._thread is not None:
             self._thread.join()
 
-    def _running_jobs(self, user: str) -> list[_WarmupJob]:
+    def _running_jobs(self, user: str) -> list[WarmupJob]:
         return [job for job in self._running if job.user == user]
 
-    def _drop(self, job: _WarmupJob) -> None:
+    def _drop(self, job: WarmupJob) -> None:
         """Take a job out of the queue; needs the lock."""
         del self._queue[job.user]
         job.finished.set_result(None)
 
-    async def _has_finished(self, job: _WarmupJob) -> bool:
+    async def _has_finished(self, job: WarmupJob) -> bool:
         """Whether the job ends within the timeout, with whatever outcome."""
         finished = asyncio.wrap_future(job.finished)  # not cancelled when a waiter gives up
         done, _ = await asyncio.wait([finished], timeout=seconds_left(self._timeout))
         return bool(done)
 
-    def _take(self, below: int | None = None) -> _WarmupJob | None:
+    def _take(self, below: int | None = None) -> WarmupJob | None:
         """The smallest job of the queue, with fewer changes than `below`; needs the lock."""
         running = {job.user for job in self._running}
         jobs = [job for job in self._queue.values() if job.user not in running]
@@ -160,7 +166,7 @@ class Warmup:
         self._execute(job)
         return True
 
-    def _execute(self, job: _WarmupJob) -> None:
+    def _execute(self, job: WarmupJob) -> None:
         try:
             self._prepare(job.user)
         except _JobCancelled:

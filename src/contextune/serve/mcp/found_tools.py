@@ -1,12 +1,14 @@
 """Output of a tool search, in the format of MCP's `tools/list`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from contextune.serve.mcp.tool import ToolOutput, mcp_annotations
-from contextune.tools import ToolMatches
 from contextune.types import Tool
+
+if TYPE_CHECKING:
+    from contextune.tools import ToolMatches
 
 _MIN_FIT = 0.45
 """Below this probability that any tool fits, the model is told so."""
@@ -47,7 +49,7 @@ class ToolSearchResult(ToolOutput):
     note: str | None = Field(default=None, description="What else to know.")
 
     @classmethod
-    def from_matches(cls, matches: ToolMatches, *notes: str, why: bool = False) -> "ToolSearchResult":
+    def from_matches(cls, matches: "ToolMatches", *notes: str, why: bool = False) -> "ToolSearchResult":
         """The matches with a note if probably none fits; `why` adds reasons."""
         note = " ".join(filter(None, (doubt_note(matches), *notes)))
         return cls(
@@ -57,7 +59,7 @@ class ToolSearchResult(ToolOutput):
         )
 
 
-def doubt_note(matches: ToolMatches) -> str:
+def doubt_note(matches: "ToolMatches") -> str:
     """A note to the model if probably no tool fits, else an empty string."""
     if not matches.hits:
         return "There is no tool to choose from: go on without one."

@@ -9,7 +9,6 @@ import logging
 import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -134,11 +133,10 @@ class Gateway:
 
         self._progress.cancel()
         with anyio.move_on_after(_SHUTDOWN_TIMEOUT, shield=True):
-            for task in (self._startup, *self._listing.values()):
-                if task:
-                    task.cancel()
-                    with suppress(asyncio.CancelledError, Exception):
-                        await task
+            tasks = [task for task in (self._startup, *self._listing.values()) if task]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.gather(*(connection.close() for connection in self._connections.values()))
 
     @property

@@ -3,21 +3,23 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from contextune.errors import InvalidRequestError
-from contextune.serve.mcp.gateway import Gateway
-from contextune.serve.mcp.gateway_tools import gateway_tools
-from contextune.serve.mcp.lazy_tuner import LazyTuner
+from contextune.serve.mcp.lazy_tuner import LazyTuner, warm_up
 from contextune.serve.mcp.tool import McpTool, McpToolSet
+from contextune.serve.mcp.user_prompts import UserPrompts
+from contextune.serve.mcp.user_resources import UserResources
 from contextune.serve.mcp.user_tools import TunerProvider, user_tools
 
 if TYPE_CHECKING:
     from anyio import CancelScope
     from mcp.server import Server
+
+    from contextune.serve.mcp.gateway import Gateway
 
 Lifespan = Callable[[Any], AbstractAsyncContextManager[None]]
 _USER_INSTRUCTIONS = (
@@ -31,7 +33,7 @@ _GATEWAY_INSTRUCTIONS = (
 
 
 def mcp_server(
-    user: str | None = None, tuner: LazyTuner | None = None, gateway: Gateway | None = None
+    user: str | None = None, tuner: LazyTuner | None = None, gateway: "Gateway | None" = None
 ) -> "Server[Any]":
     """The server, for any transport; a gateway is opened and closed with it.
 
@@ -40,10 +42,14 @@ def mcp_server(
     tuner_provider = gateway.tuner if gateway else tuner
     tools: list[McpTool] = []
     instructions: list[str] = []
+    handlers: dict[str, Any] = {}
     if user and tuner_provider:
         tools += user_tools(user, tuner_provider, find_tools=gateway is None)
+        handlers = _user_handlers(user, tuner_provider)
         instructions.append(_USER_INSTRUCTIONS)
     if gateway:
+        from contextune.serve.mcp.gateway_tools import gateway_tools
+
         tools += gateway_tools(gateway)
         instructions.append(_GATEWAY_INSTRUCTIONS)
     if not tools:
@@ -56,22 +62,37 @@ def mcp_server(
             if gateway:
                 await stack.enter_async_context(gateway)
             if tuner:
-                stack.callback(tuner.cancel)
-            if user and tuner_provider:
-                warmup = asyncio.create_task(_warm(user, tuner_provider))
+                tuner.start(user)
+                stack.callback(tuner.close)
+            elif user and gateway:
+                warmup = asyncio.create_task(_warm(user, gateway))
                 stack.callback(warmup.cancel)
             yield
 
-    return _server(tools, " ".join(instructions), lifespan)
+    return _server(tools, handlers, " ".join(instructions), lifespan)
 
 
-async def _warm(user: str, tuner_provider: TunerProvider) -> None:
-    """Embed new items before the first request."""
+def _user_handlers(user: str, tuner_provider: TunerProvider) -> dict[str, Any]:
+    """Handlers of the resources and prompts over a user's data."""
+    resources, prompts = UserResources(user, tuner_provider), UserPrompts(user, tuner_provider)
+    return {
+        "on_list_resources": resources.list,
+        "on_list_resource_templates": resources.templates,
+        "on_read_resource": resources.read,
+        "on_list_prompts": prompts.list,
+        "on_get_prompt": prompts.get,
+    }
+
+
+async def _warm(user: str, gateway: "Gateway") -> None:
+    """Embed new items and load models before the first request."""
     with suppress(Exception):  # the first request fails in the same way and reports it
-        await asyncio.to_thread((await tuner_provider()).prepare, user)
+        await asyncio.to_thread(warm_up, await gateway.tuner(), user)
 
 
-def _server(tools: Sequence[McpTool], instructions: str, lifespan: Lifespan) -> "Server[Any]":
+def _server(
+    tools: Sequence[McpTool], handlers: Mapping[str, Any], instructions: str, lifespan: Lifespan
+) -> "Server[Any]":
     from mcp.server import Server
 
     tool_set = McpToolSet(tools)
@@ -83,6 +104,7 @@ def _server(tools: Sequence[McpTool], instructions: str, lifespan: Lifespan) -> 
         lifespan=lifespan,
         on_list_tools=tool_set.list,
         on_call_tool=tool_set.call,
+        **handlers,
     )
 
 

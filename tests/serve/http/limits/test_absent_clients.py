@@ -40,7 +40,7 @@ def test_question_of_an_absent_client_is_dropped(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(Service, "context", context)
     with running(tmp_path, threads=1) as service:
-        token = TokenFile(service.settings.tokens).add("ines")
+        token = TokenFile(service.tokens).add("ines")
         with service.client("ines") as client:
             client.put("/v1/me", json={}).raise_for_status()
         first = send(service, token, "POST", "/v1/context", {"text": "first"})

@@ -1,4 +1,4 @@
-// HTTP client of the service, and the tokens of the signed-in users. Tokens are kept in sessionStorage only.
+// HTTP client of the service, and the users that are signed in. Tokens are kept in sessionStorage only.
 
 const STORAGE_KEY = "contextune.users";
 
@@ -10,8 +10,8 @@ export class ApiError extends Error {
   }
 }
 
-let users = load();
-let current = users.length ? 0 : -1;
+// Objects with a token and a name.
+const users = load();
 
 function load() {
   try {
@@ -27,28 +27,37 @@ function save() {
 }
 
 export const allUsers = () => users;
-export const currentUser = () => current;
 
-export function selectUser(index) {
-  current = index;
+export async function signIn(token) {
+  const profile = await fetchProfile({ token });
+  let user = users.find((other) => other.token === token);
+  if (!user) users.push((user = { token }));
+  user.name = displayName(profile, token);
+  save();
+  return user;
 }
 
-export function addUser(token, name) {
-  const index = users.findIndex((user) => user.token === token);
-  if (index >= 0) users[index].name = name;
-  else users.push({ token, name });
-  current = index >= 0 ? index : users.length - 1;
+export function signOut(user) {
+  users.splice(users.indexOf(user), 1);
   save();
 }
 
-export function removeCurrentUser() {
-  users.splice(current, 1);
-  current = users.length - 1;
-  save();
+function displayName(profile, token) {
+  const name = profile?.profile?.name;
+  return typeof name === "string" && name ? name : `token ${token.split("_")[1] ?? ""}`;
 }
 
-// `token` defaults to that of the selected user; signing in passes one that is not stored yet.
-export async function call(method, path, body, token = users[current]?.token) {
+// null for a valid token of a user without data
+export async function fetchProfile(user) {
+  try {
+    return await call(user, "GET", "me");
+  } catch (error) {
+    if (error.code === "unknown_user") return null;
+    throw error;
+  }
+}
+
+export async function call({ token }, method, path, body) {
   let response;
   try {
     response = await fetch(`../v1/${path}`, {

@@ -1,16 +1,15 @@
-// Entry point: sign-in, requests, feedback and theme.
+// Entry point: signing in, the sides, and links.
 
 import * as api from "./api.js";
+import { showDifference } from "./compare.js";
 import { byId, el } from "./dom.js";
 import * as keys from "./keys.js";
-import * as plan from "./plan.js";
-import * as results from "./results.js";
-import * as situation from "./situation.js";
+import * as link from "./link.js";
+import { Side } from "./side.js";
+import * as theme from "./theme.js";
 
-const FEEDBACK_HINT = "Mark items and a tool as right or wrong, then send. Later answers use your feedback.";
-
-let shownRequest = null; // the request whose answer is on the page
-let turn = 0; // an answer that arrives after a newer request is dropped
+const sides = []; // one, or two while comparing
+let linked = link.decode(location.hash); // states of the link that the page was opened with, until they are asked
 
 function showError(error) {
   byId("error").textContent = error ? error.message : "";
@@ -32,123 +31,113 @@ async function attempt(button, action) {
 
 // --- users
 
-async function fetchUser(token) {
-  try {
-    return await api.call("GET", "me", undefined, token);
-  } catch (error) {
-    if (error.code === "unknown_user") return null; // a valid token of a user without data
-    throw error;
-  }
-}
-
 async function signIn(event) {
   event.preventDefault();
   await attempt(event.submitter, async () => {
-    const token = byId("token").value.trim();
-    const user = await fetchUser(token);
+    const user = await api.signIn(byId("token").value.trim());
     byId("token").value = "";
-    api.addUser(token, situation.displayName(user, token));
     await showUser(user);
   });
 }
 
+async function signOut(user) {
+  byId("menu").hidePopover();
+  api.signOut(user);
+  if (sides[1]?.settings.user === user) removeSide();
+  await showUser(sides[0].settings.user === user ? api.allUsers()[0] : sides[0].settings.user);
+}
+
 async function showUser(user) {
-  turn += 1;
-  shownRequest = null;
-  byId("results").hidden = true;
-  byId("status").textContent = "";
-  const users = api.allUsers();
-  byId("users").replaceChildren(...users.map(({ name }, index) => el("option", { value: index, selected: index === api.currentUser() }, name)));
-  showSignIn(users.length === 0);
-  if (users.length) {
-    await situation.show(user);
-    byId("request").focus();
-  }
+  showSignIn(!user);
+  showMenu();
+  if (!user) return sides.splice(0).forEach((side) => side.root.remove());
+  if (!sides.length) addSide();
+  await sides[0].show(user);
+  sides.forEach((side) => side.settings.showUsers());
+  sides[0].part("request").focus();
+  if (linked.length) await askLinked();
 }
 
 function showSignIn(on) {
   const signedIn = api.allUsers().length > 0;
   byId("sign-in").hidden = !on;
-  byId("signed-in").hidden = on;
-  byId("user-menu").hidden = !signedIn;
+  byId("sides").hidden = on;
+  byId("difference").hidden = on;
   byId("cancel-sign-in").hidden = !signedIn;
+  byId("link-waits").hidden = !linked.length;
+  byId("compare").hidden = on;
   if (on) byId("token").focus();
 }
 
-async function switchUser(index) {
-  api.selectUser(index);
-  await showUser(index < 0 ? null : await fetchUser());
+function showMenu() {
+  const users = api.allUsers();
+  byId("add-user").hidden = !users.length;
+  byId("users").replaceChildren(...users.map((user) => el("button", { class: "plain", click: (event) => attempt(event.target, () => signOut(user)) }, `Sign out ${user.name}`)));
 }
 
-// --- requests
+// --- sides
 
-async function ask(event) {
-  event.preventDefault();
-  const thisTurn = ++turn;
-  const request = { text: byId("request").value, time: situation.time(), place: situation.place() };
-  byId("status").textContent = "Searching …";
-  await attempt(event.submitter, async () => {
-    try {
-      const answer = await api.call("POST", "inspect", request);
-      if (thisTurn === turn) showAnswer(answer);
-    } catch (error) {
-      byId("status").textContent = "";
-      throw error;
-    }
-  });
+function addSide() {
+  const side = new Side("ab"[sides.length], attempt, update);
+  sides.push(side);
+  sides.forEach((other, index) => other.label(sides.length > 1 ? "AB"[index] : ""));
+  update();
+  return side;
 }
 
-function showAnswer(answer) {
-  // with the time that the service resolved: "now" is over when feedback is sent
-  shownRequest = { text: answer.request.text, time: answer.request.time, place: answer.request.place };
-  results.show(answer, updateFeedback);
-  plan.show(answer.plans, answer.context);
-  byId("saved").textContent = "";
-  updateFeedback();
-  byId("results").hidden = false;
-  const ms = 1000 * Object.values(answer.seconds).reduce((sum, seconds) => sum + seconds, 0);
-  byId("status").textContent = `${answer.context.length} items, ${answer.tools.length} tools, ${answer.plans.length || "no"} ${answer.plans.length > 1 ? "calls" : "call"}, in ${Math.round(ms)} ms.`;
+function removeSide() {
+  sides.pop().root.remove();
+  sides[0].label("");
+  update();
 }
 
-// --- feedback
-
-function updateFeedback() {
-  results.refresh();
-  const summary = results.summarize(results.feedback());
-  byId("send").disabled = !summary;
-  byId("marked").textContent = summary ? `Marked: ${summary}.` : FEEDBACK_HINT;
+function update() {
+  const comparing = sides.length > 1;
+  byId("sides").classList.toggle("comparing", comparing);
+  byId("compare").setAttribute("aria-pressed", String(comparing));
+  byId("show-link").hidden = byId("sides").hidden || !sides.some((side) => side.answer);
+  byId("difference").textContent = showDifference(sides);
+  // a link that was opened says no longer what is shown
+  if (location.hash && !linked.length && link.encode(states()) !== location.hash.slice(1)) history.replaceState(null, "", location.pathname);
 }
 
-async function sendFeedback() {
-  const feedback = results.feedback();
-  await attempt(byId("send"), async () => {
-    await api.call("POST", "feedback", { ...shownRequest, ...feedback });
-    byId("saved").textContent = `Saved: ${results.summarize(feedback)}. Later answers use it.`;
-  });
+// The second side starts as a copy of the first, to change one thing.
+async function compare() {
+  if (sides.length > 1) return removeSide();
+  const [first] = sides;
+  const side = addSide();
+  await attempt(null, () => side.show(first.settings.user));
+  side.state = first.state;
+  side.part("settings").open = true;
+  side.part("request").focus();
 }
 
-// --- theme
+// --- links
 
-const THEMES = ["system", "light", "dark"];
-const currentTheme = () => document.documentElement.dataset.theme ?? "system";
+const states = () => sides.filter((side) => side.answer).map((side) => ({ ...side.shownState, ...(api.allUsers().length > 1 ? {} : { user: null }) }));
 
-function setTheme(name) {
-  if (name === "system") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = name;
-  byId("theme").textContent = `Theme: ${name}`;
-  sessionStorage.setItem("contextune.theme", name);
+async function askLinked() {
+  const asked = linked;
+  for (const [index, state] of asked.entries()) {
+    const side = sides[index] ?? addSide();
+    const user = api.allUsers().find(({ name }) => name === state.user) ?? sides[0].settings.user;
+    if (side.settings.user !== user) await side.show(user);
+    side.state = state;
+  }
+  byId("link-waits").hidden = true;
+  await Promise.all(sides.map((side) => side.ask(null)));
+  linked = [];
 }
 
 byId("sign-in").addEventListener("submit", signIn);
 byId("cancel-sign-in").addEventListener("click", () => showSignIn(false));
-byId("add-user").addEventListener("click", () => showSignIn(true));
-byId("sign-out").addEventListener("click", (event) => attempt(event.target, () => (api.removeCurrentUser(), switchUser(api.currentUser()))));
-byId("users").addEventListener("change", (event) => attempt(event.target, () => switchUser(Number(event.target.value))));
-byId("ask").addEventListener("submit", ask);
-byId("now").addEventListener("click", () => (byId("time").value = ""));
-byId("send").addEventListener("click", sendFeedback);
-byId("theme").addEventListener("click", () => setTheme(THEMES[(THEMES.indexOf(currentTheme()) + 1) % THEMES.length]));
+byId("add-user").addEventListener("click", () => (byId("menu").hidePopover(), showSignIn(true)));
+byId("compare").addEventListener("click", compare);
+link.listen(states);
+theme.listen();
 keys.listen();
-const storedTheme = sessionStorage.getItem("contextune.theme");
-setTheme(THEMES.includes(storedTheme) ? storedTheme : "system");
-attempt(null, () => switchUser(api.currentUser()));
+addEventListener("hashchange", () => {
+  linked = link.decode(location.hash);
+  if (linked.length && sides.length) attempt(null, askLinked);
+});
+attempt(null, () => showUser(api.allUsers()[0]));

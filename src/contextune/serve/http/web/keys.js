@@ -1,61 +1,89 @@
-// Keyboard shortcuts: "/" focuses the request, arrows move between results, r and w mark, "?" shows help.
+// Keyboard shortcuts: the dialog in index.html lists them.
 
 import { byId } from "./dom.js";
+import { openSettings } from "./settings.js";
 
-const LISTS = ["items", "plans", "tools", "alone"];
+const STORAGE_KEY = "contextune.keys";
+const LISTS = ["call", "items", "tools", "alone"];
 
 export function listen() {
+  byId("keys-on").checked = sessionStorage.getItem(STORAGE_KEY) !== "off";
+  byId("keys-on").addEventListener("change", (event) => sessionStorage.setItem(STORAGE_KEY, event.target.checked ? "on" : "off"));
+  byId("show-keys").addEventListener("click", () => (byId("menu").hidePopover(), byId("keys").showModal()));
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
-    const typing = event.target.matches("input, select, textarea");
-    const key = event.key;
-    if (typing) {
-      if (event.target.id === "request" && key === "ArrowDown") focus(event, first(LISTS));
-    } else if (key === "/") focus(event, byId("request"));
-    else if (key === "?") showHelp(event);
-    else if (key === "Escape") focus(event, byId("request"));
-    else if (key === "ArrowDown") step(event, 1);
-    else if (key === "ArrowUp") step(event, -1);
-    else if (key === "ArrowRight") changeList(event, 1);
-    else if (key === "ArrowLeft") changeList(event, -1);
-    else if (key === "r" || key === "w") mark(event, key === "r" ? "right" : "wrong");
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open], [popover]:popover-open")) return;
+    if (event.target.matches("input, select, textarea")) onField(event);
+    else if (event.key.length > 1 || byId("keys-on").checked) onPage(event);
   });
-  byId("show-keys").addEventListener("click", () => byId("keys").showModal());
 }
 
-const all = (list) => [...document.querySelectorAll(`[data-walk="${list}"]`)];
-const first = (lists) => lists.map((list) => all(list)[0]).find(Boolean);
-const focusedResult = () => document.activeElement?.closest("[data-walk]");
+function onField(event) {
+  if (event.target.id.endsWith("-request") && event.key === "ArrowDown") focus(event, results(prefixOf(event.target))[0]?.[0]);
+}
 
-function focus(event, element) {
-  if (!element || element.closest("[hidden]")) return;
-  event.preventDefault();
-  element.focus();
+function onPage(event) {
+  const prefix = prefixOf(event.target);
+  const actions = {
+    "/": () => focus(event, byId(`${prefix}-request`)),
+    Escape: () => focus(event, byId(`${prefix}-request`)),
+    ArrowDown: () => step(event, 1),
+    ArrowUp: () => step(event, -1),
+    ArrowRight: () => changeList(event, 1),
+    ArrowLeft: () => changeList(event, -1),
+    r: () => mark(event, "right"),
+    w: () => mark(event, "wrong"),
+    s: () => press(event, () => openSettings(prefix)),
+    c: () => click(event, byId("compare")),
+    l: () => click(event, byId("show-link")),
+    "?": () => press(event, () => byId("keys").showModal()),
+  };
+  if (Object.hasOwn(actions, event.key) && (!byId("sides").hidden || event.key === "?")) actions[event.key]();
+}
+
+const prefixOf = (element) => element.closest(".side")?.id.slice(0, 1) ?? "a";
+
+// The results that can be focused: a list of elements for the call, the items and the tools of each side.
+function results(prefix) {
+  const sides = prefix ? [byId(`${prefix}-side`)] : [...document.querySelectorAll(".side")];
+  const visible = (side, list) => [...side.querySelectorAll(`[data-walk=${list}]`)].filter((element) => element.checkVisibility());
+  return sides.flatMap((side) => LISTS.map((list) => visible(side, list))).filter((elements) => elements.length);
+}
+
+function position() {
+  const focused = document.activeElement?.closest("[data-walk]") ?? document.activeElement?.closest(".row")?.querySelector("[data-walk]");
+  const lists = results();
+  const list = lists.findIndex((elements) => elements.includes(focused));
+  return { lists, list, index: list < 0 ? -1 : lists[list].indexOf(focused) };
 }
 
 function step(event, by) {
-  const result = focusedResult();
-  if (!result) return;
-  const list = all(result.dataset.walk);
-  const next = list[list.indexOf(result) + by];
-  focus(event, next ?? (by < 0 ? byId("request") : result));
+  const { lists, list, index } = position();
+  if (list < 0) return;
+  const beyond = by < 0 ? lists[list - 1]?.at(-1) : lists[list + 1]?.[0];
+  const here = lists[list][index];
+  const sameSide = beyond?.closest(".side") === here.closest(".side") ? beyond : null;
+  focus(event, lists[list][index + by] ?? sameSide ?? (by < 0 ? byId(`${prefixOf(here)}-request`) : here));
 }
 
 function changeList(event, by) {
-  const result = focusedResult();
-  if (!result) return;
-  const list = LISTS.indexOf(result.dataset.walk);
-  focus(event, first(by > 0 ? LISTS.slice(list + 1) : LISTS.slice(0, list).reverse()));
+  const { lists, list } = position();
+  if (list >= 0) focus(event, lists[list + by]?.[0]);
 }
 
 function mark(event, kind) {
-  const button = focusedResult()?.querySelector(`button.${kind}`);
-  if (!button) return;
-  event.preventDefault();
-  button.click();
+  const button = document.activeElement?.closest(".row")?.querySelector(`.marks .${kind}`);
+  if (button) click(event, button);
 }
 
-function showHelp(event) {
+function focus(event, element) {
+  if (element) press(event, () => element.focus());
+}
+
+function click(event, button) {
+  if (!button.hidden) press(event, () => button.click());
+}
+
+function press(event, action) {
   event.preventDefault();
-  byId("keys").showModal();
+  action();
 }

@@ -1,16 +1,17 @@
 // Map of the user's places without map data: azimuthal projection with logarithmic distance, so that near and far
 // places both fit. Everything on it can also be selected from the list.
 
-import { el, svg } from "./dom.js";
+import { svg } from "./dom.js";
 
 const SIZE = 300;
 const NEAR = 0.1; // kilometres below which distances are about linear
 const KM = 111.2; // kilometres per degree of latitude
 const RINGS = [1, 10, 100, 1000, 10000];
 
+// Returns the elements to show: none without places.
 export function draw(places, selected, select) {
   const points = Object.entries(places);
-  if (!points.length) return el("p", { class: "quiet" }, "No places with coordinates.");
+  if (!points.length) return [];
   const centre = medoid(points.map(([, point]) => point));
   const farthest = Math.max(5, ...points.map(([, point]) => Math.hypot(...offsetKm(point, centre))));
   const scale = (SIZE / 2 - 34) / Math.log1p(farthest / NEAR);
@@ -32,7 +33,7 @@ export function draw(places, selected, select) {
   const labels = [];
   for (const [name, point] of points) map.append(mark(name, project(point, centre, scale), name === selected, labels, () => select(name)));
   if (coordinates) map.append(mark(coordinates.join(", "), project(coordinates, centre, scale), true, labels, () => select("")));
-  return map;
+  return [map];
 }
 
 function mark(name, [x, y], selected, labels, select) {

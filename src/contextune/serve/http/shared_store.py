@@ -1,0 +1,80 @@
+"""What a process of the service needs for a store that it shares with other machines."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from contextune._internal.postgres_url import is_postgres
+from contextune.serve.http.credentials import Credentials, FileCredentials, StoreCredentials
+from contextune.serve.http.json_logs import log_event
+from contextune.serve.http.metrics import ServiceMetrics
+from contextune.serve.http.settings import ServiceSettings
+from contextune.serve.http.tokens import TokenFile
+from contextune.store import Quota, ServiceStore, open_store
+
+if TYPE_CHECKING:
+    from contextune.serve.http.service import Service
+    from contextune.serve.http.warmup import Warmup
+    from contextune.store.postgres import PostgresStore
+
+_OTHER_CONNECTIONS = 2
+"""Connections besides those of the worker threads: for the warm-up and the health check."""
+
+
+def open_service_store(settings: ServiceSettings, quota: Quota) -> ServiceStore:
+    """The store of a process, with a connection for each thread; no call waits longer than a request may."""
+    if not is_postgres(settings.store):
+        return open_store(settings.store, quota=quota)
+    from contextune.store.postgres import PostgresStore
+
+    connections = settings.threads + _OTHER_CONNECTIONS
+    timeout = settings.limits.max_wait
+    return PostgresStore(str(settings.store), timeout=timeout, quota=quota, max_connections=connections)
+
+
+class SharedStore:
+    """Credentials of the service; for a store in PostgreSQL, also the listener that keeps caches current."""
+
+    def __init__(
+        self, settings: ServiceSettings, service: "Service", warmup: "Warmup", metrics: ServiceMetrics
+    ) -> None:
+        self.watch: Callable[[str], None] | None = None
+        """To be called with the user of every request."""
+        self._start: Callable[[], None] | None = None
+        self._close: list[Callable[[], None]] = []
+        self.credentials: Credentials
+        if settings.tokens:
+            self.credentials = FileCredentials(TokenFile(settings.tokens), settings.limits)
+        if not is_postgres(settings.store):
+            return
+        from contextune.serve.http.invalidation import CacheInvalidation
+        from contextune.store.postgres.listen import ChangeListener
+        from contextune.store.postgres.service_tables import ServiceTables
+
+        url = str(settings.store)
+        tables = ServiceTables(url, timeout=settings.limits.max_wait)
+        shared = None if settings.tokens else StoreCredentials(tables, settings.limits)
+        if shared:
+            self.credentials = shared
+        invalidation = CacheInvalidation(
+            cast("PostgresStore", service.store),
+            tables,
+            shared,
+            drop=service.drop,
+            cancel=warmup.cancel_jobs,
+            record=metrics.record_invalidation,
+        )
+        listener = ChangeListener(
+            url, invalidation, log=lambda error: log_event("notification not handled", error=error)
+        )
+        self.watch, self._start = invalidation.watch, listener.start
+        self._close = [listener.close, self.credentials.close, tables.close]
+
+    def start(self) -> None:
+        """Listen to changes."""
+        if self._start:
+            self._start()
+
+    def close(self) -> None:
+        """Stop listening and close connections."""
+        for close in self._close:
+            close()

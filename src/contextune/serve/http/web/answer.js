@@ -1,0 +1,89 @@
+// The answer: the call, the question before it, or that no tool fits; how sure it is, and where its values come from.
+
+import { bar, el } from "./dom.js";
+import { focusItem } from "./items.js";
+import { DECISIONS, describeValue, percent } from "./words.js";
+
+const SURE = 0.9; // values above it need no remark
+const NO_TOOL = "No tool here can do that";
+
+export function showAnswer(part, { plans, fits, context }, marks) {
+  const ranks = new Map(context.map((hit, rank) => [hit.item.id, rank]));
+  const titles = context.map((hit) => hit.title);
+  const argument = (name, value, why) => argumentRow(part, name, value, why, ranks, titles);
+  const cards = plans.map((plan, index) => card(plan, plans.length > 1 ? index + 1 : 0, fits, argument, marks));
+  part("answer").replaceChildren(...(cards.length ? cards : [noCall(fits)]));
+}
+
+// One line for screen readers and for the comparison.
+export function describeAnswer({ plans, fits }) {
+  if (!plans.length) return `${NO_TOOL}.`;
+  return plans.map((plan) => `${headline(plan)} ${DECISIONS[plan.decision] ?? "Undecided"}, ${percent(certainty(plan, fits))} sure.`).join(" ");
+}
+
+function headline(plan) {
+  if (plan.decision === "none") return `${NO_TOOL}.`;
+  return plan.question?.text ?? `${plan.sentence}.`;
+}
+
+const certainty = (plan, fits) => (plan.decision === "none" && fits != null ? 1 - fits : plan.confidence);
+
+function verdict(decision, sure) {
+  return el(
+    "p",
+    { class: "verdict" },
+    el("span", { class: `decision ${decision}` }, DECISIONS[decision] ?? "Undecided"),
+    sure == null ? null : el("span", { class: "sure" }, bar(sure), `${percent(sure)} sure`),
+  );
+}
+
+function noCall(fits) {
+  return el("article", {}, verdict("none", fits == null ? null : 1 - fits), el("h2", {}, NO_TOOL));
+}
+
+function card(plan, step, fits, argument, marks) {
+  const none = plan.decision === "none";
+  const title = none ? NO_TOOL : headline(plan).replace(/\.$/, "");
+  const call = callBlock(plan, argument, marks);
+  return el(
+    "article",
+    {},
+    verdict(plan.decision, certainty(plan, fits)),
+    el("h2", {}, step ? `${step}. ${title}` : title),
+    options(plan.question),
+    none ? el("details", { class: "more" }, el("summary", {}, `Nearest: ${plan.name}, ${percent(plan.confidence)} sure`), call) : call,
+  );
+}
+
+// A single option only repeats the call; several are the readings that the user chooses from.
+function options(question) {
+  if (!question || question.options.length < 2) return null;
+  const option = ({ label, confidence }) => el("li", {}, el("span", {}, label), el("span", { class: "sure" }, bar(confidence), percent(confidence)));
+  return el("ol", { class: "options" }, ...question.options.map(option));
+}
+
+function callBlock(plan, argument, marks) {
+  const rows = Object.entries(plan.arguments).map(([name, value]) => argument(name, value, plan.why[name] ?? ""));
+  return el(
+    "div",
+    { class: "call row", "data-tool": plan.tool },
+    el("div", {}, el("code", { class: "name", tabindex: -1, "data-walk": "call" }, plan.name), rows.length ? null : el("span", { class: "quiet" }, " without arguments")),
+    marks.forTool(plan.tool, plan.name),
+    rows.length ? el("ul", { class: "arguments" }, ...rows) : null,
+    ...plan.missing.map((missing) => el("p", { class: "missing" }, el("code", {}, missing.argument), " is missing")),
+  );
+}
+
+function argumentRow(part, name, { value, sources, confidence }, why, ranks, titles) {
+  const sourceRanks = [...new Set(sources.map((source) => ranks.get(source.item)))].filter((rank) => rank != null);
+  const highlight = (on) => () => sourceRanks.forEach((rank) => part(`item-${rank}`)?.classList.toggle("linked", on));
+  const link = (rank) =>
+    el("a", { href: `#${part("items").id}`, class: "source", "aria-label": `item ${rank + 1}: ${titles[rank]}`, click: (event) => (event.preventDefault(), focusItem(part, rank)) }, rank + 1);
+  return el(
+    "li",
+    { mouseenter: highlight(true), mouseleave: highlight(false), focusin: highlight(true), focusout: highlight(false) },
+    el("code", {}, name),
+    el("span", { class: "value" }, describeValue(value)),
+    el("span", { class: "why" }, ...sourceRanks.map(link), el("span", {}, why), confidence < SURE ? el("span", { class: "likely" }, `${percent(confidence)} sure`) : null),
+  );
+}
