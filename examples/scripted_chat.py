@@ -1,5 +1,4 @@
 """A scripted chat model for the LangChain and LangGraph examples."""
-# ruff: noqa: T201
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,14 +9,12 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from scripted_model import answer_mail
 
 
 class ScriptedChat(BaseChatModel):
-    """Calls one tool, and searches for it with a query if it is not offered."""
+    """Answers the likeliest mail in its prompt, then repeats the result of the tool."""
 
-    query: str
-    tool_name: str
-    arguments: dict[str, Any]
     offered: list[str] = []  # noqa: RUF012  # pydantic copies it
 
     @property
@@ -29,18 +26,12 @@ class ScriptedChat(BaseChatModel):
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """Remember the offered tools."""
         self.offered = [convert_to_openai_tool(tool)["function"]["name"] for tool in tools]
-        print("the model sees", ", ".join(self.offered))
         return self
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
-        last = messages[-1]
-        if isinstance(last, ToolMessage) and last.name == self.tool_name:
-            return self._result(AIMessage(str(last.content)))
-        name, args = ("retrieve_tools", {"query": self.query})
-        if self.tool_name in self.offered:
-            name, args = self.tool_name, self.arguments
-        return self._result(AIMessage("", tool_calls=[{"name": name, "args": args, "id": name}]))
-
-    @staticmethod
-    def _result(message: AIMessage) -> ChatResult:
+        if isinstance(messages[-1], ToolMessage):
+            message = AIMessage(messages[-1].text)
+        else:
+            call = answer_mail("\n".join(message.text for message in messages), self.offered)
+            message = AIMessage("", tool_calls=[{"name": call.name, "args": call.arguments, "id": "1"}])
         return ChatResult(generations=[ChatGeneration(message=message)])

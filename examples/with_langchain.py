@@ -1,21 +1,22 @@
-"""LangChain: a retriever over tools, and an agent with tool selection, on a scripted model."""
+"""LangChain: an assistant with context, tools and feedback, on a scripted model."""
 # ruff: noqa: T201
 
 from typing import Any, cast
 
 from desk import FUNCTIONS
+from desk_user import REQUEST, learned, user_context
 from langchain import agents
 from scripted_chat import ScriptedChat
 
-from contextune.integrations.langchain import ToolDocuments
-from contextune.integrations.langchain_agents import ToolSelectionMiddleware
-from contextune.tools import ToolRetriever, bundled_toolbox
+from contextune.integrations.langchain_agents import UserContextMiddleware
 
-documents = ToolDocuments(tools=ToolRetriever(bundled_toolbox()), k=2)
-for document in documents.invoke("Play something by Chopin"):
-    print(document.id)
-
-model = ScriptedChat(query="", tool_name="order_lunch", arguments={"dish": "Soup"})
-agent = cast("Any", agents).create_agent(model, FUNCTIONS, middleware=[ToolSelectionMiddleware(k=3)])
-state = agent.invoke({"messages": [("user", "I would like soup for lunch.")]})
+context = user_context()
+agent = cast("Any", agents).create_agent(
+    ScriptedChat(), FUNCTIONS, middleware=[UserContextMiddleware(context)]
+)
+state = agent.invoke({"messages": [("user", REQUEST)]})
 print(state["messages"][-1].content)
+print("learned:", learned(context))
+
+context.correct(REQUEST, rejected=["taxi"])  # the user says which item was not meant
+print("learned:", learned(context))

@@ -9,11 +9,13 @@ import pytest
 from contextune.errors import MissingExtraError
 
 LIBRARIES = {
+    "claude_agent": ("claude_agent_sdk", "claude-agent"),
     "fastmcp": ("fastmcp", "fastmcp"),
     "langchain": ("langchain_core", "langchain"),
     "langchain_agents": ("langchain", "langchain"),
     "langgraph": ("langgraph_bigtool", "langgraph"),
     "llama_index": ("llama_index", "llama-index"),
+    "openai_agents": ("agents", "openai-agents"),
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
 }
 

@@ -1,5 +1,6 @@
 """Adapters for agent frameworks and model APIs: one module each, imported on demand."""
 
 from contextune.integrations.tools_for_turn import ToolsForTurn
+from contextune.integrations.user_context import UserContext
 
-__all__ = ["ToolsForTurn"]
+__all__ = ["ToolsForTurn", "UserContext"]

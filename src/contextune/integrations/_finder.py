@@ -34,6 +34,17 @@ class ToolCallTurn(NamedTuple):
     name: str
 
 
+class AssistantTurn(NamedTuple):
+    """A message of the model."""
+
+    text: str
+
+
+Conversation = Sequence[UserTurn | ToolCallTurn | AssistantTurn]
+TurnSearch = Callable[[Conversation], Sequence[str]]
+"""Names of tools for the last turn of a conversation, which is one of the user."""
+
+
 def plain_name(tool: Tool) -> str:
     """The tool's name without its server."""
     return tool.name
@@ -87,7 +98,7 @@ class ToolFinder:
         if not tools:
             return []
         if self._retriever is None:
-            return [tool.name for tool in search_each(self._index(tuple(tools)), texts, k)]
+            return [tool.name for tool in search_each(self.index(tools), texts, k)]
         name_filter = NameFilter(naming=self._naming, names=frozenset(tool.name for tool in tools))
         if not any(map(name_filter, self._retriever.catalog)):
             raise InvalidDataError(
@@ -100,38 +111,42 @@ class ToolFinder:
     def for_conversation(
         self,
         tools: Sequence[Tool],
-        conversation: Sequence[UserTurn | ToolCallTurn],
+        conversation: Conversation,
         order: StableOrder,
         k: int,
+        search: TurnSearch | None = None,
     ) -> tuple[str, ...]:
         """The names to offer after the last turn of a conversation.
 
         The turns are replayed each time, so no state is kept between requests, and a continued conversation
-        gets the same tools in the same order.
+        gets the same tools in the same order. `search` replaces the search by the text of a turn.
         """
         names = {tool.name for tool in tools}
-        for turn in _window(conversation):
+        start = _window_start(conversation)
+        for end, turn in enumerate(conversation[start:], start + 1):
             if isinstance(turn, UserTurn):
-                order.update(self.names(tools, [turn.text], k))
-            elif turn.name in names:
+                order.update(search(conversation[:end]) if search else self.names(tools, [turn.text], k))
+            elif isinstance(turn, ToolCallTurn) and turn.name in names:
                 order.update([turn.name])
         return order.offered
 
-    def _index(self, tools: tuple[Tool, ...]) -> ToolRetriever:
+    def index(self, tools: Sequence[Tool]) -> ToolRetriever:
+        """A retriever over these tools, built when the list is new."""
+        key = tuple(tools)
         with self._lock:
-            if tools not in self._indexes:
-                self._indexes[tools] = ToolRetriever(tools, self._embedder, vector_cache=self._vectors)
+            if key not in self._indexes:
+                self._indexes[key] = ToolRetriever(key, self._embedder, vector_cache=self._vectors)
                 if len(self._indexes) > _MAX_INDEXES:
                     self._indexes.popitem(last=False)
-            self._indexes.move_to_end(tools)
-            return self._indexes[tools]
+            self._indexes.move_to_end(key)
+            return self._indexes[key]
 
 
-def _window(conversation: Sequence[UserTurn | ToolCallTurn]) -> Sequence[UserTurn | ToolCallTurn]:
-    """The last 10 to 19 user turns; the start moves every 10 turns only, which keeps prompt caches valid."""
+def _window_start(conversation: Conversation) -> int:
+    """Start of the last 10 to 19 user turns; it moves every 10 turns only, so prompt caches stay valid."""
     starts = [index for index, turn in enumerate(conversation) if isinstance(turn, UserTurn)]
     first = len(starts) // _WINDOW_TURNS * _WINDOW_TURNS - _WINDOW_TURNS
-    return conversation[starts[first] :] if first > 0 else conversation
+    return starts[first] if first > 0 else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,23 +1,115 @@
-"""LangChain agent middleware that offers the model only the tools relevant to the conversation."""
+"""LangChain agent middleware: context, tools and feedback; or the tools of the conversation alone."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidRequestError, MissingExtraError
-from contextune.integrations._finder import Naming, ToolCallTurn, ToolFinder, UserTurn, plain_name
+from contextune.integrations._finder import (
+    AssistantTurn,
+    Naming,
+    ToolCallTurn,
+    ToolFinder,
+    UserTurn,
+    plain_name,
+)
 from contextune.integrations._stable_order import StableOrder
+from contextune.integrations.user_context import UserContext
 from contextune.tools import ToolRetriever
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
-    from langchain_core.messages import AIMessage, HumanMessage
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
     from langchain_core.tools import BaseTool
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+    from langgraph.types import Command
 
     from contextune.integrations.langchain import as_tool
 except ModuleNotFoundError as error:
     raise MissingExtraError("the LangChain agent middleware", "langchain") from error
+
+
+_Message = TypeVar("_Message", bound=BaseMessage)
+
+
+class UserContextMiddleware(AgentMiddleware[Any, Any]):
+    """For `create_agent(…, middleware=[…])`: the user's items before each message, tools, and feedback.
+
+    A function given to `UserContext` as `user` or `place` gets the runtime. Items are added to the model's
+    input only; the state of the agent stays as it is. A tool call that returns is recorded as right.
+    """
+
+    def __init__(self, context: UserContext) -> None:
+        """Add this context to the agent's runs."""
+        super().__init__()
+        self._context = context
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Call the model with the user's items and the selected tools."""
+        return handler(self._add_context(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """Call the model with the user's items and the selected tools."""
+        return await handler(await asyncio.to_thread(self._add_context, request))
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """Call the tool, and record the call if it did not fail."""
+        result = handler(request)
+        self._record(request, result)
+        return result
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        """Call the tool, and record the call if it did not fail."""
+        result = await handler(request)
+        await asyncio.to_thread(self._record, request, result)
+        return result
+
+    def _add_context(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        conversation = [*read_conversation(request.messages)]
+        turn = self._context.turn(conversation, request.runtime)
+        if turn is None:
+            return request
+        tools = {tool.name: tool for tool in request.tools if isinstance(tool, BaseTool)}
+        names = self._context.select_tools([*map(as_tool, tools.values())], conversation, turn)
+        # provider-side tools are dicts; they are passed on unchanged
+        others = [tool for tool in request.tools if not isinstance(tool, BaseTool)]
+        return request.override(
+            messages=insert_prompt(request.messages, turn.prompt),
+            tools=[*others, *(tools[name] for name in names)],
+        )
+
+    def _record(self, request: ToolCallRequest, result: object) -> None:
+        record_tool_call(self._context, request, result, cast("Any", request).runtime)
+
+
+def record_tool_call(context: UserContext, request: ToolCallRequest, result: object, run: object) -> None:
+    """Record a call of a tool node, unless its result is an error."""
+    if isinstance(result, ToolMessage) and result.status == "error":
+        return
+    turn = context.turn([*read_conversation(request.state["messages"])], run, restart=False)
+    if turn:
+        context.record_call(turn, request.tool_call["name"], request.tool_call["args"])
+
+
+def insert_prompt(messages: Sequence[_Message], prompt: str) -> list[Any]:
+    """The messages with a text before the last message of the user."""
+    positions = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    if not prompt or not positions:
+        return [*messages]
+    return [*messages[: positions[-1]], HumanMessage(prompt), *messages[positions[-1] :]]
 
 
 class ToolSelectionMiddleware(AgentMiddleware[Any, Any]):
@@ -57,7 +149,7 @@ class ToolSelectionMiddleware(AgentMiddleware[Any, Any]):
         tools = {tool.name: tool for tool in request.tools if isinstance(tool, BaseTool)}
         if missing := [name for name in self._always if name not in tools]:
             raise InvalidRequestError(f"always: no such tool: {missing[0]!r}")
-        conversation = [*_conversation(request.messages)]
+        conversation = [*read_conversation(request.messages)]
         if len(tools) <= self._k or not any(isinstance(turn, UserTurn) for turn in conversation):
             return request  # too few tools to choose from, or no text to search with
         candidates = [as_tool(tool) for tool in tools.values()]
@@ -68,9 +160,12 @@ class ToolSelectionMiddleware(AgentMiddleware[Any, Any]):
         return request.override(tools=[*others, *(tools[name] for name in names)])
 
 
-def _conversation(messages: Iterable[object]) -> Iterator[UserTurn | ToolCallTurn]:
+def read_conversation(messages: Iterable[object]) -> Iterator[UserTurn | ToolCallTurn | AssistantTurn]:
+    """The turns of LangChain messages."""
     for message in messages:
         if isinstance(message, HumanMessage) and (text := message.text.strip()):
             yield UserTurn(text)
         elif isinstance(message, AIMessage):
+            if message.text.strip():
+                yield AssistantTurn(message.text)
             yield from (ToolCallTurn(call["name"]) for call in message.tool_calls)

@@ -1,25 +1,81 @@
-"""LangGraph: tool retrieval for `langgraph-bigtool` agents."""
+"""LangGraph: nodes with context, tools and feedback; tool retrieval for `langgraph-bigtool` agents."""
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError, MissingExtraError
 from contextune.integrations._finder import Naming, ToolFinder, plain_name
+from contextune.integrations.user_context import UserContext
 from contextune.tools import ToolRetriever
 
 try:
     import langgraph_bigtool
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
     from langchain_core.tools import BaseTool
     from langchain_core.tools import tool as make_tool
     from langgraph.graph import StateGraph
+    from langgraph.prebuilt import ToolNode
+    from langgraph.prebuilt.tool_node import ToolCallRequest
 
     from contextune.integrations.langchain import as_tool
+    from contextune.integrations.langchain_agents import insert_prompt, read_conversation, record_tool_call
 except ModuleNotFoundError as error:
     raise MissingExtraError("the LangGraph integration", "langgraph") from error
 
 Registry = Mapping[str, BaseTool | Callable[..., Any]]
 """Tools by id, as `langgraph-bigtool` takes them."""
+
+
+def model_node(
+    model: BaseChatModel, tools: Sequence[BaseTool | Callable[..., Any]], context: UserContext
+) -> Runnable[Any, Any]:
+    """A node that calls the model with the user's items and the tools relevant to the conversation.
+
+    It reads and extends `messages` of the state. A function given to `UserContext` as `user` or `place` gets
+    the `RunnableConfig`.
+    """
+    by_name = {tool.name: tool for tool in map(_base_tool, tools)}
+    candidates = [as_tool(tool) for tool in by_name.values()]
+
+    def prepare(state: Any, config: RunnableConfig) -> tuple[Any, list[Any]]:
+        messages = state["messages"]
+        conversation = [*read_conversation(messages)]
+        turn = context.turn(conversation, config)
+        if turn is None:
+            return cast("Any", model).bind_tools([*by_name.values()]), messages
+        names = context.select_tools(candidates, conversation, turn)
+        bound = cast("Any", model).bind_tools([by_name[name] for name in names])
+        return bound, insert_prompt(messages, turn.prompt)
+
+    def call(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        bound, messages = prepare(state, config)
+        return {"messages": [bound.invoke(messages, config)]}
+
+    async def acall(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        bound, messages = await asyncio.to_thread(prepare, state, config)
+        return {"messages": [await bound.ainvoke(messages, config)]}
+
+    return cast("Any", RunnableLambda)(call, acall, name="model")
+
+
+def tool_node(tools: Sequence[BaseTool | Callable[..., Any]], context: UserContext) -> ToolNode:
+    """A tool node that records calls that do not fail, with the items they used."""
+
+    def call(request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any]) -> Any:
+        result = execute(request)
+        record_tool_call(context, request, result, cast("Any", request).runtime.config)
+        return result
+
+    async def acall(request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
+        result = await execute(request)
+        config = cast("Any", request).runtime.config
+        await asyncio.to_thread(record_tool_call, context, request, result, config)
+        return result
+
+    return ToolNode([*map(_base_tool, tools)], wrap_tool_call=call, awrap_tool_call=acall)
 
 
 def tool_lookup(

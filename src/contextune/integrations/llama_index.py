@@ -1,23 +1,35 @@
-"""LlamaIndex: retrievers over tools and context items, and `tool_retriever=` for agents."""
+"""LlamaIndex: an agent with context, tools and feedback; retrievers; `tool_retriever=` for agents."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, cast
 
 from contextune.embed import Embedder
 from contextune.errors import MissingExtraError
-from contextune.integrations._finder import NameFilter, Naming, plain_name
+from contextune.integrations._finder import (
+    AssistantTurn,
+    NameFilter,
+    Naming,
+    ToolCallTurn,
+    UserTurn,
+    plain_name,
+)
+from contextune.integrations.user_context import UserContext
 from contextune.tools import ToolFilter, ToolRetriever
 from contextune.tools.tool_text import tool_text
 from contextune.tuner import Tuner
 from contextune.types import Coordinates, Request, Tool
 
 try:
+    from llama_index.core.agent.workflow import FunctionAgent
+    from llama_index.core.agent.workflow.workflow_events import AgentOutput, ToolCallResult
     from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
+    from llama_index.core.memory import BaseMemory
     from llama_index.core.objects import ObjectRetriever, SimpleToolNodeMapping
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-    from llama_index.core.tools import BaseTool
+    from llama_index.core.tools import AsyncBaseTool, BaseTool
 except ModuleNotFoundError as error:
     raise MissingExtraError("the LlamaIndex integration", "llama-index") from error
 
@@ -124,3 +136,66 @@ def tool_retriever(
         retriever or ToolRetriever(map(as_tool, tools), embedder), k, filter=name_filter, naming=naming
     )
     return ObjectRetriever(nodes, SimpleToolNodeMapping(tools))
+
+
+class UserContextAgent(FunctionAgent):
+    """A `FunctionAgent` that gets the user's items before each message and relevant tools, with feedback.
+
+    A function given to `UserContext` as `user` or `place` gets the workflow's context. Items are added to the
+    model's input only; the memory stays as it is. A tool call that returns is recorded as right.
+    """
+
+    user_context: UserContext
+
+    async def take_step(
+        self, ctx: Any, llm_input: list[ChatMessage], tools: Sequence[AsyncBaseTool], memory: BaseMemory
+    ) -> AgentOutput:
+        """Call the model with the user's items and the selected tools."""
+        scratchpad: list[ChatMessage] = await ctx.store.get(self.scratchpad_key, default=[])
+        conversation = [*_conversation([*llm_input, *scratchpad])]
+        turn = await self.user_context.aturn(conversation, ctx)
+        if turn:
+            own = {tool.metadata.get_name(): tool for tool in tools}
+            handoff = own.pop(_HANDOFF, None)
+            candidates = [as_tool(tool) for tool in own.values()]
+            names = await self.user_context.aselect_tools(candidates, conversation, turn)
+            tools = [*(own[name] for name in names), *([handoff] if handoff else [])]
+            llm_input = _insert_prompt(llm_input, turn.prompt)
+        return await super().take_step(ctx, llm_input, tools, memory)
+
+    async def handle_tool_call_results(
+        self, ctx: Any, results: list[ToolCallResult], memory: BaseMemory
+    ) -> None:
+        """Record the calls that did not fail."""
+        messages = cast("list[ChatMessage]", await cast("Any", memory).aget())
+        turn = await self.user_context.aturn([*_conversation(messages)], ctx, restart=False)
+        for result in results:
+            if turn and not result.tool_output.is_error and result.tool_name != _HANDOFF:
+                arguments = cast("dict[str, Any]", result.tool_kwargs)
+                await self.user_context.arecord_call(turn, result.tool_name, arguments)
+        await super().handle_tool_call_results(ctx, results, memory)
+
+
+_HANDOFF = "handoff"
+"""LlamaIndex's own tool that passes a conversation to another agent."""
+
+
+def _insert_prompt(messages: Sequence[ChatMessage], prompt: str) -> list[ChatMessage]:
+    positions = [n for n, message in enumerate(messages) if message.role == MessageRole.USER]
+    if not prompt or not positions:
+        return [*messages]
+    context = ChatMessage(role=MessageRole.USER, content=prompt)
+    return [*messages[: positions[-1]], context, *messages[positions[-1] :]]
+
+
+def _conversation(messages: Sequence[ChatMessage]) -> Iterator[UserTurn | ToolCallTurn | AssistantTurn]:
+    for message in messages:
+        text = (message.content or "").strip()
+        if message.role == MessageRole.USER and text:
+            yield UserTurn(text)
+        elif message.role == MessageRole.ASSISTANT:
+            if text:
+                yield AssistantTurn(text)
+            for block in message.blocks:
+                if isinstance(block, ToolCallBlock):
+                    yield ToolCallTurn(block.tool_name)

@@ -1,4 +1,4 @@
-"""Pydantic AI: a strategy for tool search, and a toolset that offers only relevant tools."""
+"""Pydantic AI: context, tools and feedback as a capability; tool search; a toolset of relevant tools."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -6,15 +6,26 @@ from typing import Any, cast
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidRequestError, MissingExtraError
-from contextune.integrations._finder import Naming, ToolCallTurn, ToolFinder, UserTurn, plain_name
+from contextune.integrations._finder import (
+    AssistantTurn,
+    Conversation,
+    Naming,
+    ToolCallTurn,
+    ToolFinder,
+    UserTurn,
+    plain_name,
+)
 from contextune.integrations._stable_order import StableOrder
 from contextune.integrations._tool_schemas import annotations_from_hints
+from contextune.integrations.user_context import UserContext
 from contextune.tools import ToolRetriever
 from contextune.types import Tool
 
 try:
     from anyio import to_thread
-    from pydantic_ai.messages import ModelMessage, ToolCallPart, UserPromptPart
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import ModelMessage, ModelRequest, TextPart, ToolCallPart, UserPromptPart
+    from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.tools import AgentDepsT, RunContext, ToolDefinition
     from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 except ModuleNotFoundError as error:
@@ -29,6 +40,54 @@ def as_tool(definition: ToolDefinition) -> Tool:
         parameters=definition.parameters_json_schema,
         annotations=annotations_from_hints((definition.metadata or {}).get("annotations")),
     )
+
+
+class UserContextCapability(AbstractCapability[AgentDepsT]):
+    """For `Agent(…, capabilities=[…])`: the user's items before each prompt, relevant tools, and feedback.
+
+    A function given to `UserContext` as `user` or `place` gets the `RunContext`. Items are added to the
+    request only; the message history stays as it is. A tool call that returns is recorded as right.
+    """
+
+    def __init__(self, context: UserContext) -> None:
+        """Add this context to the agent's runs."""
+        self._context = context
+
+    async def prepare_tools(
+        self, ctx: RunContext[AgentDepsT], tool_defs: list[ToolDefinition]
+    ) -> list[ToolDefinition]:
+        """The tools relevant to the conversation, in stable order; deferred tools stay deferred."""
+        conversation = [*_conversation(ctx.messages)]
+        turn = await self._context.aturn(conversation, ctx)
+        if turn is None:
+            return tool_defs
+        tools = {tool.name: tool for tool in tool_defs if not tool.defer_loading}
+        names = await self._context.aselect_tools([*map(as_tool, tools.values())], conversation, turn)
+        return [*(tools[name] for name in names), *(tool for tool in tool_defs if tool.defer_loading)]
+
+    async def before_model_request(
+        self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Put the user's items before the prompt."""
+        turn = await self._context.aturn([*_conversation(ctx.messages)], ctx)
+        if turn is None or not turn.prompt:
+            return request_context
+        return replace(request_context, messages=_insert_prompt(request_context.messages, turn.prompt))
+
+    async def after_tool_execute(
+        self,
+        ctx: RunContext[AgentDepsT],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,  # noqa: ARG002
+        args: dict[str, Any],
+        result: Any,
+    ) -> Any:
+        """Record the call."""
+        turn = await self._context.aturn([*_conversation(ctx.messages)], ctx, restart=False)
+        if turn:
+            await self._context.arecord_call(turn, call.tool_name, args)
+        return result
 
 
 class SearchStrategy:
@@ -93,7 +152,7 @@ class PrepareTools(WrapperToolset[AgentDepsT]):
         if missing := [name for name in self.always if name not in tools]:
             raise InvalidRequestError(f"always: no such tool: {missing[0]!r}")
         candidates = [as_tool(tool.tool_def) for tool in tools.values() if not tool.tool_def.defer_loading]
-        conversation = [*_conversation(ctx.messages)]
+        conversation: Conversation = [*_conversation(ctx.messages)]
         if len(candidates) <= self.k or not any(isinstance(turn, UserTurn) for turn in conversation):
             return tools  # too few tools to choose from, or no text to search with
         order = StableOrder(self.k, self.keep, self.always)
@@ -110,11 +169,26 @@ class PrepareTools(WrapperToolset[AgentDepsT]):
         }
 
 
-def _conversation(messages: Sequence[ModelMessage]) -> Iterator[UserTurn | ToolCallTurn]:
+def _insert_prompt(messages: Sequence[ModelMessage], prompt: str) -> list[ModelMessage]:
+    """Copies of the messages, with a text before the last prompt of the user."""
+    for position in reversed(range(len(messages))):
+        message = messages[position]
+        if not isinstance(message, ModelRequest):
+            continue
+        for number, part in enumerate(message.parts):
+            if isinstance(part, UserPromptPart) and _text(part.content):
+                parts = [*message.parts[:number], UserPromptPart(prompt), *message.parts[number:]]
+                return [*messages[:position], replace(message, parts=parts), *messages[position + 1 :]]
+    return [*messages]
+
+
+def _conversation(messages: Sequence[ModelMessage]) -> Iterator[UserTurn | ToolCallTurn | AssistantTurn]:
     for message in messages:
         for part in message.parts:
             if isinstance(part, UserPromptPart) and (text := _text(part.content)):
                 yield UserTurn(text)
+            elif isinstance(part, TextPart):
+                yield AssistantTurn(part.content)
             elif isinstance(part, ToolCallPart):
                 yield ToolCallTurn(part.tool_name)
 
