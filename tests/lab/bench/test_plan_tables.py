@@ -1,11 +1,11 @@
 """Plans and budgets as tables of the docs."""
 
 import pytest
-from tests.lab.bench.quality.test_plans import make_rows
+from tests.lab.bench.quality.plan.test_persona_plans import make_rows
 
 from contextune.evaluate.stats import Interval
 from contextune.lab.bench.plan_tables import budget_bench_table, plan_tables
-from contextune.lab.bench.quality import plans
+from contextune.lab.bench.quality.plan import persona_plans as plans
 from contextune.lab.bench.quality.prompt_budget import PACKED, TRUNCATED, BudgetTable, FactsKept
 
 

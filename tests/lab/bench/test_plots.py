@@ -5,10 +5,13 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
+from tests.paths import ROOT
 
 from contextune.errors import MissingExtraError
 from contextune.evaluate.results import ResultTable, evaluate_runs
+from contextune.lab.bench.figures import draw_results
 from contextune.lab.bench.plots import plot_curves, plot_recall, plot_reliability
+from contextune.lab.bench.results_file import BenchResults
 from contextune.lab.reliability import ReliabilityBin
 
 BINS = [ReliabilityBin(0.05, 0.1, 40), ReliabilityBin(0.55, 0.5, 12), ReliabilityBin(0.95, 0.9, 80)]
@@ -77,3 +80,26 @@ def test_missing_matplotlib_names_the_extra(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(MissingExtraError, match=r"contextune\[plot\]"):
         plot_curves({"a": [1.0]}, [1], tmp_path / "a.svg", title="", x_label="", y_label="")
     assert not (tmp_path / "a.svg").exists()
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("figures")
+    results = BenchResults.read(ROOT / "docs" / "benchmarks.json")
+    return {file.stem: file for file in draw_results(results, folder)}
+
+
+def test_curves_of_a_results_file_are_drawn(drawn: dict[str, Path]) -> None:
+    assert set(drawn) == {"budget", "context-haystack", "latency", "scale-search"}
+    text = drawn["latency"].read_text(encoding="utf-8")
+    for words in ("items in the store", "10,000", "learned", "context, tools and plan"):
+        assert f"<!-- {words} -->" in text
+    assert "of these" not in text
+    (tools,) = {len(line) for line in lines(drawn["scale-search"]) if len({x for x, _ in line}) == 3}
+    assert tools == 3  # nothing is drawn for a size without a measured search
+
+
+def test_figures_of_the_docs_are_those_of_the_results_file(drawn: dict[str, Path]) -> None:
+    for name, file in drawn.items():
+        page = ROOT / "docs" / "figures" / f"{name}.svg"
+        assert lines(page) == lines(file), f"draw {name} again with contextune bench figures"

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,12 @@ def server(tool: Tool) -> str:
 
 def bench(folder: Path) -> Toolset:
     return toolbench_training(folder, read_toolset(folder / "toolbench" / "filter", "toolbench"))
+
+
+@cache
+def real_toolsets() -> list[Toolset]:
+    """The training data in the shared folder, read once."""
+    return list(training_toolsets(SHARED))
 
 
 @pytest.fixture
@@ -241,7 +248,7 @@ def test_training_catalogs_contain_texts(folder: Path) -> None:
 
 @pytest.mark.skipif(not (SHARED / "toolbench").is_dir(), reason="the public data is not beside the package")
 def test_no_tested_request_is_in_training_in_the_real_data() -> None:
-    toolsets = training_toolsets(SHARED)
+    toolsets = real_toolsets()
     learnt = {query.text for toolset in toolsets for query in toolset.queries}
     given = {name: read_toolset(SHARED / name) for name in {name for name, _ in TESTS.values()}}
     for name, split in TESTS.values():
@@ -350,7 +357,7 @@ def test_held_out_servers_and_apis_are_in_no_training_source(tmp_path: Path) -> 
 def test_no_training_request_uses_a_held_out_server_of_the_real_data() -> None:
     held_out = HeldOutTools.from_toolbench(read_toolset(SHARED / "toolbench" / "filter", "toolbench"))
     assert len(held_out.servers) == 66
-    for toolset in training_toolsets(SHARED):
+    for toolset in real_toolsets():
         assert toolset.queries
         for query in toolset.queries:
             assert held_out.allows(toolset.tools[place] for place in query.relevant), query.text

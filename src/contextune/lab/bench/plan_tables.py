@@ -5,7 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from contextune.evaluate.report import ALPHA
 from contextune.evaluate.stats import Interval
-from contextune.lab.bench.quality import call_decisions, plan_budgets, plans, prompt_budget
+from contextune.lab.bench.quality import prompt_budget
+from contextune.lab.bench.quality.plan import budgets as plan_budgets
+from contextune.lab.bench.quality.plan import call_decisions
+from contextune.lab.bench.quality.plan import persona_plans as plans
 from contextune.lab.bench.results_file import BenchTable, Cell, Row
 
 

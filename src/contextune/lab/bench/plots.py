@@ -27,18 +27,29 @@ def plot_curves(
     title: str,
     x_label: str,
     y_label: str,
+    log_x: bool = False,
 ) -> None:
-    """Plot one line per name over the same x values."""
+    """Plot one line per name over the same x values; with `log_x`, over a scale that labels these values."""
     figure, axes = _figure(title, x_label, y_label)
+    if log_x:
+        axes.set_xscale("log")
+        axes.set_xticks(xs, [f"{x:,.0f}" for x in xs])
+        axes.minorticks_off()
     for name, values in series.items():
         axes.plot(xs, values, marker="o", markersize=3, label=name)
     axes.legend(fontsize=7)
     _save(figure, file)
 
 
-def plot_reliability(bins: "Sequence[ReliabilityBin]", file: Path) -> None:
+def plot_reliability(
+    bins: "Sequence[ReliabilityBin]",
+    file: Path,
+    *,
+    title: str = "Does any tool fit?",
+    y_label: str = "share with a tool",
+) -> None:
     """Plot predicted probability against the observed share; a calibrated model lies on the diagonal."""
-    figure, axes = _figure("Does any tool fit?", "predicted probability", "share with a tool")
+    figure, axes = _figure(title, "predicted probability", y_label)
     axes.plot([0, 1], [0, 1], linestyle=":", color="grey")
     axes.plot([bucket.predicted for bucket in bins], [bucket.observed for bucket in bins], marker="o")
     _save(figure, file)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextune.lab.bench.results_file import BenchTable, Cell, Row
 from contextune.lab.bench.speed.large_catalogues import ScaleRow, SearchTimes
 from contextune.lab.bench.speed.latency import STAGES, Latency
+from contextune.lab.bench.speed.stored_catalogues import StoredRow, figures
 
 _MB = 1e6
 
@@ -91,6 +92,29 @@ def scale_tables(rows: Sequence[ScaleRow]) -> list[BenchTable]:
             "tools",
         ),
     ]
+
+
+def stored_table(rows: Sequence[StoredRow]) -> BenchTable:
+    """Cost of indexes on disk by number of tools."""
+    columns = {
+        "building s": 0,
+        "of these: graph s": 0,
+        "memory while building MB": 0,
+        "files MB": 0,
+        "opening s": 1,
+        "memory while searching MB": 0,
+        "short request: median ms": 1,
+        "vectors alone: graph ms": 1,
+        "recall@10 of the graph": 3,
+        "update of a server's tools s": 1,
+    }
+    values = figures(rows)
+    table = [
+        Row(f"{row.tools:,}", [_cell(values[name][number]) for name in columns])
+        for number, row in enumerate(rows)
+    ]
+    command = "contextune bench scale --stored --public FOLDER"
+    return BenchTable("scale-stored", command, list(columns), table, list(columns.values()), "tools")
 
 
 def figures_table(name: str, command: str, figures: Mapping[str, float]) -> BenchTable:

@@ -1,20 +1,25 @@
 """HTTP load test on a small scale, including leak detection."""
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.counting_embedder import CountingEmbedder
 from tests.serve.conftest import running
 from tests.serve.waiting import PATIENCE
 
 from contextune._internal.assets import asset
 from contextune.datasets import Persona, read_persona
-from contextune.lab.bench.speed import goodput, soak
-from contextune.lab.bench.speed.http_load import create_users, measure
+from contextune.embed import default_embedder
+from contextune.lab.bench.speed import goodput, http_load, soak
+from contextune.lab.bench.speed.http_load import create_users
 from contextune.lab.bench.speed.load_client import LoadProfile, LoadResult, LoadRun
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile
 from contextune.store import SQLiteStore
+from contextune.tuner import Tuner
 
 
 def personas() -> list[Persona]:
@@ -22,10 +27,29 @@ def personas() -> list[Persona]:
     return [replace(persona, items=persona.items[:6]) for persona in all_personas]
 
 
+@pytest.fixture(scope="module")
+def two_workers() -> Iterator[http_load.LoadedService]:
+    """A service in processes of its own; they take seconds to start."""
+    with http_load.loaded_service(personas(), users=3, workers=2) as service:
+        yield service
+
+
+@pytest.fixture
+def shared(two_workers: http_load.LoadedService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure the running service, instead of starting another."""
+
+    def running(*_: object) -> nullcontext[http_load.LoadedService]:
+        return nullcontext(two_workers)
+
+    for module in (http_load, soak):
+        monkeypatch.setattr(module, "loaded_service", running)
+
+
+@pytest.mark.usefixtures("shared")
 def test_concurrent_users_get_only_their_items() -> None:
     progress_calls: list[int] = []
     profile = LoadProfile(requests=50, clients=3, fresh=False)
-    load = measure(
+    load = http_load.measure(
         personas(), profile, users=3, workers=2, progress=lambda done, _: progress_calls.append(done)
     )
     assert (load.requests, load.users, load.failures, load.leaks) == (50, 3, 0, 0)
@@ -37,7 +61,7 @@ def test_concurrent_users_get_only_their_items() -> None:
 def test_leaks_and_failures_are_counted(tmp_path: Path) -> None:
     settings = ServiceSettings(tmp_path / "store.db", tmp_path / "tokens.json")
     with SQLiteStore(settings.store) as store:
-        user, other = create_users(store, personas()[:1], 2, TokenFile(settings.tokens))
+        user, other = create_users(store, personas()[:1], 2, TokenFile(tmp_path / "tokens.json"))
     with running(tmp_path) as service:
         port = int(service.url.rpartition(":")[2])
         own = LoadRun(port, [user, other], LoadProfile(requests=6, clients=2, rate=100)).run()
@@ -49,9 +73,9 @@ def test_leaks_and_failures_are_counted(tmp_path: Path) -> None:
 
 
 def test_goodput_counts_answers_that_are_in_time() -> None:
-    profile = LoadProfile(requests=60, clients=3, fresh=False)
+    profile = LoadProfile(requests=24, clients=3, fresh=False)
     result = goodput.measure(personas(), profile, users=2, factor=3, patience=PATIENCE)
-    assert (result.maximum.failures, result.overload.requests) == (0, 60)
+    assert (result.maximum.failures, result.overload.requests) == (0, 24)
     assert result.overload.late == 0
     assert result.overload.failures == result.overload.refused
     assert result.share > 0
@@ -60,7 +84,7 @@ def test_goodput_counts_answers_that_are_in_time() -> None:
 def test_clients_without_patience_are_late(tmp_path: Path) -> None:
     settings = ServiceSettings(tmp_path / "store.db", tmp_path / "tokens.json")
     with SQLiteStore(settings.store) as store:
-        clients = create_users(store, personas()[:1], 1, TokenFile(settings.tokens))
+        clients = create_users(store, personas()[:1], 1, TokenFile(tmp_path / "tokens.json"))
     with running(tmp_path) as service:
         port = int(service.url.rpartition(":")[2])
         load = LoadRun(port, clients, LoadProfile(requests=5, rate=100, patience=1e-6)).run()
@@ -68,9 +92,10 @@ def test_clients_without_patience_are_late(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="memory is read from /proc")
+@pytest.mark.usefixtures("shared")
 def test_soak_reports_memory_and_descriptors() -> None:
     profile = LoadProfile(requests=30, clients=3, fresh=False)
-    result = soak.measure(personas(), profile, seconds=3, users=2, workers=2)
+    result = soak.measure(personas(), profile, seconds=1, users=3, workers=2)
     assert (result.load.failures, result.load.leaks) == (0, 0)
     assert result.rate > 0
     for sample in (result.first, result.last):
@@ -85,3 +110,14 @@ def test_growth_is_the_slope_of_the_memory() -> None:
     result = soak.SoakResult(load, 1.0, [*filling, *steady])
     assert result.megabytes_per_hour == pytest.approx(1800)
     assert (result.first.seconds, result.last.seconds) == (2.0, 9.0)
+
+
+def test_first_request_of_a_copy_embeds_only_its_text(tmp_path: Path) -> None:
+    [persona, _] = personas()
+    with SQLiteStore(tmp_path / "store.db") as store:
+        clients = create_users(store, [persona], 2, TokenFile(tmp_path / "tokens.json"))
+        embedder = CountingEmbedder(default_embedder())
+        request = replace(persona.request(persona.queries[0]), user=clients[1].user)
+        Tuner(store, embedder=embedder).context(request)
+    assert request.text in embedder.texts
+    assert not [text for text in embedder.texts if "opened" in text or "played" in text]

@@ -24,6 +24,8 @@ from contextune.lab.bench.speed.large_catalogues import (
     scale_rows,
     to_rich,
 )
+from contextune.lab.bench.speed.stored_catalogues import StoredRow, measure_build, measure_search
+from contextune.lab.bench.speed_tables import stored_table
 from contextune.store import text_digest
 from contextune.tools.catalog_file import CatalogFile
 from contextune.tools.tool_text import tool_text
@@ -202,3 +204,20 @@ def test_tables_show_every_value() -> None:
         assert figure in text
     assert "from 1,000,000 tools on" in text
     assert [len(table.columns) for table in to_rich([])] == [9, 14]
+
+
+def test_index_on_disk_is_measured_with_made_tools(data: Path, tmp_path: Path) -> None:
+    tools = read_tools(data)
+    rows = np.random.default_rng(1).normal(size=(len(tools), 384)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    build = measure_build(tmp_path, tools, rows, 150)
+    assert build.index_bytes > 150 * 384 * 2
+    search = measure_search(tmp_path, read_requests(data, 3))
+    assert search.recall == 1.0  # without a graph, search is exact
+    table = stored_table([StoredRow(150, len(tools), build, search)])
+    assert dict(table.values())["scale-stored/150/recall@10 of the graph"] == 1.0
+    with CatalogFile(tmp_path / "tools.db") as catalog:
+        made = catalog.catalog()
+        assert len(made) == 150 + 15  # fifteen tools of the server that was added by the update
+        assert made[60].description.startswith(tools[0].description)
+        assert len(made[60].description) > len(tools[0].description)

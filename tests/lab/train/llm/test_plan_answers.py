@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contextune.errors import InvalidDataError
-from contextune.lab.bench.quality.written_plans import RecordedAnswer, read_written_plans
+from contextune.lab.bench.quality.plan.written_plans import RecordedAnswer, read_written_plans
 from contextune.lab.train.llm.plan_answers import (
     answer_questions,
     fold_adapters,

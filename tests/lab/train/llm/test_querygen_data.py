@@ -1,7 +1,8 @@
 """Data of query generation: no training request may need a held-out server."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tests.lab.train.tiny_tools import api, ask, lines, world
 from tests.paths import SHARED_DATA
 
 from contextune.lab.public_data.toolset import Toolset, read_toolset
+from contextune.lab.train.llm import querygen_data as querygen_data_module
 from contextune.lab.train.llm.querygen_data import querygen_data
 from contextune.search.tokenize import alnum_key
 
@@ -29,10 +31,10 @@ def trained_servers(toolsets: Mapping[str, Toolset], sets: Mapping[str, Any]) ->
     return servers
 
 
-def read_all(folder: Path) -> dict[str, Toolset]:
-    whole = read_toolset(folder / "toolbench")
-    filtered = read_toolset(folder / "toolbench" / "filter")
-    others = {name: read_toolset(folder / name) for name in ("toollens", "metatool")}
+def read_all(folder: Path, read: Callable[..., Toolset] = read_toolset) -> dict[str, Toolset]:
+    whole = read(folder / "toolbench")
+    filtered = read(folder / "toolbench" / "filter")
+    others = {name: read(folder / name) for name in ("toollens", "metatool")}
     return {"toolbench": filtered, "more": whole, **others}
 
 
@@ -67,8 +69,10 @@ def test_requests_of_held_out_servers_are_dropped_from_training_only(tmp_path: P
 
 
 @pytest.mark.skipif(not (SHARED_DATA / "toolbench" / "filter").exists(), reason="the public data is not here")
-def test_no_training_request_needs_a_held_out_server() -> None:
-    toolsets = read_all(SHARED_DATA)
+def test_no_training_request_needs_a_held_out_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_once = cache(read_toolset)
+    monkeypatch.setattr(querygen_data_module, "read_toolset", read_once)
+    toolsets = read_all(SHARED_DATA, read_once)
     held_out = held_out_servers(toolsets["toolbench"])
     assert len(held_out) == 66
     for name, servers in trained_servers(toolsets, querygen_data(SHARED_DATA)["sets"]).items():

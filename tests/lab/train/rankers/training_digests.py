@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
+from tests.conftest import WordEmbedder
 from tests.lab.train.tiny_tools import few_folds
 
 from contextune.embed import default_embedder
@@ -17,24 +18,24 @@ from contextune.lab.train.rankers.tool_examples import from_personas, without_co
 from contextune.rank import Ranker, RankerSettings
 from contextune.tools.features import FEATURE_NAMES as TOOL_FEATURES
 
-_ROUNDS = RankerSettings(rounds=20, seeds=1)
+_ROUNDS = RankerSettings(rounds=8, seeds=1)
 
 
 def digests() -> dict[str, str]:
     """One checksum per stage, from the vectors to the tool ranker."""
     with tempfile.TemporaryDirectory() as folder:
-        folds = few_folds(Path(folder) / "folds.npz", default_embedder(), count=2)
+        folds = few_folds(Path(folder) / "folds.npz", WordEmbedder(), count=2)
         examples = from_folds(folds)
-        vectors = [parts["items"].tobytes() for _, parts in folds]
+    texts = [item.text for item in folds.personas[0].items[:40]]
     data = context_recipe.FeaturedExamples.build(examples)
     first = context_recipe.fit(data, _ROUNDS)
     scores = [first.score(matrix) for matrix in data.matrices]
     second = context_recipe.fit(data.with_links(scores), _ROUNDS)
-    requests = from_personas(folds, examples, scores)
+    requests = from_personas(folds, examples, scores)[::4]
     featured = tools_recipe.with_features([*requests, *map(without_context, requests)])
     tool_ranker = Ranker.fit([example.group for example in featured], TOOL_FEATURES, _ROUNDS)
     return {
-        "vectors": _digest(vectors),
+        "vectors": _digest([default_embedder().embed(texts).tobytes()]),
         "features": _digest(matrix.tobytes() for matrix in data.matrices),
         "first pass": _digest(model.encode() for model in first.models),
         "scores": _digest(score.tobytes() for score in scores),

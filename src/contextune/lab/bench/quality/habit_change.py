@@ -1,7 +1,8 @@
 """Habit benchmark: how many days the ranking needs to follow a changed habit.
 
-A simulated user has played one song on weekday mornings for weeks, then switches to another. Every
-morning they ask for their usual song and report which one it was (`Tuner.feedback`).
+A simulated user has played one song on weekday mornings for weeks, then switches to another. Every morning
+they ask for their usual song. What they play is recorded (`Tuner.record`); or they also say which one was
+wrong (`Tuner.feedback`).
 """
 
 import tempfile
@@ -21,13 +22,20 @@ _OLD, _NEW = "the old song", "the new song"
 
 
 def simulate_habit_change(
-    personas: Sequence[Persona], mornings: int = 15, *, progress: Progress | None = None
+    personas: Sequence[Persona],
+    mornings: int = 15,
+    *,
+    corrected: bool = False,
+    progress: Progress | None = None,
 ) -> list[list[tuple[int, int]]]:
-    """Per persona and number of mornings reported: the ranks of the new and the old song."""
+    """Per persona and number of mornings: the ranks of the new and the old song.
+
+    With `corrected`, the user says every morning that the old one is wrong.
+    """
     ranks: list[list[tuple[int, int]]] = []
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "habits.db") as store:
         for number, persona in enumerate(personas, 1):
-            ranks.append(_simulate_user(store, persona, mornings))
+            ranks.append(_simulate_user(store, persona, mornings, corrected=corrected))
             if progress:
                 progress(number, len(personas))
     return ranks
@@ -41,7 +49,9 @@ def leading_shares(ranks: Sequence[Sequence[tuple[int, int]]]) -> tuple[list[flo
     return above, first
 
 
-def _simulate_user(store: SQLiteStore, persona: Persona, mornings: int) -> list[tuple[int, int]]:
+def _simulate_user(
+    store: SQLiteStore, persona: Persona, mornings: int, *, corrected: bool
+) -> list[tuple[int, int]]:
     load_persona(store, persona)
     start = max(query.time for query in persona.queries).replace(tzinfo=None) + timedelta(days=40)
     songs = [_song(_OLD, "Harbour Lights", start), _song(_NEW, "Paper Lanterns", start)]
@@ -60,7 +70,10 @@ def _simulate_user(store: SQLiteStore, persona: Persona, mornings: int) -> list[
         request_now = replace(request, time=now)
         order = [hit.item.id for hit in tuner.context(request_now, None)]
         ranks.append((order.index(_NEW) + 1, order.index(_OLD) + 1))
-        tuner.feedback(request_now, used=[_NEW], rejected=[_OLD])
+        if corrected:
+            tuner.feedback(request_now, used=[_NEW], rejected=[_OLD])
+        else:
+            tuner.record(persona.id, UsageEvent(_NEW, now, "commute"))
     return ranks
 
 

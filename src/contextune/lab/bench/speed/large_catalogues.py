@@ -262,7 +262,7 @@ def measure_size(job: ScaleJob) -> ScaleRow:
     recall = float(
         np.mean([len(np.intersect1d(*pair)) / _K for pair in zip(exact_hits, results, strict=True)])
     )
-    sizes_in_bytes, peak = (vectors.nbytes, graph.nbytes), _memory("VmHWM")
+    sizes_in_bytes, peak = (vectors.nbytes, graph.nbytes), memory_bytes("VmHWM")
     return ScaleRow(
         job.size,
         job.texts_per_second,
@@ -278,9 +278,9 @@ def measure_size(job: ScaleJob) -> ScaleRow:
 
 def _measure_retriever(job: ScaleJob, embedder: Embedder, vectors: Matrix) -> RetrieverTimes:
     catalog = Catalog(job.tools)
-    before, start = _memory("VmRSS"), perf_counter()
+    before, start = memory_bytes("VmRSS"), perf_counter()
     index = ToolIndex.from_vectors(catalog, vectors)
-    bm25_seconds, after = perf_counter() - start, _memory("VmRSS")
+    bm25_seconds, after = perf_counter() - start, memory_bytes("VmRSS")
     del index
     with CatalogFile(job.cache) as vector_cache:
         start = perf_counter()
@@ -314,7 +314,7 @@ def _rate(embedder: Embedder, texts: Sequence[str]) -> float:
     return len(texts) / (perf_counter() - start)
 
 
-def _memory(name: str) -> int | None:
+def memory_bytes(name: str) -> int | None:
     """A value of /proc/self/status in bytes; `getrusage` would include the parent process."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()

@@ -78,34 +78,41 @@ def measure(
         service.warm_up(profile)
         rate = share * LoadRun(service.port, service.clients, replace(profile, rate=None)).run().rate
         steady = replace(profile, rate=rate, requests=max(1, int(rate * seconds)))
-        with _Sampler(service.pid) as sampler:
+        with ResourceSampler(service.pid) as sampler:
             run = LoadRun(service.port, service.clients, steady, first=9 * profile.requests)
             load = run.run(progress)
         return SoakResult(load, rate, sampler.samples)
 
 
-class _Sampler:
-    """Reads the resources of a process and its descendants once a second."""
+class ResourceSampler:
+    """Reads the resources of processes and their descendants once a second."""
 
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
+    def __init__(self, *pids: int) -> None:
+        self._pids = pids
         self._start = monotonic()
         self._ended = Event()
         self._thread = Thread(target=self._run)
         self.samples: list[ResourceSample] = []
 
-    def __enter__(self) -> "_Sampler":
+    def __enter__(self) -> "ResourceSampler":
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join()
-        self.samples.append(read_sample(self._pid, monotonic() - self._start))
+        self.samples.append(self._sample())
 
     def _run(self) -> None:
         while not self._ended.wait(_PAUSE):
-            self.samples.append(read_sample(self._pid, monotonic() - self._start))
+            self.samples.append(self._sample())
+
+    def _sample(self) -> ResourceSample:
+        samples = [read_sample(pid) for pid in self._pids]
+        megabytes = sum(sample.megabytes for sample in samples)
+        return ResourceSample(
+            monotonic() - self._start, megabytes, sum(sample.descriptors for sample in samples)
+        )
 
 
 def read_sample(pid: int, seconds: float = 0.0) -> ResourceSample:
@@ -122,3 +129,13 @@ def _descendants(pid: int) -> list[int]:
     """The process and all that it has started."""
     children = (_PROC / str(pid) / "task" / str(pid) / "children").read_text().split()
     return [pid, *(other for child in children for other in _descendants(int(child)))]
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process and its living descendants."""
+    ticks = 0
+    for process in _descendants(pid):
+        # after the name, which may contain anything, user and system time are the fields 12 and 13
+        fields = (_PROC / str(process) / "stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")

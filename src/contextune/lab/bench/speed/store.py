@@ -7,7 +7,7 @@ from random import Random
 from time import perf_counter
 
 from contextune.store import open_store
-from contextune.types import Item, User
+from contextune.types import Item, Progress, User
 
 _WORDS = (
     "dinner",
@@ -46,7 +46,9 @@ def _items(count: int, seed: int = 7) -> Iterator[Item]:
             )
 
 
-def measure(items: int = 100_000, url: str | None = None) -> dict[str, float]:
+def measure(
+    items: int = 100_000, url: str | None = None, *, progress: Progress | None = None
+) -> dict[str, float]:
     """Items per second of a bulk load, of reading them back, and of single puts; by default in SQLite.
 
     `url` names a store in PostgreSQL, in which the user of the benchmark is made and forgotten.
@@ -58,14 +60,22 @@ def measure(items: int = 100_000, url: str | None = None) -> dict[str, float]:
         start = perf_counter()
         store.put_items(_USER, items_to_load)
         loaded = perf_counter()
+        _report(progress, 1)
         items_read = store.items(_USER)
         read = perf_counter()
+        _report(progress, 2)
         for item in single:
             store.put_items(_USER, [item])
         done = perf_counter()
+        _report(progress, 3)
         store.forget(_USER)
     return {
         "load": len(items_to_load) / (loaded - start),
         "read": len(items_read) / (read - loaded),
         "single_put": len(single) / (done - read),
     }
+
+
+def _report(progress: Progress | None, phase: int) -> None:
+    if progress:
+        progress(phase, 3)

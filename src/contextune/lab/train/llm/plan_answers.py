@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from contextune.errors import InvalidDataError
-from contextune.lab.bench.quality.written_plans import RecordedAnswer, WrittenAnswers, read_written_plans
+from contextune.lab.bench.quality.plan.written_plans import RecordedAnswer, WrittenAnswers, read_written_plans
 from contextune.llm import Chat, LocalChat, Message, Sampling
 from contextune.tools import bundled_toolbox
 from contextune.types import Progress

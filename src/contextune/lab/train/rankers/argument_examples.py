@@ -14,7 +14,8 @@ from contextune.lab.train.rankers.context import FeaturedExamples, choose_fusion
 from contextune.lab.train.rankers.context_examples import ContextExample
 from contextune.plan.judge import ExpectedCall
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import Candidate, find_candidates, origin_allowed
+from contextune.plan.pointer.candidate import Candidate
+from contextune.plan.pointer.candidates import find_candidates, origin_allowed
 from contextune.plan.pointer.features import ChosenArguments, Matrix, add_priors, features_without_priors
 from contextune.plan.pointer.planner import add_choice, fill_order, free_text_candidates
 from contextune.plan.pointer.priors import ArgumentPriors, ArgumentStatistics, CommonWords, FilledArgument

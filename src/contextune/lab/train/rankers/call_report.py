@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.lab.reliability import auroc, calibration_error, reliability_bins
+from contextune.lab.reliability import ReliabilityBin, auroc, calibration_error, reliability_bins
 from contextune.lab.train.rankers.call_requests import EVERYDAY, FULL, PLAIN, REMOVED
 from contextune.lab.train.rankers.calls import RankedExample
 from contextune.plan.calls.feature_names import NAMES
@@ -34,8 +34,7 @@ class CallFigures:
 
 def call_figures(rows: Sequence[RankedExample]) -> CallFigures:
     """Figures over requests that have a right call."""
-    probability = np.array([_best_probability(row) for row in rows])
-    right = np.array([bool(len(row.example.ast)) and bool(row.example.ast[row.best]) for row in rows])
+    probability, right = _best_calls(rows)
     sure = probability >= 0.8
     return CallFigures(
         len(rows),
@@ -49,6 +48,18 @@ def call_figures(rows: Sequence[RankedExample]) -> CallFigures:
         calibration_error(reliability_bins(right, probability)),
         (float(sure.mean()), float(right[sure].mean()) if sure.any() else float("nan")),
     )
+
+
+def best_call_bins(ranked: Sequence[RankedExample]) -> list[ReliabilityBin]:
+    """How often the best call is right, by its probability; over requests that a tool serves."""
+    probability, right = _best_calls([row for row in ranked if row.example.served])
+    return reliability_bins(right, probability)
+
+
+def _best_calls(rows: Sequence[RankedExample]) -> tuple[Floats, NDArray[np.bool_]]:
+    """The probability of each request's best call, and whether it is right."""
+    right = [bool(len(row.example.ast)) and bool(row.example.ast[row.best]) for row in rows]
+    return np.array([_best_probability(row) for row in rows]), np.array(right, bool)
 
 
 def none_figures(ranked: Sequence[RankedExample]) -> dict[str, float]:

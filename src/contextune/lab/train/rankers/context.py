@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.ranker import ContextRanker, fusion_lists
+from contextune.context.ranker import ContextRanker, fuse_scores, fusion_lists
 from contextune.context.signals import FAMILY_BY_FEATURE, FEATURE_NAMES, compute_features, recompute_links
 from contextune.context.signals.request_classifier import RequestClassifier
 from contextune.errors import RankerError
@@ -128,7 +128,7 @@ class TrainedPasses:
         first_score = self.first.score(matrix)
         scores = self.second.score(recompute_links(example.scene, matrix, first_score))
         return HeldOutRanking(
-            example, first_score, scores, self.fusion.fuse(fusion_lists(example.scene, scores))
+            example, first_score, scores, fuse_scores(self.fusion, example.scene, matrix, scores)
         )
 
 

@@ -1,25 +1,17 @@
 """Continue training the context ranker on a store's feedback."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-import numpy as np
-
-from contextune.context.build_scene import build_scene
-from contextune.context.index import UserIndexCache
+from contextune.context.index_cache import UserIndexCache
 from contextune.context.ranker import ContextRanker
-from contextune.context.signals import FEATURE_NAMES
 from contextune.embed import Embedder
-from contextune.errors import RankerError
-from contextune.lab.train.rankers.context import SECOND_PASS, FeaturedExamples
+from contextune.fleet.feedback import feedback_scenes
+from contextune.fleet.train import CONTINUE_SETTINGS, continue_ranker
+from contextune.lab.train.rankers.context import FeaturedExamples
 from contextune.lab.train.rankers.context_examples import ContextExample
-from contextune.rank import Ranker, RankerSettings
+from contextune.rank import RankerSettings
 from contextune.store import Store
 from contextune.types import Progress
-
-_USED = 2
-CONTINUE_SETTINGS = replace(SECOND_PASS, rounds=60, smallest_leaf=5)
-"""A few more rounds with small leaves, as there is little feedback."""
 
 
 def feedback_examples(
@@ -35,15 +27,9 @@ def feedback_examples(
     indexes = UserIndexCache(store, embedder)
     examples: list[ContextExample] = []
     for done, user in enumerate(chosen, 1):
-        for number, feedback in enumerate(store.feedback(user)):
-            user_index = indexes.get(user)
-            if not feedback.used or not user_index.index.visible(feedback.request.time).any():
-                continue
-            scene = build_scene(feedback.request, user_index, embedder, ranker, len(feedback.used))
-            grades = np.array([_USED * (item.id in feedback.used) for item in scene.items], np.int64)
-            examples.append(
-                ContextExample(f"{user}/{number}", user, 0, "feedback", scene, grades, len(feedback.used))
-            )
+        for number, feedback, scene, grades in feedback_scenes(store, indexes, embedder, ranker, user):
+            name, relevant = f"{user}/{number}", len(feedback.used)
+            examples.append(ContextExample(name, user, 0, "feedback", scene, grades, relevant))
         if progress:
             progress(done, len(chosen))
     return examples
@@ -59,11 +45,4 @@ def continue_training(
     """Continue the second pass on more examples; everything else stays as it is."""
     data = FeaturedExamples.build(examples)
     first_scores = [ranker.first_pass.score(matrix) for matrix in data.matrices]
-    groups = data.with_links(first_scores).groups
-    if not groups:
-        raise RankerError("no feedback in the store: record some with Tuner.feedback")
-    settings_as_before = replace(settings, seeds=len(ranker.second_pass.models))
-    second = Ranker.fit(
-        groups, FEATURE_NAMES, settings_as_before, before=ranker.second_pass, progress=progress
-    )
-    return replace(ranker, second_pass=second, metadata={**ranker.metadata, "feedback": len(groups)})
+    return continue_ranker(ranker, data.with_links(first_scores).groups, settings, progress=progress)

@@ -4,12 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from contextune.lab.bench.quality.decisions import DecisionCase, DecisionFigures, decision_figures
+from contextune.lab.bench.quality.plan.decisions import DecisionCase, DecisionFigures, decision_figures
 from contextune.lab.train.rankers.call_examples import FilledRequest
-from contextune.lab.train.rankers.call_requests import EVERYDAY, FULL, PLAIN, REMOVED, CallRequest
+from contextune.lab.train.rankers.call_requests import (
+    EVERYDAY,
+    FULL,
+    PLAIN,
+    REMOVED,
+    CallRequest,
+)
 from contextune.lab.train.rankers.calls import RankedExample
 from contextune.plan import Policy
-from contextune.plan.calls.planner import ranked_readings
+from contextune.plan.calls.planner import doubted_readings, ranked_readings
 from contextune.plan.schema import tool_parameters
 from contextune.types import Tool
 
@@ -79,11 +85,13 @@ def call_cases(
 ) -> list[CallCase]:
     """One case per request and row; `relevant`: by name of a request, whether it needs an item."""
     cases: list[CallCase] = []
+    by_id = {tool.id: tool for tool in tools.values()}
     for request, row in zip(filled, ranked, strict=True):
         example = row.example
         if not example.judged or (example.source == PLAIN and example.served):
             continue  # the right arguments are unknown
-        readings = ranked_readings(request.plans, row.ranked)
+        ranking = ranked_readings(request.plans, row.ranked)
+        readings = doubted_readings(ranking, request.request.inputs, by_id)
         best = row.best if request.plans else None
         right = best is not None and bool(example.ast[best])
         plan = policy.decide(readings, _finder(tools))

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from contextune.context.packing import estimate_tokens
 from contextune.evaluate.stats import Interval, bootstrap
-from contextune.lab.bench.quality.plans import ToolChooser
-from contextune.lab.bench.quality.written_plans import (
+from contextune.lab.bench.quality.plan.persona_plans import ToolChooser
+from contextune.lab.bench.quality.plan.written_plans import (
     RecordedAnswer,
     RecordedChat,
     WrittenAnswers,

@@ -6,7 +6,7 @@ from tests.tools.querygen.fake_writer import FixedModel
 
 from contextune._internal.assets import asset
 from contextune.datasets import read_persona
-from contextune.lab.bench.quality.persona_answers import answer_persona
+from contextune.lab.bench.quality.plan.persona_answers import answer_persona
 from contextune.tools import QueryGenerator
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contextune.lab.bench.plan_tables import call_table
-from contextune.lab.bench.quality.call_decisions import (
+from contextune.lab.bench.quality.plan.call_decisions import (
     CONTACT,
     EXPLICIT,
     LIST,

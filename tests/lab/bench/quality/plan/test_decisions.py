@@ -3,7 +3,7 @@
 import pytest
 from tests.plan.policy.readings import BY_ID, call
 
-from contextune.lab.bench.quality.decisions import DecisionCase, choose_act, decision_figures
+from contextune.lab.bench.quality.plan.decisions import DecisionCase, choose_act, decision_figures
 from contextune.plan.policy import Policy, Readings
 from contextune.types import Plan
 

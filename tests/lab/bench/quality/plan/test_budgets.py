@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.bench.quality.test_plans import TOOLS, requests
+from tests.lab.bench.quality.plan.test_persona_plans import TOOLS, requests
 
 from contextune.lab.bench.plan_tables import plan_budget_table
-from contextune.lab.bench.quality.plan_budgets import (
+from contextune.lab.bench.quality.plan.budgets import (
     BUDGETS,
     MAX_TOOLS,
     MEASURED_OUTSIDE,
@@ -19,7 +19,7 @@ from contextune.lab.bench.quality.plan_budgets import (
     figures,
     write_prompts,
 )
-from contextune.lab.bench.quality.written_plans import RecordedAnswer, has_table_rows, read_written_plans
+from contextune.lab.bench.quality.plan.written_plans import RecordedAnswer, has_table_rows, read_written_plans
 from contextune.lab.docs.benchmark_tables import to_markdown
 from contextune.lab.train.rankers.argument_examples import PlannedRequest
 from contextune.plan import PointerPlanner, Policy

@@ -16,7 +16,7 @@ from typing import Any
 
 from contextune._internal.compression import read_decompressed
 from contextune.errors import InvalidDataError, LanguageModelError
-from contextune.lab.bench.quality.plans import (
+from contextune.lab.bench.quality.plan.persona_plans import (
     CONTEXT_BY_ROW,
     GUIDED_ROWS,
     NO_RETRIEVAL,

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from contextune.evaluate.report import ALPHA, empty_table
-from contextune.lab.bench.quality.plans import (
+from contextune.lab.bench.quality.plan.persona_plans import (
     ERRORS,
     METRICS,
     PAPER,

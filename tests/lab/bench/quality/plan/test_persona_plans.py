@@ -11,9 +11,9 @@ import pytest
 from contextune._internal.assets import asset
 from contextune.datasets import read_persona
 from contextune.errors import InvalidDataError
-from contextune.lab.bench.quality import plan_report
-from contextune.lab.bench.quality import plans as bench
-from contextune.lab.bench.quality.written_plans import (
+from contextune.lab.bench.quality.plan import persona_plans as bench
+from contextune.lab.bench.quality.plan import report as plan_report
+from contextune.lab.bench.quality.plan.written_plans import (
     RecordedAnswer,
     WrittenPlans,
     guided_choosers,

@@ -1,0 +1,1 @@
+"""Benchmarks of plans: the calls, the decisions on them, and language models."""
