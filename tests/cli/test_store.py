@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.program import run
 
+from contextune.serve.http.tokens import TokenFile
 from contextune.store import SQLiteStore
 from contextune.types import Item, User
 
@@ -53,3 +54,15 @@ def test_commands_accept_a_store_in_postgres(store: Path, postgres_url: str) -> 
     assert "ana" in run("forget", "ana", "--yes", "--store", postgres_url).stdout
     refused = run("store", "backup", "copy.db", "--store", postgres_url)
     assert (refused.returncode, "pg_dump" in refused.stderr) == (2, True)
+
+
+def test_tokens_are_copied_from_postgres_into_a_file(tmp_path: Path, postgres_url: str) -> None:
+    token = run("serve", "token", "add", "ana", "--store", postgres_url).stdout.split()[-1]
+    target, tokens = tmp_path / "target.db", tmp_path / "tokens.json"
+    assert "1 token not copied" in run("store", "copy", postgres_url, target).stdout
+    assert "1 token copied" in run("store", "copy", postgres_url, target, "--tokens", tokens).stdout
+    entry = TokenFile(tokens).authenticate(token)
+    assert entry
+    assert entry.user == "ana"
+    refused = run("store", "copy", target, postgres_url, "--tokens", tokens)
+    assert (refused.returncode, "contextune serve --tokens" in refused.stderr) == (2, True)

@@ -103,6 +103,24 @@ def test_search_ranks_tools_and_filters_by_server(tools: ToolsCommand) -> None:
     assert "no server 'Fax'" in tools("search", "Hello", "--server", "Fax", fails=True).stderr
 
 
+def test_index_on_disk_is_built_updated_and_searched(tools: ToolsCommand) -> None:
+    assert "no index" in _info(tools, "add", "--bundled", fails=True)
+    assert "59 tools indexed" in tools("index", "build").stdout
+    added = tools("add", tools.write("studio.json", [KILN]), "--app", "studio").stdout
+    assert "1 written to the index, 0 removed from it" in added
+    assert "studio/fire_kiln" in tools("search", "heat up the kiln for my pots", "-k", "1").stdout
+    tools("remove", "studio/fire_kiln")
+    assert "not yet indexed: 1 changes" in tools("index", "info", "--verify").stdout
+    assert "fire_kiln" not in tools("search", "heat up the kiln for my pots", "-k", "3").stdout
+    assert "0 written, 0 removed, 59 tools" in tools("index", "update").stdout
+
+
+def _info(tools: ToolsCommand, *before: str, fails: bool = False) -> str:
+    tools(*before)
+    done = tools("index", "info", fails=fails)
+    return done.stdout + done.stderr
+
+
 def test_show_prints_everything_without_control_characters(tools: ToolsCommand) -> None:
     loud = {**KILN, "description": "Heats [bold]up[/]\x1b[2J a kiln.", "title": "Fire"}
     tools("add", tools.write("studio.json", [loud]), "--app", "studio", "--no-embed")

@@ -73,6 +73,11 @@ COMMANDS = {
         f"{_CLI}.users", "forget", "Erase a user: items, usage and vectors, down to the bytes in the file."
     ),
     "store": LazyCommand(f"{_CLI}.store", "app", "Back up, restore, verify and copy a store."),
+    "fleet": LazyCommand(
+        f"{_CLI}.fleet",
+        "app",
+        "Work on many users at once: embed, import, answer, train and evaluate on Ray.",
+    ),
     "tools": LazyCommand(f"{_CLI}.tools", "app", "Manage and search a catalogue of tools."),
     "eval": LazyCommand(f"{_CLI}.evaluate", "app", "Evaluate on your own data, as a gate in CI."),
     "llm": LazyCommand(
@@ -80,8 +85,8 @@ COMMANDS = {
     ),
     "serve": LazyCommand(f"{_CLI}.serve", "app", "Serve many users over HTTP, each with their own token."),
     "mcp": LazyCommand(
-        f"{_CLI}.mcp",
-        "mcp",
+        f"{_CLI}.mcp.serve",
+        "app",
         "Serve MCP: your data (--user), tools of other servers (--catalog), or both.",
     ),
     "doctor": LazyCommand(

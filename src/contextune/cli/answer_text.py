@@ -89,7 +89,7 @@ def print_items(
 
 def item_title(item: "Item") -> str:
     """The title of an item; the first words of its text without one."""
-    return item.title or " ".join(item.text.partition(" — ")[2].split()[:8]) or item.id
+    return item.label
 
 
 def print_tools(hits: "Sequence[ToolHit]", *, expected: str | None = None) -> None:

@@ -3,9 +3,9 @@
 import json as json_module
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from datetime import datetime, tzinfo
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ from contextune.cli.options import (
     EmbedderName,
     Method,
     PolicySettings,
+    RankerPath,
     RequestPlace,
     RequestTime,
     StoreName,
@@ -28,9 +29,9 @@ from contextune.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from contextune.plan import Steps
+    from contextune.context import ContextRanker
     from contextune.tuner import Tuner
-    from contextune.types import Answer, Request
+    from contextune.types import Request
 
 Text = Annotated[str, typer.Argument(help="The request.")]
 LanguageModel = Annotated[
@@ -48,6 +49,7 @@ def search(
     k: Annotated[int, typer.Option("-k", help="How many items to print.")] = 10,
     why: Why = False,
     embedder: EmbedderName = DEFAULT_EMBEDDER,
+    ranker: RankerPath = None,
     store: StoreName = None,
 ) -> None:
     """Print the items that a request needs, best first."""
@@ -56,7 +58,13 @@ def search(
     with open_store(store) as opened, output.progress("Embedding") as update:
         owner = opened.user(resolve_user(opened, user))
         request = parse_request(text, owner.id, time, place)
-        tuner = Tuner(opened, embedder=select_embedder(embedder), method=method, progress=update)
+        tuner = Tuner(
+            opened,
+            embedder=select_embedder(embedder),
+            method=method,
+            ranker=_load_ranker(ranker),
+            progress=update,
+        )
         hits = tuner.context(request, k)
     answer_text.print_items(hits, owner.zone, request.time, why=why)
 
@@ -73,13 +81,14 @@ def ask(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     catalog: ToolCatalog = None,
     embedder: EmbedderName = DEFAULT_EMBEDDER,
+    ranker: RankerPath = None,
     store: StoreName = None,
 ) -> None:
     """Print the call for a request and whether to make it, then the items it rests on.
 
     A request for several things gets a step for each. Nothing is executed.
     """
-    with open_tuner(store, catalog, embedder, policy, llm=llm) as tuner:
+    with open_tuner(store, catalog, embedder, policy, llm=llm, ranker=ranker) as tuner:
         owner = tuner.store.user(resolve_user(tuner.store, user))
         request = parse_request(text, owner.id, time, place)
         answer = tuner.answer(request, k)
@@ -87,7 +96,9 @@ def ask(
         several = steps is not None and len(steps) > 1
         items = tuner.store.items(owner.id) if several else [hit.item for hit in answer.context]
     if json:
-        typer.echo(json_module.dumps(_answer_json(answer, steps, owner.zone), ensure_ascii=False, indent=2))
+        from contextune.plan.plan_json import answer_to_json
+
+        typer.echo(json_module.dumps(answer_to_json(answer, steps, owner.zone), ensure_ascii=False, indent=2))
     else:
         answer_text.print_answer(answer, steps, items, owner.zone, why=why)
 
@@ -101,6 +112,7 @@ def open_tuner(
     *,
     llm: bool = False,
     lazy: bool = False,
+    ranker: Path | None = None,
 ) -> "Generator[Tuner]":
     """A tuner over the store and the catalogue that options select.
 
@@ -121,32 +133,21 @@ def open_tuner(
             planner = LanguagePlanner(required_chat(task="plans", progress=update))
         model = select_embedder(embedder)
         tools = tool_retriever(stack, catalog, model)(update)
-        yield Tuner(opened, embedder=model, tools=tools, planner=planner, policy=decisions, progress=update)
+        yield Tuner(
+            opened,
+            embedder=model,
+            ranker=_load_ranker(ranker),
+            tools=tools,
+            planner=planner,
+            policy=decisions,
+            progress=update,
+        )
 
 
-def _answer_json(answer: "Answer", steps: "Steps | None", zone: tzinfo | None) -> dict[str, Any]:
-    """The answer as JSON; `plans` has a call, or one for each step, and `decision` is that on all of them."""
-    from contextune.plan.plan_json import plan_to_json
-    from contextune.types import user_time
+def _load_ranker(folder: Path | None) -> "ContextRanker | None":
+    from contextune.context.ranker import load_ranker
 
-    return {
-        "decision": steps.decision if steps else "none",
-        "confidence": float(steps.confidence) if steps else None,
-        "fits": None if answer.fits is None else float(answer.fits),
-        "plans": [plan_to_json(plan) for plan in steps] if steps else [],
-        "context": [
-            {
-                "id": hit.item.id,
-                "app": hit.item.app,
-                "title": hit.item.title,
-                "time": user_time(hit.item.time, zone).isoformat() if hit.item.time else None,
-                "score": float(hit.score),
-                "reasons": list(hit.reasons),
-            }
-            for hit in answer.context
-        ],
-        "tools": [hit.tool.id for hit in answer.tools],
-    }
+    return load_ranker(folder) if folder else None
 
 
 def parse_request(text: str, user: str, time: str | None, place: str | None) -> "Request":

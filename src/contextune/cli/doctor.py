@@ -25,6 +25,7 @@ from rich.text import Text
 from contextune import __version__
 from contextune._internal.assets import asset
 from contextune._internal.plural import pluralize
+from contextune._internal.postgres_url import hide_passwords
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
 from contextune.cli.options import StoreName, store_location
@@ -89,13 +90,14 @@ def doctor(
         ("models", models),
         ("extras", lambda: _extras(store_location(store))),
         ("zone", _zone),
-        ("store", lambda: _store(store_location(store), deep=deep)),
+        ("store", lambda: check_store(store_location(store), deep=deep)),
         ("speed", _speed),
     )
     findings: list[DoctorFinding] = []
-    with output.err.status("Checking"):
-        for name, check in checks:
+    with output.progress("Checking", len(checks)) as update:
+        for number, (name, check) in enumerate(checks, 1):
             findings += _run_check(name, check)
+            update(number, len(checks))
     _print_groups(findings)
     if broken := sum(finding.state == BROKEN for finding in findings):
         output.print_error(f"{pluralize(broken, 'check')} failed: see the lines marked ✗")
@@ -115,7 +117,9 @@ def _print_groups(findings: Sequence[DoctorFinding]) -> None:
         table.add_column(no_wrap=True, style="dim")
         table.add_column(overflow="fold")
         for finding in rows:
-            table.add_row(_SIGNS[finding.state], finding.what, Text(neutralize(finding.message)))
+            table.add_row(
+                _SIGNS[finding.state], finding.what, Text(neutralize(hide_passwords(finding.message)))
+            )
         output.out.print(table)
 
 
@@ -240,7 +244,7 @@ def _zone() -> Iterator[DoctorFinding]:
     yield DoctorFinding("zone", OK, f"local time is {now:%Y-%m-%d %H:%M %Z (UTC%z)}")
 
 
-def _store(path: Path | str, *, deep: bool) -> Iterator[DoctorFinding]:
+def check_store(path: Path | str, *, deep: bool) -> Iterator[DoctorFinding]:
     if isinstance(path, str):
         yield from _postgres_store(path)
         return
@@ -248,11 +252,13 @@ def _store(path: Path | str, *, deep: bool) -> Iterator[DoctorFinding]:
         yield DoctorFinding("store", NOTE, f"none yet at {path}: contextune import PATH… creates it")
         return
     from contextune.store import SQLiteStore
+    from contextune.store.snapshots.verify import verify_snapshots
 
     with SQLiteStore(path) as store:
         users = [store.user(user) for user in store.users()]
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         (state,) = database.execute("PRAGMA quick_check(1)").fetchone()
+        snapshots = verify_snapshots(path.absolute(), database, deep=deep)
     problems = () if state == "ok" else (state,)
     if deep:
         from contextune.store.verify import verify
@@ -269,6 +275,11 @@ def _store(path: Path | str, *, deep: bool) -> Iterator[DoctorFinding]:
         return
     if deep:
         yield DoctorFinding("store", OK, "structure, checksums and numbers of rows are right")
+    for problem in snapshots.problems:
+        yield DoctorFinding("snapshots", BROKEN, f"{problem}; {snapshots.remedy}")
+    if snapshots.count and not snapshots.problems:
+        what = "checksums match" if deep else "sizes are right"
+        yield DoctorFinding("snapshots", OK, f"{pluralize(snapshots.count, 'snapshot')} of indexes, {what}")
     size = path.stat().st_size / 2**20
     yield DoctorFinding("store", OK, f"{path}: {pluralize(len(users), 'user')}, {size:,.1f} MB")
     for user in users[:_MAX_USERS]:

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
 FORMATS = (
-    "mbox", "mail", "calendar", "contacts", "browser", "imessage", "calls", "sms", "whatsapp", "telegram",
-    "signal", "activity", "spotify", "lastfm", "contacts-csv", "calls-csv", "google-tasks", "keep", "org",
-    "notes",
+    "mbox", "mail", "outlook", "calendar", "contacts", "browser", "imessage", "calls", "sms", "whatsapp",
+    "telegram", "signal", "activity", "spotify", "lastfm", "contacts-csv", "calls-csv", "google-tasks",
+    "keep", "org", "notes",
 )  # fmt: skip
 
 UserName = Annotated[

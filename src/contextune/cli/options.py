@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol
 
@@ -71,6 +72,18 @@ ApprovalsPath = Annotated[
     ),
 ]
 
+RankerPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--ranker",
+        envvar="CONTEXTUNE_RANKER",
+        help="Folder of a ranker, or of versions of a fleet's; default: the bundled ranker.",
+    ),
+]
+
+ServersFile = Annotated[
+    Path | None, typer.Option(help="An mcp.json; its servers are offered by search_tools and call_tool.")
+]
 PolicySettings = Annotated[
     str,
     typer.Option(
@@ -187,14 +200,18 @@ def tool_retriever(
     stack: ExitStack, path: Path | None, embedder: "Embedder | None" = None
 ) -> "Callable[[Progress], ToolRetriever]":
     """How to load the retriever of a catalogue, or of the bundled toolbox; `stack` closes the catalogue."""
-    from contextune.tools import ToolRetriever, bundled_toolbox
-    from contextune.tools.catalog_file import CatalogFile
-
     if path is None:
-        return lambda progress: ToolRetriever(bundled_toolbox(), embedder, progress=progress)
+        return partial(_bundled_retriever, embedder)
     if not path.is_file():
         raise InvalidDataError(f"there is no catalogue at {str(path)!r}: contextune tools add … creates it")
+    from contextune.tools.catalog_file import CatalogFile
+    from contextune.tools.large.open import open_retriever
+
     catalog_file = stack.enter_context(CatalogFile(path))
-    return lambda progress: ToolRetriever(
-        catalog_file.catalog(), embedder, vector_cache=catalog_file, progress=progress
-    )
+    return lambda progress: open_retriever(catalog_file, embedder, progress=progress)
+
+
+def _bundled_retriever(embedder: "Embedder | None", progress: "Progress") -> "ToolRetriever":
+    from contextune.tools import ToolRetriever, bundled_toolbox
+
+    return ToolRetriever(bundled_toolbox(), embedder, progress=progress)

@@ -21,6 +21,8 @@ from rich.progress import (
 from rich.segment import Segment
 from rich.text import Text
 
+from contextune._internal.postgres_url import hide_passwords
+
 if TYPE_CHECKING:
     from contextune import types
     from contextune.evaluate.results import ResultTable
@@ -59,7 +61,7 @@ err = Terminal(stderr=True)
 
 def print_error(message: str) -> None:
     """Print one line to standard error."""
-    err.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True, highlight=False)
+    err.print(f"[bold red]error:[/] {escape(hide_passwords(message))}", soft_wrap=True, highlight=False)
 
 
 class TimeLeftColumn(ProgressColumn):

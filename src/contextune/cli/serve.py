@@ -1,16 +1,20 @@
 """`contextune serve`: run the HTTP service and manage its tokens."""
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contextune._internal.postgres_url import is_postgres
 from contextune.cli import output
 from contextune.cli.groups import command_group
 from contextune.cli.options import (
     AllowedHostNames,
     PolicySettings,
+    RankerPath,
     StoreName,
     data_path,
     split_names,
@@ -19,6 +23,10 @@ from contextune.cli.options import (
 from contextune.errors import InvalidRequestError
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
 
+if TYPE_CHECKING:
+    from contextune.serve.http.token_table import TokenTable
+    from contextune.serve.http.tokens import TokenFile
+
 app = command_group(invoke_without_command=True, no_args_is_help=False)
 token = command_group(help="Manage the tokens of the service.")
 app.add_typer(token, name="token")
@@ -26,7 +34,9 @@ app.add_typer(token, name="token")
 TokensPath = Annotated[
     Path | None,
     typer.Option(
-        "--tokens", envvar="CONTEXTUNE_TOKENS", help="File of tokens; default: in your data folder."
+        "--tokens",
+        envvar="CONTEXTUNE_TOKENS",
+        help="File of tokens; default: in a store in PostgreSQL, else in your data folder.",
     ),
 ]
 _LIMITS = ServiceLimits()
@@ -42,6 +52,7 @@ def serve(
         typer.Option(envvar="CONTEXTUNE_CATALOG", help="Catalogue of tools; default: the bundled toolbox."),
     ] = None,
     policy: PolicySettings = "",
+    ranker: RankerPath = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free one.")] = 8765,
     workers: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
@@ -113,12 +124,13 @@ def serve(
     threads = threads or max(1, (os.cpu_count() or 1) // workers)
     settings = ServiceSettings(
         store_location(store),
-        _tokens_path(tokens),
+        _tokens_path(tokens, store),
         catalog,
         threads,
         limits,
         policy,
         split_names(allowed_hosts),
+        ranker,
     )
     pair = (str(certificate), str(key)) if certificate and key else (None, None)
     if (certificate is None) != (key is None):
@@ -128,38 +140,57 @@ def serve(
 
 @token.command()
 def add(
-    user: Annotated[str, typer.Argument(help="The user the token is for.")], tokens: TokensPath = None
+    user: Annotated[str, typer.Argument(help="The user the token is for.")],
+    tokens: TokensPath = None,
+    store: StoreName = None,
 ) -> None:
     """Create a token for a user and print it; it cannot be shown again."""
-    from contextune.serve.http.tokens import TokenFile
-
-    typer.echo(TokenFile(_tokens_path(tokens)).add(user))
+    with _open_tokens(tokens, store) as opened:
+        typer.echo(opened.add(user))
 
 
 @token.command(name="list")
-def list_tokens(tokens: TokensPath = None) -> None:
+def list_tokens(tokens: TokensPath = None, store: StoreName = None) -> None:
     """Print the id and user of every token; the tokens themselves are not stored."""
     from rich.table import Table
     from rich.text import Text
 
-    from contextune.serve.http.tokens import TokenFile
-
     table = Table("id", "user", "made")
-    for entry in TokenFile(_tokens_path(tokens)).all():
+    with _open_tokens(tokens, store) as opened:
+        entries = opened.all()
+    for entry in entries:
         table.add_row(entry.id, Text(entry.user), entry.made)
     output.out.print(table)
 
 
 @token.command()
 def remove(
-    name: Annotated[str, typer.Argument(metavar="ID", help="The id of the token.")], tokens: TokensPath = None
+    name: Annotated[str, typer.Argument(metavar="ID", help="The id of the token.")],
+    tokens: TokensPath = None,
+    store: StoreName = None,
 ) -> None:
     """Revoke a token; the user's data stays."""
-    from contextune.serve.http.tokens import TokenFile
-
-    removed = TokenFile(_tokens_path(tokens)).remove(name)
+    with _open_tokens(tokens, store) as opened:
+        removed = opened.remove(name)
     output.out.print(f"Token {removed.id} of {removed.user!r} is revoked.", markup=False)
 
 
-def _tokens_path(path: Path | None) -> Path:
-    return data_path(path, "tokens.json")
+def _tokens_path(path: Path | None, store: str | None) -> Path | None:
+    """The file of tokens; None if they are in the store."""
+    return None if path is None and is_postgres(store) else data_path(path, "tokens.json")
+
+
+@contextmanager
+def _open_tokens(path: Path | None, store: str | None) -> "Generator[TokenFile | TokenTable]":
+    """The tokens in a file, or in a store in PostgreSQL."""
+    file = _tokens_path(path, store)
+    if file is not None:
+        from contextune.serve.http.tokens import TokenFile
+
+        yield TokenFile(file)
+        return
+    from contextune.serve.http.token_table import TokenTable
+    from contextune.store.postgres.service_tables import ServiceTables
+
+    with ServiceTables(str(store)) as tables:
+        yield TokenTable(tables)

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contextune._internal.postgres_url import is_postgres
 from contextune.cli import output
 from contextune.cli.groups import command_group
 from contextune.cli.options import StoreName, open_store, store_path
+from contextune.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from contextune.store.verify import StoreCheck
@@ -26,8 +28,8 @@ def backup(
     """Copy the store, also while the service runs, and verify the copy."""
     from contextune.store.backup import backup
 
-    with output.err.status("Copying and verifying"):
-        check = backup(store_path(store), target, overwrite=force)
+    with output.progress("Copying and verifying") as update:
+        check = backup(store_path(store), target, overwrite=force, progress=update)
     output.out.print(f"{target}: {_contents(check)}, verified.", markup=False, highlight=False)
 
 
@@ -44,8 +46,8 @@ def restore(
     from contextune.store.backup import restore
 
     path = store_path(store)
-    with output.err.status("Verifying and copying"):
-        check = restore(source, path, overwrite=force)
+    with output.progress("Verifying and copying") as update:
+        check = restore(source, path, overwrite=force, progress=update)
     output.out.print(f"{path}: {_contents(check)}, restored.", markup=False, highlight=False)
 
 
@@ -54,15 +56,16 @@ def verify(
     path: Annotated[Path | None, typer.Argument(metavar="FILE", help="A backup; default: the store.")] = None,
     store: StoreName = None,
 ) -> None:
-    """Read a store or backup completely and report damage.
+    """Read a store or backup completely, with the snapshots of its indexes, and report damage.
 
     Exit status: 0 if it is sound, 1 otherwise.
     """
+    from contextune._internal.plural import pluralize
     from contextune.store.verify import verify
 
     file = path or store_path(store)
-    with output.err.status("Verifying"):
-        check = verify(file)
+    with output.progress("Verifying") as update:
+        check = verify(file, progress=update)
     if check.problems:
         for problem in check.problems:
             output.print_error(f"{file}: {problem}")
@@ -70,6 +73,14 @@ def verify(
         raise typer.Exit(1)
     note = "" if check.has_checksums else " (an earlier version, without checksums: only the structure)"
     output.out.print(f"{file}: {_contents(check)}, sound{note}.", markup=False, highlight=False)
+    snapshots = check.snapshots
+    if snapshots.problems:
+        for problem in snapshots.problems:
+            output.print_error(problem)
+        output.print_error(f"{len(snapshots.problems)} of {snapshots.count} damaged: {snapshots.remedy}")
+        raise typer.Exit(1)
+    if snapshots.count:
+        output.out.print(f"{pluralize(snapshots.count, 'snapshot')} of indexes, sound.", highlight=False)
 
 
 @app.command("copy")
@@ -80,10 +91,23 @@ def copy_(
     target: Annotated[
         str, typer.Argument(metavar="TO", help="The store to write: a file or postgresql://….")
     ],
+    tokens: Annotated[
+        Path | None,
+        typer.Option("--tokens", help="File to copy the service's tokens to, from PostgreSQL into a file."),
+    ] = None,
 ) -> None:
-    """Copy all users into another store, of either kind, and verify the copy; repeat it to resume."""
+    """Copy all users into another store, of either kind, and verify the copy; repeat it to resume.
+
+    Tokens and rate limits of the service are copied too, if they are in the store.
+    """
     from contextune.store.copy_store import copy_store
 
+    if tokens and (not is_postgres(source) or is_postgres(target)):
+        raise InvalidRequestError(
+            "--tokens is for a copy from PostgreSQL into a file. Tokens in a file stay valid for any store: "
+            "pass the file to 'contextune serve --tokens'. Between two stores in PostgreSQL they are copied "
+            "without it"
+        )
     with (
         open_store(source) as original,
         open_store(target, create=True) as copy,
@@ -92,6 +116,31 @@ def copy_(
         result = copy_store(original, copy, progress=update)
     counts = ", ".join(f"{number:,} {kind}" for kind, number in result.rows.items())
     output.out.print(f"{counts}; verified ({result.skipped} skipped).", markup=False, highlight=False)
+    if is_postgres(source):
+        output.out.print(_copy_tokens(source, target, tokens), markup=False, highlight=False)
+
+
+def _copy_tokens(source: str, target: str, file: Path | None) -> str:
+    """Copy the service's tokens out of a store in PostgreSQL; returns what was done."""
+    from contextune._internal.plural import pluralize
+    from contextune.store.postgres.copy_tokens import copy_tokens
+    from contextune.store.postgres.service_tables import ServiceTables
+
+    with ServiceTables(source) as original:
+        if is_postgres(target):
+            with ServiceTables(target) as copy:
+                count = copy_tokens(original, copy)
+            return f"{pluralize(count, 'token')} copied; services that run over the target must be restarted."
+        from contextune.serve.http.tokens import ServiceToken, TokenFile
+
+        entries = [ServiceToken(*row) for row in original.tokens()]
+        if not file:
+            return (
+                f"{pluralize(len(entries), 'token')} not copied: a store in a file has none; "
+                "repeat it with --tokens FILE, and pass the file to 'contextune serve'."
+            )
+        TokenFile(file).put(entries)
+        return f"{pluralize(len(entries), 'token')} copied to {file}; rate limits start anew."
 
 
 def _contents(check: "StoreCheck") -> str:

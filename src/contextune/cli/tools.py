@@ -18,6 +18,7 @@ from contextune.cli import output
 from contextune.cli.groups import command_group
 from contextune.cli.options import ApprovalsPath, StoreName, data_path, open_approvals, open_store
 from contextune.cli.tool_approvals import approve
+from contextune.cli.tools_index import app as index_app
 from contextune.errors import ContextuneError, InvalidDataError, StoreError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 app = command_group(help="Manage and search a catalogue of tools.")
 app.command()(approve)
+app.add_typer(index_app, name="index")
 
 CatalogPath = Annotated[
     Path | None,
@@ -85,18 +87,31 @@ def add(
         ]
         if bundled:
             jobs.insert(0, ("bundled", lambda: LoadedTools(tuple(bundled_toolbox()))))
-        for name, load in jobs:
-            try:
-                with output.err.status(_text(f"Reading {name}")):
-                    loaded = load()
-            except ContextuneError as error:
-                output.print_error(_printable(str(error)))
-                continue
-            any_tools |= _put(catalog_file, loaded, name)
+        for name, loaded in _load_all(jobs):
+            if isinstance(loaded, ContextuneError):
+                output.print_error(_printable(str(loaded)))
+            else:
+                any_tools |= _put(catalog_file, loaded, name)
         if embed and any_tools:
             _embed(catalog_file)
     if not any_tools:
         raise typer.Exit(2)
+
+
+def _load_all(
+    jobs: "Sequence[tuple[str, Callable[[], LoadedTools]]]",
+) -> "list[tuple[str, LoadedTools | ContextuneError]]":
+    """The tools of each source, or why it cannot be read."""
+    results: list[tuple[str, LoadedTools | ContextuneError]] = []
+    # of a single source nothing can be counted: the bar only shows that it is being read
+    with output.progress("Reading", len(jobs) if len(jobs) > 1 else None) as update:
+        for name, load in jobs:
+            try:
+                results.append((name, load()))
+            except ContextuneError as error:
+                results.append((name, error))
+            update(len(results), len(jobs))
+    return results
 
 
 @app.command(name="list")
@@ -175,25 +190,27 @@ def search(
     catalog: CatalogPath = None,
 ) -> None:
     """Print the tools that can serve a request, best first."""
-    from contextune.tools import ToolFilter, ToolQueries, ToolRetriever, search_all
+    from contextune.tools import ToolFilter, ToolQueries, search_all
+    from contextune.tools.large.open import open_retriever
 
     with open_catalog(catalog) as catalog_file, output.progress("Embedding") as update:
-        tools = catalog_file.catalog()
-        if not tools:
+        if not catalog_file.count():
             raise InvalidDataError("the catalogue is empty: contextune tools add … fills it")
         tool_filter = None
         if server is not None:
-            _tools_of_server(tools, server)  # fails if there is no such server
+            if not catalog_file.servers([server]):
+                _tools_of_server(catalog_file.catalog(), server)  # says which servers there are
             tool_filter = ToolFilter(servers=[server])
-        retriever = ToolRetriever(tools, vector_cache=catalog_file, progress=update)
+        retriever = open_retriever(catalog_file, progress=update)
+        tools = retriever.catalog
         queries = _generate_queries(text, update) if querygen else ToolQueries(text, (), (text,))
         hits = search_all(retriever, queries, k, filter=tool_filter).hits
+        rows: list[tuple[str, ...]] = []
+        for rank, hit in enumerate(hits, 1):
+            also, why = ", ".join(_also_on(tools, hit.tool)), "; ".join(hit.reasons)
+            rows.append((str(rank), f"{hit.score:.3f}", hit.tool.id, _short_description(hit.tool), also, why))
     for query in queries.generated:
         output.out.print(_text(f"searched for: {query}"), soft_wrap=True)
-    rows: list[tuple[str, ...]] = []
-    for rank, hit in enumerate(hits, 1):
-        also, why = ", ".join(_also_on(tools, hit.tool)), "; ".join(hit.reasons)
-        rows.append((str(rank), f"{hit.score:.3f}", hit.tool.id, _short_description(hit.tool), also, why))
     columns = ("", "score", "tool", "what it does", "also on", "why")
     output.out.print(_table(columns, rows, title=f"“{text}”"))
 
@@ -260,7 +277,14 @@ def _print_refused(tool: "RefusedTool") -> None:
 def _embed(catalog_file: "CatalogFile") -> None:
     from contextune.embed import default_embedder
     from contextune.tools.index import ToolIndex
+    from contextune.tools.large.build import update_index
+    from contextune.tools.large.open import has_index
 
+    if has_index(catalog_file):
+        with output.progress("Embedding") as update:
+            result = update_index(catalog_file, default_embedder(), progress=update)
+        output.out.print(f"{result.written} written to the index, {result.removed} removed from it.")
+        return
     texts = 0
     with output.progress("Embedding") as update:
 

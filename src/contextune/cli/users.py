@@ -48,13 +48,17 @@ def forget(
 ) -> None:
     """Erase a user: items, usage and vectors, down to the bytes in the file."""
     from contextune.importers.live.credentials import forget_accounts
+    from contextune.store import SQLiteStore
 
     with open_store(store) as opened:
         opened.user(user)
         if not yes:
             typer.confirm(f"Erase all data of {user!r}? This cannot be undone.", abort=True)
-        with output.err.status("Erasing"):
-            opened.forget(user)
+        with output.progress("Erasing", sized=True) as update:
+            if isinstance(opened, SQLiteStore):
+                opened.forget(user, progress=update)
+            else:
+                opened.forget(user)
     location = store_location(store)
     if isinstance(location, Path):  # accounts on servers are kept beside the file
         forget_accounts(location, user)

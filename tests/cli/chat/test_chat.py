@@ -8,10 +8,11 @@ from tests.program import run
 
 from contextune import Tuner
 from contextune.cli.chat.conversation import Conversation
+from contextune.cli.chat.other_person import PeopleNames
 from contextune.errors import InvalidRequestError
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
-from contextune.types import Item, Request, User
+from contextune.types import Contact, Item, Request, User
 
 NOW = datetime(2024, 5, 15, 18)
 ITEMS = [
@@ -43,10 +44,14 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def tuner(path: Path) -> Tuner:
+    return Tuner(SQLiteStore(path), tools=bundled_toolbox())
+
+
 @pytest.fixture
-def conversation(path: Path) -> Conversation:
-    store = SQLiteStore(path)
-    return Conversation(Tuner(store, tools=bundled_toolbox()), store.user("me"), 8)
+def conversation(tuner: Tuner) -> Conversation:
+    return Conversation(tuner, tuner.store.user("me"), 8)
 
 
 def first(conversation: Conversation, text: str) -> str:
@@ -79,6 +84,33 @@ def test_follow_up_is_completed_from_the_history(conversation: Conversation) -> 
     assert answer.plan is not None
     assert (answer.plan.name, answer.plan.args) == ("get_event", {"event_name": "Glaze night"})
     assert [turn.text for turn in answer.request.history] == ["When is my dentist appointment?", "Dentist"]
+
+
+@pytest.mark.parametrize("follow_up", ["and the one from Rui?", "And Rui?", "what about rui"])
+def test_follow_up_about_another_person_repeats_the_request(
+    conversation: Conversation, follow_up: str
+) -> None:
+    assert first(conversation, "When did Marta last write?") == "m3"
+    assert first(conversation, follow_up) == "m2"
+    assert first(conversation, "And from Marta?") == "m3"
+
+
+@pytest.mark.parametrize(
+    ("last", "follow_up", "text"),
+    [
+        ("Did Marta write to Rui?", "and to Ana Sousa?", "Did Marta write to Ana Sousa?"),
+        ("Read Marta's last mail.", "and the last one from Rui", "Read Rui's last mail."),
+        ("when did ana sousa write?", "And Marta?", "when did Marta write?"),
+        ("Read me the news", "and from Rui?", None),
+        ("When did Marta last write?", "and the glaze night?", None),
+        ("When did Marta last write?", "and from Lisbon?", None),
+        ("When is the glaze night?", "and from Rui?", None),
+    ],
+)
+def test_person_of_a_request_is_replaced(last: str, follow_up: str, text: str | None) -> None:
+    user = User("me", {"name": "Ines Duarte", "email": "ines@example.com"}, contacts=(Contact("Ana Sousa"),))
+    news = Item.mail(id="n", author="news@example.org", subject="News", content="", date="2024-05-13T09:00")
+    assert PeopleNames(user, [*ITEMS, news]).replace_person(last, follow_up) == text
 
 
 def test_the_one_before_without_a_conversation_is_an_ordinary_request(conversation: Conversation) -> None:

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.lab.bench.quality.test_plan_budgets import FEW, LARGE, choose, right_answer
-from tests.lab.bench.quality.test_plans import TOOLS
+from tests.lab.bench.quality.plan.test_budgets import FEW, LARGE, choose, right_answer
+from tests.lab.bench.quality.plan.test_persona_plans import TOOLS
 
 from contextune.cli.lab.bench.plan_budgets import measure_budgets, write_budget_prompts
-from contextune.lab.bench.quality.written_plans import RecordedAnswer
+from contextune.lab.bench.quality.plan.written_plans import RecordedAnswer
 from contextune.lab.bench.results_file import FILE_NAME, BenchResults
 from contextune.plan import PointerPlanner
 

@@ -115,3 +115,14 @@ def test_every_setting_is_the_variable_of_an_option_or_of_the_library() -> None:
     names = {option.envvar for value in annotations for option in value.__metadata__}
     known = names | {THREADS_VARIABLE, MODEL_VARIABLE}
     assert {variable(name) for name in SETTINGS} <= known
+
+
+def test_password_of_a_store_is_not_shown(file: Path) -> None:
+    url = "postgresql://ana:s3cret@127.0.0.1:1/nowhere"
+    outputs = [config(file, "set", "store", url), config(file, "show")]
+    outputs.append(run("items", env={"CONTEXTUNE_CONFIG": str(file)}))
+    outputs.append(run("items", "--store", "postgresq://ana:s3cret@127.0.0.1:1/nowhere"))
+    for each in outputs:
+        assert "s3cret" not in each.stdout + each.stderr
+    assert "s3cret" in file.read_text(encoding="utf-8")
+    assert "ana:***@" in outputs[0].stdout

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,7 @@ def init(home: Path, *words: str, stdin: str = "") -> Completed:
         "XDG_CONFIG_HOME": str(home / ".config"),
         "CONTEXTUNE_CONFIG": str(home / "config.toml"),
     }
-    return run("init", *words, env=env, stdin=stdin)
+    return run("init", *words, env=env, stdin=stdin, width=40)
 
 
 def test_init_imports_everything_and_its_questions_are_answered(tmp_path: Path) -> None:
@@ -94,6 +95,16 @@ def test_init_imports_everything_and_its_questions_are_answered(tmp_path: Path) 
         answer = json.loads(answered.stdout)
         assert answer["context"][0]["title"] in line
         assert answer["decision"] != "none"
+
+
+def test_init_names_the_extra_that_a_file_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pypff", None)
+    path = tmp_path / "archive.pst"
+    path.write_bytes(b"!BDN\0\0\0\0SM" + bytes(600))
+    words = ("--yes", "--zone", "Europe/Lisbon", "--source", "none", "--store", str(tmp_path / "me.db"))
+    done = init(tmp_path, *words, str(path))
+    assert done.returncode == 0, done.stderr
+    assert "pip install 'contextune[outlook]'" in done.stderr
 
 
 def test_init_asks_three_questions_sources_and_places(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 Earlier turns complete a request (`contextune.context.history`), but words alone cannot find the mail before
 the last one: it is the nearest in time among the items like it, and the call is the last one over that item.
+"And the one from Rui?" is the last request with its person replaced.
 """
 
 import re
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from contextune.cli.chat.other_person import PeopleNames
 from contextune.errors import InvalidRequestError
 from contextune.plan import Steps
 from contextune.tuner import Tuner
@@ -39,15 +41,17 @@ class Conversation:
         self._history: tuple[Turn, ...] = ()
         self._last: Answer | None = None
         self._last_item: Item | None = None
+        self._last_text = ""
 
     def ask(self, request: Request) -> tuple[Answer, Steps | None]:
         """The answer to a request after what was said before; its history is replaced."""
-        request = replace(request, history=self._history)
+        request = replace(request, text=self._complete(request.text), history=self._history)
         answer = self._answer_about_neighbour(request)
         if answer is None:
             answer = self._tuner.answer(request, self._k)
             steps = self._tuner.steps(request, self._k, answer=answer)
             self._last = answer
+            self._last_text = request.text
         else:
             steps = Steps((answer.plan,), (request.text,)) if answer.plan else None
         self._last_item = _item_of(answer)
@@ -55,6 +59,13 @@ class Conversation:
         turns = (*self._history, Turn("user", request.text), *([Turn("assistant", reply)] if reply else []))
         self._history = turns[-_MAX_TURNS:]
         return answer, steps
+
+    def _complete(self, text: str) -> str:
+        """The last request about another person, if that is what the text asks for; else the text."""
+        if not self._last_text or _NEIGHBOUR.fullmatch(text):
+            return text
+        names = PeopleNames(self._user, self._tuner.store.items(self._user.id))
+        return names.replace_person(self._last_text, text) or text
 
     def _answer_about_neighbour(self, request: Request) -> Answer | None:
         """The last call over the item before or after the last one, if the request asks for that."""

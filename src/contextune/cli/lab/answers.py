@@ -15,7 +15,7 @@ def answer(
     method: Method = DEFAULT_METHOD,
 ) -> None:
     """Answer every query of persona files; gold fields are ignored."""
-    from contextune.lab.bench.quality.persona_answers import answer_files
+    from contextune.lab.bench.quality.plan.persona_answers import answer_files
 
     with output.progress("Answering") as update:
         refused = answer_files(folder, out, method=method, progress=update)

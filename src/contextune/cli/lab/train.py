@@ -33,8 +33,12 @@ def ranker(
         Path | None, typer.Option(help="Also train on workbench and ikat in this folder.")
     ] = None,
     from_store: Annotated[
+        str | None,
+        typer.Option(help="Fine-tune a ranker on the feedback in this store: a file, or postgresql://…"),
+    ] = None,
+    base: Annotated[
         Path | None,
-        typer.Option(help="Fine-tune the bundled ranker on the feedback in this store."),
+        typer.Option(help="With --from-store: the ranker to start from, as a fleet's; default: bundled."),
     ] = None,
     user: Annotated[
         list[str] | None, typer.Option(help="With --from-store: only this user; may be repeated.")
@@ -42,7 +46,7 @@ def ranker(
 ) -> None:
     """Train the context ranker on the bundled personas, or fine-tune it on a store's feedback."""
     embedder = _embedder(sentence_transformers, endpoint, model)
-    fine_tuned = _fine_tune_ranker(from_store, user, embedder) if from_store else None
+    fine_tuned = _fine_tune_ranker(from_store, user, embedder, base) if from_store else None
     ranker = fine_tuned or _train_ranker(embedder, public)
     ranker.save(out)
     output.out.print(
@@ -150,7 +154,7 @@ def plan_lessons(
     """Export prompts for fine-tuning a language model on planning, and for its evaluation."""
     from contextune.cli.lab.training_data import chosen_tools, plan_data
     from contextune.lab.bench.large_model import large_model_cot
-    from contextune.lab.bench.quality import plans as plan_bench
+    from contextune.lab.bench.quality.plan import persona_plans as plan_bench
     from contextune.lab.train.embedder.fold_vectors import bundled_folds
     from contextune.lab.train.llm import plan_lessons as lessons
 
@@ -209,18 +213,18 @@ def _train_ranker(embedder: "Embedder | None", public: Path | None) -> "ContextR
         return recipe.train(data, classifier, about, progress=update)
 
 
-def _fine_tune_ranker(path: Path, users: list[str] | None, embedder: "Embedder | None") -> "ContextRanker":
+def _fine_tune_ranker(
+    store: str, users: list[str] | None, embedder: "Embedder | None", base: Path | None
+) -> "ContextRanker":
     from contextune.cli.options import open_store
-    from contextune.context.ranker import default_ranker
+    from contextune.context.ranker import default_ranker, load_ranker
     from contextune.embed import default_embedder
     from contextune.lab.train.rankers import from_feedback as feedback_recipe
 
-    if not path.exists():
-        raise ContextuneError(f"there is no store at {str(path)!r}: pass one with feedback in it")
-    before = default_ranker()
-    with open_store(str(path)) as store, output.progress("Reading feedback") as update:
+    before = load_ranker(base) if base else default_ranker()
+    with open_store(store) as opened, output.progress("Reading feedback") as update:
         examples = feedback_recipe.feedback_examples(
-            store, embedder or default_embedder(), before, users=users, progress=update
+            opened, embedder or default_embedder(), before, users=users, progress=update
         )
     with output.progress("Training") as update:
         return feedback_recipe.continue_training(before, examples, progress=update)

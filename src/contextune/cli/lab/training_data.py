@@ -7,7 +7,7 @@ from contextune.cli import output
 from contextune.datasets import bundled_pairs, training_pairs, training_requests
 from contextune.embed import default_embedder
 from contextune.errors import ContextuneError
-from contextune.lab.bench.quality import plans as bench
+from contextune.lab.bench.quality.plan import persona_plans as bench
 from contextune.lab.train.embedder.fold_vectors import FoldVectors, bundled_folds
 from contextune.lab.train.rankers.argument_examples import (
     PlannedRequest,

@@ -16,8 +16,11 @@ from contextune.cli.options import StoreName, UserName, open_store, resolve_user
 from contextune.cli.personal.table import plain_table
 
 if TYPE_CHECKING:
-    from contextune.types import Feedback, Item, UsageEvent, User
+    from contextune.store import ServiceStore
+    from contextune.types import Feedback, Item, Progress, UsageEvent, User
 
+_PAGE = 5_000
+"""Items or uses that are read together."""
 _BAR = 40
 """Characters of the longest bar."""
 _TOP = 5
@@ -65,9 +68,9 @@ def stats(
     store: StoreName = None,
 ) -> None:
     """Print your data over time and by application, with what was used and found."""
-    with open_store(store) as opened, output.err.status("Reading"):
+    with open_store(store) as opened, output.progress("Reading") as update:
         owner = opened.user(resolve_user(opened, user))
-        items, uses = opened.items(owner.id), opened.uses(owner.id)
+        items, uses = _read(opened, owner.id, update)
         feedback = opened.feedback(owner.id)
     if app:
         names = {name.casefold() for name in app}
@@ -88,6 +91,24 @@ def stats(
         _print_months("Items by month", counts.items_by_month, months)
         _print_months("Uses by month", counts.uses_by_month, months)
         _print_use(counts)
+
+
+def _read(store: "ServiceStore", user: str, progress: "Progress") -> "tuple[list[Item], list[UsageEvent]]":
+    """All items and uses, page by page; `progress` is called with their number."""
+    items, uses = store.items_page(user, limit=_PAGE), store.uses_page(user, limit=_PAGE)
+    total = items.total + uses.total
+    all_items, all_uses = items.entries, uses.entries
+    progress(len(all_items) + len(all_uses), total)
+    while items.next is not None:
+        items = store.items_page(user, start=items.next, limit=_PAGE)
+        all_items += items.entries
+        progress(len(all_items) + len(all_uses), total)
+    while uses.next is not None:
+        uses = store.uses_page(user, start=uses.next, limit=_PAGE)
+        all_uses += uses.entries
+        progress(len(all_items) + len(all_uses), total)
+    read = {item.id for item in all_items}  # another process may have added items meanwhile
+    return all_items, [use for use in all_uses if use.item in read]
 
 
 def count_data(

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from contextune._internal.postgres_url import hide_passwords
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
 from contextune.cli.groups import command_group
@@ -45,7 +46,7 @@ def show() -> None:
     for name, setting in SETTINGS.items():
         value = os.environ.get(variable(name)) or settings.get(name, "")
         source = "environment" if os.environ.get(variable(name)) else "file" if name in settings else ""
-        table.add_row(name, Text(neutralize(value)), source, setting.help)
+        table.add_row(name, Text(neutralize(hide_passwords(value))), source, setting.help)
     output.out.print(table)
     output.print_line(f"[dim]file:[/] {path}{'' if path.exists() else ' (not written yet)'}")
 
@@ -54,7 +55,7 @@ def show() -> None:
 def set_value(name: Name, value: Annotated[str, typer.Argument(help="The new value.")]) -> None:
     """Write a setting to the file."""
     checked = write_setting(name, value, Path.cwd())
-    output.out.print(f"{name} = {checked}", markup=False, highlight=False, soft_wrap=True)
+    output.out.print(f"{name} = {hide_passwords(checked)}", markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()

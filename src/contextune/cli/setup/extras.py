@@ -18,6 +18,7 @@ _PURPOSES = {
     "llm": "language models: an endpoint, or a small local one",
     "mcp": "tools of MCP servers, and Contextune as an MCP server",
     "otel": "OpenTelemetry traces of the service",
+    "outlook": "mail of Outlook's data files (.pst, .ost)",
     "plot": "plots of the benchmarks",
     "postgres": "stores in PostgreSQL",
     "pydantic-ai": "Pydantic AI integration",

@@ -73,6 +73,8 @@ def init(
         if files:
             report = import_paths(opened, owner.id, files)
             output.print_line(f"{summarize(report)}.")
+            for missing in report.missing_extras:
+                output.print_error(missing)
             if report.items and embed:
                 embed_items(opened, owner.id, embedder)
         if not yes:
@@ -134,8 +136,8 @@ def _prompt(text: str, default: str) -> str:
 
 def _choose_sources(kinds: Sequence[str], *, yes: bool) -> list[ImportSource]:
     """What is on this machine, of these kinds, and of that what the user picks."""
-    with output.err.status("Looking for mail, calendars, notes and browser profiles"):
-        sources = [source for source in find_sources() if source.kind in kinds]
+    with output.progress("Looking for mail, calendars, notes and browser profiles") as update:
+        sources = [source for source in find_sources(progress=update) if source.kind in kinds]
     if not sources:
         output.print_line("Nothing to import was found in the usual places.")
         return []
@@ -197,12 +199,13 @@ def _print_next_steps(store: "ServiceStore", user: str, embedder: str, *, sugges
         return
     questions: list[str] = []
     if suggest:
-        with output.err.status("Looking for questions to try"):
+        with output.progress("Looking for questions to try") as update:
             tuner = Tuner(store, embedder=select_embedder(embedder), tools=bundled_toolbox())
-            questions = suggest_questions(tuner, owner, datetime.now().astimezone())
+            questions = suggest_questions(tuner, owner, datetime.now().astimezone(), progress=update)
     output.print_line("Ready. Try:")
     for question in questions:
-        output.out.print(f"  contextune ask '{_quoted(question)}'", markup=False, highlight=False)
+        line = f"  contextune ask '{_quoted(question)}'"
+        output.out.print(line, markup=False, highlight=False, soft_wrap=True)
     output.print_line("  contextune chat")
 
 

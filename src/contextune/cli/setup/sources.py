@@ -6,7 +6,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from contextune.types import Progress
 
 KINDS = ("thunderbird", "apple-mail", "maildir", "browser", "calendar", "contacts", "obsidian", "takeout")
 _PROGRAMS = {
@@ -39,19 +42,30 @@ class ImportSource:
 
 
 def find_sources(
-    home: Path | None = None, platform: str = sys.platform, environ: Mapping[str, str] = os.environ
+    home: Path | None = None,
+    platform: str = sys.platform,
+    environ: Mapping[str, str] = os.environ,
+    progress: "Progress | None" = None,
 ) -> list[ImportSource]:
-    """Everything in the folder of the user that an importer can read, in the order of `KINDS`."""
+    """Everything in the folder of the user that an importer can read, in the order of `KINDS`.
+
+    `progress` is called with the number of searches that are done.
+    """
     home = home or Path.home()
     support = _support_folders(home, platform, environ)
-    sources = [
-        *_thunderbird(home, support, platform),
-        *_apple_mail(home),
-        *_maildirs(home),
-        *_browsers(home, support, platform),
-        *_exports(home),
-        *_obsidian(home, support),
-    ]
+    searches = (
+        _thunderbird(home, support, platform),
+        _apple_mail(home),
+        _maildirs(home),
+        _browsers(home, support, platform),
+        _exports(home),
+        _obsidian(home, support),
+    )
+    sources: list[ImportSource] = []
+    for number, search in enumerate(searches, 1):
+        sources += search
+        if progress:
+            progress(number, len(searches))
     return sorted(sources, key=lambda source: (KINDS.index(source.kind), source.name))
 
 

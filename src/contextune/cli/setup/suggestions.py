@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from contextune.tuner import Tuner
-from contextune.types import Item, Request, User, local_time
+from contextune.types import Item, Progress, Request, User, local_time
 
 _MAX_TITLE = 60
 _TRIES = 4
@@ -22,8 +22,13 @@ _QUESTIONS = {
 """By application, the ones with the most telling answers first."""
 
 
-def suggest_questions(tuner: Tuner, user: User, now: datetime, count: int = 3) -> list[str]:
-    """Up to `count` questions about different items, of different applications as far as there are some."""
+def suggest_questions(
+    tuner: Tuner, user: User, now: datetime, count: int = 3, progress: Progress | None = None
+) -> list[str]:
+    """Up to `count` questions about different items, of different applications as far as there are some.
+
+    `progress` is called with the number of questions.
+    """
     moment = local_time(now, user.zone)
     by_app: dict[str, list[Item]] = {}
     for item in tuner.store.items(user.id):
@@ -42,6 +47,8 @@ def suggest_questions(tuner: Tuner, user: User, now: datetime, count: int = 3) -
                 candidates.remove(generator)
             elif len(questions) < count:
                 questions.append(question)
+                if progress:
+                    progress(len(questions), count)
     return questions
 
 

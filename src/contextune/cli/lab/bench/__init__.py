@@ -1,14 +1,24 @@
 """`contextune bench`: the benchmarks of quality and speed."""
 
 from contextune.cli.groups import command_group
-from contextune.cli.lab.bench import context, everything, planning, query_generation, serve, speed, tools
+from contextune.cli.lab.bench import (
+    cluster,
+    context,
+    everything,
+    planning,
+    query_generation,
+    serve,
+    speed,
+    tools,
+)
 
 app = command_group(help="Measure quality and speed.")
 for _command in (
     context.context, context.history, context.budget, context.habits,
-    tools.tools, tools.catalogues, tools.unseen, tools.doubts, query_generation.querygen, planning.plan,
-    speed.speed, speed.changes, speed.scale, speed.store, speed.embedder, serve.serve,
-    everything.docs,
+    tools.tools, tools.catalogues, tools.unseen, tools.doubts, tools.corrections,
+    query_generation.querygen, planning.plan,
+    speed.speed, speed.changes, speed.scale, speed.store, speed.embedder, speed.fleet, speed.init,
+    serve.serve, cluster.cluster, cluster.growth, everything.docs, everything.figures,
 ):  # fmt: skip
     app.command()(_command)
 app.command("import")(speed.import_)

@@ -1,5 +1,6 @@
 """Benchmarks of context: retrieval, token budget, conversation history, changing habits."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +9,7 @@ from rich.table import Table
 
 from contextune.cli import output
 from contextune.cli.lab.bench.options import Methods, Out, Personas, Plot, read_personas
-from contextune.cli.lab.bench.recording import figures_folder, record, subfolder
+from contextune.cli.lab.bench.recording import draw, figures_folder, record, subfolder
 from contextune.cli.options import DEFAULT_METHOD
 from contextune.errors import ContextuneError
 
@@ -47,6 +48,9 @@ def context(
         Path | None, typer.Option(help="Folder with workbench and ikat, which are not bundled.")
     ] = None,
     cot: Annotated[bool, typer.Option(help="Also measure CoT by the configured language model.")] = False,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Rank among many items by this many workers on Ray; 0: without Ray.")
+    ] = 0,
 ) -> None:
     """Measure context retrieval: implicit and explicit requests, large stores, public data.
 
@@ -60,7 +64,9 @@ def context(
     if personas is None and method is None:
         sizes = [size for size in HAYSTACKS if haystack is None] + [size for size in haystack or [] if size]
         public_sets = read_context_sets(data) if data else []  # first, so that a wrong folder costs no time
-        _whole_table(out, public_sets, with_ablations=ablations, haystacks=sizes, with_cot=cot)
+        _whole_table(
+            out, public_sets, with_ablations=ablations, haystacks=sizes, with_cot=cot, workers=workers
+        )
         if public_sets:
             _public_sets(public_sets, out)
         return
@@ -87,6 +93,7 @@ def _whole_table(
     with_ablations: bool,
     haystacks: list[int],
     with_cot: bool,
+    workers: int = 0,
 ) -> None:
     from contextune.context.chain_of_thought import ChainOfThought
     from contextune.lab.bench.bench_tables import kind_table, metric_table
@@ -150,13 +157,19 @@ def _whole_table(
         table = context_bench.context_table(folds.personas, ablated, metrics=_RECALL, published=False)
         output.print_results(table, subfolder(out, "context-ablations"))
         record(out, metric_table("context-ablations", f"{_COMMAND} --ablations", table))
-    _explicit_and_haystacks(folds, trained, haystacks, out)
+    _explicit_and_haystacks(folds, trained, haystacks, out, workers)
 
 
 def _explicit_and_haystacks(
-    folds: "FoldVectors", trained: "Mapping[int, TrainedPasses]", sizes: "Sequence[int]", out: Path | None
+    folds: "FoldVectors",
+    trained: "Mapping[int, TrainedPasses]",
+    sizes: "Sequence[int]",
+    out: Path | None,
+    workers: int,
 ) -> None:
     """Explicit requests; then all requests among more items, and how many of their items are candidates."""
+    from contextune.fleet import run_locally
+    from contextune.fleet.ray_cluster import ray_cluster
     from contextune.lab.bench.bench_tables import kind_table, metric_table
     from contextune.lab.bench.quality import context as context_bench
     from contextune.lab.bench.quality import explicit as explicit_bench
@@ -171,8 +184,10 @@ def _explicit_and_haystacks(
     record(out, metric_table("context-explicit", _COMMAND, table, emphasis=context_bench.RANKER))
     candidates: dict[str, list[Cell | None]] = {"implicit": [], "explicit": []}
     for size in sizes:
-        with output.progress(f"Among {size:,} items") as update:
-            among = haystack_bench.haystack_rows(folds, trained, size, progress=update)
+        with ExitStack() as stack:
+            execute = stack.enter_context(ray_cluster(None, workers)) if workers else run_locally
+            update = stack.enter_context(output.progress(f"Among {size:,} items"))
+            among = haystack_bench.haystack_rows(folds, trained, size, execute=execute, progress=update)
         output.out.rule(f"{size:,} items per persona", align="left")
         table = context_bench.context_table(folds.personas, among.rows, metrics=_RECALL, published=False)
         output.print_results(table, subfolder(out, f"context-haystack-{size}"))
@@ -244,7 +259,7 @@ def _titles(personas: "Sequence[Persona]", out: Path | None) -> None:
     record(out, metric_table("context-titles", _COMMAND, table))
 
 
-def budget(personas: Personas = None, method: Methods = None, out: Out = None) -> None:
+def budget(personas: Personas = None, method: Methods = None, out: Out = None, plot: Plot = None) -> None:
     """Measure how many facts that a call needs fit in a token budget, for the right and for found items.
 
     By default for rankings of models that have not seen the persona, on personas that packing was not tuned
@@ -268,7 +283,9 @@ def budget(personas: Personas = None, method: Methods = None, out: Out = None) -
         with output.progress("Personas") as update:
             tables.append(budget_bench.budget_table(people, rank, progress=update, name=name))
         output.out.print(budget_bench.to_rich(tables[-1]))
-    record(out, budget_bench_table("contextune bench budget", tables))
+    table = budget_bench_table("contextune bench budget", tables)
+    record(out, table)
+    draw(out, plot, table)
 
 
 def history(data: Data, out: Out = None) -> None:
@@ -300,27 +317,27 @@ def habits(personas: Personas = None, out: Out = None, plot: Plot = None) -> Non
     from contextune.lab.bench.quality import habit_change as habits_bench
     from contextune.lab.bench.results_file import BenchTable, Cell, Row
 
-    with output.progress("Users") as update:
-        ranks = habits_bench.simulate_habit_change(read_personas(personas), progress=update)
-    above, first = habits_bench.leading_shares(ranks)
-    table = Table("mornings recorded", "new song above the old", "new song first")
-    for number, shares in enumerate(zip(above, first, strict=True)):
-        table.add_row(str(number), *(f"{100 * share:.0f} %" for share in shares))
+    users = read_personas(personas)
+    curves: dict[str, list[float]] = {}
+    for prefix, corrected in (("", False), ("corrected: ", True)):
+        with output.progress("Users who correct the answer" if corrected else "Users") as update:
+            ranks = habits_bench.simulate_habit_change(users, corrected=corrected, progress=update)
+        above, first = habits_bench.leading_shares(ranks)
+        curves |= {f"{prefix}new song above the old": above, f"{prefix}new song first": first}
+    rows = [(str(number), shares) for number, shares in enumerate(zip(*curves.values(), strict=True))]
+    table = Table("mornings", *curves)
+    for label, shares in rows:
+        table.add_row(label, *(f"{100 * share:.0f} %" for share in shares))
     output.out.print(table)
     if out:
-        rows = [
-            Row(str(number), [Cell(100 * share) for share in shares])
-            for number, shares in enumerate(zip(above, first, strict=True))
-        ]
-        columns = ["new song above the old", "new song first"]
-        command = "contextune bench habits"
-        record(out, BenchTable("habits", command, columns, rows, 0, "mornings recorded"))
+        cells = [Row(label, [Cell(100 * share) for share in shares]) for label, shares in rows]
+        record(out, BenchTable("habits", "contextune bench habits", [*curves], cells, 0, "mornings"))
     if plot := figures_folder(out, plot):
         plots.plot_curves(
-            {"new song above the old": above, "new song first": first},
-            range(len(above)),
+            curves,
+            range(len(rows)),
             plot / "habits.svg",
             title="Following a habit that changes",
-            x_label="mornings recorded",
+            x_label="mornings",
             y_label="share of users",
         )

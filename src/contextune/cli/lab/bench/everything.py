@@ -13,8 +13,8 @@ from contextune.cli.lab.bench.options import Public, Vectors
 from contextune.cli.lab.bench.planning import plan
 from contextune.cli.lab.bench.query_generation import querygen
 from contextune.cli.lab.bench.serve import serve
-from contextune.cli.lab.bench.speed import changes, embedder, import_, scale, speed, store
-from contextune.cli.lab.bench.tools import catalogues, doubts, tools, unseen
+from contextune.cli.lab.bench.speed import changes, embedder, fleet, import_, init, scale, speed, store
+from contextune.cli.lab.bench.tools import catalogues, corrections, doubts, tools, unseen
 from contextune.errors import ContextuneError
 
 Benchmark = tuple[str, Callable[[], None]]
@@ -32,6 +32,7 @@ def benchmarks(
         ("context", partial(context, out=out, ablations=True, data=data)),
         ("budget", partial(budget, out=out)),
         ("habits", partial(habits, out=out)),
+        ("corrections", partial(corrections, out=out)),
         ("tools", partial(tools, catalogs, vectors, out=out)),
         ("doubts", partial(doubts, catalogs, vectors, out=out)),
         ("plan", partial(plan, out=out, written=written, calls=out / "calls" if out else None)),
@@ -51,8 +52,10 @@ def benchmarks(
         ("changes", partial(changes, out=out)),
         ("store", partial(store, out=out)),
         ("embedder", partial(embedder, out=out)),
+        ("fleet", partial(fleet, out=out)),
         ("serve", partial(serve, out=out)),
         ("import", partial(import_, out=out)),
+        ("init", partial(init, out=out)),
     ]
     if public:
         runs.append(("scale", partial(scale, public, out=out)))
@@ -118,3 +121,19 @@ def docs(
 
     changed = write_pages(BenchResults.read(results), page or _PAGES)
     output.out.print(f"Updated: {', '.join(map(str, changed))}." if changed else "Nothing has changed.")
+
+
+def figures(
+    results: Annotated[Path, typer.Argument(help="File to take the figures from.")] = Path(
+        "docs/benchmarks.json"
+    ),
+    plot: Annotated[Path, typer.Option(help="Folder to write plots to (needs matplotlib).")] = Path(
+        "docs/figures"
+    ),
+) -> None:
+    """Draw the curves of a results file: latency, sizes of catalogues and stores, token budgets."""
+    from contextune.lab.bench.figures import draw_results
+    from contextune.lab.bench.results_file import BenchResults
+
+    files = draw_results(BenchResults.read(results), plot)
+    output.out.print(f"Drawn: {', '.join(map(str, files)) or 'nothing'}.", markup=False, highlight=False)

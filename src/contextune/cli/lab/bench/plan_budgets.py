@@ -8,8 +8,8 @@ from contextune.cli import output
 from contextune.cli.lab.bench.recording import record
 
 if TYPE_CHECKING:
-    from contextune.lab.bench.quality.plans import ToolChooser
-    from contextune.lab.bench.quality.written_plans import WrittenAnswers
+    from contextune.lab.bench.quality.plan.persona_plans import ToolChooser
+    from contextune.lab.bench.quality.plan.written_plans import WrittenAnswers
     from contextune.lab.train.rankers.argument_examples import PlannedRequest
     from contextune.plan import Planner
     from contextune.types import Tool
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def write_budget_prompts(file: Path, requests: "Sequence[PlannedRequest]", choose: "ToolChooser") -> None:
     """Write the prompts to a file and print how to continue."""
-    from contextune.lab.bench.quality.plan_budgets import write_prompts
+    from contextune.lab.bench.quality.plan.budgets import write_prompts
 
     with output.progress("Prompts") as update:
         count = write_prompts(file, requests, choose, update)
@@ -40,7 +40,7 @@ def measure_budgets(
 ) -> None:
     """Print and record the table of the budgets that the file has answers for."""
     from contextune.lab.bench.plan_tables import plan_budget_table
-    from contextune.lab.bench.quality.plan_budgets import BudgetBench, answered_budgets
+    from contextune.lab.bench.quality.plan.budgets import BudgetBench, answered_budgets
     from contextune.lab.docs.benchmark_tables import to_markdown
     from contextune.plan import Policy
 

@@ -7,11 +7,11 @@ from contextune.cli.lab.bench.recording import record
 from contextune.cli.lab.call_training import call_data, print_figures
 
 
-def measure_calls(out: Path | None, cache: Path) -> None:
+def measure_calls(out: Path | None, cache: Path, figures: Path | None = None) -> None:
     """Print and record calls and decisions on implicit, explicit and unserved requests, five-fold."""
     from contextune.datasets import bundled_personas, training_personas, training_requests
     from contextune.lab.bench.plan_tables import call_table
-    from contextune.lab.bench.quality import call_decisions
+    from contextune.lab.bench.quality.plan import call_decisions
     from contextune.lab.docs.benchmark_tables import to_markdown
     from contextune.lab.train.rankers.calls import cross_validate
     from contextune.plan import Policy
@@ -34,3 +34,13 @@ def measure_calls(out: Path | None, cache: Path) -> None:
     output.out.rule("Tool and arguments chosen together", align="left")
     output.out.print(to_markdown(table), markup=False, highlight=False, soft_wrap=True)
     record(out, table)
+    if figures:
+        from contextune.lab.bench.plots import plot_reliability
+        from contextune.lab.train.rankers.call_report import best_call_bins
+
+        plot_reliability(
+            best_call_bins(ranked),
+            figures / "call-certainty.svg",
+            title="Is the call right?",
+            y_label="share of right calls",
+        )

@@ -1,12 +1,16 @@
 """Benchmark of planning: the planned call against the right one."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from contextune.cli import output
-from contextune.cli.lab.bench.recording import record, subfolder
+from contextune.cli.lab.bench.options import Plot
+from contextune.cli.lab.bench.recording import figures_folder, record, subfolder
+
+if TYPE_CHECKING:
+    from contextune.lab.bench.quality.plan.persona_plans import PlanRows
 
 
 def plan(
@@ -31,14 +35,16 @@ def plan(
     trust: Annotated[
         float, typer.Option(min=0, max=1, help="With --written: share of the model's calls that are right.")
     ] = 0.5,
+    plot: Plot = None,
 ) -> None:
     """Measure how often the planned call is right, with and without retrieval and context."""
     from contextune.cli.lab.bench.plan_budgets import measure_budgets, write_budget_prompts
     from contextune.cli.lab.training_data import chosen_tools, plan_data
     from contextune.lab.bench.plan_tables import plan_tables
-    from contextune.lab.bench.quality import plan_budgets, plan_report
-    from contextune.lab.bench.quality import plans as plan_bench
-    from contextune.lab.bench.quality import written_plans as written_bench
+    from contextune.lab.bench.quality.plan import budgets as plan_budgets
+    from contextune.lab.bench.quality.plan import persona_plans as plan_bench
+    from contextune.lab.bench.quality.plan import report as plan_report
+    from contextune.lab.bench.quality.plan import written_plans as written_bench
     from contextune.lab.train.embedder.fold_vectors import bundled_folds
     from contextune.lab.train.rankers import arguments as recipe
     from contextune.plan.pointer.planner import PointerPlanner
@@ -97,6 +103,8 @@ def plan(
         slug = name.replace(" ", "-")
         if folder := subfolder(out, "plan", slug):
             plan_report.write_json(rows, folder)
+        if light and (figures := figures_folder(out, plot)):
+            _plot_certainty(rows, figures)
         command = "contextune bench plan" + (" --written FILE" if name != "light" else "")
         record(out, *plan_tables(f"plan-{slug}", command, rows))
     if recorded and stale is not None:
@@ -117,4 +125,21 @@ def plan(
     if calls:
         from contextune.cli.lab.bench.plan_calls import measure_calls
 
-        measure_calls(out, calls)
+        measure_calls(out, calls, figures_folder(out, plot))
+
+
+def _plot_certainty(rows: "PlanRows", folder: Path) -> None:
+    """Draw how often calls of each probability are right, with retrieved tools and context."""
+    import numpy as np
+
+    from contextune.lab.bench.plots import plot_reliability
+    from contextune.lab.bench.quality.plan.persona_plans import TUNED
+    from contextune.lab.reliability import reliability_bins
+
+    planned = [(case.plan.confidence, case.verdict.exact) for case in rows[TUNED] if case.plan]
+    bins = reliability_bins(
+        np.array([right for _, right in planned]), np.array([confidence for confidence, _ in planned])
+    )
+    plot_reliability(
+        bins, folder / "certainty.svg", title="Is the call right?", y_label="share of right calls"
+    )

@@ -29,6 +29,15 @@ def record(
     results.write(file)
 
 
+def draw(out: Path | None, plot: Path | None, *tables: "BenchTable") -> None:
+    """Draw the tables that hold a curve, if a folder for figures is given."""
+    folder = figures_folder(out, plot)
+    if folder:
+        from contextune.lab.bench.figures import draw_tables
+
+        draw_tables(tables, folder)
+
+
 def subfolder(out: Path | None, *names: str) -> Path | None:
     """The folder of one table's own files, such as TREC runs."""
     return out.joinpath(*names) if out else None

@@ -8,8 +8,8 @@ import typer
 from rich.table import Table
 
 from contextune.cli import output
-from contextune.cli.lab.bench.options import Methods, Out, Personas, read_personas
-from contextune.cli.lab.bench.recording import record
+from contextune.cli.lab.bench.options import Methods, Out, Personas, Plot, read_personas
+from contextune.cli.lab.bench.recording import draw, record
 from contextune.errors import InvalidRequestError
 
 
@@ -20,6 +20,7 @@ def speed(
         list[int] | None, typer.Option(help="Number of items in the store; may be repeated.")
     ] = None,
     out: Out = None,
+    plot: Plot = None,
 ) -> None:
     """Time one request with embedding, over a persona and large stores, in total and by stage."""
     from contextune.context import METHODS
@@ -37,7 +38,9 @@ def speed(
     for row in results:
         table.add_row(row.method, f"{row.items:,}", f"{row.median:.1f}", f"{row.p95:.1f}")
     output.out.print(table)
-    record(out, speed_tables.latency_table(results), part="speed")
+    latencies = speed_tables.latency_table(results)
+    record(out, latencies, part="speed")
+    draw(out, plot, latencies)
 
 
 Url = Annotated[
@@ -54,12 +57,13 @@ def changes(
     """Time the first request after a use, after an item and after opening, without embedding."""
     from contextune.lab.bench.speed import changes as changes_bench
 
-    with output.err.status("Timing requests after changes"):
-        results = changes_bench.measure(read_personas(personas), items=items, url=store)
+    with output.progress("Timing requests after changes") as update:
+        results = changes_bench.measure(read_personas(personas), items=items, url=store, progress=update)
     figures: dict[str, float] = {}
     for row in results:
         figures[f"{row.situation}: median ms"] = row.median
         figures[f"{row.situation}: 95 %"] = row.p95
+        figures[f"{row.situation}: processor ms"] = row.processor
     print_figures(f"One request over {items:,} items, after a change", figures)
     record_figures(out, "changes", figures)
 
@@ -68,8 +72,8 @@ def embedder(out: Out = None) -> None:
     """Time the embedder against sentence-transformers (needs the extra and the untuned weights)."""
     from contextune.lab.bench.speed import embedder as embedder_bench
 
-    with output.err.status("Timing both embedders"):
-        speed = embedder_bench.measure()
+    with output.progress("Timing both embedders") as update:
+        speed = embedder_bench.measure(progress=update)
     figures = {
         "one query, ms": speed.query_ms,
         "one query, sentence-transformers, ms": speed.reference_query_ms,
@@ -90,12 +94,49 @@ def store(
     """Time loading and reading items."""
     from contextune.lab.bench.speed import store as store_bench
 
-    with output.err.status("Loading"):
-        result = store_bench.measure(items, url)
+    with output.progress("Loading, reading and putting items") as update:
+        result = store_bench.measure(items, url, progress=update)
     names = {"load": "load", "read": "read", "single_put": "put one by one"}
     figures = {f"{names[key]}, items per second": value for key, value in result.items()}
     print_figures(f"Store, {items:,} items", figures)
     record_figures(out, "store", figures)
+
+
+def fleet(
+    personas: Personas = None,
+    items: Annotated[int, typer.Option(min=100, help="Number of items to embed.")] = 6000,
+    workers: Annotated[int, typer.Option(min=1, help="Number of workers on Ray.")] = 2,
+    out: Out = None,
+) -> None:
+    """Time embedding by workers on Ray against one process, and compare what they write.
+
+    Every process has one thread. As many processes without Ray show what the machine can give.
+    """
+    from contextune.lab.bench.speed import fleet as fleet_bench
+
+    with output.progress("Embedding in three ways") as update:
+        speed = fleet_bench.measure(read_personas(personas), items=items, workers=workers, progress=update)
+    figures = {
+        "one process, texts per second": speed.one_process,
+        f"{workers} processes without Ray, texts per second": speed.plain_processes,
+        f"{workers} workers on Ray, texts per second": speed.workers,
+        f"{workers} processes without Ray, times as fast as one": speed.possible_speedup,
+        f"{workers} workers on Ray, times as fast as one process": speed.speedup,
+        **{
+            f"{name}, processor ms per text": value
+            for name, value in zip(
+                ("one process", f"{workers} processes without Ray", f"{workers} workers on Ray"),
+                speed.cpu_ms,
+                strict=True,
+            )
+        },
+        "cores that Ray uses beside the workers": speed.other_cpu,
+        "starting Ray, seconds": speed.starting,
+        "starting workers and loading models, seconds": speed.workers_starting,
+        "identical output": int(speed.identical),
+    }
+    print_figures(f"Embedding of {speed.items:,} items, {speed.texts:,} texts", figures)
+    record_figures(out, "fleet", figures)
 
 
 def scale(
@@ -104,17 +145,34 @@ def scale(
         list[int] | None, typer.Option(help="Number of tools in the catalogue; may be repeated.")
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="File that caches vectors between runs.")] = None,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Measure indexes on disk, by default of 1,000,000 tools.")
+    ] = False,
+    real: Annotated[
+        int | None,
+        typer.Option(min=10, help="With --stored: embed so many tools, and make the others of them."),
+    ] = None,
     out: Out = None,
+    plot: Plot = None,
 ) -> None:
     """Time tool search in catalogues of 1,000 to 1,000,000 tools."""
     from contextune.lab.bench import speed_tables
     from contextune.lab.bench.speed import large_catalogues as scale_bench
+    from contextune.lab.bench.speed import stored_catalogues
 
+    if stored:
+        with output.progress("Embedding") as update:
+            stored_rows = stored_catalogues.stored_rows(public, size or [1_000_000], cache, update, real=real)
+        output.out.print(stored_catalogues.to_rich(stored_rows))
+        record(out, speed_tables.stored_table(stored_rows), part="speed")
+        return
     with output.progress("Catalogues") as update:
         rows = scale_bench.scale_rows(public, size or [1_000, 10_000, 47_000], cache, update)
     for table in scale_bench.to_rich(rows):
         output.out.print(table)
-    record(out, *speed_tables.scale_tables(rows), part="speed")
+    tables = speed_tables.scale_tables(rows)
+    record(out, *tables, part="speed")
+    draw(out, plot, *tables)
 
 
 def import_(
@@ -143,6 +201,28 @@ def import_(
     }
     print_figures(f"Import of {speed.mails:,} mails in {speed.megabytes:,.0f} MB", figures)
     record_figures(out, "import", figures)
+
+
+def init(
+    mails: Annotated[int, typer.Option(min=1, help="Mails of the generated mailbox.")] = 1000,
+    out: Out = None,
+) -> None:
+    """Time `contextune init` over a mailbox, and the first answer after it."""
+    from contextune.lab.bench.speed import first_answer
+
+    with output.progress("Generating a mailbox") as update:
+        times = first_answer.measure(mails, update)
+    figures = {
+        "start, and looking for files": times.scan,
+        "import": times.importing,
+        "embedding, and questions to try": times.embedding,
+        "contextune init": times.init,
+        "first contextune ask": times.first,
+        "init to the first answer": times.total,
+        "second contextune ask": times.second,
+    }
+    print_figures(f"{times.mails:,} mails in {times.megabytes:,.0f} MB, seconds", figures)
+    record_figures(out, "init", figures)
 
 
 def print_figures(title: str, figures: Mapping[str, float]) -> None:

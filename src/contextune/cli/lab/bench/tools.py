@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from contextune.cli import output
 from contextune.cli.lab.bench.options import Out, Plot, Public, Vectors
@@ -49,6 +50,42 @@ def tools(public: Public = None, vectors: Vectors = None, out: Out = None, plot:
         table = tools_bench.tool_table(people, {row: rows[row] for row in tools_bench.FIGURE})
         title = "The right one of 59 APIs, on unseen personas"
         plots.plot_recall(table, (1, 3, 5, 10), plot / "tools.svg", title=title)
+
+
+def corrections(
+    users: Annotated[int, typer.Option(min=1, help="Simulated users.")] = 10,
+    out: Out = None,
+    plot: Plot = None,
+) -> None:
+    """Measure how tool search learns a simulated user's private words from corrections."""
+    from contextune.lab.bench import plots
+    from contextune.lab.bench.quality.corrections import learning_curve
+    from contextune.lab.bench.results_file import BenchTable, Cell, Row
+
+    with output.progress("Users") as update:
+        points = learning_curve(users, progress=update)
+    columns = ["right tool first", "among the first three"]
+    table = Table("corrections of a word", *columns)
+    rows: list[Row] = []
+    for point in points:
+        shares = (point.first, point.among_three)
+        table.add_row(str(point.corrections), *(f"{100 * share:.0f} %" for share in shares))
+        rows.append(Row(str(point.corrections), [Cell(100 * share) for share in shares]))
+    output.out.print(table)
+    command = "contextune bench corrections"
+    record(out, BenchTable("corrections", command, columns, rows, 0, "corrections of a word"))
+    if plot := figures_folder(out, plot):
+        plots.plot_curves(
+            {
+                columns[0]: [point.first for point in points],
+                columns[1]: [point.among_three for point in points],
+            },
+            [point.corrections for point in points],
+            plot / "corrections.svg",
+            title="Learning private words for tools",
+            x_label="corrections of a word",
+            y_label="share of requests",
+        )
 
 
 def catalogues(

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contextune.cli import output
+from contextune.cli.groups import command_group
+from contextune.cli.mcp.install import install
 from contextune.cli.options import (
     AllowedHostNames,
     ApprovalsPath,
     PolicySettings,
+    ServersFile,
     StoreName,
     open_approvals,
     open_store,
@@ -36,12 +38,15 @@ if TYPE_CHECKING:
     from contextune.types import Progress
 
 
+app = command_group(no_args_is_help=False)
+
+
+@app.callback(invoke_without_command=True)
 def mcp(
+    context: typer.Context,
     user: Annotated[str | None, typer.Option(help="The user whose data to serve.")] = None,
     store: StoreName = None,
-    catalog: Annotated[
-        Path | None, typer.Option(help="An mcp.json; its servers are offered by search_tools and call_tool.")
-    ] = None,
+    catalog: ServersFile = None,
     tools: Annotated[
         Path | None,
         typer.Option(
@@ -74,15 +79,13 @@ def mcp(
 
     Over stdio, your assistant starts it; messages go to standard error.
     """
+    if context.invoked_subcommand:
+        return
     if user is None and catalog is None:
         raise ContextuneError("there is nothing to serve: pass --user, --catalog, or both")
     if timeout <= 0:
         raise ContextuneError(f"--timeout {timeout:g} leaves no time: give seconds above 0")
-    from contextune.plan import Policy
-    from contextune.serve.mcp.lazy_tuner import LazyTuner
-    from contextune.serve.mcp.server import mcp_server
-
-    decisions = Policy.parse(policy)
+    decisions = _parse_policy(policy)
     with ExitStack() as stack:
         opened = stack.enter_context(open_store(store)) if user else None
         if opened and user:
@@ -98,13 +101,31 @@ def mcp(
             gateway = _gateway(catalog, cache, pins, opened, user, timeout, decisions)
         tuner = None
         if opened and gateway is None:
+            from contextune.serve.mcp.lazy_tuner import LazyTuner
+
             load_retriever = tool_retriever(stack, tools)
             tuner = LazyTuner(partial(_tuner, opened, load_retriever, decisions))
+            tuner.start(user)  # models load while the SDK is imported and the client connects
+            stack.callback(tuner.close)
+        from contextune.serve.mcp.server import mcp_server
+
         server = mcp_server(user, tuner, gateway)
         if http:
             _serve_http(server, token, host, port, split_names(allowed_hosts))
         else:
             _serve_stdio(server)
+
+
+app.command()(install)
+
+
+def _parse_policy(settings: str) -> "Policy | None":
+    """The policy, or None for the default one, which needs no import before the client connects."""
+    if not settings:
+        return None
+    from contextune.plan import Policy
+
+    return Policy.parse(settings)
 
 
 def _gateway(
@@ -114,10 +135,13 @@ def _gateway(
     store: "Store | None",
     user: str | None,
     timeout: float,
-    policy: "Policy",
+    policy: "Policy | None",
 ) -> "Gateway":
+    from contextune.cli import output
+    from contextune.plan import Policy
     from contextune.serve.mcp.gateway import Gateway, GatewayUser
 
+    policy = policy or Policy()
     gateway = Gateway(
         catalog,
         user=GatewayUser(store, user, policy) if store and user else None,
@@ -149,9 +173,13 @@ def _default_cache(catalog: Path) -> Path:
 def _tuner(
     store: "Store",
     load_retriever: "Callable[[Progress], ToolRetriever]",
-    policy: "Policy",
+    policy: "Policy | None",
     progress: "Progress",
 ) -> "Tuner":
+    from contextune.embed import default_embedder
+
+    default_embedder()  # first, since its library works while the main thread holds the interpreter
+
     from contextune.tuner import Tuner
 
     return Tuner(store, tools=load_retriever(progress), policy=policy, progress=progress)
@@ -170,6 +198,7 @@ def _serve_http(
 ) -> None:
     import anyio
 
+    from contextune.cli import output
     from contextune.serve.hosts import allowed_hosts
     from contextune.serve.mcp.http_transport import address, listen, serve_http
 
