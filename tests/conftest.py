@@ -15,9 +15,25 @@ from contextune.embed import Embedder, Matrix
 from contextune.embed.protocol import normalize_rows
 from contextune.search import tokenize
 from contextune.store import SQLiteStore
+from contextune.types import app_schema
+from contextune.types.app_description import DESCRIBED_APPS
 
-settings.register_profile("contextune", deadline=None)
+# in CI every run tries the same examples: a change is to blame for what fails there
+settings.register_profile("contextune", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("contextune")
+
+
+_SLOW_FILES = (
+    "fleet/test_postgres.py",
+    "fleet/test_ray_cluster.py",
+    "bench/speed/test_cluster.py",
+    "e2e/test_tour.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files of few tests that take long come first, or one process would be left with them at the end."""
+    items.sort(key=lambda item: not item.path.as_posix().endswith(_SLOW_FILES))
 
 
 class WordEmbedder:
@@ -38,6 +54,13 @@ class WordEmbedder:
 def no_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Commands in tests, also in processes of their own, read no configuration of the machine."""
     with patch.dict(os.environ, CONTEXTUNE_CONFIG=str(tmp_path_factory.mktemp("config") / "config.toml")):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def own_descriptions() -> Iterator[None]:
+    """Applications that a test describes, also by running a page's example, are not described for the next."""
+    with patch.object(app_schema, "_descriptions", dict(DESCRIBED_APPS)):
         yield
 
 
