@@ -3,6 +3,8 @@
 # make test      all tests                make check   lint, format, types, import contract
 # make coverage  tests with coverage      make bench   the benchmarks
 # make docs      documentation site       make dist    both wheels
+# make chromium  install the browser of the inspector's tests, with apt
+# make screenshots  the pictures of the inspector in docs/figures; needs Chromium
 # make lock      pin the development environment in requirements-dev.lock
 # make checksums write the checksums of the bundled models
 # make sbom      list all components of a release, as CycloneDX in dist/
@@ -17,9 +19,9 @@ SHA256 := $(shell command -v sha256sum || echo shasum -a 256)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # two test processes with one thread each: processes that take all cores slow each other down
-TEST := CONTEXTUNE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+TEST := CONTEXTUNE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo tour test check coverage bench docs dist lock checksums sbom audit clean
+.PHONY: demo tour test check coverage bench chromium screenshots docs dist lock checksums sbom audit clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -42,6 +44,12 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/contextune bench all
+
+chromium:
+	timeout 300 sh -c 'apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends chromium'
+
+screenshots: $(VENV)/.dev
+	$(BIN)/python docs/screenshots.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/build.py

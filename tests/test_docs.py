@@ -72,3 +72,10 @@ def test_commands_run(page: Path, folder: Path) -> None:
 
 def test_pages_have_examples() -> None:
     assert sum(len(blocks(page, language)) for page in PAGES for language in ("python", "console")) >= 8
+
+
+def test_figures_exist_and_are_small() -> None:
+    for page in PAGES:
+        for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            if "://" not in name:
+                assert 0 < (page.parent / name).stat().st_size < 100_000, f"{page.name}: {name}"
