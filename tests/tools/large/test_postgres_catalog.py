@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.conftest import WordEmbedder
-from tests.postgres_server import new_database
+from tests.postgres_server import new_database, vector_server
 from tests.tools.large.test_stored_index import EMBEDDER, REQUESTS, TOOLS
 
 from contextune.errors import InvalidDataError, StoreError
@@ -19,8 +19,8 @@ from contextune.tools.large.postgres import PostgresCatalog  # noqa: E402  # aft
 
 
 @pytest.fixture(scope="module")
-def url(postgres_server: str) -> Iterator[str]:
-    with new_database(postgres_server) as url:
+def url() -> Iterator[str]:
+    with vector_server() as server, new_database(server) as url:
         yield url
 
 
