@@ -11,10 +11,13 @@ from typer.testing import CliRunner
 from contextune._internal.assets import asset
 from contextune.cli.lab.bench import app
 from contextune.datasets import Persona, read_persona
+from contextune.errors import InvalidRequestError
 from contextune.lab.bench.results_file import FILE_NAME, BenchResults
-from contextune.lab.bench.speed import cluster
+from contextune.lab.bench.speed import cluster, local_cluster, store_comparison
+from contextune.lab.bench.speed.cluster_costs import ClusterCosts
 from contextune.lab.bench.speed.growth import Assumptions
 from contextune.lab.bench.speed.growth_check import check_simulation
+from contextune.store import open_store
 from contextune.types import Progress
 
 pytest.importorskip("psycopg", reason="needs the extra contextune[postgres]")
@@ -23,7 +26,7 @@ pytest.importorskip("psycopg", reason="needs the extra contextune[postgres]")
 @pytest.fixture(autouse=True)
 def patient_services(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine, a second is too short to connect and to answer."""
-    monkeypatch.setattr(cluster, "_LIMITS", replace(cluster._LIMITS, max_wait=60.0))  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(local_cluster, "_LIMITS", replace(local_cluster._LIMITS, max_wait=60.0))  # pyright: ignore[reportPrivateUsage]
 
 
 def personas() -> list[Persona]:
@@ -37,8 +40,8 @@ def _show(_title: str) -> Generator[Progress]:
 
 
 def test_all_parts_are_measured_on_two_processes(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "_LOADED_ITEMS", 50)
-    monkeypatch.setattr(cluster, "_REPETITIONS", 1)
+    monkeypatch.setattr(store_comparison, "_LOADED_ITEMS", 50)
+    monkeypatch.setattr(store_comparison, "_REPETITIONS", 1)
     figures: dict[str, float] = {}
     counts: list[int] = []
 
@@ -62,7 +65,7 @@ def test_all_parts_are_measured_on_two_processes(postgres_url: str, monkeypatch:
 
 
 def test_check_puts_the_prediction_beside_the_run(postgres_url: str) -> None:
-    costs = cluster.ClusterCosts(
+    costs = ClusterCosts(
         users=2000,
         items_per_user=6,
         processes=2,
@@ -90,7 +93,7 @@ def test_check_puts_the_prediction_beside_the_run(postgres_url: str) -> None:
 
 
 def test_interrupted_run_keeps_what_it_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object, record: cluster.Record, **__: object) -> cluster.ClusterCosts:
+    def interrupted(*_: object, record: cluster.Record, **__: object) -> ClusterCosts:
         record({"maximum, requests per second": 40.0})
         raise KeyboardInterrupt
 
@@ -103,10 +106,10 @@ def test_interrupted_run_keeps_what_it_measured(tmp_path: Path, monkeypatch: pyt
 
 
 def test_database_with_users_is_refused(postgres_url: str) -> None:
-    with cluster.open_store(postgres_url) as store:
+    with open_store(postgres_url) as store:
         store.put_user(personas()[0].user)
     with (
-        pytest.raises(cluster.InvalidRequestError, match="name an empty database"),
-        cluster.database(postgres_url),
+        pytest.raises(InvalidRequestError, match="name an empty database"),
+        local_cluster.database(postgres_url),
     ):
         pass

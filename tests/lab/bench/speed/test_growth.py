@@ -1,18 +1,13 @@
 """Growth on paper: the simulation against queueing theory, and what grows with the users."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 
-from contextune.errors import InvalidDataError
-from contextune.lab.bench.speed.cluster import ClusterCosts, write_costs
+from contextune.lab.bench.speed.cluster_costs import ClusterCosts
 from contextune.lab.bench.speed.growth import (
     Assumptions,
     first_limits,
     needs,
     predict_run,
-    read_costs,
     simulate,
 )
 
@@ -72,12 +67,3 @@ def test_fewer_users_are_served_faster() -> None:
     few, many = (predict_run(COSTS, Assumptions(), users=users, processes=2) for users in (20, 5000))
     assert few.maximum > COSTS.maximum > many.maximum
     assert few.p50 < many.p50
-
-
-def test_measurements_are_read_back_and_checked(tmp_path: Path) -> None:
-    path = tmp_path / "costs.json"
-    write_costs(replace(COSTS, users=7), path)
-    assert read_costs(path).users == 7
-    path.write_text("{}", encoding="utf-8")
-    with pytest.raises(InvalidDataError, match="has no measurements"):
-        read_costs(path)

@@ -13,7 +13,7 @@ from contextune.cli.lab.bench.options import Out
 from contextune.cli.lab.bench.speed import print_figures, record_figures
 
 if TYPE_CHECKING:
-    from contextune.lab.bench.speed.cluster import ClusterCosts
+    from contextune.lab.bench.speed.cluster_costs import ClusterCosts
     from contextune.lab.bench.speed.growth import Assumptions
     from contextune.types import Progress
 
@@ -42,6 +42,7 @@ def cluster(
     """
     from contextune.datasets import bundled_personas
     from contextune.lab.bench.speed import cluster as cluster_bench
+    from contextune.lab.bench.speed.cluster_costs import write_costs
 
     seconds = cluster_bench.expected_seconds(users, minutes, requests)
     output.err.print(f"About {seconds / 60:.0f} minutes on two idle cores.", highlight=False)
@@ -61,7 +62,7 @@ def cluster(
         if figures:
             print_figures(f"{processes} processes, {users:,} users, {minutes:g} minutes", figures)
     if measurements:
-        cluster_bench.write_costs(costs, measurements)
+        write_costs(costs, measurements)
     if any(value for name, value in figures.items() if name.endswith("items of other users")):
         raise typer.Exit(1)
 
@@ -91,8 +92,9 @@ def growth(
     from rich.table import Table
 
     from contextune.lab.bench.speed import growth as growth_bench
+    from contextune.lab.bench.speed.cluster_costs import read_costs
 
-    costs = growth_bench.read_costs(measurements)
+    costs = read_costs(measurements)
     assumptions = growth_bench.Assumptions(requests_per_day=requests_per_day)
     table = Table("at the peak", title=f"Computed from {costs.users:,} users on {costs.processes} processes")
     rows = growth_bench.needs(costs, users or [10**3, 10**5, 10**7], assumptions)

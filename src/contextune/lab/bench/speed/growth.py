@@ -4,19 +4,16 @@
 one machine: how often a user's data are in memory, and how long requests wait. All else is proportional.
 """
 
-import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush, heapreplace
 from math import ceil
-from pathlib import Path
 from random import Random
 from statistics import quantiles
 
 from contextune.context.index_cache import MAX_ITEMS, MIN_USERS
-from contextune.errors import InvalidDataError
-from contextune.lab.bench.speed.cluster import ClusterCosts
+from contextune.lab.bench.speed.cluster_costs import ClusterCosts
 
 _REQUESTS = 20_000
 _SETTLING = 0.2
@@ -77,18 +74,6 @@ class Need:
     notifications: float
     limits: tuple[str, ...]
     """What one database no longer holds."""
-
-
-def read_costs(path: Path) -> ClusterCosts:
-    """The file that `contextune bench cluster --measurements` has written."""
-    try:
-        return ClusterCosts(**json.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise InvalidDataError(f"cannot read the measurements {path}: {error.strerror}") from error
-    except (ValueError, TypeError):
-        raise InvalidDataError(
-            f"{path} has no measurements: write it with 'contextune bench cluster --measurements {path}'"
-        ) from None
 
 
 def simulate(
