@@ -15,10 +15,9 @@ from contextune.context.build_scene import resolve_place
 from contextune.context.ranker import RankerSource
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError, PlanError
-from contextune.plan import CallPlanner, Planner, PlanningInput, Steps, check_steps
-from contextune.plan.multi_step import link
-from contextune.plan.multi_step.anaphora import NO_ANAPHORA, find_anaphora
+from contextune.plan import CallPlanner, Planner, PlanningInput, Steps
 from contextune.plan.multi_step.split import split_request, tool_verbs
+from contextune.plan.multi_step.step_planner import CarryItems, plan_steps
 from contextune.plan.planning_input import RequestVector
 from contextune.plan.policy import Policy, Readings, read_request
 from contextune.store import Store, open_store
@@ -35,12 +34,8 @@ from contextune.types import (
     Request,
     Tool,
     ToolHit,
-    Turn,
     UsageEvent,
 )
-
-MAX_PART_DOUBT = 0.6
-"""A request is split only if no part is more probably than this served by no tool."""
 
 
 class Tuner:
@@ -284,7 +279,17 @@ class Tuner:
         is_large = not isinstance(self._tools.index, ToolIndex)
         tools = [hit.tool for hit in answer.tools] if is_large else self._tools.catalog
         parts = split_request(request.text, verbs=tool_verbs(tools), names=names)
-        steps = self._split_steps(self._tools, request, parts, k, max_tools) if len(parts) > 1 else None
+
+        def retrieve(part: Request, carry_items: CarryItems) -> tuple[PlanningInput, ToolMatches]:
+            context = carry_items(self.context(part, k))
+            matches = self.tools(part, max(max_tools, self._searched_tools()), context=context)
+            return self._planning_input(part, context, matches.needs_context), matches
+
+        steps = None
+        if len(parts) > 1:
+            steps = plan_steps(
+                request, parts, retrieve, self._planner, self._policy, self._tools.catalog.tool
+            )
         if steps is not None:
             return steps
         return Steps((answer.plan,), (request.text,)) if answer.plan else None
@@ -300,43 +305,6 @@ class Tuner:
     async def aanswer(self, request: Request, k: int | None = 10, *, max_tools: int = 5) -> Answer:
         """`answer` in a worker thread."""
         return await asyncio.to_thread(self.answer, request, k, max_tools=max_tools)
-
-    def _split_steps(
-        self, tools: ToolRetriever, request: Request, parts: Sequence[str], k: int | None, max_tools: int
-    ) -> Steps | None:
-        """One step for each part; None if a part cannot be served by a tool."""
-        steps: list[link.PlannedStep] = []
-        for position, part in enumerate(parts):
-            earlier = (Turn("user", text) for text in parts[:position])
-            part_request = replace(request, text=part, history=(*request.history, *earlier))
-            references = find_anaphora(part) if steps else NO_ANAPHORA
-            context = link.carry_items(self.context(part_request, k), steps, references)
-            matches = self.tools(part_request, max(max_tools, self._searched_tools()), context=context)
-            hits = link.prefer_capable_tool(matches.hits, part, steps, references)
-            if hits[:1] != list(matches.hits[:1]):
-                hits = hits[:1]  # planners of calls have an order of their own
-            planning_input = self._planning_input(part_request, context, matches.needs_context)
-            readings = read_request(self._planner, planning_input, hits, matches.fits)
-            if readings.none > MAX_PART_DOUBT:
-                return None
-            linked: list[Plan] = []
-            for reading in readings.plans:
-                tool = tools.catalog.tool(reading.tool)
-                reading = link.fill_addressee(reading, tool, planning_input)
-                linked.append(link.link_arguments(reading, tool, references, steps, planning_input.people))
-            # a call that can take what "it" means is better than one that lacks it
-            linked.sort(key=lambda plan: bool(steps and plan.missing))
-            plan = self._policy.decide(replace(readings, plans=tuple(linked)), tools.catalog.tool)
-            if plan is None:
-                return None
-            tool = tools.catalog.tool(plan.tool)
-            if any((plan.tool, plan.args) == (step.plan.tool, step.plan.args) for step in steps):
-                return None  # "open the mail and read it to me" asks for the same call twice
-            steps.append(link.PlannedStep(plan, tool, planning_input.items))
-        try:
-            return check_steps(Steps(tuple(step.plan for step in steps), tuple(parts)), tools.catalog.tool)
-        except PlanError:  # a schema may forbid the combination of arguments that a pointer completes
-            return None
 
     def _planning_input(
         self, request: Request, context: Sequence[ItemHit], needs_context: float | None = None
