@@ -1,31 +1,27 @@
 """EnrichedItems: vectors of items with their habits, updated incrementally as items are used."""
 
-from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contextune.context.enriched_text import Relations, content_text
-from contextune.context.habits import HabitHistory, Phrases
+from contextune.context.enriched_vectors import EnrichedVectors, add_habits
+from contextune.context.habits import HabitHistory
 from contextune.context.row_vectors import RowVectors
 from contextune.context.signals import ItemColumns, ItemsMove, UseColumns
 from contextune.context.signals.columns import to_hours
 from contextune.context.signals.row_list import as_row_list
 from contextune.context.signals.row_mapping import RowMapping
+from contextune.context.uses_by_item import UsesByItem, group_by_item, update_groups
 from contextune.context.uses_diff import UsesDiff
 from contextune.embed import Matrix
 from contextune.store import text_digest
 from contextune.types import Item, UsageEvent, User
 
-_MAX_OVERLAY = 1000
-"""Items with changed uses before all groups of uses are copied."""
-_FEW = 8
-"""So few digests are searched in a list; for more, a dictionary is made."""
 _NO_HABITS = HabitHistory((), ())
 
 
@@ -35,39 +31,6 @@ EmbedPhrases = Callable[[Sequence[str]], Matrix]
 """Phrases on habits → one row each."""
 CountMissing = Callable[[Mapping[str, str]], int]
 """Item id → text, to the number of texts without a stored vector."""
-
-
-def add_habits(contents: Matrix, habits: Sequence[Phrases], vectors: Mapping[str, Matrix]) -> Matrix:
-    """Vectors of items: that of each content plus that of its habits, at unit length.
-
-    The vector of an item's habits is the direction of the sum of its phrases, which `vectors` holds.
-    """
-    used = [row for row, phrases in enumerate(habits) if phrases]
-    if not used:
-        return contents
-    sums = np.stack([np.sum([vectors[phrase] for phrase in habits[row]], axis=0) for row in used])
-    result = contents.copy()
-    result[used] = _unit(contents[used] + _unit(sums))
-    return result
-
-
-def _unit(rows: Matrix) -> Matrix:
-    return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)).astype(np.float32)
-
-
-class EnrichedVectors(NamedTuple):
-    """Contents, habits and vectors of all items, under all usage events so far."""
-
-    digests: Sequence[bytes]
-    """`text_digest` of the text of each item without its habits."""
-    contents: RowVectors
-    """Vectors of these texts."""
-    habits: Sequence[HabitHistory]
-    phrases: Mapping[str, Matrix]
-    """The vector of every phrase in the habits."""
-    vectors: RowVectors
-    changed: NDArray[np.float64]
-    """For each item, when its habits changed last, in hours on the wall clock."""
 
 
 class _ColumnsSource(NamedTuple):
@@ -128,7 +91,11 @@ class EnrichedItems:
             self._columns_diff = self._columns_change.diff
         elif self._previous and self._previous_columns and self._previous_columns.uses is self._previous.uses:
             self._columns_diff = self._diff
-        self._uses_by_item = self._group_by_item()
+        self._uses_by_item = (
+            update_groups(self._previous.uses_by_item, uses, self._diff)
+            if self._previous and self._diff
+            else group_by_item(uses)
+        )
         self._lock = Lock()
 
     @classmethod
@@ -140,7 +107,7 @@ class EnrichedItems:
         embed: EmbedContents,
         embed_phrases: EmbedPhrases,
         *,
-        uses_by_item: Mapping[str, list[UsageEvent]],
+        uses_by_item: UsesByItem,
         enriched: EnrichedVectors,
         columns: UseColumns,
         item_columns: ItemColumns,
@@ -172,7 +139,7 @@ class EnrichedItems:
         return self._columns or self._previous_columns
 
     @property
-    def uses_by_item(self) -> Mapping[str, list[UsageEvent]]:
+    def uses_by_item(self) -> UsesByItem:
         """The usage events of each item that has any."""
         return self._uses_by_item
 
@@ -207,7 +174,7 @@ class EnrichedItems:
             items = [self.items[row] for row in mapping.changed] if mapping else []
         relations = Relations(self.user)
         texts = [content_text(item, self.user, relations) for item in items]
-        known = _previous_rows(_digests(texts), previous.digests) if previous else [-1] * len(texts)
+        known = previous.find_rows(_digests(texts)) if previous else [-1] * len(texts)
         rows = zip(items, texts, known, strict=True)
         return count({item.id: text for item, text, row in rows if row < 0})
 
@@ -232,14 +199,7 @@ class EnrichedItems:
 
     def row_vectors(self, now: datetime) -> RowVectors:
         """The same as `vectors`, without copying a large matrix."""
-        enriched = self._computed()
-        hours = to_hours(now)
-        later = np.flatnonzero(enriched.changed >= hours)
-        if not len(later):
-            return enriched.vectors
-        past = [enriched.habits[row].as_of(hours) for row in map(int, later)]
-        vectors = add_habits(enriched.contents.take(later), past, enriched.phrases)
-        return enriched.vectors.replaced(later, vectors)
+        return self._computed().as_of(now)
 
     @property
     def contents(self) -> RowVectors:
@@ -256,20 +216,6 @@ class EnrichedItems:
                 self._enriched = self._compute()
                 self._previous = None
             return self._enriched
-
-    def _group_by_item(self) -> Mapping[str, list[UsageEvent]]:
-        diff, previous = self._diff, self._previous
-        if diff and previous and diff.groups.keys() >= diff.items:
-            return _overlaid(previous.uses_by_item, diff.groups)
-        groups = dict(previous.uses_by_item) if diff and previous else {}
-        changed = self.uses
-        if diff:
-            for item in diff.items:
-                groups.pop(item, None)
-            changed = [use for use in self.uses if use.item in diff.items]
-        for use in changed:
-            groups.setdefault(use.item, []).append(use)
-        return groups
 
     def _compute(self) -> EnrichedVectors:
         previous = self._previous.enriched if self._previous else None
@@ -354,7 +300,7 @@ class EnrichedItems:
         previous: EnrichedVectors,
     ) -> Matrix:
         """Vectors of changed items; only texts that `previous` does not have are embedded."""
-        rows = _previous_rows(digests, previous.digests)
+        rows = previous.find_rows(digests)
         new = {item.id: text for item, text, row in zip(items, texts, rows, strict=True) if row < 0}
         if not new:
             return previous.contents.take(rows)
@@ -382,28 +328,5 @@ class EnrichedItems:
         return HabitHistory.build(item, self.user, uses) if uses else _NO_HABITS
 
 
-def _overlaid(
-    groups: Mapping[str, list[UsageEvent]], changed: Mapping[str, list[UsageEvent]]
-) -> Mapping[str, list[UsageEvent]]:
-    """The groups with some changed, without copying the others."""
-    if not changed:
-        return groups
-    base, overlay = groups, dict(changed)
-    if isinstance(groups, ChainMap):
-        overlay, base = {**groups.maps[0], **changed}, groups.maps[1]
-    if len(overlay) > _MAX_OVERLAY:
-        return {**base, **overlay}
-    return ChainMap(overlay, cast("dict[str, list[UsageEvent]]", base))  # only the overlay is written
-
-
 def _digests(texts: Sequence[str]) -> list[bytes]:
     return [text_digest(text) for text in texts]
-
-
-def _previous_rows(digests: Sequence[bytes], previous: Sequence[bytes]) -> list[int]:
-    """For each digest its row in `previous`, or -1."""
-    if len(digests) <= _FEW:
-        known = as_row_list(previous)
-        return [known.find(digest) for digest in digests]
-    row_by_digest = {digest: row for row, digest in enumerate(previous)}
-    return [row_by_digest.get(digest, -1) for digest in digests]

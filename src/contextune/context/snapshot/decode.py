@@ -7,7 +7,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.enriched_items import EmbedContents, EnrichedItems, EnrichedVectors
+from contextune.context.enriched_items import EmbedContents, EnrichedItems
+from contextune.context.enriched_vectors import EnrichedVectors
 from contextune.context.index import UserIndex, UserState
 from contextune.context.mentions import MentionIndex
 from contextune.context.row_vectors import RowVectors
