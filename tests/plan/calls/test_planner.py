@@ -1,5 +1,6 @@
 """`CallPlanner`: the best call of several tools, its probability, and alternatives."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,17 @@ def test_without_tools_there_is_no_plan(ranker: CallRanker) -> None:
     planner = CallPlanner(ranker=ranker)
     assert planner.plan(inputs_for("Call Marta", direction=0), [], None) is None
     assert planner.readings(inputs_for("Call Marta", direction=0), [], None).none == 1.0
+
+
+@pytest.mark.parametrize("text", ["?!", "Call", "Call Bruno"])
+@pytest.mark.parametrize("names", [("call_contact",), ("call_contact", "play_song")])
+def test_ranking_short_requests_gives_no_warning(
+    ranker: CallRanker, text: str, names: tuple[str, ...]
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        readings = CallPlanner(ranker=ranker).readings(inputs_for(text), tool_hits(*names))
+    assert 0 <= readings.none <= 1
 
 
 def test_without_a_ranker_the_first_tool_is_called(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,10 @@ from contextune.plan.calls.statistics import CallStatistics
 from contextune.rank import RankerSettings
 
 QUICK = RankerSettings(rounds=40, seeds=1, smallest_leaf=5, rate=0.2, feature_share=1.0)
-SURE, FITS, RANK, VARIED = (NAMES.index(name) for name in ("sure", "fits", "tool rank", "varied"))
+SURE, FITS, RANK, VARIED, LENGTH = (
+    NAMES.index(name) for name in ("sure", "fits", "tool rank", "varied", "length")
+)
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")  # of values that no feature can have
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +41,7 @@ def examples() -> list[CallExample]:
         matrix = draw.normal(size=(3, len(NAMES))).astype(np.float32)
         matrix[:, SURE] = draw.uniform(size=3)
         matrix[:, FITS] = draw.uniform(0.4, 1) if served else draw.uniform(0, 0.6)
-        matrix[:, RANK], matrix[:, VARIED] = np.arange(3), 0
+        matrix[:, RANK], matrix[:, VARIED], matrix[:, LENGTH] = np.arange(3), 0, number // 3 % 8
         right = np.arange(3) == int(np.argmax(matrix[:, SURE]))
         right &= served
         kind = "explicit" if number % 2 else "semantic"
