@@ -123,7 +123,9 @@ def test_searches_videos_and_pages_opened_from_a_search(tmp_path: Path, chrome: 
     ]
 
 
-def test_history_in_use_is_read_with_its_latest_changes(tmp_path: Path, store: SQLiteStore) -> None:
+@pytest.fixture
+def firefox(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """A running Firefox: its places.sqlite is locked, and the latest changes are in another file."""
     path = tmp_path / "places.sqlite"
     with closing(sqlite3.connect(path, isolation_level=None)) as firefox:
         firefox.execute("PRAGMA page_size = 32768")
@@ -155,10 +157,13 @@ def test_history_in_use_is_read_with_its_latest_changes(tmp_path: Path, store: S
             closing(sqlite3.connect(path, 0)) as other,
         ):
             other.execute("SELECT count(*) FROM moz_places")
-        beside = sorted(file.name for file in tmp_path.glob("places*"))
-        store.put_user(INES)
-        report = import_into(store, "ines", [path], now=NOW)
-        assert sorted(file.name for file in tmp_path.glob("places*")) == beside
+        yield firefox
+
+
+@pytest.mark.usefixtures("firefox")
+def test_history_in_use_is_read_with_its_latest_changes(tmp_path: Path, store: SQLiteStore) -> None:
+    store.put_user(INES)
+    report = import_into(store, "ines", [tmp_path / "places.sqlite"], now=NOW)
     (item,) = store.items("ines")
     assert item.title == "celadon crazing why"
     assert [use.time.second for use in store.uses("ines")] == [1, 3]
@@ -168,7 +173,23 @@ def test_history_in_use_is_read_with_its_latest_changes(tmp_path: Path, store: S
         "loaded or reloaded by the browser": 2,
         "page that is not a search, a video or opened from a search": 1,
     }
-    assert import_into(store, "ines", [path], now=NOW).new_uses == 0
+
+
+@pytest.mark.usefixtures("firefox")
+def test_no_file_is_written_beside_a_history_in_use(tmp_path: Path, store: SQLiteStore) -> None:
+    beside = sorted(file.name for file in tmp_path.glob("places*"))
+    store.put_user(INES)
+    import_into(store, "ines", [tmp_path / "places.sqlite"], now=NOW)
+    assert sorted(file.name for file in tmp_path.glob("places*")) == beside
+
+
+def test_closed_history_has_the_same_uses(
+    firefox: sqlite3.Connection, tmp_path: Path, store: SQLiteStore
+) -> None:
+    store.put_user(INES)
+    assert import_into(store, "ines", [tmp_path / "places.sqlite"], now=NOW).new_uses == 2
+    firefox.close()
+    assert import_into(store, "ines", [tmp_path / "places.sqlite"], now=NOW).new_uses == 0
 
 
 def test_takeout_history_of_chrome(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from contextune.store import SQLiteStore
 from contextune.types import Item, UsageEvent
 
 WATCH = "https://www.youtube.com/watch?v\u003d"
+TOPIC = [{"name": "Amália Rodrigues - Topic", "url": "https://www.youtube.com/channel/UC1"}]
 GONE = "removed video"
 OTHER = "neither a search nor a video"
 
@@ -72,54 +73,44 @@ def test_repeated_search_is_one_item_with_several_uses(tmp_path: Path, store: SQ
     assert import_into(store, "ines", [path], now=NOW).changed == 0
 
 
-def test_videos_songs_and_skipped_activities(tmp_path: Path) -> None:
-    topic = [{"name": "Amália Rodrigues - Topic", "url": "https://www.youtube.com/channel/UC1"}]
+def test_watched_videos_are_videos_or_songs(tmp_path: Path) -> None:
     path = activity(
         tmp_path,
         watched("Throwing a tall vase", 1),
-        watched("Lágrima", 2, header="YouTube Music", subtitles=topic),
-        watched("Barco Negro", 3, subtitles=topic),
-        watched("Buy clay", 4, details=[{"name": "From Google Ads"}]),
-        watched(f"{WATCH}00000000005", 5, subtitles=None),
-        {"header": "YouTube", "title": "Watched a removed video", "time": "2024-05-14T20:00:00Z"},
-        watched("", 6, title="Liked Glaze basics"),
-        watched("No time", 7, time="14 days ago"),
-        watched("Of the future", 8, time="2044-05-14T20:00:00Z"),
-        {**searched("x"), "titleUrl": "https://www.google.com/url?q=https://clay.example.com/&usg=A"},
-        {"header": "Android", "title": "Used Clock", "time": "2024-05-14T20:00:00Z"},
-        {"header": "Maps", "title": None, "titleUrl": 5, "time": None, "subtitles": "x"},
-    )  # fmt: skip
-    assert [(item.app, item.fields) for item in items_in(path)] == [
-        (
-            "YouTube",
-            {"title": "Throwing a tall vase", "channel": "Barro Studio", "date": "2024-05-14T20:00+00:00"},
-        ),
-        (
-            "Music",
-            {"song_name": "Lágrima", "artist": "Amália Rodrigues", "played_time": "2024-05-14T20:00+00:00"},
-        ),
-        (
-            "Music",
-            {
-                "song_name": "Barco Negro",
-                "artist": "Amália Rodrigues",
-                "played_time": "2024-05-14T20:00+00:00",
-            },
-        ),
-    ]
-    assert sorted(skipped_in(path)) == sorted(
-        [
-            "advertisement",
-            GONE,
-            GONE,
-            "video activity other than watching",
-            "no valid time",
-            "no valid time",
-            OTHER,
-            OTHER,
-            OTHER,
-        ]
+        watched("Lágrima", 2, header="YouTube Music", subtitles=TOPIC),
+        watched("Barco Negro", 3, subtitles=TOPIC),
     )
+    date = "2024-05-14T20:00+00:00"
+    assert [(item.app, item.fields) for item in items_in(path)] == [
+        ("YouTube", {"title": "Throwing a tall vase", "channel": "Barro Studio", "date": date}),
+        ("Music", {"song_name": "Lágrima", "artist": "Amália Rodrigues", "played_time": date}),
+        ("Music", {"song_name": "Barco Negro", "artist": "Amália Rodrigues", "played_time": date}),
+    ]
+    assert skipped_in(path) == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        (watched("Buy clay", 4, details=[{"name": "From Google Ads"}]), "advertisement"),
+        (watched(f"{WATCH}00000000005", 5, subtitles=None), GONE),
+        ({"header": "YouTube", "title": "Watched a removed video", "time": "2024-05-14T20:00:00Z"}, GONE),
+        (watched("", 6, title="Liked Glaze basics"), "video activity other than watching"),
+        (watched("No time", 7, time="14 days ago"), "no valid time"),
+        (watched("Of the future", 8, time="2044-05-14T20:00:00Z"), "no valid time"),
+        (
+            searched("x", titleUrl="https://www.google.com/url?q=https://clay.example.com/&usg=A"),
+            OTHER,
+        ),
+        ({"header": "Android", "title": "Used Clock", "time": "2024-05-14T20:00:00Z"}, OTHER),
+        ({"header": "Maps", "title": None, "titleUrl": 5, "time": None, "subtitles": "x"}, OTHER),
+    ],
+)
+def test_other_activity_is_skipped_with_a_reason(tmp_path: Path, entry: dict[str, Any], reason: str) -> None:
+    titles = ["A vase", "A bowl", "A jug", "A cup", "A lid"]  # enough to detect "Watched …"
+    path = activity(tmp_path, *(watched(title, number) for number, title in enumerate(titles, 20)), entry)
+    assert [item.title for item in items_in(path)] == titles
+    assert skipped_in(path) == [reason]
 
 
 @pytest.mark.parametrize(

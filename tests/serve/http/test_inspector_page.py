@@ -146,7 +146,7 @@ def test_untitled_item_is_named_by_its_first_words(service: LiveService) -> None
 
 
 @NEEDS_BROWSER
-def test_request_and_feedback(page: Page, service: LiveService, elin: str) -> None:
+def test_place_is_chosen_on_the_map(page: Page, elin: str) -> None:
     sign_in(page, elin)
     expect(page.locator("#a-profile")).to_have_text(
         "Elin Sjölund, forest harvester operator, Lycksele · 33 items"
@@ -158,34 +158,53 @@ def test_request_and_feedback(page: Page, service: LiveService, elin: str) -> No
     page.locator("#a-settings > summary").click()
     ask(page, **REQUEST)
     expect(page.locator("#a-settings-summary")).to_have_text("Elin SjölundThu 17 Nov 2022 20:30home")
+
+
+@NEEDS_BROWSER
+def test_answer_shows_call_items_and_tools(page: Page, elin: str) -> None:
+    sign_in(page, elin)
+    ask(page, **REQUEST)
     answer = page.locator("#a-answer")
     expect(answer.locator("h2")).to_contain_text("Create a reminder “Rauk booster” on Friday 18 November")
     expect(answer.locator(".decision")).to_have_text(re.compile("Ready to call|Confirm first|Ask first"))
     expect(answer.locator(".sure").first).to_contain_text("% sure")
     expect(page.get_by_role("status").filter(has_text="Rauk booster")).to_contain_text("% sure.")
-    first, second = page.locator("#a-item-0"), page.locator("#a-item-1")
+    first = page.locator("#a-item-0")
     expect(first.locator("summary")).to_contain_text("best match")
     assert not re.search(r"0\.\d", page.locator("#a-results").inner_text()), "scores are bars and words"
     first.locator("summary").click()
     expect(first.locator(".reasons")).to_contain_text("starts in 20 hours")
     expect(first.locator(".signals")).to_contain_text("raised it a lot")
-    argument = answer.locator(".arguments > li", has_text="Rauk booster").first
-    argument.hover()
-    expect(first).to_have_class("row linked")
-    page.mouse.move(0, 0)
-    expect(first).to_have_class("row")
-    argument.get_by_role("link", name="item 1: Rauk booster").click()
-    expect(first.locator("summary")).to_be_focused()
     expect(page.locator("#a-tools > li, #a-more-tools > ol:first-of-type > li")).to_have_count(5)
     expect(page.locator("#a-alone > li")).to_have_count(5)
 
+
+@NEEDS_BROWSER
+def test_argument_leads_to_its_item(page: Page, elin: str) -> None:
+    sign_in(page, elin)
+    ask(page, **REQUEST)
+    item = page.locator("#a-item-0")
+    argument = page.locator("#a-answer .arguments > li", has_text="Rauk booster").first
+    argument.hover()
+    expect(item).to_have_class("row linked")
+    page.mouse.move(0, 0)
+    expect(item).to_have_class("row")
+    argument.get_by_role("link", name="item 1: Rauk booster").click()
+    expect(item.locator("summary")).to_be_focused()
+
+
+@NEEDS_BROWSER
+def test_feedback_on_items_and_tool_is_stored(page: Page, service: LiveService, elin: str) -> None:
+    sign_in(page, elin)
+    ask(page, **REQUEST)
+    first, second = page.locator("#a-item-0"), page.locator("#a-item-1")
     expect(page.locator("#a-feedback")).to_be_hidden()
     assert opacity(second.locator(".marks")) == "0", "marks appear on use"
     second.hover()
     expect(second.locator(".marks")).to_have_css("opacity", "1")
     first.get_by_role("button", name="is right").click()
     second.get_by_role("button", name="is wrong").click()
-    answer.get_by_role("button", name="create_reminder is right").click()
+    page.locator("#a-answer").get_by_role("button", name="create_reminder is right").click()
     expect(page.locator("#a-tools [data-tool='Reminders/create_reminder'] .right")).to_have_attribute(
         "aria-pressed", "true"
     )
@@ -198,6 +217,12 @@ def test_request_and_feedback(page: Page, service: LiveService, elin: str) -> No
         assert kept.used == ("c4",)
         assert len(kept.rejected) == 1
         assert (kept.tool, kept.ok, kept.request.place) == ("Reminders/create_reminder", True, "home")
+
+
+@NEEDS_BROWSER
+def test_token_survives_a_reload_until_sign_out(page: Page, elin: str) -> None:
+    sign_in(page, elin)
+    ask(page, **REQUEST)
     page.reload()
     expect(page.locator("#a-profile")).to_contain_text("Elin")
     page.get_by_role("button", name="Menu").click()

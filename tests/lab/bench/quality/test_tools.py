@@ -1,5 +1,6 @@
 """Tool retrieval benchmark on a small example and on a few personas."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from tests.lab.train.tiny_tools import few_folds, vector
 
 from contextune.embed import Embedder
+from contextune.evaluate.metrics import Run
 from contextune.evaluate.results import ResultTable
 from contextune.lab.bench.quality.tools import (
     BASELINE,
@@ -33,6 +35,8 @@ from contextune.types import Tool
 
 TOOLS = [Tool(name, "", app=app) for app, name in (("Post", "send"), ("Post", "track"), ("Clock", "wake"))]
 INDEX = ToolIndex.from_vectors(Catalog(TOOLS), np.stack([vector(tool.id) for tool in TOOLS]))
+
+Rows = Mapping[str, Run]
 
 
 def example(name: str, kind: str, right: int, *, measured: bool = True) -> ToolExample:
@@ -156,11 +160,20 @@ def test_requests_have_four_forms(folds: FoldVectors, personas: list[ToolExample
         assert {item.id for item in retrieved.query.context.items} <= {item.id for item in persona.items}
 
 
-def test_every_row_ranks_every_api(
+@pytest.fixture
+def rows(
     folds: FoldVectors, personas: list[ToolExample], word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+) -> Rows:
+    """All rows; their untuned embedder is the one that made the vectors of the tuned one."""
     monkeypatch.setattr(recipe, "SETTINGS", RankerSettings(rounds=3, seeds=1, smallest_leaf=5))
-    rows = tool_rows(folds, personas, [], word_embedder)
+    return tool_rows(folds, personas, [], word_embedder)
+
+
+def measured(personas: list[ToolExample]) -> dict[str, ToolExample]:
+    return {case.name: case for case in personas if case.measured}
+
+
+def test_every_row_ranks_every_api(personas: list[ToolExample], rows: Rows) -> None:
     assert list(rows) == [
         "BM25T, without context",
         "Semantic search, untuned, without context",
@@ -173,34 +186,49 @@ def test_every_row_ranks_every_api(
         "Learned, with the right context",
     ]
     assert set(FIGURE) <= set(rows)
-    toolbox = bundled_toolbox()
-    names = [tool.name for tool in toolbox]
-    requests = {case.name: case for case in personas if case.measured}
+    names = sorted(tool.name for tool in bundled_toolbox())
     for row, run in rows.items():
-        assert run.keys() == requests.keys(), row
-        assert all(sorted(retrieved) == sorted(names) for retrieved in run.values()), row
-    # the made vectors are those of the embedder that stands in for the untuned one
+        assert run.keys() == measured(personas).keys(), row
+        assert all(sorted(retrieved) == names for retrieved in run.values()), row
+
+
+def test_rows_differ_where_their_inputs_do(rows: Rows) -> None:
     assert rows[WITHOUT_CONTEXT.format(UNTUNED)] == rows["Tuned embedder, without context"]
     assert rows["Tuned embedder, without context"] != rows["Tuned embedder, with the context found"]
     assert len({str(rows[row]) for row in list(rows)[5:]}) == 4
+
+
+def test_rows_without_context_begin_with_the_best_tool(
+    personas: list[ToolExample], rows: Rows, word_embedder: Embedder
+) -> None:
+    toolbox = bundled_toolbox()
+    names = [tool.name for tool in toolbox]
     index = ToolIndex.build(Catalog(replace(tool, examples=()) for tool in toolbox), word_embedder)
-    for name, case in requests.items():
-        vector_ = word_embedder.embed([case.query.text])[0]
-        best = index.vectors @ vector_
-        assert best[names.index(rows["Tuned embedder, without context"][name][0])] == best.max()
+    for name, case in measured(personas).items():
+        semantic = index.vectors @ word_embedder.embed([case.query.text])[0]
+        assert semantic[names.index(rows["Tuned embedder, without context"][name][0])] == semantic.max()
         lexical = index.fields["all"].scores(tokenize(case.query.text))
         assert lexical[names.index(rows["BM25T, without context"][name][0])] == lexical.max()
+
+
+def test_untuned_row_with_context_equals_semantic_search(
+    personas: list[ToolExample], rows: Rows, word_embedder: Embedder
+) -> None:
+    toolbox = bundled_toolbox()
     plugged_in = ToolRetriever(toolbox, word_embedder, method="semantic")
-    for name, case in requests.items():
-        context = case.query.context
-        assert context is not None
-        vector_ = replace(context, vectors=word_embedder.embed([item.text for item in context.items]))
-        hits = plugged_in.search(case.query.text, len(names), context=vector_)
+    for name, case in measured(personas).items():
+        assert case.query.context is not None
+        vectors = word_embedder.embed([item.text for item in case.query.context.items])
+        context = replace(case.query.context, vectors=vectors)
+        hits = plugged_in.search(case.query.text, len(toolbox), context=context)
         score_by_name = {hit.tool.name: hit.score for hit in hits}
         ranked = [score_by_name[tool] for tool in rows[WITH_CONTEXT.format(UNTUNED)][name]]
         np.testing.assert_allclose(ranked, [hit.score for hit in hits], atol=1e-6)  # ties in any order
+
+
+def test_table_of_all_rows_compares_with_the_baseline(personas: list[ToolExample], rows: Rows) -> None:
     table = tool_table(personas, rows)
-    assert table.cell(BASELINE, "recall@10").n == len(requests)
+    assert table.cell(BASELINE, "recall@10").n == len(measured(personas))
     assert table.cell("Learned, with the context found", "recall@10").p is not None
 
 
