@@ -63,6 +63,20 @@ def test_words_leave_the_tool_open(text: str) -> None:
     assert said_tools(hits, inputs_for(text)) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["Reply to Marta that it works", "Could you just write back to Marta?", "Ok, would you respond to Marta"],
+)
+def test_reply_leaves_tools_that_reply(text: str) -> None:
+    hits = tool_hits("send_email", "reply_to_email")
+    assert said_tools(hits, inputs_for(text)) == [1]
+
+
+def test_answering_the_phone_is_no_reply() -> None:
+    hits = tool_hits("send_email", "reply_to_email")
+    assert said_tools(hits, inputs_for("Now answer the phone")) == []
+
+
 def test_tool_that_is_not_among_those_found_is_not_required() -> None:
     assert said_tools([ToolHit(TOOLS["read_note"], 1.0)], inputs_for("Note: the code is 4411")) == []
 

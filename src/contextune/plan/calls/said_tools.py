@@ -22,7 +22,7 @@ from contextune.types import Tool, ToolHit
 Accepts = Callable[[Tool], bool]
 
 _REPLY = re.compile(
-    r"\W*(?:(?:please|can you|could you|just) )*(?:reply|write back|respond"
+    rf"{FILLER}(?:reply|write back|respond"
     r"|answer (?!(?:the|my|that) (?:phone|call|door|bell)\b|(?:it|this|me)\b))\b",
     re.IGNORECASE,
 )
