@@ -18,7 +18,6 @@ from contextune.embed.scripts import readable_scripts
 from contextune.errors import EmbedderError
 
 THREADS_VARIABLE = "CONTEXTUNE_THREADS"
-_BATCH = 8
 _LOADING = Lock()
 """So that two threads that need the bundled embedder at once load it once."""
 
@@ -37,6 +36,8 @@ class OnnxEmbedder:
             self._tokenizer = cast("Any", Tokenizer.from_file(str(folder / "tokenizer.json")))
             options = runtime.SessionOptions()
             options.intra_op_num_threads = threads
+            # waiting threads would use another 8 ms of a core after every text
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
             self._session = runtime.InferenceSession(
                 folder / "model.onnx", options, providers=["CPUExecutionProvider"]
             )
@@ -62,23 +63,16 @@ class OnnxEmbedder:
         return readable_scripts(self._tokenizer.get_vocab())
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """One unit vector per text, in small batches: larger ones need more padding and are no faster."""
-        out = np.empty((len(texts), self._width), np.float32)
-        encodings = self._tokenizer.encode_batch(replace_surrogates(texts))
-        tokens: list[list[int]] = [encoding.ids for encoding in encodings]
-        order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
-        for start in range(0, len(order), _BATCH):
-            batch = order[start : start + _BATCH]
-            out[batch] = self._run([tokens[i] for i in batch])
-        return out
+        """One unit vector per text, which does not depend on the other texts: each is run on its own.
 
-    def _run(self, tokens: list[list[int]]) -> Matrix:
-        ids = np.zeros((len(tokens), len(tokens[-1])), np.int64)  # sorted: the last is the longest
-        mask = np.zeros_like(ids)
-        for row, sequence in enumerate(tokens):
-            ids[row, : len(sequence)] = sequence
-            mask[row, : len(sequence)] = 1
-        return self._session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0]
+        Batches need padding and are no faster.
+        """
+        out = np.empty((len(texts), self._width), np.float32)
+        for row, encoding in zip(out, self._tokenizer.encode_batch(replace_surrogates(texts)), strict=True):
+            ids = np.array([encoding.ids], np.int64)
+            inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+            row[:] = self._session.run(["embedding"], inputs)[0][0]
+        return out
 
 
 def default_embedder() -> OnnxEmbedder:

@@ -1,9 +1,10 @@
 """Build a BERT sentence encoder as an ONNX graph from its weights.
 
-Weights are int8 with one scale per group of 32, expanded to float32 when the graph is loaded; all
-arithmetic is float32. With one scale per column, one large weight coarsens all others: the top five items
-equalled float32 for 88 % of requests, with groups of 32 for 94 %. Quantised activations would be a third
-faster, but rounding amplifies the last bit of a sum: a vector would vary by up to 0.01 with its batch.
+Weights are int8 with one scale per group of 32, and so are the activations that they are multiplied with: that
+takes 0.6 of the time of float32. With one scale per column, one large weight coarsens all others: the top five
+items equalled float32 for 88 % of requests, with groups of 32 for 94 %. Quantised activations change one of
+the top five for 4 % more. Their rounding amplifies the last bit of a sum, so that a vector would vary with its
+batch by up to 0.002: texts are embedded one by one.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,10 @@ Array = NDArray[Any]
 Weights = Mapping[str, Array]
 
 _GROUP = 32
-_MICROSOFT = "com.microsoft"  # onnxruntime's own operators: its fused attention
+_ZERO = 128
+"""What stands for 0 in the weights of `MatMulNBits`, which are unsigned."""
+_INT8_ACTIVATIONS = 4
+_MICROSOFT = "com.microsoft"  # onnxruntime's own operators: its fused attention, and products of int8
 
 
 @dataclass
@@ -47,13 +51,23 @@ class _BertGraph:
         return self.op("Mul", self.op("Cast", integers, to=TensorProto.FLOAT), scale)
 
     def linear(self, x: str, weight: Array, bias: Array) -> str:
-        """`x @ weight + bias`; the loader folds the int8 weight and its scales into one float32 constant."""
+        """`x @ weight + bias`, with int8 weights."""
         rows, columns = weight.shape
-        group = next(size for size in (_GROUP, rows) if rows % size == 0)
-        values, scales = int8(weight.reshape(rows // group, group, columns), axis=1)
-        scaled = self.scaled(self.constant(values), self.constant(scales))
-        matrix = self.op("Reshape", scaled, self.constant([rows, columns]))
-        return self.op("Add", self.op("MatMul", x, matrix), self.constant(bias))
+        padded = np.pad(weight.T, ((0, 0), (0, -rows % _GROUP)))
+        values, scales = int8(padded.reshape(columns, -1, _GROUP), axis=2)
+        product = self.op(
+            "MatMulNBits",
+            x,
+            self.constant((values.astype(np.int16) + _ZERO).astype(np.uint8)),
+            self.constant(scales.reshape(-1)),
+            domain=_MICROSOFT,
+            K=rows,
+            N=columns,
+            bits=8,
+            block_size=_GROUP,
+            accuracy_level=_INT8_ACTIVATIONS,
+        )
+        return self.op("Add", product, self.constant(bias))
 
     def lookup(self, table: Array, ids: str) -> str:
         """Look up rows of an int8 table; only those rows become float32."""
