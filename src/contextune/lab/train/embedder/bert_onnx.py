@@ -1,10 +1,10 @@
 """Build a BERT sentence encoder as an ONNX graph from its weights.
 
-Weights are int8 with one scale per group of 32, and so are the activations that they are multiplied with: that
-takes 0.6 of the time of float32. With one scale per column, one large weight coarsens all others: the top five
-items equalled float32 for 88 % of requests, with groups of 32 for 94 %. Quantised activations change one of
-the top five for 4 % more. Their rounding amplifies the last bit of a sum, so that a vector would vary with its
-batch by up to 0.002: texts are embedded one by one.
+Weights are int8 with one scale per group of 32, and so are the activations that they are multiplied with,
+which takes 0.6 of the time of float32. With one scale per column, one large weight coarsens all others: the
+top five items equalled float32 for 88 % of requests, with groups of 32 for 94 %. Quantised activations change
+one of the top five for 4 % more. Their rounding amplifies the last bit of a sum, so that a vector would vary
+with its batch by up to 0.002: texts are embedded one by one.
 """
 
 from collections.abc import Mapping
