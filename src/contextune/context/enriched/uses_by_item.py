@@ -4,7 +4,7 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from contextune.context.uses_diff import UsesDiff
+from contextune.context.enriched.uses_diff import UsesDiff
 from contextune.types import UsageEvent
 
 _MAX_OVERLAY = 1000

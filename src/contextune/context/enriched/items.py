@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contextune.context.enriched_text import Relations, content_text
-from contextune.context.enriched_vectors import EnrichedVectors, add_habits
-from contextune.context.habits import HabitHistory
-from contextune.context.row_vectors import RowVectors
+from contextune.context.enriched.habits import HabitHistory
+from contextune.context.enriched.row_vectors import RowVectors
+from contextune.context.enriched.text import Relations, content_text
+from contextune.context.enriched.uses_by_item import UsesByItem, group_by_item, update_groups
+from contextune.context.enriched.uses_diff import UsesDiff
+from contextune.context.enriched.vectors import EnrichedVectors, add_habits
 from contextune.context.signals import ItemColumns, ItemsMove, UseColumns
 from contextune.context.signals.columns import to_hours
 from contextune.context.signals.row_list import as_row_list
 from contextune.context.signals.row_mapping import RowMapping
-from contextune.context.uses_by_item import UsesByItem, group_by_item, update_groups
-from contextune.context.uses_diff import UsesDiff
 from contextune.embed import Matrix
 from contextune.store import text_digest
 from contextune.types import Item, UsageEvent, User

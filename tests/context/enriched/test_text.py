@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contextune.context.enriched_text import (
+from contextune.context.enriched.text import (
     MAX_CHARACTERS,
     all_moment_texts,
     content_text,

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from contextune.context.enriched_vectors import add_habits
-from contextune.context.habits import HabitHistory, habit_phrases
+from contextune.context.enriched.habits import HabitHistory, habit_phrases
+from contextune.context.enriched.vectors import add_habits
 from contextune.context.signals.columns import to_hours
 from contextune.types import Item, UsageEvent, User
 
