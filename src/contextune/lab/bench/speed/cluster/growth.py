@@ -13,7 +13,7 @@ from random import Random
 from statistics import quantiles
 
 from contextune.context.index_cache import MAX_ITEMS, MIN_USERS
-from contextune.lab.bench.speed.cluster_costs import ClusterCosts
+from contextune.lab.bench.speed.cluster.costs import ClusterCosts
 
 _REQUESTS = 20_000
 _SETTLING = 0.2

@@ -6,18 +6,18 @@ from dataclasses import replace
 from statistics import median
 
 from contextune.datasets import Persona
-from contextune.lab.bench.speed.cluster_costs import ClusterCosts
-from contextune.lab.bench.speed.invalidation import seconds_to_forget, seconds_to_revoke
-from contextune.lab.bench.speed.load_client import LoadProfile, LoadResult, LoadRun
-from contextune.lab.bench.speed.local_cluster import (
+from contextune.lab.bench.speed.cluster.costs import ClusterCosts
+from contextune.lab.bench.speed.cluster.invalidation import seconds_to_forget, seconds_to_revoke
+from contextune.lab.bench.speed.cluster.processes import (
     PATIENCE,
     Cluster,
     ShowProgress,
     database,
     running_cluster,
 )
+from contextune.lab.bench.speed.cluster.store_comparison import load_figures, request_figures
+from contextune.lab.bench.speed.load_client import LoadProfile, LoadResult, LoadRun
 from contextune.lab.bench.speed.soak import ResourceSampler, SoakResult, read_sample
-from contextune.lab.bench.speed.store_comparison import load_figures, request_figures
 from contextune.types import Progress
 
 _SHARE = 0.6

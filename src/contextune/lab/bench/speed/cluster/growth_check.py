@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from contextune.datasets import Persona
-from contextune.lab.bench.speed.cluster import find_maximum
-from contextune.lab.bench.speed.cluster_costs import ClusterCosts
-from contextune.lab.bench.speed.growth import Assumptions, predict_run
+from contextune.lab.bench.speed.cluster.benchmark import find_maximum
+from contextune.lab.bench.speed.cluster.costs import ClusterCosts
+from contextune.lab.bench.speed.cluster.growth import Assumptions, predict_run
+from contextune.lab.bench.speed.cluster.processes import ShowProgress, database, running_cluster
 from contextune.lab.bench.speed.load_client import LoadProfile
-from contextune.lab.bench.speed.local_cluster import ShowProgress, database, running_cluster
 
 _USERS = 200
 _PROCESSES = 2

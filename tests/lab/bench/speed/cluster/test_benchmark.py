@@ -13,10 +13,10 @@ from contextune.cli.lab.bench import app
 from contextune.datasets import Persona, read_persona
 from contextune.errors import InvalidRequestError
 from contextune.lab.bench.results_file import FILE_NAME, BenchResults
-from contextune.lab.bench.speed import cluster, local_cluster, store_comparison
-from contextune.lab.bench.speed.cluster_costs import ClusterCosts
-from contextune.lab.bench.speed.growth import Assumptions
-from contextune.lab.bench.speed.growth_check import check_simulation
+from contextune.lab.bench.speed.cluster import benchmark, processes, store_comparison
+from contextune.lab.bench.speed.cluster.costs import ClusterCosts
+from contextune.lab.bench.speed.cluster.growth import Assumptions
+from contextune.lab.bench.speed.cluster.growth_check import check_simulation
 from contextune.store import open_store
 from contextune.types import Progress
 
@@ -26,7 +26,7 @@ pytest.importorskip("psycopg", reason="needs the extra contextune[postgres]")
 @pytest.fixture(autouse=True)
 def patient_services(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine, a second is too short to connect and to answer."""
-    monkeypatch.setattr(local_cluster, "_LIMITS", replace(local_cluster._LIMITS, max_wait=60.0))  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(processes, "_LIMITS", replace(processes._LIMITS, max_wait=60.0))  # pyright: ignore[reportPrivateUsage]
 
 
 def personas() -> list[Persona]:
@@ -49,7 +49,7 @@ def test_all_parts_are_measured_on_two_processes(postgres_url: str, monkeypatch:
         figures.update(part)
         counts.append(len(figures))
 
-    costs = cluster.measure(
+    costs = benchmark.measure(
         personas(), url=postgres_url, users=4, minutes=0.05, requests=20, show=_show, record=record
     )
     assert len(counts) > 5  # recorded part by part
@@ -93,11 +93,11 @@ def test_check_puts_the_prediction_beside_the_run(postgres_url: str) -> None:
 
 
 def test_interrupted_run_keeps_what_it_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object, record: cluster.Record, **__: object) -> ClusterCosts:
+    def interrupted(*_: object, record: benchmark.Record, **__: object) -> ClusterCosts:
         record({"maximum, requests per second": 40.0})
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cluster, "measure", interrupted)
+    monkeypatch.setattr(benchmark, "measure", interrupted)
     done = CliRunner().invoke(app, ["cluster", "--users", "4", "--out", str(tmp_path)])
     assert done.exit_code == 130
     assert "40.00" in done.output
@@ -110,6 +110,6 @@ def test_database_with_users_is_refused(postgres_url: str) -> None:
         store.put_user(personas()[0].user)
     with (
         pytest.raises(InvalidRequestError, match="name an empty database"),
-        local_cluster.database(postgres_url),
+        processes.database(postgres_url),
     ):
         pass

@@ -2,8 +2,8 @@
 
 import pytest
 
-from contextune.lab.bench.speed.cluster_costs import ClusterCosts
-from contextune.lab.bench.speed.growth import (
+from contextune.lab.bench.speed.cluster.costs import ClusterCosts
+from contextune.lab.bench.speed.cluster.growth import (
     Assumptions,
     first_limits,
     needs,
