@@ -10,7 +10,7 @@ import yaml
 
 from contextune._internal.compression import read_decompressed
 from contextune.errors import InvalidDataError
-from contextune.tools.validation import describe_type
+from contextune.tools.definitions.validation import describe_type
 
 _MAX_VALUES = 5_000_000
 """Values in one document with YAML aliases expanded; more is an alias bomb."""

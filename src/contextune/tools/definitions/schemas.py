@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from contextune.errors import InvalidDataError
 from contextune.tools.catalog import LoadedTools
-from contextune.tools.validation import (
+from contextune.tools.definitions.validation import (
     ToolCollector,
     as_list,
     as_mapping,

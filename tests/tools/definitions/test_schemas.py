@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from contextune.errors import InvalidDataError
+from contextune.tools.definitions.validation import escape_invisible
 from contextune.tools.loaders import load_schemas, load_tools, tool_to_json
-from contextune.tools.validation import escape_invisible
 from contextune.types import Annotations
 
 SCHEMA: dict[str, Any] = {
