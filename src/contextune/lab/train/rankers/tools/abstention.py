@@ -19,8 +19,8 @@ from contextune.context import ContextRetriever
 from contextune.datasets import bundled_personas, load_persona, plain_requests
 from contextune.embed import Embedder
 from contextune.lab.train.embedder.data import FOLDS
-from contextune.lab.train.rankers.featured_tools import FeaturedExample
-from contextune.lab.train.rankers.tool_examples import RIGHT, ToolExample
+from contextune.lab.train.rankers.tools.examples import RIGHT, ToolExample
+from contextune.lab.train.rankers.tools.featured_examples import FeaturedExample
 from contextune.rank import LogisticRegression, Ranker
 from contextune.store import SQLiteStore
 from contextune.tools import Catalog, bundled_toolbox

@@ -14,8 +14,8 @@ from contextune.lab.public_data.folds import assign_folds
 from contextune.lab.public_data.toolset import LabelledRequest, Toolset
 from contextune.lab.train.embedder.data import FOLDS
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers import context as context_recipe
-from contextune.lab.train.rankers.tool_examples import (
+from contextune.lab.train.rankers.context import train as context_recipe
+from contextune.lab.train.rankers.tools.examples import (
     PLAUSIBLE,
     RIGHT,
     PublicVectors,

@@ -23,11 +23,11 @@ from contextune.lab.bench.quality import ablations as ablation_bench
 from contextune.lab.bench.quality.ablations import LEARNING_CURVE, ablations, sample_across_folds
 from contextune.lab.train.embedder.data import assign_folds
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers import context as recipe
-from contextune.lab.train.rankers import context_examples as examples_module
-from contextune.lab.train.rankers.context_examples import ContextExample, from_embedder
-from contextune.lab.train.rankers.from_feedback import continue_training, feedback_examples
-from contextune.lab.train.rankers.haystack import haystack_examples
+from contextune.lab.train.rankers.context import examples as examples_module
+from contextune.lab.train.rankers.context import train as recipe
+from contextune.lab.train.rankers.context.examples import ContextExample, from_embedder
+from contextune.lab.train.rankers.context.from_feedback import continue_training, feedback_examples
+from contextune.lab.train.rankers.context.haystack import haystack_examples
 from contextune.rank import RankerSettings
 from contextune.store import SQLiteStore
 from contextune.tuner import Tuner

@@ -18,18 +18,18 @@ from contextune.context.signals import FEATURE_NAMES as CONTEXT_FEATURES
 from contextune.datasets import Pair, Persona, plain_requests, training_requests
 from contextune.embed import Embedder, Matrix
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers import argument_examples, arguments, tool_examples, tools
-from contextune.lab.train.rankers.abstention import AbstentionData
-from contextune.lab.train.rankers.argument_examples import PlannedRequest
-from contextune.lab.train.rankers.argument_times import time_examples
-from contextune.lab.train.rankers.call_examples import (
+from contextune.lab.train.rankers.arguments import examples as argument_examples
+from contextune.lab.train.rankers.arguments import train as arguments
+from contextune.lab.train.rankers.arguments.examples import PlannedRequest
+from contextune.lab.train.rankers.arguments.times import time_examples
+from contextune.lab.train.rankers.calls.examples import (
     CallExample,
     FilledRequest,
     FoldModels,
     call_example,
     call_statistics,
 )
-from contextune.lab.train.rankers.call_requests import (
+from contextune.lab.train.rankers.calls.requests import (
     CallRequest,
     EverydayRequest,
     ExtendedFolds,
@@ -38,10 +38,13 @@ from contextune.lab.train.rankers.call_requests import (
     persona_requests,
     retrieve_everyday,
 )
-from contextune.lab.train.rankers.calls import fit_classifier
-from contextune.lab.train.rankers.context import FeaturedExamples
-from contextune.lab.train.rankers.context_examples import ContextExample, from_folds
-from contextune.lab.train.rankers.tool_examples import ToolExample
+from contextune.lab.train.rankers.calls.train import fit_classifier
+from contextune.lab.train.rankers.context.examples import ContextExample, from_folds
+from contextune.lab.train.rankers.context.train import FeaturedExamples
+from contextune.lab.train.rankers.tools import examples as tool_examples
+from contextune.lab.train.rankers.tools import train as tools
+from contextune.lab.train.rankers.tools.abstention import AbstentionData
+from contextune.lab.train.rankers.tools.examples import ToolExample
 from contextune.plan.calls.classifier import ToolClassifier
 from contextune.plan.calls.statistics import CallStatistics
 from contextune.plan.pointer.feature_names import NAMES as ARGUMENT_FEATURES

@@ -7,7 +7,7 @@ from datetime import datetime
 import numpy as np
 
 from contextune.datasets import Pair, PairItem
-from contextune.lab.train.rankers.argument_examples import ArgumentExample
+from contextune.lab.train.rankers.arguments.examples import ArgumentExample
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.candidates import find_candidates
 from contextune.plan.pointer.features import ChosenArguments
@@ -54,7 +54,7 @@ _KINDS = ("text", "list")
 
 
 def pair_examples(pairs: Sequence[Pair], tools: Mapping[str, Tool]) -> Iterator[ArgumentExample]:
-    """Arguments whose right value is among the candidates; times are left to `argument_times`."""
+    """Arguments whose right value is among the candidates; times are left to `arguments.times`."""
     user = User("pairs")
     for number, pair in enumerate(pairs):
         items = (*pair.items, pair.distractor) if number % 2 else pair.items

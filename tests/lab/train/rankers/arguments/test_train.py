@@ -16,8 +16,8 @@ from contextune.datasets import (
     read_persona,
     training_requests,
 )
-from contextune.lab.train.rankers import arguments as recipe
-from contextune.lab.train.rankers.argument_examples import (
+from contextune.lab.train.rankers.arguments import train as recipe
+from contextune.lab.train.rankers.arguments.examples import (
     EXPLICIT,
     NO_CONTEXT,
     ORACLE,
@@ -27,10 +27,10 @@ from contextune.lab.train.rankers.argument_examples import (
     argument_examples,
     planned_request,
 )
-from contextune.lab.train.rankers.argument_pairs import EVERY_FOLD, pair_examples, parse_item
-from contextune.lab.train.rankers.argument_requests import additional_requests
-from contextune.lab.train.rankers.argument_times import time_examples
-from contextune.lab.train.rankers.arguments import ArgumentTrainingData, fit_by_fold, train
+from contextune.lab.train.rankers.arguments.pairs import EVERY_FOLD, pair_examples, parse_item
+from contextune.lab.train.rankers.arguments.requests import additional_requests
+from contextune.lab.train.rankers.arguments.times import time_examples
+from contextune.lab.train.rankers.arguments.train import ArgumentTrainingData, fit_by_fold, train
 from contextune.plan import ArgumentScorer, PointerPlanner
 from contextune.plan.pointer.feature_names import NAMES
 from contextune.plan.pointer.priors import ArgumentStatistics

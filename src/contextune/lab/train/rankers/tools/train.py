@@ -13,10 +13,10 @@ import numpy as np
 from contextune.datasets import plain_requests
 from contextune.embed import Embedder
 from contextune.lab.train.embedder.data import FOLDS
-from contextune.lab.train.rankers.abstention import AbstentionData
-from contextune.lab.train.rankers.featured_tools import FeaturedExample, with_features
-from contextune.lab.train.rankers.sampled_catalogues import sample_catalogues
-from contextune.lab.train.rankers.tool_examples import ToolExample, without_context
+from contextune.lab.train.rankers.tools.abstention import AbstentionData
+from contextune.lab.train.rankers.tools.examples import ToolExample, without_context
+from contextune.lab.train.rankers.tools.featured_examples import FeaturedExample, with_features
+from contextune.lab.train.rankers.tools.sampled_catalogues import sample_catalogues
 from contextune.rank import LogisticRegression, Ranker, RankerSettings
 from contextune.tools.abstain import AbstentionModel, context_inputs
 from contextune.tools.features import FEATURE_NAMES

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.lab.train.rankers.call_requests import CallRequest
+from contextune.lab.train.rankers.calls.requests import CallRequest
 from contextune.plan.calls.classifier import ToolClassifier
 from contextune.plan.calls.features import Matrix, ToolProbabilities, call_features
 from contextune.plan.calls.fill import CallCandidate, fill_calls

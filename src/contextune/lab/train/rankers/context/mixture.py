@@ -18,12 +18,12 @@ from contextune.embed import CachedEmbedder, Embedder, Matrix, default_embedder
 from contextune.lab.public_data.context_sets import TRAIN, ContextSet, read_context_sets
 from contextune.lab.train.embedder.data import FOLDS, embed_persona
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context_examples import (
+from contextune.lab.train.rankers.context.examples import (
     ContextExample,
     PersonaScenes,
     from_folds,
 )
-from contextune.lab.train.rankers.haystack import padded_scenes
+from contextune.lab.train.rankers.context.haystack import padded_scenes
 from contextune.time_phrases import parse_time_phrases
 from contextune.types import Item, Progress
 

@@ -7,8 +7,8 @@ from contextune.context.ranker import ContextRanker
 from contextune.embed import Embedder
 from contextune.fleet.feedback import feedback_scenes
 from contextune.fleet.train import CONTINUE_SETTINGS, continue_ranker
-from contextune.lab.train.rankers.context import FeaturedExamples
-from contextune.lab.train.rankers.context_examples import ContextExample
+from contextune.lab.train.rankers.context.examples import ContextExample
+from contextune.lab.train.rankers.context.train import FeaturedExamples
 from contextune.rank import RankerSettings
 from contextune.store import Store
 from contextune.types import Progress

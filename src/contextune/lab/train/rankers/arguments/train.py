@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.datasets import Pair
-from contextune.lab.train.rankers.argument_examples import (
+from contextune.lab.train.rankers.arguments.examples import (
     ORACLE,
     RETRIEVED,
     ArgumentExample,
     PlannedRequest,
     argument_examples,
 )
-from contextune.lab.train.rankers.argument_pairs import pair_examples
+from contextune.lab.train.rankers.arguments.pairs import pair_examples
 from contextune.plan.pointer.candidates import forget_candidates
 from contextune.plan.pointer.feature_names import NAMES
 from contextune.plan.pointer.features import forget_request

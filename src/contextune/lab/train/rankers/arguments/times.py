@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from contextune.datasets import Persona
-from contextune.lab.train.rankers.argument_examples import ArgumentExample
+from contextune.lab.train.rankers.arguments.examples import ArgumentExample
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.candidates import find_candidates
 from contextune.plan.pointer.features import ChosenArguments

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from contextune.lab.train.rankers.tool_examples import ToolExample
+from contextune.lab.train.rankers.tools.examples import ToolExample
 from contextune.tools import Catalog
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import PastCalls

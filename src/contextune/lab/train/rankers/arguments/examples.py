@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from contextune.context.ranker import fusion_lists
 from contextune.datasets import Persona, Query
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import FeaturedExamples, choose_fusion
-from contextune.lab.train.rankers.context_examples import ContextExample
+from contextune.lab.train.rankers.context.examples import ContextExample
+from contextune.lab.train.rankers.context.train import FeaturedExamples, choose_fusion
 from contextune.plan.judge import ExpectedCall
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.candidate import Candidate

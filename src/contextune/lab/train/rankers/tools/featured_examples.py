@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.lab.train.rankers.tool_examples import ToolExample
+from contextune.lab.train.rankers.tools.examples import ToolExample
 from contextune.rank import CandidateGroup
 from contextune.types import Progress
 

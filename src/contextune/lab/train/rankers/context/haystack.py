@@ -11,7 +11,7 @@ import numpy as np
 from contextune.datasets import Persona, usage_events
 from contextune.embed import Matrix
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context_examples import ContextExample, PersonaScenes
+from contextune.lab.train.rankers.context.examples import ContextExample, PersonaScenes
 from contextune.types import Item, Progress, UsageEvent
 
 _WEEKS = (-26, -2)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.lab.reliability import ReliabilityBin, auroc, calibration_error, reliability_bins
-from contextune.lab.train.rankers.call_requests import EVERYDAY, FULL, PLAIN, REMOVED
-from contextune.lab.train.rankers.calls import RankedExample
+from contextune.lab.train.rankers.calls.requests import EVERYDAY, FULL, PLAIN, REMOVED
+from contextune.lab.train.rankers.calls.train import RankedExample
 from contextune.plan.calls.feature_names import NAMES
 from contextune.rank import Ranker
 

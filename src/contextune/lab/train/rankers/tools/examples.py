@@ -21,8 +21,8 @@ from contextune.lab.public_data.folds import assign_folds, training_toolsets
 from contextune.lab.public_data.toolset import Toolset, read_toolset
 from contextune.lab.train.embedder.data import FOLDS
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import FeaturedExamples, fit_by_fold
-from contextune.lab.train.rankers.context_examples import ContextExample, from_folds
+from contextune.lab.train.rankers.context.examples import ContextExample, from_folds
+from contextune.lab.train.rankers.context.train import FeaturedExamples, fit_by_fold
 from contextune.rank import CandidateGroup
 from contextune.tools import Catalog, bundled_toolbox
 from contextune.tools.candidates import select_candidates

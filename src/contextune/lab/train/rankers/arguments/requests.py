@@ -7,7 +7,7 @@ been trained on the personas: pass out-of-fold hits where that matters.
 from collections.abc import Callable, Mapping, Sequence
 
 from contextune.datasets import Persona, Query
-from contextune.lab.train.rankers.argument_examples import PlannedRequest, planned_request
+from contextune.lab.train.rankers.arguments.examples import PlannedRequest, planned_request
 from contextune.types import ItemHit, Progress
 
 RetrieveContext = Callable[[Persona, Query], Sequence[ItemHit]]

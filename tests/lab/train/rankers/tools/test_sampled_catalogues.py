@@ -3,8 +3,8 @@
 import numpy as np
 from tests.lab.train.tiny_tools import vector
 
-from contextune.lab.train.rankers.sampled_catalogues import MIN_TOOLS, sample_catalogues, sample_places
-from contextune.lab.train.rankers.tool_examples import RIGHT, ToolExample
+from contextune.lab.train.rankers.tools.examples import RIGHT, ToolExample
+from contextune.lab.train.rankers.tools.sampled_catalogues import MIN_TOOLS, sample_catalogues, sample_places
 from contextune.tools import Catalog
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import PastCalls, ToolQuery

@@ -27,8 +27,8 @@ from contextune.datasets import (
 from contextune.embed import Embedder, Matrix
 from contextune.lab.train.embedder.data import FOLDS
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.argument_examples import EVERYDAY, PlannedRequest, planned_request
-from contextune.lab.train.rankers.tool_examples import ToolExample
+from contextune.lab.train.rankers.arguments.examples import EVERYDAY, PlannedRequest, planned_request
+from contextune.lab.train.rankers.tools.examples import ToolExample
 from contextune.plan.calls.planner import SEARCHED_TOOLS
 from contextune.plan.judge import ExpectedCall
 from contextune.plan.planning_input import PlanningInput, RequestVector

@@ -10,9 +10,9 @@ from tests.lab.train.tiny_tools import QUICK, vector
 from contextune.datasets import plain_requests
 from contextune.embed import Embedder
 from contextune.lab.train.embedder.data import FOLDS
-from contextune.lab.train.rankers import abstention
-from contextune.lab.train.rankers import tools as recipe
-from contextune.lab.train.rankers.abstention import (
+from contextune.lab.train.rankers.tools import abstention
+from contextune.lab.train.rankers.tools import train as recipe
+from contextune.lab.train.rankers.tools.abstention import (
     AUTHORED,
     NO_SERVER,
     NO_TOOL,
@@ -21,13 +21,13 @@ from contextune.lab.train.rankers.abstention import (
     TWINS_LEFT,
     AbstentionData,
 )
-from contextune.lab.train.rankers.tool_examples import (
+from contextune.lab.train.rankers.tools.examples import (
     PLAUSIBLE,
     RIGHT,
     ToolExample,
     without_context,
 )
-from contextune.lab.train.rankers.tools import (
+from contextune.lab.train.rankers.tools.train import (
     FeaturedExample,
     context_model,
     fit_by_fold,

@@ -17,7 +17,7 @@ from contextune.context.ranker import ContextRanker, fuse_scores, fusion_lists
 from contextune.context.signals import FAMILY_BY_FEATURE, FEATURE_NAMES, compute_features, recompute_links
 from contextune.context.signals.request_classifier import RequestClassifier
 from contextune.errors import RankerError
-from contextune.lab.train.rankers.context_examples import ContextExample
+from contextune.lab.train.rankers.context.examples import ContextExample
 from contextune.rank import CandidateGroup, FusionWeights, Ranker, RankerSettings
 from contextune.types import Progress
 

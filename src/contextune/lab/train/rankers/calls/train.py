@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.context.signals.request_classifier import softmax
-from contextune.lab.train.rankers.call_examples import CallExample
-from contextune.lab.train.rankers.call_requests import EVERYDAY, FULL
+from contextune.lab.train.rankers.calls.examples import CallExample
+from contextune.lab.train.rankers.calls.requests import EVERYDAY, FULL
 from contextune.plan.calls.classifier import ToolClassifier
 from contextune.plan.calls.feature_names import NAMES
 from contextune.plan.calls.ranker import (

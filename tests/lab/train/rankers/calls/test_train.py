@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from contextune.lab.reliability import auroc, calibration_error, reliability_bins
-from contextune.lab.train.rankers import calls as recipe
-from contextune.lab.train.rankers.call_examples import CallExample
-from contextune.lab.train.rankers.call_report import call_figures, none_figures
-from contextune.lab.train.rankers.call_requests import FULL, PLAIN
+from contextune.lab.train.rankers.calls import train as recipe
+from contextune.lab.train.rankers.calls.examples import CallExample
+from contextune.lab.train.rankers.calls.report import call_figures, none_figures
+from contextune.lab.train.rankers.calls.requests import FULL, PLAIN
 from contextune.plan.calls.classifier import ToolClassifier
 from contextune.plan.calls.feature_names import NAMES
 from contextune.plan.calls.statistics import CallStatistics
