@@ -26,7 +26,7 @@ settings.load_profile("contextune")
 _SLOW_FILES = (
     "fleet/test_postgres.py",
     "fleet/test_ray_cluster.py",
-    "bench/speed/test_cluster.py",
+    "bench/speed/cluster/test_benchmark.py",
     "e2e/test_tour.py",
 )
 

@@ -11,8 +11,8 @@ from tests.counting_embedder import CountingEmbedder
 
 from contextune.context import ContextRetriever
 from contextune.context.build_scene import RequestVectors, scene_from_vectors
-from contextune.context.enriched_items import EnrichedItems
-from contextune.context.enriched_text import Relations
+from contextune.context.enriched.items import EnrichedItems
+from contextune.context.enriched.text import Relations
 from contextune.context.index import UserState
 from contextune.context.index_cache import UserIndexCache
 from contextune.context.signals import ItemColumns, RequestClasses, Scene, links

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from contextune.context import ContextRetriever
+from contextune.context.enriched.uses_diff import UsesDiff
 from contextune.context.index import UserState
 from contextune.context.index_cache import UserIndexCache
 from contextune.context.snapshot import keeper
-from contextune.context.uses_diff import UsesDiff
 from contextune.datasets import bundled_personas, load_persona
 from contextune.embed import Embedder
 from contextune.store import SQLiteStore

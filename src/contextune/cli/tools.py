@@ -332,7 +332,7 @@ def _short_description(tool: "Tool") -> str:
 
 
 def _parameter_table(properties: Mapping[str, Any], required: Iterable[str]) -> Table:
-    from contextune.tools.validation import as_mapping
+    from contextune.tools.definitions.validation import as_mapping
 
     rows: list[tuple[str, ...]] = []
     required = set(required)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from contextune.context.candidates import select_candidates
-from contextune.context.enriched_text import moment_text
+from contextune.context.enriched.row_vectors import RowVectors
+from contextune.context.enriched.text import moment_text
 from contextune.context.history import complete_from_history, embed_with_history
 from contextune.context.index import UserIndex, UserState
 from contextune.context.ranker import ContextRanker
-from contextune.context.row_vectors import RowVectors
 from contextune.context.signals import RequestClasses, Scene, Similarities, UseColumns
 from contextune.context.signals.columns import NO_PLACE, to_hours
 from contextune.context.signals.place import distance_km

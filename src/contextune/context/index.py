@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.enriched_items import EnrichedItems
+from contextune.context.enriched.items import EnrichedItems
 from contextune.context.mentions import MentionIndex
 from contextune.context.signals import ItemColumns
 from contextune.context.signals.row_list import RowNumbers, as_row_list

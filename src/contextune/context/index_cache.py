@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
 
-from contextune.context.enriched_items import EmbedContents, EnrichedChange, EnrichedItems
+from contextune.context.enriched.items import EmbedContents, EnrichedChange, EnrichedItems
+from contextune.context.enriched.uses_diff import apply_changes
 from contextune.context.index import UserIndex, UserState
 from contextune.context.snapshot import SnapshotKeeper
 from contextune.context.snapshot.decode import Embedding
-from contextune.context.uses_diff import apply_changes
 from contextune.embed import Embedder, Matrix, count_missing, embed_enriched_items, embed_items
 from contextune.store import Store, StoreChanges, StoreRevision, text_digest
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from contextune.context.build_scene import RequestVectors
-from contextune.context.enriched_text import all_moment_texts
+from contextune.context.enriched.text import all_moment_texts
 from contextune.context.index import UserState
 from contextune.context.index_cache import UserIndexCache
 from contextune.context.learning.past_choices import PastChoicesReader

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contextune.context.enriched_text import Relations, content_text
-from contextune.context.habits import HabitHistory
+from contextune.context.enriched.habits import HabitHistory
+from contextune.context.enriched.text import Relations, content_text
 from contextune.embed import Embedder, embed_enriched_items, embed_items
 from contextune.errors import InvalidDataError
 from contextune.fleet.opening import MakeEmbedder, WorkerSettings

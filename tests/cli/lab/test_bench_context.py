@@ -22,8 +22,8 @@ from contextune.lab.bench.results_file import BenchResults
 from contextune.lab.public_data.context_sets import read_workbench
 from contextune.lab.train import splits
 from contextune.lab.train.embedder import fold_vectors
-from contextune.lab.train.rankers import context as context_recipe
-from contextune.lab.train.rankers import tools as tool_recipe
+from contextune.lab.train.rankers.context import train as context_recipe
+from contextune.lab.train.rankers.tools import train as tool_recipe
 
 
 @pytest.fixture(autouse=True)

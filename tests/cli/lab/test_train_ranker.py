@@ -15,8 +15,8 @@ from contextune import datasets
 from contextune.cli.lab import train
 from contextune.context.ranker import ContextRanker
 from contextune.embed import EndpointEmbedder, SentenceTransformersEmbedder, readability
-from contextune.lab.train.rankers import context as recipe
-from contextune.lab.train.rankers import context_examples
+from contextune.lab.train.rankers.context import examples as context_examples
+from contextune.lab.train.rankers.context import train as recipe
 from contextune.store import SQLiteStore
 from contextune.tuner import Tuner
 from contextune.types import Item, Request, User

@@ -9,7 +9,7 @@ from tests.context.signals.conftest import NOW, MakeScene, call, event, note, so
 from tests.paths import ROOT
 
 from contextune.context.build_scene import RequestVectors, scene_from_vectors
-from contextune.context.enriched_text import enriched_text
+from contextune.context.enriched.text import enriched_text
 from contextune.context.index import UserIndex
 from contextune.context.signals import (
     FAMILIES,

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from contextune.context.row_vectors import RowVectors
+from contextune.context.enriched.row_vectors import RowVectors
 from contextune.context.signals.row_list import RowList, RowNumbers
 from contextune.context.signals.row_mapping import RowMapping
 

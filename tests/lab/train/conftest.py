@@ -8,8 +8,8 @@ from tests.lab.train.tiny_tools import few_folds, public_rows, world
 from contextune.lab.public_data.folds import training_toolsets
 from contextune.lab.public_data.toolset import Toolset
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context_examples import ContextExample, from_folds
-from contextune.lab.train.rankers.tool_examples import (
+from contextune.lab.train.rankers.context.examples import ContextExample, from_folds
+from contextune.lab.train.rankers.tools.examples import (
     PublicVectors,
     ToolExample,
     from_personas,

@@ -19,11 +19,11 @@ from contextune.errors import InvalidDataError
 from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http.credentials import FileCredentials
 from contextune.serve.http.limits.rate_limit import RateLimiter
-from contextune.serve.http.metrics import ServiceMetrics
 from contextune.serve.http.middleware import RequestMiddleware
+from contextune.serve.http.observability.metrics import ServiceMetrics
+from contextune.serve.http.observability.tracing import Tracer
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
 from contextune.serve.http.tokens import TokenFile
-from contextune.serve.http.tracing import Tracer
 
 
 def test_bucket_refills_at_the_rate_up_to_the_burst() -> None:

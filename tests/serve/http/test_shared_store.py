@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from contextune.cli import app
 from contextune.context.index import UserState
-from contextune.lab.bench.speed.invalidation import seconds_to_forget, seconds_to_revoke
+from contextune.lab.bench.speed.cluster.invalidation import seconds_to_forget, seconds_to_revoke
 from contextune.lab.bench.speed.load_client import LoadClient, LoadProfile, LoadRun
 from contextune.serve.http.settings import ServiceLimits
 from contextune.serve.http.token_table import TokenTable

@@ -24,9 +24,9 @@ from tests.serve.waiting import PATIENCE
 from contextune.embed import Embedder
 from contextune.serve.mcp import gateway as gateway_module
 from contextune.serve.mcp.arguments import check_arguments
+from contextune.tools.definitions.schemas import load_schemas
 from contextune.tools.mcp import load
 from contextune.tools.mcp.approvals import ApprovalFile
-from contextune.tools.schemas import load_schemas
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ from contextune.datasets import bundled_pairs, training_pairs
 from contextune.embed import default_embedder
 from contextune.evaluate.report import empty_table
 from contextune.lab.train.embedder.fold_vectors import bundled_folds
-from contextune.lab.train.rankers.call_data import CallData, CallDataBuilder
-from contextune.lab.train.rankers.call_report import call_figures, feature_gains, none_figures
-from contextune.lab.train.rankers.calls import RankedExample, examples_by_kind
+from contextune.lab.train.rankers.calls.data import CallData, CallDataBuilder
+from contextune.lab.train.rankers.calls.report import call_figures, feature_gains, none_figures
+from contextune.lab.train.rankers.calls.train import RankedExample, examples_by_kind
 from contextune.rank import Ranker
 from contextune.tools import bundled_toolbox
 

@@ -13,7 +13,7 @@ from contextune.errors import ContextuneError
 if TYPE_CHECKING:
     from contextune.context.ranker import ContextRanker
     from contextune.embed import Embedder
-    from contextune.lab.train.rankers.context_examples import ContextExample
+    from contextune.lab.train.rankers.context.examples import ContextExample
 
 app = command_group(help="Train rankers and the planner.")
 
@@ -69,7 +69,7 @@ def tools(
     """Train the tool ranker and the model that abstains when no tool fits."""
     from contextune.cli.lab.training_data import tool_data
     from contextune.embed import default_embedder
-    from contextune.lab.train.rankers import tools as tool_recipe
+    from contextune.lab.train.rankers.tools import train as tool_recipe
 
     people, others = tool_data(public, vectors)
     embedder = default_embedder()
@@ -90,7 +90,7 @@ def plan(out: Annotated[Path, typer.Option(help="Folder to write the planner to.
     """Train the planner's argument scorer on the bundled personas and pairs."""
     from contextune.cli.lab.training_data import plan_data
     from contextune.lab.train.embedder.fold_vectors import bundled_folds
-    from contextune.lab.train.rankers import arguments as plan_recipe
+    from contextune.lab.train.rankers.arguments import train as plan_recipe
 
     data = plan_data(bundled_folds())
     about = {
@@ -121,7 +121,7 @@ def calls(
     """Train the ranker that chooses a tool together with its arguments, and print its five-fold figures."""
     from contextune.cli.lab.call_training import call_data, print_figures
     from contextune.embed import default_embedder
-    from contextune.lab.train.rankers import calls as call_recipe
+    from contextune.lab.train.rankers.calls import train as call_recipe
 
     data = call_data(cache, personas)
     examples = data.examples
@@ -185,9 +185,9 @@ def _train_ranker(embedder: "Embedder | None", public: Path | None) -> "ContextR
     from contextune.datasets import bundled_personas, training_personas
     from contextune.embed import default_embedder
     from contextune.lab.train.embedder.fold_vectors import bundled_folds
-    from contextune.lab.train.rankers import context as recipe
-    from contextune.lab.train.rankers.context_examples import from_embedder
-    from contextune.lab.train.rankers.context_mixture import (
+    from contextune.lab.train.rankers.context import train as recipe
+    from contextune.lab.train.rankers.context.examples import from_embedder
+    from contextune.lab.train.rankers.context.mixture import (
         bundled_classifier,
         mixture_examples,
         training_sets,
@@ -219,7 +219,7 @@ def _fine_tune_ranker(
     from contextune.cli.options import open_store
     from contextune.context.ranker import default_ranker, load_ranker
     from contextune.embed import default_embedder
-    from contextune.lab.train.rankers import from_feedback as feedback_recipe
+    from contextune.lab.train.rankers.context import from_feedback as feedback_recipe
 
     before = load_ranker(base) if base else default_ranker()
     with open_store(store) as opened, output.progress("Reading feedback") as update:

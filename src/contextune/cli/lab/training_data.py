@@ -9,19 +9,19 @@ from contextune.embed import default_embedder
 from contextune.errors import ContextuneError
 from contextune.lab.bench.quality.plan import persona_plans as bench
 from contextune.lab.train.embedder.fold_vectors import FoldVectors, bundled_folds
-from contextune.lab.train.rankers.argument_examples import (
+from contextune.lab.train.rankers.arguments.examples import (
     PlannedRequest,
     from_personas,
     fuse_out_of_fold,
     ranked_hits,
 )
-from contextune.lab.train.rankers.argument_requests import additional_requests
-from contextune.lab.train.rankers.argument_times import time_examples
-from contextune.lab.train.rankers.arguments import ArgumentTrainingData
-from contextune.lab.train.rankers.context import FeaturedExamples
-from contextune.lab.train.rankers.context_examples import from_folds
-from contextune.lab.train.rankers.context_mixture import training_request_examples
-from contextune.lab.train.rankers.tool_examples import (
+from contextune.lab.train.rankers.arguments.requests import additional_requests
+from contextune.lab.train.rankers.arguments.times import time_examples
+from contextune.lab.train.rankers.arguments.train import ArgumentTrainingData
+from contextune.lab.train.rankers.context.examples import from_folds
+from contextune.lab.train.rankers.context.mixture import training_request_examples
+from contextune.lab.train.rankers.context.train import FeaturedExamples
+from contextune.lab.train.rankers.tools.examples import (
     ToolExample,
     out_of_fold_context_scores,
     persona_examples,
@@ -29,8 +29,8 @@ from contextune.lab.train.rankers.tool_examples import (
     untrained_examples,
     without_context,
 )
-from contextune.lab.train.rankers.tool_examples import from_personas as tool_examples
-from contextune.lab.train.rankers.tools import fit_by_fold, with_features
+from contextune.lab.train.rankers.tools.examples import from_personas as tool_examples
+from contextune.lab.train.rankers.tools.train import fit_by_fold, with_features
 from contextune.tools import bundled_toolbox
 from contextune.types import Tool
 

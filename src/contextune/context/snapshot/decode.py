@@ -7,11 +7,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.enriched_items import EmbedContents, EnrichedItems
-from contextune.context.enriched_vectors import EnrichedVectors
+from contextune.context.enriched.items import EmbedContents, EnrichedItems
+from contextune.context.enriched.row_vectors import RowVectors
+from contextune.context.enriched.vectors import EnrichedVectors
 from contextune.context.index import UserIndex, UserState
 from contextune.context.mentions import MentionIndex
-from contextune.context.row_vectors import RowVectors
 from contextune.context.signals import ItemColumns, UseColumns
 from contextune.context.signals.row_list import RowNumbers
 from contextune.context.snapshot.encode import LEXICAL_ARRAYS, USE_COLUMNS

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.habits import HabitHistory
+from contextune.context.enriched.habits import HabitHistory
 from contextune.context.index import UserState
 from contextune.context.mentions import MentionIndex
 from contextune.context.signals import UseColumns

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.habits import HabitHistory, Phrases
+from contextune.context.enriched.habits import HabitHistory, Phrases
 from contextune.context.snapshot.lazy_rows import LazySequence
 from contextune.context.snapshot.pack import ByteRows
 from contextune.types import Item, UsageEvent

@@ -26,14 +26,14 @@ from contextune.serve.http import errors, inspector, requests, responses, web
 from contextune.serve.http.errors import ApiError, request_error_messages
 from contextune.serve.http.limits.connections import ConnectionLimits
 from contextune.serve.http.limits.worker_pool import WorkerPool
-from contextune.serve.http.metrics import CONTENT_TYPE, ServiceMetrics
 from contextune.serve.http.middleware import RequestMiddleware, error_response
+from contextune.serve.http.observability.metrics import CONTENT_TYPE, ServiceMetrics
+from contextune.serve.http.observability.tracing import tracer_from_env
 from contextune.serve.http.openapi_examples import add_examples
 from contextune.serve.http.responses import JsonResponse
 from contextune.serve.http.service import Service
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.shared_store import SharedStore
-from contextune.serve.http.tracing import tracer_from_env
 from contextune.serve.http.uvicorn_protocol import CONNECTIONS
 from contextune.serve.http.warmup import Warmup
 

@@ -15,11 +15,11 @@ from contextune.plan import Policy
 from contextune.plan.plan_json import plan_to_json
 from contextune.serve.http import inspector, requests, responses
 from contextune.serve.http.errors import from_library_error, invalid_request
-from contextune.serve.http.json_logs import log_event
-from contextune.serve.http.metrics import ServiceMetrics
+from contextune.serve.http.observability.json_logs import log_event
+from contextune.serve.http.observability.metrics import ServiceMetrics
+from contextune.serve.http.observability.tracing import Tracer
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.shared_store import open_service_store
-from contextune.serve.http.tracing import Tracer
 from contextune.store import Quota, ServiceStore
 from contextune.tools import ToolRetriever, bundled_toolbox
 from contextune.tools.catalog_file import CatalogFile

@@ -16,7 +16,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from contextune.errors import PlanError
 from contextune.serve.mcp.tool import ClientRequest, InputRequiredError
-from contextune.tools.validation import escape_invisible
+from contextune.tools.definitions.validation import escape_invisible
 from contextune.types import Tool
 
 _KEY = "confirm"

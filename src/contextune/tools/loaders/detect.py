@@ -6,16 +6,16 @@ from typing import Any, cast
 
 from contextune.errors import InvalidDataError
 from contextune.tools.catalog import LoadedTools
-from contextune.tools.documents import parse_json, read_document, read_text
+from contextune.tools.definitions.documents import parse_json, read_document, read_text
+from contextune.tools.definitions.schemas import load_schemas
+from contextune.tools.definitions.validation import ToolCollector, as_list, as_mapping, describe_type
 from contextune.tools.loaders.functions import load_functions
 from contextune.tools.loaders.jsonl import load_jsonl
 from contextune.tools.loaders.openapi import load_openapi
 from contextune.tools.mcp.approvals import ApprovalFile
 from contextune.tools.mcp.config import McpServer
 from contextune.tools.mcp.load import is_url, load_mcp
-from contextune.tools.schemas import load_schemas
 from contextune.tools.toolbox import read_toolbox
-from contextune.tools.validation import ToolCollector, as_list, as_mapping, describe_type
 
 _JSON_LINES = (".jsonl", ".ndjson")
 

@@ -12,7 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema, PydanticJsonSchemaWarning
 
 from contextune.errors import InvalidDataError
 from contextune.tools.catalog import LoadedTools
-from contextune.tools.validation import ToolCollector, validate_parameters
+from contextune.tools.definitions.validation import ToolCollector, validate_parameters
 from contextune.types import Tool
 
 _RECEIVERS = ("self", "cls")

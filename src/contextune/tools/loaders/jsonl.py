@@ -7,9 +7,9 @@ from typing import Any
 
 from contextune.errors import InvalidDataError
 from contextune.tools.catalog import LoadedTools
-from contextune.tools.documents import parse_json, read_text
-from contextune.tools.schemas import display_name, tool_from_schema, validate_app
-from contextune.tools.validation import (
+from contextune.tools.definitions.documents import parse_json, read_text
+from contextune.tools.definitions.schemas import display_name, tool_from_schema, validate_app
+from contextune.tools.definitions.validation import (
     ToolCollector,
     as_list,
     as_mapping,

@@ -8,10 +8,9 @@ from typing import Any
 
 from contextune.errors import InvalidDataError
 from contextune.tools.catalog import LoadedTools
-from contextune.tools.documents import read_document
-from contextune.tools.loaders.openapi_schema import OpenApiDocument
-from contextune.tools.schemas import validate_app
-from contextune.tools.validation import (
+from contextune.tools.definitions.documents import read_document
+from contextune.tools.definitions.schemas import validate_app
+from contextune.tools.definitions.validation import (
     ToolCollector,
     as_list,
     as_mapping,
@@ -21,6 +20,7 @@ from contextune.tools.validation import (
     validate_parameters,
     validate_text,
 )
+from contextune.tools.loaders.openapi_schema import OpenApiDocument
 from contextune.types import Annotations, Tool
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")

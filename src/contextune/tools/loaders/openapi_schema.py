@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from contextune.errors import InvalidDataError
-from contextune.tools.validation import as_list, as_mapping, describe_type
+from contextune.tools.definitions.validation import as_list, as_mapping, describe_type
 
 _MAX_SUBSCHEMAS = 4_000
 """Beyond this, a `$ref` is replaced by the type, title and description of its target."""

@@ -12,8 +12,14 @@ from urllib.parse import urlsplit
 
 from contextune.errors import InvalidDataError
 from contextune.tools.catalog import RefusedTool
-from contextune.tools.documents import read_document
-from contextune.tools.validation import ToolCollector, as_list, as_mapping, describe_type, validate_name
+from contextune.tools.definitions.documents import read_document
+from contextune.tools.definitions.validation import (
+    ToolCollector,
+    as_list,
+    as_mapping,
+    describe_type,
+    validate_name,
+)
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 

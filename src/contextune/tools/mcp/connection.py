@@ -28,10 +28,10 @@ from mcp_types import (
 )
 
 from contextune.errors import ContextuneError, InvalidDataError
+from contextune.tools.definitions.validation import as_list, describe_type
 from contextune.tools.mcp import stdio
 from contextune.tools.mcp.config import McpServer
 from contextune.tools.mcp.errors import MessageTooLongError, innermost_error
-from contextune.tools.validation import as_list, describe_type
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams, WriteStream

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from contextune.errors import InvalidDataError, MissingExtraError
 from contextune.tools.catalog import LoadedTools, RefusedTool
+from contextune.tools.definitions.schemas import load_schemas
+from contextune.tools.definitions.validation import as_mapping, first_sentence
 from contextune.tools.mcp.approvals import ApprovalFile, review
 from contextune.tools.mcp.config import McpServer, read_mcp_config
 from contextune.tools.mcp.errors import explain_error
 from contextune.tools.mcp.run_sync import run_sync
-from contextune.tools.schemas import load_schemas
-from contextune.tools.validation import as_mapping, first_sentence
 
 if TYPE_CHECKING:
     from contextune.tools.mcp.connection import McpConnection

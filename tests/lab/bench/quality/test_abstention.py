@@ -24,17 +24,17 @@ from contextune.lab.bench.quality.abstention import (
 )
 from contextune.lab.public_data.folds import training_toolsets
 from contextune.lab.reliability import ReliabilityBin, auroc
-from contextune.lab.train.rankers import abstention
-from contextune.lab.train.rankers import tools as recipe
-from contextune.lab.train.rankers.abstention import (
+from contextune.lab.train.rankers.context.examples import from_folds
+from contextune.lab.train.rankers.tools import abstention
+from contextune.lab.train.rankers.tools import train as recipe
+from contextune.lab.train.rankers.tools.abstention import (
     NO_TOOL,
     OTHER_CATALOGUE,
     SERVED,
     TWINS_LEFT,
     AbstentionData,
 )
-from contextune.lab.train.rankers.context_examples import from_folds
-from contextune.lab.train.rankers.tool_examples import (
+from contextune.lab.train.rankers.tools.examples import (
     PublicVectors,
     ToolExample,
     from_personas,

@@ -15,9 +15,9 @@ from contextune.lab.bench.quality.explicit import (
     explicit_table,
 )
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers import context as recipe
-from contextune.lab.train.rankers.context import TrainedPasses, fit_by_fold
-from contextune.lab.train.rankers.context_examples import from_folds
+from contextune.lab.train.rankers.context import train as recipe
+from contextune.lab.train.rankers.context.examples import from_folds
+from contextune.lab.train.rankers.context.train import TrainedPasses, fit_by_fold
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from contextune.lab.bench.quality.large_model_cot import (
 )
 from contextune.lab.train.embedder.data import situation_text
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers import context as recipe
-from contextune.lab.train.rankers.context_examples import from_folds
+from contextune.lab.train.rankers.context import train as recipe
+from contextune.lab.train.rankers.context.examples import from_folds
 from contextune.rank import RankerSettings
 
 

@@ -23,9 +23,9 @@ from contextune.lab.bench.quality.tools import (
     tool_table,
 )
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers import tools as recipe
-from contextune.lab.train.rankers.context_examples import from_folds
-from contextune.lab.train.rankers.tool_examples import PLAUSIBLE, RIGHT, ToolExample, from_personas
+from contextune.lab.train.rankers.context.examples import from_folds
+from contextune.lab.train.rankers.tools import train as recipe
+from contextune.lab.train.rankers.tools.examples import PLAUSIBLE, RIGHT, ToolExample, from_personas
 from contextune.rank import RankerSettings
 from contextune.search import tokenize
 from contextune.tools import Catalog, ToolRetriever, bundled_toolbox

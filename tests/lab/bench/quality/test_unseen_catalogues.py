@@ -10,9 +10,9 @@ from tests.lab.train.tiny_tools import few_folds, public_rows, vector, world
 from contextune.embed import Embedder
 from contextune.lab.bench.quality import unseen_catalogues as bench
 from contextune.lab.public_data.folds import training_toolsets
-from contextune.lab.train.rankers import tools as recipe
-from contextune.lab.train.rankers.context_examples import from_folds
-from contextune.lab.train.rankers.tool_examples import (
+from contextune.lab.train.rankers.context.examples import from_folds
+from contextune.lab.train.rankers.tools import train as recipe
+from contextune.lab.train.rankers.tools.examples import (
     PublicVectors,
     ToolExample,
     from_personas,

@@ -18,8 +18,8 @@ from contextune.lab.bench.quality.without_request import (
     without_request_rows,
 )
 from contextune.lab.train.embedder.data import embed_persona, situation_text
-from contextune.lab.train.rankers import context as recipe
-from contextune.lab.train.rankers.context_examples import PersonaScenes, from_folds
+from contextune.lab.train.rankers.context import train as recipe
+from contextune.lab.train.rankers.context.examples import PersonaScenes, from_folds
 from contextune.rank import RankerSettings
 
 PERSONA = read_persona(bundled_persona_file("a01"))

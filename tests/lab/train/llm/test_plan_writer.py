@@ -16,7 +16,12 @@ from contextune.lab.train.llm.plan_lessons import (
     target_call,
     training_rows,
 )
-from contextune.lab.train.rankers.argument_examples import NO_CONTEXT, ORACLE, PlannedRequest, planned_request
+from contextune.lab.train.rankers.arguments.examples import (
+    NO_CONTEXT,
+    ORACLE,
+    PlannedRequest,
+    planned_request,
+)
 from contextune.plan.judge import ExpectedCall
 from contextune.plan.language_model.planner import MAX_TOOLS, parse_call
 from contextune.plan.planning_input import PlanningInput

@@ -11,10 +11,10 @@ from tests.conftest import WordEmbedder
 from tests.lab.train.tiny_tools import few_folds
 
 from contextune.embed import default_embedder
-from contextune.lab.train.rankers import context as context_recipe
-from contextune.lab.train.rankers import tools as tools_recipe
-from contextune.lab.train.rankers.context_examples import from_folds
-from contextune.lab.train.rankers.tool_examples import from_personas, without_context
+from contextune.lab.train.rankers.context import train as context_recipe
+from contextune.lab.train.rankers.context.examples import from_folds
+from contextune.lab.train.rankers.tools import train as tools_recipe
+from contextune.lab.train.rankers.tools.examples import from_personas, without_context
 from contextune.rank import Ranker, RankerSettings
 from contextune.tools.features import FEATURE_NAMES as TOOL_FEATURES
 

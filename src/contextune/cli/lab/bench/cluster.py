@@ -13,8 +13,8 @@ from contextune.cli.lab.bench.options import Out
 from contextune.cli.lab.bench.speed import print_figures, record_figures
 
 if TYPE_CHECKING:
-    from contextune.lab.bench.speed.cluster_costs import ClusterCosts
-    from contextune.lab.bench.speed.growth import Assumptions
+    from contextune.lab.bench.speed.cluster.costs import ClusterCosts
+    from contextune.lab.bench.speed.cluster.growth import Assumptions
     from contextune.types import Progress
 
 _PERSONAS = 4
@@ -41,10 +41,10 @@ def cluster(
     Figures are written as soon as they are measured, so that an interruption loses only the rest.
     """
     from contextune.datasets import bundled_personas
-    from contextune.lab.bench.speed import cluster as cluster_bench
-    from contextune.lab.bench.speed.cluster_costs import write_costs
+    from contextune.lab.bench.speed.cluster import benchmark
+    from contextune.lab.bench.speed.cluster.costs import write_costs
 
-    seconds = cluster_bench.expected_seconds(users, minutes, requests)
+    seconds = benchmark.expected_seconds(users, minutes, requests)
     output.err.print(f"About {seconds / 60:.0f} minutes on two idle cores.", highlight=False)
     figures: dict[str, float] = {}
     command = f"cluster --users {users} --minutes {minutes:g}"
@@ -54,7 +54,7 @@ def cluster(
         record_figures(out, "cluster", figures, command)
 
     try:
-        costs = cluster_bench.measure(
+        costs = benchmark.measure(
             bundled_personas()[:_PERSONAS], url=store, users=users, minutes=minutes, processes=processes,
             requests=requests, writes=writes, show=_show_part, record=keep,
         )  # fmt: skip
@@ -91,8 +91,8 @@ def growth(
 
     from rich.table import Table
 
-    from contextune.lab.bench.speed import growth as growth_bench
-    from contextune.lab.bench.speed.cluster_costs import read_costs
+    from contextune.lab.bench.speed.cluster import growth as growth_bench
+    from contextune.lab.bench.speed.cluster.costs import read_costs
 
     costs = read_costs(measurements)
     assumptions = growth_bench.Assumptions(requests_per_day=requests_per_day)
@@ -135,7 +135,7 @@ def growth(
 def _check_simulation(costs: "ClusterCosts", assumptions: "Assumptions") -> dict[str, float]:
     """Run a small configuration, and put what was predicted for it beside what is measured."""
     from contextune.datasets import bundled_personas
-    from contextune.lab.bench.speed.growth_check import check_simulation
+    from contextune.lab.bench.speed.cluster.growth_check import check_simulation
 
     result = check_simulation(costs, assumptions, bundled_personas()[:2], show=_show_part)
     name = f"{result.users} users"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contextune.evaluate.results import ResultTable
     from contextune.lab.public_data.context_sets import ContextSet
     from contextune.lab.train.embedder.fold_vectors import FoldVectors
-    from contextune.lab.train.rankers.context import TrainedPasses
+    from contextune.lab.train.rankers.context.train import TrainedPasses
 
 Data = Annotated[Path, typer.Option(help="Folder with ikat and mudoco, which are not bundled.")]
 
@@ -103,9 +103,9 @@ def _whole_table(
     from contextune.lab.bench.quality.without_request import without_request_rows
     from contextune.lab.bench.untuned_embedder import untuned_embedder
     from contextune.lab.train.embedder.fold_vectors import bundled_folds
-    from contextune.lab.train.rankers.context import FeaturedExamples, fit_by_fold, rank_held_out
-    from contextune.lab.train.rankers.context_examples import from_folds
-    from contextune.lab.train.rankers.context_mixture import mixture_examples
+    from contextune.lab.train.rankers.context.examples import from_folds
+    from contextune.lab.train.rankers.context.mixture import mixture_examples
+    from contextune.lab.train.rankers.context.train import FeaturedExamples, fit_by_fold, rank_held_out
     from contextune.lab.train.splits import is_test, restrict_to_test
     from contextune.llm.from_env import required_chat
 

@@ -10,7 +10,7 @@ from contextune.cli.lab.bench.recording import record
 if TYPE_CHECKING:
     from contextune.lab.bench.quality.plan.persona_plans import ToolChooser
     from contextune.lab.bench.quality.plan.written_plans import WrittenAnswers
-    from contextune.lab.train.rankers.argument_examples import PlannedRequest
+    from contextune.lab.train.rankers.arguments.examples import PlannedRequest
     from contextune.plan import Planner
     from contextune.types import Tool
 

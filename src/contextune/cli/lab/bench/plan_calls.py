@@ -13,7 +13,7 @@ def measure_calls(out: Path | None, cache: Path, figures: Path | None = None) ->
     from contextune.lab.bench.plan_tables import call_table
     from contextune.lab.bench.quality.plan import call_decisions
     from contextune.lab.docs.benchmark_tables import to_markdown
-    from contextune.lab.train.rankers.calls import cross_validate
+    from contextune.lab.train.rankers.calls.train import cross_validate
     from contextune.plan import Policy
     from contextune.tools import bundled_toolbox
 
@@ -36,7 +36,7 @@ def measure_calls(out: Path | None, cache: Path, figures: Path | None = None) ->
     record(out, table)
     if figures:
         from contextune.lab.bench.plots import plot_reliability
-        from contextune.lab.train.rankers.call_report import best_call_bins
+        from contextune.lab.train.rankers.calls.report import best_call_bins
 
         plot_reliability(
             best_call_bins(ranked),

@@ -46,7 +46,7 @@ def plan(
     from contextune.lab.bench.quality.plan import report as plan_report
     from contextune.lab.bench.quality.plan import written_plans as written_bench
     from contextune.lab.train.embedder.fold_vectors import bundled_folds
-    from contextune.lab.train.rankers import arguments as recipe
+    from contextune.lab.train.rankers.arguments import train as recipe
     from contextune.plan.pointer.planner import PointerPlanner
     from contextune.plan.pointer.scorer import ArgumentScorer
 

@@ -7,8 +7,8 @@ import numpy as np
 from contextune.context.ranker import fusion_lists
 from contextune.context.signals import FAMILIES
 from contextune.evaluate.metrics import Run
-from contextune.lab.train.rankers.context import GRID, KS, FeaturedExamples, HeldOutRanking, fit
-from contextune.lab.train.rankers.context_examples import ContextExample
+from contextune.lab.train.rankers.context.examples import ContextExample
+from contextune.lab.train.rankers.context.train import GRID, KS, FeaturedExamples, HeldOutRanking, fit
 from contextune.rank import FusionWeights
 from contextune.types import Progress
 

@@ -16,9 +16,9 @@ from contextune.datasets import plain_requests
 from contextune.embed import Embedder
 from contextune.lab.reliability import ReliabilityBin, auroc, calibration_error, reliability_bins
 from contextune.lab.train.embedder.data import FOLDS
-from contextune.lab.train.rankers.abstention import SERVED, TWINS_LEFT, AbstentionData
-from contextune.lab.train.rankers.tool_examples import ToolExample
-from contextune.lab.train.rankers.tools import context_model, fit_by_holdout, training_examples
+from contextune.lab.train.rankers.tools.abstention import SERVED, TWINS_LEFT, AbstentionData
+from contextune.lab.train.rankers.tools.examples import ToolExample
+from contextune.lab.train.rankers.tools.train import context_model, fit_by_holdout, training_examples
 from contextune.types import Progress
 
 Floats = NDArray[np.float64]

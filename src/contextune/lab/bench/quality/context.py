@@ -14,7 +14,7 @@ from contextune.evaluate.results import ResultTable, evaluate_runs
 from contextune.lab.bench.large_model import COT_FILE, large_model_cot
 from contextune.lab.bench.quality.same_inputs import same_input_rows
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import HeldOutRanking
+from contextune.lab.train.rankers.context.train import HeldOutRanking
 from contextune.store import SQLiteStore
 from contextune.tuner import Tuner
 from contextune.types import Progress

@@ -15,10 +15,10 @@ from contextune.embed import Matrix
 from contextune.evaluate.results import ResultTable, evaluate_runs
 from contextune.lab.bench.quality.haystack import RankedExamples, rank_examples
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import TrainedPasses
-from contextune.lab.train.rankers.context_examples import ContextExample
-from contextune.lab.train.rankers.context_mixture import request_parts, training_request_examples
-from contextune.lab.train.rankers.haystack import haystack_examples
+from contextune.lab.train.rankers.context.examples import ContextExample
+from contextune.lab.train.rankers.context.haystack import haystack_examples
+from contextune.lab.train.rankers.context.mixture import request_parts, training_request_examples
+from contextune.lab.train.rankers.context.train import TrainedPasses
 from contextune.types import Progress
 
 EXPLICIT = "explicit"

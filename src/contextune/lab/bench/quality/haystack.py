@@ -12,9 +12,9 @@ from contextune.errors import ContextuneError
 from contextune.evaluate.metrics import Run
 from contextune.fleet import Checkpoint, Execute, Handler, Part, run_locally, run_parts
 from contextune.lab.train.embedder.fold_vectors import FoldVectors, bundled_folds
-from contextune.lab.train.rankers.context import TrainedPasses
-from contextune.lab.train.rankers.context_examples import ContextExample
-from contextune.lab.train.rankers.haystack import padded_scenes
+from contextune.lab.train.rankers.context.examples import ContextExample
+from contextune.lab.train.rankers.context.haystack import padded_scenes
+from contextune.lab.train.rankers.context.train import TrainedPasses
 from contextune.search import reciprocal_rank_fusion
 from contextune.types import Progress
 

@@ -15,8 +15,8 @@ from contextune.embed import Matrix
 from contextune.evaluate.metrics import Run
 from contextune.lab.bench.large_model import large_model_cot
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import TrainedPasses
-from contextune.lab.train.rankers.context_examples import ContextExample, PersonaScenes, fold_classes
+from contextune.lab.train.rankers.context.examples import ContextExample, PersonaScenes, fold_classes
+from contextune.lab.train.rankers.context.train import TrainedPasses
 
 PART = "large_model_cot"
 TUNED = "Fine-tuned with CoT by a large model"

@@ -26,10 +26,10 @@ from contextune.errors import InvalidDataError
 from contextune.evaluate.metrics import Run
 from contextune.evaluate.stats import Interval, bootstrap, paired_test
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.argument_examples import fuse_out_of_fold
-from contextune.lab.train.rankers.context import FeaturedExamples
-from contextune.lab.train.rankers.context_examples import from_folds
-from contextune.lab.train.rankers.tool_examples import out_of_fold_context_scores
+from contextune.lab.train.rankers.arguments.examples import fuse_out_of_fold
+from contextune.lab.train.rankers.context.examples import from_folds
+from contextune.lab.train.rankers.context.train import FeaturedExamples
+from contextune.lab.train.rankers.tools.examples import out_of_fold_context_scores
 from contextune.store import SQLiteStore
 from contextune.tuner import Tuner
 from contextune.types import ItemHit, Progress, Request

@@ -12,8 +12,8 @@ from contextune.embed import Embedder
 from contextune.evaluate.metrics import Run
 from contextune.evaluate.results import ResultTable, evaluate_runs
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.tool_examples import RIGHT, ToolExample, without_context
-from contextune.lab.train.rankers.tools import FeaturedExample, fit_by_fold, with_features
+from contextune.lab.train.rankers.tools.examples import RIGHT, ToolExample, without_context
+from contextune.lab.train.rankers.tools.train import FeaturedExample, fit_by_fold, with_features
 from contextune.rank import Ranker
 from contextune.search import tokenize
 from contextune.tools import Catalog, bundled_toolbox

@@ -12,8 +12,8 @@ import numpy as np
 
 from contextune.evaluate.metrics import Run
 from contextune.evaluate.results import ResultTable, evaluate_runs
-from contextune.lab.train.rankers.tool_examples import ToolExample
-from contextune.lab.train.rankers.tools import FeaturedExample, fit_by_holdout, training_examples
+from contextune.lab.train.rankers.tools.examples import ToolExample
+from contextune.lab.train.rankers.tools.train import FeaturedExample, fit_by_holdout, training_examples
 from contextune.rank import Ranker
 from contextune.tools.methods import ToolSearch, hybrid
 from contextune.tools.ranker import default_tool_ranker

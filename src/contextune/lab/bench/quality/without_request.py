@@ -12,7 +12,7 @@ import numpy as np
 
 from contextune.context.signals import RequestClasses, Scene, Similarities, compute_features
 from contextune.evaluate.metrics import Run
-from contextune.lab.train.rankers.context import FeaturedExamples, fit
+from contextune.lab.train.rankers.context.train import FeaturedExamples, fit
 from contextune.types import Progress
 
 WITHOUT_REQUEST = "LambdaMART without the request"

@@ -7,8 +7,8 @@ from itertools import islice
 
 import numpy as np
 
-from contextune.context.enriched_text import Relations, content_text
-from contextune.context.habits import HabitHistory
+from contextune.context.enriched.habits import HabitHistory
+from contextune.context.enriched.text import Relations, content_text
 from contextune.datasets import Persona, usage_events
 from contextune.embed import Embedder, Matrix
 from contextune.store import Store, text_digest

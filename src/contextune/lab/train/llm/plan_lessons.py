@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from contextune.datasets import bundled_personas, training_personas
-from contextune.lab.train.rankers.argument_examples import NO_CONTEXT, ORACLE, RETRIEVED, PlannedRequest
+from contextune.lab.train.rankers.arguments.examples import NO_CONTEXT, ORACLE, RETRIEVED, PlannedRequest
 from contextune.llm.chat import Message
 from contextune.plan.language_model.grounding import Grounder, UngroundedError
 from contextune.plan.language_model.planner import MAX_TOOLS, call_json

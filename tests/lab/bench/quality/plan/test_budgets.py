@@ -21,7 +21,7 @@ from contextune.lab.bench.quality.plan.budgets import (
 )
 from contextune.lab.bench.quality.plan.written_plans import RecordedAnswer, has_table_rows, read_written_plans
 from contextune.lab.docs.benchmark_tables import to_markdown
-from contextune.lab.train.rankers.argument_examples import PlannedRequest
+from contextune.lab.train.rankers.arguments.examples import PlannedRequest
 from contextune.plan import PointerPlanner, Policy
 from contextune.plan.language_model.planner import call_json
 from contextune.types import ToolHit

@@ -17,9 +17,9 @@ from contextune.lab.bench.quality.plan.call_decisions import (
     call_rows,
     explicit_kind,
 )
-from contextune.lab.train.rankers.call_examples import CallExample, FilledRequest
-from contextune.lab.train.rankers.call_requests import FULL, PLAIN, CallRequest
-from contextune.lab.train.rankers.calls import RankedExample
+from contextune.lab.train.rankers.calls.examples import CallExample, FilledRequest
+from contextune.lab.train.rankers.calls.requests import FULL, PLAIN, CallRequest
+from contextune.lab.train.rankers.calls.train import RankedExample
 from contextune.plan import ExpectedCall, PlanningInput, Policy
 from contextune.plan.calls.feature_names import NAMES
 from contextune.plan.calls.ranker import CallProbabilities

@@ -22,7 +22,7 @@ from contextune.lab.bench.quality.plan.written_plans import (
     recorded_rows,
     stale_answers,
 )
-from contextune.lab.train.rankers.argument_examples import PlannedRequest, planned_request
+from contextune.lab.train.rankers.arguments.examples import PlannedRequest, planned_request
 from contextune.plan import PointerPlanner
 from contextune.plan.judge import ExpectedCall, judge_plan
 from contextune.plan.language_model.planner import call_json

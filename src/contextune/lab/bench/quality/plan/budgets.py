@@ -25,7 +25,7 @@ from contextune.lab.bench.quality.plan.written_plans import (
     WrittenAnswers,
     unchecked_plan,
 )
-from contextune.lab.train.rankers.argument_examples import PlannedRequest
+from contextune.lab.train.rankers.arguments.examples import PlannedRequest
 from contextune.llm import Message
 from contextune.plan import LanguagePlanner, Planner, PlanningInput, Policy
 from contextune.plan.judge import PlanVerdict, judge_plan

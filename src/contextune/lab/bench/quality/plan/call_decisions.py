@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from contextune.lab.bench.quality.plan.decisions import DecisionCase, DecisionFigures, decision_figures
-from contextune.lab.train.rankers.call_examples import FilledRequest
-from contextune.lab.train.rankers.call_requests import (
+from contextune.lab.train.rankers.calls.examples import FilledRequest
+from contextune.lab.train.rankers.calls.requests import (
     EVERYDAY,
     FULL,
     PLAIN,
     REMOVED,
     CallRequest,
 )
-from contextune.lab.train.rankers.calls import RankedExample
+from contextune.lab.train.rankers.calls.train import RankedExample
 from contextune.plan import Policy
 from contextune.plan.calls.planner import doubted_readings, ranked_readings
 from contextune.plan.schema import tool_parameters

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.evaluate.stats import Interval, bootstrap, paired_test
-from contextune.lab.train.rankers.argument_examples import NO_CONTEXT, ORACLE, RETRIEVED, PlannedRequest
-from contextune.lab.train.rankers.tool_examples import ToolExample, without_context
-from contextune.lab.train.rankers.tools import FeaturedExample
+from contextune.lab.train.rankers.arguments.examples import NO_CONTEXT, ORACLE, RETRIEVED, PlannedRequest
+from contextune.lab.train.rankers.tools.examples import ToolExample, without_context
+from contextune.lab.train.rankers.tools.train import FeaturedExample
 from contextune.plan.judge import PlanVerdict, judge_plan
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner

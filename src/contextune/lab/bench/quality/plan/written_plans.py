@@ -24,7 +24,7 @@ from contextune.lab.bench.quality.plan.persona_plans import (
     PlanFunction,
     ToolChooser,
 )
-from contextune.lab.train.rankers.argument_examples import PlannedRequest
+from contextune.lab.train.rankers.arguments.examples import PlannedRequest
 from contextune.llm import ChatReply, Draft, Message, Sampling
 from contextune.plan.language_model.grounding import UngroundedError
 from contextune.plan.language_model.planner import MAX_TOOLS, LanguagePlanner, parse_call

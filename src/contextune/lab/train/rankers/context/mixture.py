@@ -1,0 +1,192 @@
+"""What the context ranker learns from besides the personas' own requests.
+
+A ranker that has only seen implicit requests over thirty items loses to plain search elsewhere: on explicit
+requests, in large stores, on items of applications it does not know, and on requests long after the items.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from contextune._internal.assets import asset
+from contextune.context.build_scene import RequestVectors
+from contextune.context.signals.request_classifier import RequestClassifier
+from contextune.datasets import training_requests
+from contextune.embed import CachedEmbedder, Embedder, Matrix, default_embedder
+from contextune.lab.public_data.context_sets import TRAIN, ContextSet, read_context_sets
+from contextune.lab.train.embedder.data import FOLDS, embed_persona
+from contextune.lab.train.embedder.fold_vectors import FoldVectors
+from contextune.lab.train.rankers.context.examples import (
+    ContextExample,
+    PersonaScenes,
+    from_folds,
+)
+from contextune.lab.train.rankers.context.haystack import padded_scenes
+from contextune.time_phrases import parse_time_phrases
+from contextune.types import Item, Progress
+
+_TIMELESS_KINDS = ("semantic", "explicit", "person")
+_UNKNOWN_APP = "Things"
+_WEEKS_LATER = (26, 200)
+_SIZES = (300, 600, 1200)
+_MOMENTS = 3
+_MAX_HOURS_LATER = 24 * 600
+
+
+def mixture_examples(
+    vectors: FoldVectors,
+    public: Sequence[ContextSet] = (),
+    *,
+    embedder: Embedder | None = None,
+    classifier: RequestClassifier | None = None,
+    progress: Progress | None = None,
+) -> list[ContextExample]:
+    """All that the ranker is trained on, the personas' own requests first.
+
+    `embedder` and its `classifier` are for the public sets, which no embedder was trained on.
+    """
+    makers: list[Callable[[], Iterable[ContextExample]]] = [
+        lambda: from_folds(vectors),
+        lambda: training_request_examples(vectors),
+        lambda: late_examples(vectors),
+        lambda: bare_examples(vectors),
+        lambda: large_store_examples(vectors),
+    ]
+    if public:
+        chosen, heads = embedder or default_embedder(), classifier or bundled_classifier()
+        makers.append(lambda: public_examples(public, CachedEmbedder(chosen), heads))
+    examples: list[ContextExample] = []
+    for number, make in enumerate(makers, 1):
+        examples += make()
+        if progress:
+            progress(number, len(makers))
+    return examples
+
+
+def bundled_classifier() -> RequestClassifier:
+    """The request classifier of the bundled embedder."""
+    return RequestClassifier.load(asset("ranker") / "reader.npz")
+
+
+def training_sets(folder: Path) -> list[ContextSet]:
+    """The training parts of the public context sets."""
+    return [context_set.part(TRAIN) for context_set in read_context_sets(folder)]
+
+
+def request_parts(parts: Mapping[str, Matrix]) -> dict[str, Matrix]:
+    """The vectors of a persona's training requests, under the names of those of its own requests."""
+    own = {part: parts[f"more_{part}"] for part in ("bare", "around", "kinds", "apps")}
+    return {**own, "tools": parts["tools"]}
+
+
+def training_request_examples(
+    vectors: FoldVectors, *, with_items_only: bool = True, progress: Progress | None = None
+) -> Iterator[ContextExample]:
+    """The training requests, explicit and implicit; half of the explicit ones need no item."""
+    requests = training_requests()
+    for number, (persona, parts) in enumerate(vectors, 1):
+        more = request_parts(parts)
+        scenes = PersonaScenes.build(persona, parts["items"], contents=parts["contents"])
+        for n, query in enumerate(requests.get(persona.id, [])):
+            if query.gold.relevant or not with_items_only:
+                example = scenes.fold_example(query, more, n, vectors.fold[persona.id])
+                yield replace(example, measured=False)
+        if progress:
+            progress(number, len(vectors.all_personas))
+
+
+def late_examples(vectors: FoldVectors, share: float = 0.3) -> Iterator[ContextExample]:
+    """Requests asked months or years later, where what is said does not depend on the time.
+
+    Whole weeks later, so that weekday, hour and with them the vector of the moment stay the same.
+    """
+    requests = training_requests()
+    for persona, parts in vectors:
+        draw = random.Random(f"late/{persona.id}")  # noqa: S311  # repeatable, not secret
+        scenes = PersonaScenes.build(persona, parts["items"], contents=parts["contents"])
+        for queries, own in (
+            (persona.queries, parts),
+            (requests.get(persona.id, []), request_parts(parts)),
+        ):
+            for n, query in enumerate(queries):
+                if (
+                    draw.random() > share
+                    or query.gold.kind not in _TIMELESS_KINDS
+                    or not query.gold.relevant
+                    or parse_time_phrases(query.text, query.time.replace(tzinfo=None))
+                ):
+                    continue
+                later = replace(query, time=query.time + timedelta(weeks=draw.randrange(*_WEEKS_LATER)))
+                example = scenes.fold_example(later, own, n, vectors.fold[persona.id])
+                yield replace(example, measured=False, name=f"late/{example.name}")
+
+
+def bare_examples(vectors: FoldVectors, share: float = 0.3) -> Iterator[ContextExample]:
+    """Requests over items of an unknown application, of which there is nothing but a text.
+
+    Only requests that their words and meaning can answer; without them, the ranker looks for times, uses and
+    known applications where there are none.
+    """
+    requests = training_requests()
+    for persona, parts in vectors:
+        draw = random.Random(f"bare/{persona.id}")  # noqa: S311  # repeatable, not secret
+        texts = [item.text.partition(" — ")[2] or item.text for item in persona.items]
+        items = tuple(
+            Item(item.id, _UNKNOWN_APP, {"text": text})
+            for item, text in zip(persona.items, texts, strict=True)
+        )
+        bare = replace(persona, items=items)
+        scenes = PersonaScenes.build(bare, parts["contents"], [], contents=parts["contents"])
+        for queries, own in (
+            (persona.queries, parts),
+            (requests.get(persona.id, []), request_parts(parts)),
+        ):
+            for n, query in enumerate(queries):
+                if draw.random() > share or query.gold.kind not in _TIMELESS_KINDS or not query.gold.relevant:
+                    continue
+                example = scenes.fold_example(query, own, n, vectors.fold[persona.id])
+                yield replace(example, measured=False, name=f"bare/{example.name}")
+
+
+def large_store_examples(vectors: FoldVectors, per_persona: int = 5) -> Iterator[ContextExample]:
+    """Some requests of every persona over hundreds and thousands of items."""
+    requests = training_requests()
+    for number, (persona, parts) in enumerate(vectors):
+        scenes = padded_scenes(vectors, persona, parts, _SIZES[number % len(_SIZES)])
+        draw = random.Random(f"large/{persona.id}")  # noqa: S311  # repeatable, not secret
+        more = request_parts(parts)
+        pool = [(query, parts, n) for n, query in enumerate(persona.queries)]
+        pool += [
+            (query, more, n) for n, query in enumerate(requests.get(persona.id, [])) if query.gold.relevant
+        ]
+        for query, own, n in draw.sample(pool, min(per_persona, len(pool))):
+            example = scenes.fold_example(query, own, n, vectors.fold[persona.id])
+            yield replace(example, measured=False, name=f"large/{example.name}")
+
+
+def public_examples(
+    sets: Iterable[ContextSet], embedder: Embedder, classifier: RequestClassifier
+) -> Iterator[ContextExample]:
+    """Requests over data of other origin, which the embedder has not seen.
+
+    Those of sets without times are asked at several moments, since theirs is arbitrary.
+    """
+    for context_set in sets:
+        for user in context_set.users:
+            vectors, contents = embed_persona(user, embedder)
+            scenes = PersonaScenes.build(user, vectors, [], contents=contents)
+            timeless = not any(item.times for item in user.items)
+            for query in user.queries:
+                draw = random.Random(f"{context_set.name}/{user.name(query)}")  # noqa: S311  # repeatable
+                hours = [0, *(draw.randrange(1, _MAX_HOURS_LATER) for _ in range(_MOMENTS - 1))]
+                for number, later in enumerate(hours if timeless else hours[:1]):
+                    asked = replace(query, time=query.time + timedelta(hours=later))
+                    request_vectors = RequestVectors.build(user.request(asked), user.user, embedder)
+                    classes = classifier.classify(request_vectors.situated, request_vectors.text)
+                    group = str(query.more.get("template", user.id))
+                    fold = random.Random(group).randrange(FOLDS)  # noqa: S311  # repeatable, not secret
+                    example = scenes.example(asked, request_vectors, classes, fold)
+                    name = f"{context_set.name}/{number}/{example.name}"
+                    yield replace(example, measured=False, name=name)

@@ -1,0 +1,1 @@
+"""Observability of the service: structured logs, Prometheus metrics and OpenTelemetry spans."""
