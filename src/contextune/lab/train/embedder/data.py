@@ -15,9 +15,9 @@ from typing import Annotated, Any
 
 import typer
 
-from contextune.context.enriched_text import Relations, content_text, moment_text
-from contextune.context.enriched_vectors import add_habits
-from contextune.context.habits import habit_phrases
+from contextune.context.enriched.habits import habit_phrases
+from contextune.context.enriched.text import Relations, content_text, moment_text
+from contextune.context.enriched.vectors import add_habits
 from contextune.context.signals.utterance import REQUEST_KINDS
 from contextune.datasets import (
     Pair,
