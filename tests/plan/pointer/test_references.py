@@ -109,7 +109,8 @@ def test_object_of_a_short_order(text: str, words: set[str], opens: bool) -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["What did Rui say?", "Did my brother write?", "Read the mail from my brother"]
+    "text",
+    ["What did Rui say?", "What did Rui write?", "Did my brother write?", "Read the mail from my brother"],
 )
 def test_mail_is_of_the_person_asked_about(text: str) -> None:
     assert planned(text, "read_email", EARLIER, OTHER).args == {"email_subject": "Dinner"}

@@ -44,7 +44,7 @@ _INVITE = re.compile(
     rf"{FILLER}(?:add|invite|include|put) (?P<who>\S.*?) (?:to|in|on) (?P<event>\S.*)", re.IGNORECASE
 )
 _WRITE_DOWN = re.compile(
-    rf"{FILLER}(?:(?:write|jot|note|put)(?: (?:this|that|it))? down"
+    rf"{FILLER}(?:(?:write|jot|note)(?: (?:this|that|it))? down"
     r"|(?:make|take) a note (?:that|of)|(?:jot|note) that)\b",
     re.IGNORECASE,
 )

@@ -17,7 +17,7 @@ from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.candidate import Candidate
 from contextune.plan.pointer.said import folded_words
-from contextune.plan.pointer.said_people import said_sender
+from contextune.plan.pointer.said_people import asked_speaker, said_sender
 from contextune.plan.policy.cost import singular
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_text
@@ -93,6 +93,8 @@ def referred(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput)
     left = [candidate for candidate in candidates if candidate.item not in excluded]
     if not any(candidate.item is not None for candidate in left):
         left = list(candidates)
+    if asked_speaker(inputs) is not None:  # the words of "What did Jan write?" are no title
+        left = [candidate for candidate in left if candidate.item is not None]
     items = {candidate.item for candidate in left}
     superseded = {number for number, other in references.superseded if other in items}
     return [candidate for candidate in left if candidate.item not in superseded]
