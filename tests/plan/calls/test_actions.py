@@ -26,6 +26,23 @@ TOOLS = {tool.name: tool for tool in bundled_toolbox()}
         "Turn off burner two",
         "Switch the dehumidifier on",
         "Book me on the four o'clock boat",
+        "Put subtitles on",
+        "Put the kettle on, please",
+        "Close the garage door",
+        "Start the dishwasher",
+        "Stop the timer",
+        "Lower the volume",
+        "Put the caller on hold",
+        "Take a photo",
+        "Take another picture of the tree",
+        "Change the language to Spanish",
+        "List my bike in the web shop",
+        "Sell the old kiln",
+        "Scroll down",
+        "Merge the two notes",
+        "Sort my notes by date",
+        "Tweet that I'm running late",
+        "Put the loft book away",
     ],
 )
 def test_order_that_no_bundled_tool_carries_out(text: str) -> None:
@@ -48,6 +65,18 @@ def test_order_that_no_bundled_tool_carries_out(text: str) -> None:
         ("Scan my notes for gluten", "search_notes"),
         ("Turn the music off", "pause_playback"),
         ("Turn this mail into French", "translate_text"),
+        ("Put Emmylou on", "play_song"),
+        ("Start my car playlist", "play_playlist"),
+        ("Open the garage note", "read_note"),
+        ("Put the car on Friday at nine", "create_event"),
+        ("Take a note: new lamp", "create_note"),
+        ("Change the dentist to Friday", "reschedule_event"),
+        ("List my notes in the Shop folder", "list_notes"),
+        ("Type a note: gate code 4411", "create_note"),
+        ("Read the page about glazes", "read_note"),
+        ("What is 14 October like?", "list_events"),
+        ("How many days a week do I row?", "read_note"),
+        ("Post office near me", "search_places"),
     ],
 )
 def test_tool_that_does_what_is_ordered(text: str, tool: str) -> None:
@@ -59,6 +88,35 @@ def test_tool_of_another_catalogue_serves_the_order() -> None:
     assert is_unserved("Archive the parcel mail", [TOOLS["flag_email"]])
     assert not is_unserved("Archive the parcel mail", [TOOLS["flag_email"], archive])
     assert not does_action(TOOLS["flag_email"], "Archive the parcel mail")
+
+
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        ("Read this page aloud", "read_note"),
+        ("Type out this handwritten page", "search_notes"),
+        ("Empty the trash", "delete_email"),
+        ("What's 36 times 41?", "read_note"),
+        ("How many ounces are in a pound?", "read_note"),
+    ],
+)
+def test_nearest_tool_does_something_else(text: str, tool: str) -> None:
+    assert not does_action(TOOLS[tool], text)
+
+
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        ("Put the kettle on", Tool("control_device", "Turns an appliance on or off")),
+        ("Dim the lights", Tool("set_light", "Sets the brightness of a light")),
+        ("Take a photo", Tool("camera", "Captures an image")),
+        ("Turn the page", Tool("next_page", "Goes to the next page of the book")),
+        ("What's 36 times 41?", Tool("calculator", "Evaluates a formula")),
+        ("Sell my bike", Tool("create_offer", "Puts something up for sale")),
+    ],
+)
+def test_tool_for_things_serves_the_order(text: str, tool: Tool) -> None:
+    assert does_action(tool, text)
 
 
 def test_call_of_a_number_does_not_update_a_contact() -> None:

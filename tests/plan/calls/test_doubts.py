@@ -27,6 +27,8 @@ CLAY = Item.mail(
     subject="Clay order", content="Two bags.", author="marta@example.org", date="2026-03-04T09:00"
 )
 
+MISSED = Item.call(contact="Bruno Rossi", number="555-0151", direction="missed", date="2026-03-05T09:00")
+
 
 def probability(text: str, tool: str, *items: Item) -> float:
     hits = [ItemHit(item, 1.0 - number / 10) for number, item in enumerate(items)]
@@ -60,6 +62,12 @@ def test_no_default_threshold_lets_a_doubted_call_pass() -> None:
         ("cancel_event", "Remove Marta from the kiln slot", "Remove the kiln slot from my calendar"),
         ("delete_email", "Remove a line from the clay order", "Delete the clay order mail from Marta"),
         ("cancel_event", "Cancel the clay order", "Cancel the kiln slot"),
+        ("cancel_event", "Cancel karaoke", "Cancel the slot"),
+        ("reschedule_event", "Move the party to Monday at six", "Move the kiln to Monday at six"),
+        ("invite_participant", "Invite Marta to the party", "Invite Marta to the kiln slot"),
+        ("delete_email", "Delete the newsletter", "Delete the clay order"),
+        ("read_email", "Open the door", "Open the clay order"),
+        ("search_emails", "Any mail from the landlord?", "Any mail from this week?"),
         ("create_reminder", "Remind me at 4 pm", "Remind me at 4 pm of the clay order"),
         ("create_reminder", "Remind me tomorrow to buy clay", "Remind me tomorrow at 9 to buy clay"),
     ],
@@ -68,6 +76,19 @@ def test_call_is_doubted(tool: str, doubted: str, sure: str) -> None:
     items = (CLAY, KILN)
     assert probability(doubted, tool, *items) == MAX_PROBABILITY
     assert probability(sure, tool, *items) == 0.95
+
+
+@pytest.mark.parametrize(
+    ("text", "items", "is_doubted"),
+    [
+        ("What did Bruno Rossi say?", (), True),
+        ("What did Bruno Rossi say?", (MISSED,), False),
+        ("Play the voicemail of Bruno Rossi", (), False),
+        ("What did Marta say?", (MISSED, CLAY), True),
+    ],
+)
+def test_voice_message_needs_a_missed_call(text: str, items: tuple[Item, ...], is_doubted: bool) -> None:
+    assert (probability(text, "play_voicemail", *items) == MAX_PROBABILITY) is is_doubted
 
 
 def test_item_that_is_moved_keeps_its_hour_without_doubt() -> None:

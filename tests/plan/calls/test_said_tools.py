@@ -7,16 +7,25 @@ from tests.plan.calls.tiny_ranker import inputs_for as tiny_inputs
 from tests.plan.calls.tiny_ranker import tiny_ranker, tool_hits
 
 from contextune.plan import CallPlanner, PlanningInput, Policy
-from contextune.plan.calls.said_tools import is_said_tool, said_tools
+from contextune.plan.calls.said_tools import is_open_tool, is_said_tool, open_tools, said_tools
 from contextune.tools import bundled_toolbox
 from contextune.types import Contact, Item, ItemHit, Request, ToolHit, User
 
 TOOLS = {tool.name: tool for tool in bundled_toolbox()}
-USER = User("ines", {}, contacts=(Contact("Marta Reis", "marta@example.org"),))
+USER = User(
+    "ines",
+    {},
+    contacts=(
+        Contact("Marta Reis", "marta@example.org", "555-0150", "sister, in Porto"),
+        Contact("Rui Reis", "rui@example.org", "555-0151", "mother's gardener"),
+    ),
+)
 SLOT = Item.event(name="Kiln slot", start="2026-03-06T15:00", end="2026-03-06T16:00")
 LIST = Item("n1", "Notes", {"title": "Glaze list", "content": "Celadon."})
 NAIMA = Item("s1", "Music", {"song_name": "Naima", "artist": "John Coltrane", "playlist": "Uptown"})
-ITEMS = (SLOT, LIST, NAIMA)
+TOAST = Item.reminder(title="write toast", due="2026-03-09T21:00", created="2026-03-01T19:00")
+MAIL = Item.mail(subject="Clay", content="Two bags.", author="rui@example.org", date="2026-03-04T09:00")
+ITEMS = (SLOT, LIST, NAIMA, TOAST, MAIL)
 
 
 def inputs_for(text: str) -> PlanningInput:
@@ -37,6 +46,15 @@ def inputs_for(text: str) -> PlanningInput:
         ("Play Uptown", "play_playlist"),
         ("Add Marta Reis to the kiln slot.", "invite_participant"),
         ("Add Marta to the slot", "invite_participant"),
+        ("Jot down: the gate code is 4411", "create_note"),
+        ("Call Marta", "call_contact"),
+        ("Please ring my sister", "call_contact"),
+        ("Did Marta ever get back to me?", "search_emails"),
+        ("Has my sister written yet?", "search_emails"),
+        ("What did Rui say?", "read_email"),
+        ("Add cobalt to the glaze list", "append_to_note"),
+        ("Put Naima on the Uptown playlist", "add_to_playlist"),
+        ("Remind me tomorrow at four to stretch", "create_reminder"),
     ],
 )
 def test_words_name_the_tool(text: str, tool: str) -> None:
@@ -56,6 +74,17 @@ def test_words_name_the_tool(text: str, tool: str) -> None:
         "Add clay to the kiln slot",
         "Play Giant Steps",
         "Which note: the old or the new?",
+        "Call Marta back",
+        "Call Marta about the kiln",
+        "Call my mother",
+        "Call Reis",
+        "Did Marta write the list?",
+        "What did Marta say?",
+        "What did Rui say about the kiln?",
+        "Add cobalt to the shopping list",
+        "Add Blue Train to Uptown",
+        "Remind me to stretch after the slot",
+        "Remind me what Rui said",
     ],
 )
 def test_words_leave_the_tool_open(text: str) -> None:
@@ -77,6 +106,32 @@ def test_answering_the_phone_is_no_reply() -> None:
     assert said_tools(hits, inputs_for("Now answer the phone")) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "tools"),
+    [
+        ("Move the toast to Friday", {"reschedule_reminder"}),
+        ("Push the slot to Monday", {"reschedule_event"}),
+        ("Write down that the rope is frayed", {"create_note", "append_to_note"}),
+        ("Make a note that Rui is late", {"create_note", "append_to_note"}),
+        ("Move the appointment to Friday", set[str]()),
+        ("Move the party to Friday", set[str]()),
+        ("Sit down and write that mail", set[str]()),
+    ],
+)
+def test_words_leave_a_kind_of_tool(text: str, tools: set[str]) -> None:
+    hits = [ToolHit(tool, 1.0) for tool in TOOLS.values()]
+    inputs = inputs_for(text)
+    assert {hits[rank].tool.name for rank in open_tools(hits, inputs)} == tools
+    assert {name for name, tool in TOOLS.items() if is_open_tool(tool, inputs)} == tools
+
+
+def test_album_named_after_its_song_is_the_song() -> None:
+    song = Item("s2", "Music", {"song_name": "Giant Steps", "album_title": "Giant Steps"})
+    request = Request("Play Giant Steps", user="ines", time=datetime(2026, 3, 5, 10, 5))
+    inputs = PlanningInput(request, USER, [ItemHit(song, 1.0)])
+    assert [name for name, tool in TOOLS.items() if is_said_tool(tool, inputs)] == ["play_song"]
+
+
 def test_tool_that_is_not_among_those_found_is_not_required() -> None:
     assert said_tools([ToolHit(TOOLS["read_note"], 1.0)], inputs_for("Note: the code is 4411")) == []
 
@@ -90,3 +145,23 @@ def test_dictated_note_is_written_whatever_the_ranker_says() -> None:
     assert plan is not None
     assert (plan.name, plan.args["content"], plan.decision) == ("create_note", "the gate code is 4411", "act")
     assert readings.none + sum(reading.confidence for reading in readings.plans) <= 1 + 1e-6
+
+
+def test_order_to_call_one_contact_is_carried_out() -> None:
+    hits = tool_hits("call_contact", "read_email", "play_song")
+    planner = CallPlanner(ranker=tiny_ranker())
+    readings = planner.readings(tiny_inputs("Call Marta", direction=3), hits, 0.05)
+    plan = Policy().decide(readings, {hit.tool.id: hit.tool for hit in hits}.__getitem__)
+    assert plan is not None
+    assert (plan.name, plan.args, plan.decision) == ("call_contact", {"contact": "Marta Reis"}, "act")
+
+
+def test_named_reminder_is_proposed_to_be_moved_instead_of_an_event() -> None:
+    toast = Item.reminder(title="write toast", due="2024-05-20T21:00", created="2024-05-10T19:00")
+    slot = Item.event(name="Kiln slot", start="2024-05-17T15:00", end="2024-05-17T16:00")
+    hits = tool_hits("reschedule_event", "reschedule_reminder", "read_email")
+    planner = CallPlanner(ranker=tiny_ranker())
+    readings = planner.readings(tiny_inputs("Move the toast to Friday", slot, toast, direction=3), hits, 0.05)
+    plan = Policy().decide(readings, {hit.tool.id: hit.tool for hit in hits}.__getitem__)
+    assert plan is not None
+    assert (plan.name, plan.args["title"], plan.decision) == ("reschedule_reminder", "write toast", "confirm")

@@ -110,7 +110,13 @@ def test_place_that_is_said_is_the_only_candidate() -> None:
     "text", ["Call Marta.", "Call Marta Reis or Rui Duarte.", "Call Marta Reis's teacher."]
 )
 def test_name_that_leaves_a_doubt_does_not_decide(text: str) -> None:
-    assert len(values(text, "call_contact", "contact")) > 1
+    stranger = Item.call(contact="Marta Vaz", number="555-7780", direction="missed", date="2026-03-05T09:40")
+    assert len(values(text, "call_contact", "contact", stranger)) > 1
+
+
+@pytest.mark.parametrize("text", ["Call Marta.", "Call my brother."])
+def test_contact_to_call_is_the_only_candidate(text: str) -> None:
+    assert len(values(text, "call_contact", "contact")) == 1
 
 
 @pytest.mark.parametrize(

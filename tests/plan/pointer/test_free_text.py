@@ -56,6 +56,7 @@ def dictated(text: str, tool: str, argument: str, values: Collection[str] = ()) 
         ("Tell my sister the tent's dry", "send_email", "body", ("pia holm",), "The tent's dry."),
         ("Remind me at 4 pm to stretch my back", "create_reminder", "title", (), "Stretch my back"),
         ("Remind me at a quarter to nine to call Bo", "create_reminder", "title", (), "Call Bo"),
+        ("Remind me an hour before the echo to take shoes", "create_reminder", "title", (), "Take shoes"),
         ("Remind me to water it tomorrow at six.", "create_reminder", "title", (), "Water it"),
         ("Schedule a haircut on Saturday at four.", "create_event", "event_name", (), "haircut"),
         ("Dentist on Monday at ten.", "create_event", "event_name", (), "Dentist"),

@@ -5,6 +5,7 @@ from datetime import datetime
 import pytest
 
 from contextune.plan import PlanningInput, PointerPlanner
+from contextune.plan.pointer.references import said_object
 from contextune.tools import bundled_toolbox
 from contextune.types import Contact, Item, ItemHit, Plan, Request, User
 
@@ -69,6 +70,66 @@ def test_word_before_the_noun_chooses_the_item() -> None:
     milk = Item.reminder(title="Buy milk and oats", due="2026-03-05T08:00", created="2026-03-04T19:00")
     plan = planned("Move the milk reminder to tonight", "reschedule_reminder", plants, milk)
     assert plan.args["title"] == "Buy milk and oats"
+
+
+@pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        ("Invite Marta to the birthday", "Rui's birthday"),
+        ("Cancel the dinner with Marta", "Dinner with Marta"),
+        ("Move the birthday to Saturday at six", "Rui's birthday"),
+    ],
+)
+def test_object_of_an_order_chooses_the_item(text: str, event: str) -> None:
+    dinner = Item.event(name="Dinner with Marta", start="2026-03-06T19:00", end="2026-03-06T21:00")
+    birthday = Item.event(name="Rui's birthday", start="2026-03-20T18:00", end="2026-03-20T22:00")
+    tool = {"Invite": "invite_participant", "Cancel": "cancel_event", "Move": "reschedule_event"}
+    plan = planned(text, tool[text.split()[0]], dinner, birthday)
+    assert plan.args["event_name"] == event
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "opens"),
+    [
+        ("Cancel karaoke", {"karaoke"}, False),
+        ("Move the toast to Friday", {"toast"}, False),
+        ("Open the door", {"door"}, True),
+        ("Delete the mail from Marta", set[str](), False),
+        ("Open the pension mail", set[str](), False),
+        ("Delete the newsletter", {"newsletter"}, False),
+        ("Cancel Monday with Rui", set[str](), False),
+        ("Invite Marta to the party", {"party"}, False),
+        ("Add the gap to my theory page", set[str](), False),
+        ("Cancel it", set[str](), False),
+        ("I can't come, so cancel what I told you about the day before yesterday", set[str](), False),
+    ],
+)
+def test_object_of_a_short_order(text: str, words: set[str], opens: bool) -> None:
+    assert said_object(text) == (words, opens)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What did Rui say?", "What did Rui write?", "Did my brother write?", "Read the mail from my brother"],
+)
+def test_mail_is_of_the_person_asked_about(text: str) -> None:
+    assert planned(text, "read_email", EARLIER, OTHER).args == {"email_subject": "Dinner"}
+
+
+def test_question_whether_somebody_wrote_searches_their_mails() -> None:
+    assert planned("Did Rui get back to me?", "search_emails", EARLIER).args["sender"] == "rui@example.com"
+
+
+def test_note_that_is_named_whole_is_the_one_to_add_to() -> None:
+    other = Item.note(title="Paint", content="Red.", modified="2026-03-05T09:00")
+    packing = Item.note(title="Packing list", content="Passport.", modified="2026-02-01T09:00")
+    plan = planned("Add paint to the packing list", "append_to_note", other, packing)
+    assert plan.args == {"title": "Packing list", "text": "paint"}
+
+
+def test_somebody_to_call_is_called_by_name() -> None:
+    plan = planned("Ring whoever wrote about dinner", "call_contact", OTHER)
+    assert plan.args == {"contact": "Rui Duarte"}
 
 
 def test_newest_of_a_series_is_meant_unless_another_is_said() -> None:

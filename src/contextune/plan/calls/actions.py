@@ -21,27 +21,37 @@ _SYNONYMS = """
 accept approve: accept approve confirm respond rsvp
 archive: archive
 buy purchase order: buy purchase order checkout
-clear erase empty wipe: clear erase empty wipe delete remove cancel reset trash dismiss
+clear erase wipe: clear erase empty wipe delete remove cancel reset trash dismiss
 copy duplicate: copy duplicate clone
 crop rotate resize: crop rotate resize edit
 decline reject: decline reject respond rsvp cancel
 download: download export save
 draw sketch: draw sketch generate create
+empty: empty clear purge wipe
 encrypt: encrypt
 export: export download
+hang: hang end
+highlight underline: highlight underline format mark
 install uninstall: install uninstall
 join: join
 lock: lock
+merge combine: merge combine join
 mute unmute silence: mute unmute silence volume
+paste: paste insert
 pay wire donate refund: pay wire donate refund payment transfer money
+post publish: post publish tweet share
 print: print
 record: record
 rename retitle: rename retitle
 rent hire: rent hire book reserve
 reserve: reserve book
 scan: scan
+sell: sell sale auction marketplace
 snooze: snooze reschedule postpone
+sort: sort arrange organise organize order
 subscribe: subscribe
+tweet: tweet post
+type transcribe: type transcribe write create append dictate recognise recognize
 unarchive: unarchive restore
 unblock: unblock
 undo revert: undo revert
@@ -51,6 +61,8 @@ unlock: unlock
 unpin: unpin
 unsubscribe: unsubscribe
 upload: upload
+weigh: weigh
+zoom scroll: zoom scroll
 """
 _ACTIONS = {
     verb: frozenset(map(stem, words.split()))
@@ -58,7 +70,7 @@ _ACTIONS = {
     for verb in verbs.split()
 }
 """By verb, the stems of words one of which a tool needs in its name or description."""
-_NOUNS_TOO = frozenset(["copy", "lock", "order", "pay", "print", "record", "rent", "scan", "wire"])
+_NOUNS_TOO = frozenset(tokenize("copy lock order pay post print record rent scan sort type wire"))
 _ORDER = re.compile(rf"{FILLER}(?P<verb>[a-z]+)\b(?! *[:=])(?:\s+(?P<next>[^\s,.;:!?]+))?", re.IGNORECASE)
 _SEARCHING = re.compile(rf"{FILLER}scan\b.+\bfor\b", re.IGNORECASE)
 _OBJECTS = frozenset(
@@ -86,6 +98,60 @@ _SWITCH = re.compile(
     re.IGNORECASE,
 )
 _SWITCHING = frozenset(map(stem, ["turn", "switch", "toggle", "enable", "disable", "volume", "power"]))
+_DEVICES = (
+    r"lights?|lamps?|kettle|heat(?:ing|er)|oven|stove|cooker|boiler|radiators?|fan|dishwasher|washer|dryer"
+    r"|air ?con(?:dition(?:ing|er))?|tv|telly|television|projector|subtitles|captions|washing machine|mower"
+    r"|sprinklers?|vacuum(?: cleaner)?|engine|car|computer|laptop|router|printer|wi-?fi|bluetooth|hotspot"
+    r"|camera|torch|flashlight|alarm|timer|stopwatch|doors?|gates?|garage|windows?|blinds?|curtains?"
+    r"|shutters?|volume|brightness|temperature|thermostat|recording"
+)
+_OPERATE = re.compile(
+    rf"{FILLER}(?:put|start|stop|open|close|shut|dim|lower|raise|run|restart|reboot|charge|pause|pull)"
+    rf"(?: (?:on|out|up|down))? (?:(?:(?:the|my|our|all|those|these) )+(?:[\w-]+ )?(?P<device>{_DEVICES})"
+    r"|(?P<plain>subtitles|captions|lights|heating|wi-?fi|bluetooth))"
+    r"(?:,? (?:on|off|out|up|down|again|now|please))*\W*$",
+    re.IGNORECASE,
+)
+"""An order to a thing in the house: "Put the kettle on" is not to play "Kettle"."""
+_OPERATING = frozenset(map(stem, ["device", "appliance", "turn", "switch", "toggle"]))
+_CONNECTED = re.compile(rf"{FILLER}put .+ on (?P<mode>speaker|hold|air|mute)\W*$", re.IGNORECASE)
+_PUT_AWAY = re.compile(rf"{FILLER}put .+ away\W*$", re.IGNORECASE)
+_PHOTO = re.compile(
+    rf"{FILLER}take (?:(?:me|us|him|her|them) )?(?:an?|another|some|one|the) (?:[\w-]+ )?"
+    r"(?:photos?|photographs?|pictures?|pics?|selfies?|screenshots?|snapshots?|close-ups?)\b",
+    re.IGNORECASE,
+)
+_PHOTOGRAPHING = frozenset(map(stem, ["camera", "photo", "photograph", "capture", "screenshot", "snapshot"]))
+_PAGE = re.compile(
+    rf"{FILLER}(?:read|turn|type|translate|bookmark|close|save|share|copy|reload|refresh)\b(?: \w+)?"
+    r" (?:this|the|that)(?: \w+)? (?P<shown>page|screen|website|tab)"
+    r"(?: (?:aloud|out loud|out|for me|to me|please))*\W*$",
+    re.IGNORECASE,
+)
+"""What the user has before them, which no item is."""
+_SETTING = re.compile(
+    rf"{FILLER}(?:change|set|adjust|switch) (?:the|my|your) (?:[\w-]+ )?"
+    r"(?P<setting>language|ringtone|wallpaper|background|theme|brightness|font|password|pin|keyboard|voice)\b"
+    r"(?! (?:of|in) )",
+    re.IGNORECASE,
+)
+_SETTINGS = frozenset(map(stem, ["setting", "settings", "preference", "configure", "option"]))
+_SALE = re.compile(
+    rf"{FILLER}(?:list|offer|advertise|put) .+ (?:for sale|on ebay"
+    r"|(?:in|on) (?:the|my|our) (?:[\w-]+ )?(?:shop|store|marketplace))\W*$",
+    re.IGNORECASE,
+)
+_UNITS = (
+    r"(?:ounces?|pounds?|grams?|kilos?|kilograms?|stones?|litres?|liters?|gallons?|pints?|cups?|(?:table|tea)?spoons?"
+    r"|inch(?:es)?|feet|foot|yards?|miles?|(?:centi|milli|kilo)?met(?:re|er)s?|minutes|hours|seconds|days|weeks)"
+)
+_SUM = re.compile(
+    rf"{FILLER}(?:what(?:['’]s| is)|how much is|calculate|compute|work out) [\d.,]+ ?"
+    r"(?:%|percent|x|\*|/|\+|-|times|plus|minus|divided|multiplied)"
+    rf"|{FILLER}how many {_UNITS} (?:are (?:there )?)?in (?:an?|one|\d+) {_UNITS}\W*$",
+    re.IGNORECASE,
+)
+_CALCULATING = frozenset(map(stem, ["calculate", "calculator", "compute", "convert", "math", "unit", "web"]))
 SOUND = frozenset(
     [
         *("music", "song", "songs", "track", "playlist", "album", "radio", "sound", "tune", "tunes", "noise"),
@@ -149,6 +215,8 @@ def _needed_words(text: str) -> frozenset[str] | None:
         return _BOOKING
     if _SWITCH.match(text):
         return _SWITCHING if SOUND.isdisjoint(tokenize(text)) else _SWITCHING | _PLAYBACK
+    if (needed := _needed_for_thing(text)) is not None:
+        return needed
     match = _ORDER.match(text)
     verb = match["verb"].casefold() if match else ""
     if match is None or verb not in _ACTIONS or _SEARCHING.match(text):
@@ -158,6 +226,25 @@ def _needed_words(text: str) -> frozenset[str] | None:
     if not is_object and (verb in _NOUNS_TOO or text.rstrip().endswith("?")):
         return None  # "Print shop near me", "Order number?"
     return _ACTIONS[verb]
+
+
+def _needed_for_thing(text: str) -> frozenset[str] | None:
+    """The same for orders that are told by their object: a device, a photo, the page on the screen, a sum."""
+    for pattern, words in (
+        (_OPERATE, _OPERATING),
+        (_CONNECTED, frozenset[str]()),
+        (_PUT_AWAY, _ACTIONS["archive"]),
+        (_PHOTO, _PHOTOGRAPHING),
+        (_PAGE, frozenset[str]()),
+        (_SETTING, _SETTINGS),
+        (_SALE, _ACTIONS["sell"]),
+        (_SUM, _CALCULATING),
+    ):
+        if match := pattern.match(text):
+            things = " ".join(filter(None, match.groupdict().values())).casefold()
+            # tools that translate say "language", too
+            return words | frozenset(map(stem, tokenize(things))) - {"languag"}
+    return None
 
 
 @lru_cache(maxsize=4096)

@@ -12,11 +12,14 @@ from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER, SOUND, does_action
+from contextune.plan.calls.said_tools import is_missed_call
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.argument_words import SENDERS
 from contextune.plan.pointer.new_times import USUAL_HOUR, said_span
-from contextune.plan.pointer.references import item_app, named_senders, sender_of
+from contextune.plan.pointer.references import item_app, named_senders, said_object, sender_of
 from contextune.plan.pointer.said import folded_words
+from contextune.plan.pointer.said_people import asked_speaker
 from contextune.plan.policy.cost import call_cost, singular
 from contextune.plan.schema import tool_parameters
 from contextune.search import tokenize
@@ -63,6 +66,12 @@ _REMOVE_FROM = re.compile(
     rf"{FILLER}(?:remove|delete|take|strike|cross|drop)\s+(?P<part>.+?)\s(?:from|off|out of)\s+"
     r"(?:(?:the|my|our|that|this)\s+)?(?:[^.,;!?]*\s)?(?P<container>\w+)\W*$",
     re.IGNORECASE,
+)
+_VOICE = re.compile(
+    r"\b(?:voice|voicemail|message|machine|record(?:ing|ed)|play|listen|hear|beep)\b", re.IGNORECASE
+)
+_FROM = re.compile(
+    r"\b(?:(?:e-?)?mails?|messages?|anything|something) from (?P<who>(?:my|the|our) \w+|[A-Z]\w+)"
 )
 _CONTAINERS = frozenset(
     [
@@ -245,6 +254,41 @@ def _passes_over_a_named_item(plan: Plan, tool: Tool, inputs: PlanningInput) -> 
     return any(_is_named(item.title, words) for item in inputs.items)
 
 
+def _plays_no_message(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It plays a voice message of somebody who has not called in vain, or wrote a mail."""
+    if "voicemail" not in identifier_words(tool.name) or _VOICE.search(inputs.request.text):
+        return False
+    person = next((n for v in plan.args.values() if (n := inputs.people.index(v)) is not None), None)
+    if person is None:
+        return False
+    items = [hit.item for hit in inputs.hits]
+    has_written = asked_speaker(inputs) == person and any(
+        inputs.people.index(sender_of(item)) == person for item in items
+    )
+    return has_written or not any(is_missed_call(item, person, inputs) for item in items)
+
+
+def _takes_unsaid_object(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It takes an item with no word of the object that the request names: "Cancel karaoke"."""
+    words, opens = said_object(inputs.request.text)
+    if call_cost(tool) == "read" and not opens:
+        return False
+    sources = [source for argument in plan.arguments.values() for source in argument.sources]
+    chosen = {source.item for source in sources if source.kind == "item"}
+    items = [item for item in inputs.items if item.id in chosen]
+    return bool(words and items) and not any(words.intersection(folded_words(item.text)) for item in items)
+
+
+def _ignores_the_sender(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It lists messages of anybody, where the request says from whom."""
+    if plan.arguments or not any(SENDERS.intersection(p.words) for p in tool_parameters(tool)):
+        return False
+    match = _FROM.search(inputs.request.text)
+    return match is not None and not any(
+        phrase.first < match.end("who") and match.start("who") < phrase.last for phrase in inputs.time_phrases
+    )
+
+
 def _is_named(title: str, words: frozenset[str]) -> bool:
     """Whether at least half of a title's words are said."""
     own = frozenset(folded_words(title)) - STOP_WORDS
@@ -265,4 +309,7 @@ _REASONS = (
     _takes_mail_of_another,
     _deletes_the_whole,
     _passes_over_a_named_item,
+    _plays_no_message,
+    _takes_unsaid_object,
+    _ignores_the_sender,
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contextune.plan.calls.said_tools import said_tools
+from contextune.plan.calls.said_tools import open_tools, said_tools
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import ArgumentChoice, FilledCall, PointerPlanner
 from contextune.plan.values import normalize_value
@@ -50,7 +50,7 @@ def fill_calls(
     """
     calls = [
         CallCandidate(filled, rank)
-        for rank in said_tools(tools, inputs) or likely_tools(tools, known or {}, max_tools)
+        for rank in said_tools(tools, inputs) or _open_or_likely(tools, inputs, known or {}, max_tools)
         if (filled := planner.fill_tool(inputs, tools[rank].tool)) is not None
     ]
     variants = [
@@ -67,6 +67,14 @@ def fill_calls(
         if filled is not None:
             calls.append(CallCandidate(filled, call.rank, name, behind))
     return calls
+
+
+def _open_or_likely(
+    tools: Sequence[ToolHit], inputs: PlanningInput, known: Mapping[str, float], limit: int
+) -> list[int]:
+    """The likely tools, unless the request says a kind of tool that the likeliest is not of."""
+    likely, said = likely_tools(tools, known, limit), open_tools(tools, inputs)
+    return said if said and likely[0] not in said else likely
 
 
 def likely_tools(tools: Sequence[ToolHit], known: Mapping[str, float], limit: int) -> list[int]:

@@ -14,9 +14,10 @@ from contextune.plan.calls.actions import is_small_talk, is_unserved
 from contextune.plan.calls.doubts import doubt
 from contextune.plan.calls.fill import MAX_TOOLS, MAX_VARIANTS, CallCandidate, fill_calls
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
-from contextune.plan.calls.said_tools import is_said_tool
+from contextune.plan.calls.said_tools import is_open_tool, is_said_tool
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner
+from contextune.plan.pointer.said_people import called_contact
 from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
 from contextune.plan.policy.readings import Readings
 from contextune.types import Plan, Tool, ToolHit
@@ -27,6 +28,10 @@ _MAX_READINGS = 5
 _MIN_PROBABILITY = 0.01
 _SAID = 0.82
 """Least probability of a call of the tool that the words of the request name: writes are made from 0.8 on."""
+_CALLED = 0.88
+"""The same for a call of the one contact whom the request says to call: calls are made from 0.85 on."""
+_OPEN = 0.55
+"""Least probability of a call of a kind that the request says: it is proposed, not made."""
 _UNSERVED = 0.9
 """Least probability that no tool serves small talk, and orders of what none of the tools does."""
 
@@ -94,7 +99,9 @@ def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[s
     if is_small_talk(text) or is_unserved(text, tools.values()):
         readings = _refused(readings)
     elif readings.plans and is_said_tool(tools[readings.plans[0].tool], inputs):
-        readings = _raised(readings)
+        readings = _raised(readings, _SAID if called_contact(inputs) is None else _CALLED)
+    elif readings.plans and is_open_tool(tools[readings.plans[0].tool], inputs):
+        readings = _raised(readings, _OPEN)
     plans = tuple(doubt(plan, tools[plan.tool], inputs) for plan in readings.plans)
     return replace(readings, plans=plans)
 
@@ -108,14 +115,14 @@ def _refused(readings: Readings) -> Readings:
     return Readings(plans, _UNSERVED)
 
 
-def _raised(readings: Readings) -> Readings:
+def _raised(readings: Readings, least: float) -> Readings:
     """The readings with a higher probability of the first one, if it lacks no argument."""
     first, *others = readings.plans
-    if first.missing or first.confidence >= _SAID:
+    if first.missing or first.confidence >= least:
         return readings
-    scale = (1 - _SAID) / max(1 - _SAID, readings.none + sum(plan.confidence for plan in others))
+    scale = (1 - least) / max(1 - least, readings.none + sum(plan.confidence for plan in others))
     plans = [replace(plan, confidence=plan.confidence * scale) for plan in others]
-    return Readings((replace(first, confidence=_SAID), *plans), readings.none * scale)
+    return Readings((replace(first, confidence=least), *plans), readings.none * scale)
 
 
 def ranked_readings(plans: Sequence[Plan], ranked: CallProbabilities) -> Readings:

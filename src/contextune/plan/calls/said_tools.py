@@ -10,14 +10,15 @@ from collections.abc import Callable, Sequence
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.argument_words import PEOPLE
-from contextune.plan.pointer.references import replays_last
+from contextune.plan.pointer.argument_words import PEOPLE, SENDERS
+from contextune.plan.pointer.references import added_to, item_app, replays_last, sender_of
 from contextune.plan.pointer.said import folded_words
+from contextune.plan.pointer.said_people import asked_speaker, asked_writer, called_contact
 from contextune.plan.pointer.spans import title_and_artist
 from contextune.plan.schema import tool_parameters
 from contextune.plan.values import normalize_text
 from contextune.search.tokenize import identifier_words
-from contextune.types import Tool, ToolHit
+from contextune.types import Item, Tool, ToolHit
 
 Accepts = Callable[[Tool], bool]
 
@@ -29,7 +30,8 @@ _REPLY = re.compile(
 _SONGS, _ALBUMS = frozenset(["song", "track"]), frozenset(["album", "record"])
 _NOTE = re.compile(
     rf"{FILLER}(?:(?:new |quick )?note(?: to (?:self|myself))?"
-    r"|(?:take|make|write|create|start|add)(?: me)? a (?:new |quick )?note):\s+\S",
+    r"|(?:take|make|write|create|start|add)(?: me)? a (?:new |quick )?note"
+    r"|(?:write|jot|note)(?: (?:this|that|it))? down):\s+\S",
     re.IGNORECASE,
 )
 _WRITING = frozenset(["create", "write", "add", "new", "make", "take"])
@@ -41,6 +43,28 @@ _PLAYED_FIELDS = {"song_name": _SONGS, "playlist": frozenset(["playlist"]), "alb
 _INVITE = re.compile(
     rf"{FILLER}(?:add|invite|include|put) (?P<who>\S.*?) (?:to|in|on) (?P<event>\S.*)", re.IGNORECASE
 )
+_WRITE_DOWN = re.compile(
+    rf"{FILLER}(?:(?:write|jot|note)(?: (?:this|that|it))? down"
+    r"|(?:make|take) a note (?:that|of)|(?:jot|note) that)\b",
+    re.IGNORECASE,
+)
+_MOVE = re.compile(
+    rf"{FILLER}(?:move|push|shift|postpone|reschedule|delay|put off|put back|bring forward)"
+    r"(?: back| forward)? (?P<what>\S.*?)(?: back| forward| off)? (?:to|until|till|by)\s+\S",
+    re.IGNORECASE,
+)
+_MOVING = frozenset(["reschedule", "move", "postpone", "delay", "snooze"])
+_REMIND = re.compile(rf"{FILLER}remind me (?:[^,.;:?]+ )?to \w[^.;:?]*[.!]*$", re.IGNORECASE)
+_DEPENDING = re.compile(
+    r"\b(?:before|after|when|whenever|once|until|till|as soon as|if|while|every|each|daily|weekly|again)\b",
+    re.IGNORECASE,
+)
+"""Words behind which a time depends on something else than the clock."""
+_ADDING = frozenset(["append", "add"])
+_CALLING = frozenset(["call", "phone", "ring", "dial"])
+_SEARCHING = frozenset(["search", "find", "list"])
+_READING = frozenset(["read", "open", "get", "show"])
+_MESSAGES = frozenset(["mail", "email", "message"])
 _GUESTS = PEOPLE & {"participant", "attendee", "guest"}
 
 
@@ -53,9 +77,21 @@ def said_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
     return ranks or _tools_for_title(tools, inputs)
 
 
+def open_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
+    """The ranks of the tools of the kind that the request says, where it leaves open which of them."""
+    accepts = _open_kind(inputs)
+    return [rank for rank, hit in enumerate(tools) if accepts(hit.tool)] if accepts else []
+
+
 def is_said_tool(tool: Tool, inputs: PlanningInput) -> bool:
     """Whether the words of the request mean this tool and leave no other reading."""
     accepts = _said_kind(inputs)
+    return accepts is not None and accepts(tool)
+
+
+def is_open_tool(tool: Tool, inputs: PlanningInput) -> bool:
+    """Whether the tool is of the kind that the request says: one that moves a reminder it names."""
+    accepts = _open_kind(inputs)
     return accepts is not None and accepts(tool)
 
 
@@ -64,11 +100,105 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
     text = inputs.request.text
     if _NOTE.match(text):
         return _writes_note
+    if _REMIND.match(text) and not _DEPENDING.search(text):
+        return _reminds
     if replays_last(text):
         return lambda tool: _plays(tool, _SONGS)
     if (words := _played(inputs)) is not None:
         return lambda tool: _plays(tool, words)
+    if (target := added_to(inputs)) is not None:
+        return _appends if target.field == "title" else _adds_song
+    if called_contact(inputs) is not None:
+        return _calls_person
+    if asked_writer(inputs) is not None:
+        return _searches_sender
+    if _was_written(inputs):
+        return _reads_message
     return _takes_guest if _adds_guest(inputs) else None
+
+
+def _open_kind(inputs: PlanningInput) -> Accepts | None:
+    """The kind of tool that the words of the request mean, where they leave open which of them."""
+    if _WRITE_DOWN.match(inputs.request.text):
+        return _writes_in_note
+    app = _moved_app(inputs)
+    return None if app is None else lambda tool: tool.app == app and _starts_with(tool, _MOVING)
+
+
+def _reminds(tool: Tool) -> bool:
+    words = identifier_words(tool.name)
+    return words[-1:] == ["reminder"] and not (_WRITING | {"set"}).isdisjoint(words[:1])
+
+
+def _appends(tool: Tool) -> bool:
+    return _starts_with(tool, _ADDING) and "note" in identifier_words(tool.name)
+
+
+def _adds_song(tool: Tool) -> bool:
+    return _starts_with(tool, _ADDING) and "playlist" in identifier_words(tool.name)
+
+
+def _starts_with(tool: Tool, verbs: frozenset[str]) -> bool:
+    return not verbs.isdisjoint(identifier_words(tool.name)[:1])
+
+
+def _calls_person(tool: Tool) -> bool:
+    return _starts_with(tool, _CALLING) and any(
+        not PEOPLE.isdisjoint(parameter.words) for parameter in tool_parameters(tool) if parameter.required
+    )
+
+
+def _searches_sender(tool: Tool) -> bool:
+    return _starts_with(tool, _SEARCHING) and any(
+        not SENDERS.isdisjoint(parameter.words) for parameter in tool_parameters(tool)
+    )
+
+
+def _reads_message(tool: Tool) -> bool:
+    return _starts_with(tool, _READING) and not _MESSAGES.isdisjoint(identifier_words(tool.name))
+
+
+def _was_written(inputs: PlanningInput) -> bool:
+    """Whether the request asks what somebody said who wrote a message, and has not called in vain since."""
+    person = asked_speaker(inputs)
+    if person is None:
+        return False
+    written = [_made(item) for item in inputs.items if inputs.people.index(sender_of(item)) == person]
+    missed = [_made(item) for item in inputs.items if is_missed_call(item, person, inputs)]
+    return bool(written) and max(written) > max(missed, default="")
+
+
+def is_missed_call(item: Item, person: int, inputs: PlanningInput) -> bool:
+    """Whether an item is a call of a contact that was not answered."""
+    return item.fields.get("direction") == "missed" and any(
+        inputs.people.index(caller) == person for caller in item.people
+    )
+
+
+def _made(item: Item) -> str:
+    made = item.times.get("made")
+    return made.replace(tzinfo=None).isoformat() if made else ""
+
+
+def _moved_app(inputs: PlanningInput) -> str | None:
+    """The application of what is moved, if its title is said: "Move the toast" may be a reminder."""
+    match = _MOVE.match(inputs.request.text)
+    words = frozenset(folded_words(match["what"])) - STOP_WORDS if match else frozenset[str]()
+    if not words or any(item_app(word) for word in words):
+        return None
+    shares = {
+        item.id: len(words.intersection(folded_words(item.title)))
+        for item in inputs.items
+        if "start" in item.times or "due" in item.times
+    }
+    most = max(shares.values(), default=0)
+    apps = {item.app for item in inputs.items if most and shares.get(item.id) == most}
+    return next(iter(apps)) if len(apps) == 1 else None
+
+
+def _writes_in_note(tool: Tool) -> bool:
+    words = identifier_words(tool.name)
+    return "note" in words and not (_WRITING | {"append"}).isdisjoint(words[:1])
 
 
 def _writes_note(tool: Tool) -> bool:
@@ -95,7 +225,10 @@ def _played(inputs: PlanningInput) -> frozenset[str] | None:
         for field, words in _PLAYED_FIELDS.items()
         if item.app == "Music" and normalize_text(str(item.fields.get(field) or "")) == title
     }
-    return next(iter(kinds)) if title and len(kinds) == 1 else None
+    if not title or not kinds:
+        return None
+    # many an album is named after one of its songs
+    return _SONGS if kinds == {_SONGS, _ALBUMS} else next(iter(kinds)) if len(kinds) == 1 else None
 
 
 def _adds_guest(inputs: PlanningInput) -> bool:

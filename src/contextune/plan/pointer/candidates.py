@@ -268,6 +268,14 @@ def contact_value(contact: Contact, parameter: Parameter) -> str:
     return _spelling(contact, _wanted_spellings(parameter))
 
 
+def person_value(value: object, parameter: Parameter, inputs: PlanningInput) -> object:
+    """The value, or for the address of a contact the name, if the argument takes names: "Call Jan"."""
+    if not PEOPLE.intersection(parameter.words) or any(_wanted_spellings(parameter)):
+        return value
+    contact = inputs.people.get(value) if "@" in str(value) else None
+    return value if contact is None else contact.name
+
+
 def _wanted_spellings(parameter: Parameter) -> tuple[bool, bool]:
     """Whether the argument asks for a phone number, and for an email address."""
     words = frozenset((*parameter.words, *parameter.description_words))

@@ -10,9 +10,12 @@ from contextune.plan.pointer.argument_words import (
     NUMBERS,
     PEOPLE,
     SAID_PLACES,
+    SENDERS,
     TITLES,
 )
 from contextune.plan.pointer.candidate import Candidate
+from contextune.plan.pointer.references import added_to
+from contextune.plan.pointer.said_people import said_contact, said_sender
 from contextune.plan.pointer.spans import TextSpan, title_and_artist
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_text
@@ -52,7 +55,8 @@ def certain_candidates(
     """The candidates among which the request itself decides, where it leaves no doubt; else none.
 
     A phone number or an email address in the request is the number or the address that is meant; the whole
-    name of one contact, if nobody else is named, is the person; "play TITLE by ARTIST" says both.
+    name of one contact, if nobody else is named, is the person, and so is the contact of "call my sister";
+    "play TITLE by ARTIST" says both.
     """
     if parameter.kind != "text":
         return []
@@ -63,6 +67,8 @@ def certain_candidates(
             spans = [c for c in candidates if c.span and c.item is None and c.span.shape == shape]
             if len(spans) == 1:
                 return spans
+    if (target := added_to(inputs)) is not None and target.field in name:
+        return [c for c in candidates if c.field == target.field and c.value == target.name][:1]
     title, artist = title_and_artist(inputs.request.text)
     for span, names in ((title, TITLES), (artist, ARTISTS)):
         if span is not None and name & names:
@@ -75,6 +81,9 @@ def certain_candidates(
         or (_own_places(inputs, candidates) if "destination" in name else _city(inputs, candidates))
     ):
         return places
+    person = said_sender(inputs) if name & SENDERS else said_contact(inputs) if name & PEOPLE else None
+    if person is not None:
+        return [c for c in candidates if c.people == (person,) and c.origin == "contact"]
     if not name & PEOPLE:
         return []
     named = [match for match in inputs.names if match.words]

@@ -80,7 +80,11 @@ _REMIND = re.compile(
     re.IGNORECASE,
 )
 _WAKE = re.compile(r"\b(?:wake me|get me up)\b", re.IGNORECASE)
-_TASK = re.compile(r"^\W*(?:\w+\W+){0,4}?(?:to|about|of|that|for|:)\s+", re.IGNORECASE)
+_TASK = re.compile(
+    r"^\W*(?:\w+\W+){0,4}?(?:to|about|of|that|for|:)\s+"
+    r"|^\W*(?:\w+\W+){1,4}(?:before|after)\W+(?:[\w'’-]+\W+){1,5}?to\s+",
+    re.IGNORECASE,
+)
 _EVENT_VERB = re.compile(
     r"^(?:put|schedule|add|book|create|set up|plan|pencil in|pencil|block|make|enter)\s+", re.IGNORECASE
 )

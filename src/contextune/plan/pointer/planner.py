@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.candidate import FREE_TEXT, OMITTED, Candidate
-from contextune.plan.pointer.candidates import find_candidates
+from contextune.plan.pointer.candidates import find_candidates, person_value
 from contextune.plan.pointer.features import ChosenArguments, Matrix, argument_features
 from contextune.plan.pointer.free_text import clarifying_question, compose_text, dictated_text
 from contextune.plan.pointer.new_times import has_usual_hour, new_times
@@ -186,7 +186,8 @@ class _PlanDraft:
         return Plan(self.tool.id, arguments, confidence, tuple(self.missing), self.tool.name)
 
     def fill(self, parameter: Parameter, candidate: Candidate, confidence: float) -> None:
-        self.arguments[parameter.name] = Argument(candidate.value, candidate.sources, confidence)
+        value = person_value(candidate.value, parameter, self.inputs)
+        self.arguments[parameter.name] = Argument(value, candidate.sources, confidence)
         self.chosen = add_choice(self.chosen, candidate)
 
     def ask(self, parameter: Parameter) -> None:

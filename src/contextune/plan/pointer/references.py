@@ -10,13 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import permutations
+from typing import NamedTuple
 
+from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.candidate import Candidate
 from contextune.plan.pointer.said import folded_words
+from contextune.plan.pointer.said_people import asked_speaker, said_sender
 from contextune.plan.policy.cost import singular
 from contextune.plan.schema import Parameter
+from contextune.plan.values import normalize_text
 from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Tool, local_time
 
@@ -38,6 +42,27 @@ _REFERRING = re.compile(
     r"\b(?:the|my|that|this|our)\s+(?P<words>[^\W_][\w'’-]*(?:\s+[\w'’-]+){0,3}?)\s+(?P<noun>[a-z-]+?)s?\b",
     re.IGNORECASE,
 )
+_OBJECT = re.compile(
+    r"\W*(?:(?:please|can you|could you|just),? )*"
+    r"(?:(?P<verb>open|close|shut|start|cancel|call off|delete|scrap|drop|remove|move|push|shift"
+    r"|postpone|reschedule)|invite \S.*? to)\s+(?:(?:the|my|our|that|this|tomorrow['’]s|today['’]s)\s+)*"
+    r"(?P<what>[\w'’-]+(?:\s+(?!(?:to|until|till|from|for|at|on|with|by|about|in|of)\b)[\w'’-]+){0,2})"
+    r"(?:\s+(?:to|until|till|for|at|on|with|by)\s[^,;.!?]*)?[\s.!?]*$",
+    re.IGNORECASE,
+)
+"""An order that names its object in one to three words."""
+_DAYS = frozenset(
+    folded_words(
+        "monday tuesday wednesday thursday friday saturday sunday today tonight tomorrow morning evening"
+    )
+)
+_OPENING = frozenset(["open", "close", "shut", "start"])
+_ADD = re.compile(
+    r"\W*(?:(?:please|can you|could you|just),? )*(?:add|put|append) (?P<what>\S.*) (?:to|on|onto|in|into) "
+    r"(?:(?:the|my|our) )?(?P<target>\S.*?)(?P<noun> note| playlist)?[\s.!?]*$",
+    re.IGNORECASE,
+)
+_TARGETS = (("Notes", "title"), ("Music", "playlist"))
 _REPLAY = re.compile(
     r"\W*(?:(?:please|can you|could you|just|hey|ok|okay),? )*"
     r"(?:play|put|start|resume)(?: me)?(?: back| on)? "
@@ -68,6 +93,8 @@ def referred(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput)
     left = [candidate for candidate in candidates if candidate.item not in excluded]
     if not any(candidate.item is not None for candidate in left):
         left = list(candidates)
+    if asked_speaker(inputs) is not None:  # the words of "What did Jan write?" are no title
+        left = [candidate for candidate in left if candidate.item is not None]
     items = {candidate.item for candidate in left}
     superseded = {number for number, other in references.superseded if other in items}
     return [candidate for candidate in left if candidate.item not in superseded]
@@ -81,6 +108,45 @@ def item_app(noun: str) -> str | None:
 def replays_last(text: str) -> bool:
     """Whether the request means the song that was played last: "Put on what I was just listening to"."""
     return _REPLAY.fullmatch(text) is not None
+
+
+def said_object(text: str) -> tuple[frozenset[str], bool]:
+    """The words for what a short order is about, and whether it is only to open it: "Cancel karaoke"."""
+    match = _OBJECT.match(text)
+    if match is None:
+        return frozenset(), False
+    words = frozenset(folded_words(match["what"])) - STOP_WORDS - _DAYS
+    if any(item_app(word) and word != "newsletter" for word in words):
+        return frozenset(), False  # "the pension mail" may be in other words
+    return words, (match["verb"] or "").casefold() in _OPENING
+
+
+class AddedTo(NamedTuple):
+    """The note or the playlist, by its whole name, that something is added to."""
+
+    name: str
+    field: str
+    """The field of items that holds the name."""
+
+
+def added_to(inputs: PlanningInput) -> AddedTo | None:
+    """What "Add … to …" adds to: a note, or a playlist if the song is known, too; None if that is open."""
+    match = _ADD.match(inputs.request.text)
+    if match is None or any(name.words and name.end > match.start("what") for name in inputs.names):
+        return None
+    wanted = normalize_text(match["target"])
+    targets = {
+        AddedTo(str(item.fields[field]), field)
+        for item in inputs.items
+        for app, field in _TARGETS
+        if item.app == app and normalize_text(str(item.fields.get(field) or "")) == wanted
+    }
+    if len(targets) != 1:
+        return None
+    target = targets.pop()
+    song = normalize_text(match["what"])
+    is_known = any(normalize_text(str(item.fields.get("song_name") or "")) == song for item in inputs.items)
+    return target if target.field == "title" or is_known else None
 
 
 def asks_for_person(parameter: Parameter, inputs: PlanningInput) -> bool:
@@ -113,9 +179,8 @@ def _references(inputs: PlanningInput) -> _References:
     references = inputs.kept.get(_KEPT)
     if not isinstance(references, _References):
         own = (number for number, item in enumerate(inputs.items) if _is_own(item, inputs.user.addresses))
-        references = inputs.kept[_KEPT] = _References(
-            frozenset(_not_sent_by(inputs) | _not_described(inputs)), frozenset(own), _superseded(inputs)
-        )
+        others = _not_sent_by(inputs) | _not_described(inputs) | _not_ordered(inputs)
+        references = inputs.kept[_KEPT] = _References(frozenset(others), frozenset(own), _superseded(inputs))
     return references
 
 
@@ -131,8 +196,10 @@ def sender_of(item: Item) -> str:
 
 
 def named_senders(inputs: PlanningInput) -> set[int]:
-    """The contacts whom the request names as senders of a message: "from Jan", "Jan's mail"."""
-    return {n for n, match in enumerate(inputs.names) if match.words and _is_sender(match, inputs)}
+    """The contacts named as senders of a message: "from Jan", "Jan's mail", "Did Jan write?"."""
+    senders = {n for n, match in enumerate(inputs.names) if match.words and _is_sender(match, inputs)}
+    sender = said_sender(inputs)
+    return senders if sender is None else senders | {sender}
 
 
 def _not_sent_by(inputs: PlanningInput) -> set[int]:
@@ -173,6 +240,16 @@ def _not_described(inputs: PlanningInput) -> set[int]:
         if most:
             excluded |= {number for number, count in shared.items() if count < most}
     return excluded
+
+
+def _not_ordered(inputs: PlanningInput) -> set[int]:
+    """After "Cancel the yoga", the items whose title has less of these words than another of their app."""
+    words, _ = said_object(inputs.request.text)
+    shared = [len(words.intersection(folded_words(item.title))) for item in inputs.items]
+    most: dict[str, int] = {}
+    for item, count in zip(inputs.items, shared, strict=True):
+        most[item.app] = max(most.get(item.app, 0), count)
+    return {number for number, item in enumerate(inputs.items) if shared[number] < most[item.app]}
 
 
 def _superseded(inputs: PlanningInput) -> list[tuple[int, int]]:

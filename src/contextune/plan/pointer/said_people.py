@@ -1,0 +1,91 @@
+"""The one contact that an order or a question is about: "Call Marta", "Did my sister write back?"."""
+
+import re
+
+from contextune.context.signals.people import relation_synonyms
+from contextune.plan.names import name_words
+from contextune.plan.planning_input import PlanningInput
+from contextune.search import tokenize
+
+_START = r"\W*(?:(?:please|can you|could you|just|so|and|hey|ok(?:ay)?|now),? )*"
+_CALL = re.compile(
+    rf"{_START}(?:call|phone|ring|dial)(?: up)? (?P<who>\S.*?)(?: up| now| please| for me| again)*[\s.!?]*$",
+    re.IGNORECASE,
+)
+_WRITTEN = re.compile(
+    rf"{_START}(?:did|has|have) (?P<who>\S.*?)(?: ever| already| yet| finally)?"
+    r" (?:write|written|reply|replied|answer|answered|respond|responded|(?:get|got|gotten) back"
+    r"|e?mail|e?mailed)(?: back)?(?:(?: to)? (?:me|us))?(?: yet| already| today)*[\s.!?]*$",
+    re.IGNORECASE,
+)
+_SAID = re.compile(
+    rf"{_START}what did (?P<who>\S.*?) (?:say|write|want|answer|reply|tell (?:me|us)|have to say)"
+    r"(?: back| to me| to us| from me)*[\s.!?]*$",
+    re.IGNORECASE,
+)
+_FROM = re.compile(
+    r".*?\b(?:(?:e-?)?mails?|messages?|anything|something) from (?P<who>\S.*?)[\s.!?]*$", re.IGNORECASE
+)
+_DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]+")
+_CLAUSE = re.compile(r"[,;(/]|\s(?:in|of|at|on|from|with|who|whose|which|for|to)\s", re.IGNORECASE)
+
+
+def called_contact(inputs: PlanningInput) -> int | None:
+    """The contact whom the request says to call, if it says nothing else: "Call Marta", "Ring my sister"."""
+    return _contact_in(_CALL, inputs)
+
+
+def asked_writer(inputs: PlanningInput) -> int | None:
+    """The contact of whom the request asks whether they wrote: "Did Marta get back to me?"."""
+    return _contact_in(_WRITTEN, inputs)
+
+
+def asked_speaker(inputs: PlanningInput) -> int | None:
+    """The contact of whom the request asks what they said: "What did Marta want?"."""
+    return _contact_in(_SAID, inputs)
+
+
+def said_sender(inputs: PlanningInput) -> int | None:
+    """The contact from whom a message is, or of whom the request asks what they wrote."""
+    people = (_contact_in(pattern, inputs) for pattern in (_FROM, _WRITTEN, _SAID))
+    return next((person for person in people if person is not None), None)
+
+
+def said_contact(inputs: PlanningInput) -> int | None:
+    """The contact of an order to call, or of a question what they wrote or said."""
+    people = (find(inputs) for find in (called_contact, asked_writer, asked_speaker))
+    return next((person for person in people if person is not None), None)
+
+
+def _contact_in(pattern: re.Pattern[str], inputs: PlanningInput) -> int | None:
+    """The only contact that the group `who` names as a whole, or whose relation it says."""
+    match = pattern.match(inputs.request.text)
+    if match is None:
+        return None
+    start, end = match.span("who")
+    named = [n for n, name in enumerate(inputs.names) if name.words and name.start < end and start < name.end]
+    if named:
+        names = [(n, inputs.names[n]) for n in named]
+        whole = [n for n, name in names if name.words >= 1 and name.start <= start and name.end >= end]
+        return whole[0] if len(whole) == 1 and not _has_stranger(match["who"], inputs) else None
+    said = _DETERMINER.sub("", match["who"], count=1)
+    if _WORD.fullmatch(said) is None:
+        return None
+    words = relation_synonyms(said.casefold())
+    related = [n for n, contact in enumerate(inputs.user.contacts) if words & _heads(contact.relation or "")]
+    return related[0] if len(related) == 1 else None
+
+
+def _has_stranger(name: str, inputs: PlanningInput) -> bool:
+    """Whether somebody else of this name, who is no contact, called or wrote."""
+    words = frozenset(name_words(name))
+    people = (person for item in inputs.items for person in item.people)
+    return any(words <= {*name_words(person)} and inputs.people.index(person) is None for person in people)
+
+
+def _heads(relation: str) -> frozenset[str]:
+    """What a relation says somebody is: the helper, not the mother, for "mother's live-in helper"."""
+    phrase = _CLAUSE.split(relation, maxsplit=1)[0]
+    parts = [tokenize(part) for part in re.split(r"\sand\s|&", phrase)]
+    return frozenset(words[-1] for words in parts if words)
