@@ -13,11 +13,11 @@ from tokenizers import Tokenizer
 
 from contextune._internal.model_files import model_folder
 from contextune._internal.onnx_runtime import runtime
-from contextune._internal.threads import THREADS_VARIABLE
 from contextune.embed.protocol import Matrix, replace_surrogates
 from contextune.embed.scripts import readable_scripts
 from contextune.errors import EmbedderError
 
+THREADS_VARIABLE = "CONTEXTUNE_THREADS"
 _LOADING = Lock()
 """So that two threads that need the bundled embedder at once load it once."""
 

@@ -7,7 +7,6 @@ seconds, in which a program cannot answer. Only training needs that.
 import ctypes
 import sys
 from collections.abc import Callable
-from concurrent.futures import wait
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +15,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.threads import helper_threads, thread_count
 from contextune.errors import RankerError
 
 # constants of LightGBM's c_api.h
@@ -24,9 +22,7 @@ _TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
 _ROW_MAJOR = 1
 _SCORES, _CONTRIBUTIONS = 0, 3
 _ALL_TREES = -1
-_PARAMETERS = b"num_threads=1 verbosity=-1"  # its own threads would spin after every call
-_ROWS_PER_THREAD = 12
-"""With fewer, waking a thread takes longer than scoring them."""
+_PARAMETERS = b"num_threads=1 verbosity=-1"
 _FILES = {"win32": "lib_lightgbm.dll", "darwin": "lib_lightgbm.dylib"}
 _FOLDERS = ("lib", "bin", "..")
 _LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
@@ -63,21 +59,8 @@ class Booster:
         return self._predict(matrix, _CONTRIBUTIONS, self.features + 1)
 
     def _predict(self, matrix: NDArray[np.floating], kind: int, columns: int) -> NDArray[np.float64]:
-        """The rows are divided among threads: each is scored on its own."""
         rows = np.ascontiguousarray(matrix, None if matrix.dtype in _TYPES else np.float32)
         result = np.empty((len(rows), columns))
-        count = max(1, min(thread_count(), len(rows) // _ROWS_PER_THREAD))
-        own, *others = zip(np.array_split(rows, count), np.array_split(result, count), strict=True)
-        jobs = [helper_threads().submit(self._predict_part, *part, kind) for part in others]
-        try:
-            self._predict_part(*own, kind)
-        finally:
-            wait(jobs)  # they write to the result
-        for job in jobs:
-            job.result()
-        return result
-
-    def _predict_part(self, rows: NDArray[Any], result: NDArray[np.float64], kind: int) -> None:
         length = ctypes.c_int64()
         _call(
             "PredictForMat",
@@ -96,6 +79,7 @@ class Booster:
         )
         if length.value != result.size:
             raise RankerError(f"LightGBM returned {length.value} values, not {result.size}: train it again")
+        return result
 
 
 def _call(name: str, *arguments: Any) -> None:
