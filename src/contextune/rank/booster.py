@@ -34,6 +34,7 @@ class Booster:
     def __init__(self, model: str) -> None:
         self._model = model
         self._handle = ctypes.c_void_p()
+        self._free = _library().LGBM_BoosterFree  # kept: at the end of a program, names of modules are gone
         iterations = ctypes.c_int()
         _call("LoadModelFromString", model.encode(), ctypes.byref(iterations), ctypes.byref(self._handle))
         features = ctypes.c_int()
@@ -48,7 +49,7 @@ class Booster:
     def __del__(self) -> None:
         """Free the model."""
         if getattr(self, "_handle", None):
-            _library().LGBM_BoosterFree(self._handle)
+            self._free(self._handle)
 
     def predict(self, matrix: NDArray[np.floating]) -> NDArray[np.float64]:
         """The score of each row."""
