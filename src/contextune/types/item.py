@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from contextune.errors import InvalidDataError
 from contextune.types.app_schema import APPS, AppSchema, app_for, description_of
+from contextune.types.field_names import with_own_names
 
 Time = datetime | str
 """A `datetime`, or ISO 8601 text such as `2024-05-16T19:00`."""
@@ -18,10 +19,12 @@ Time = datetime | str
 class Item:
     """One record of a user's applications.
 
-    `fields` holds the application's own fields, unchanged; `contextune.types.app_schema` says which of them
-    are the title, the text, the times and the people. For known applications use `Item.mail(subject=…)`,
-    `Item.event`, `Item.note`, `Item.reminder`, `Item.web_search`, `Item.song` and `Item.call`, which name and
-    check the fields. For any other application pass its fields: `Item("t1", "Tasks", {"title": …})`.
+    `fields` holds the application's own fields; `contextune.types.app_schema` says which of them are the
+    title, the text, the times and the people. In known applications, common other names of these fields are
+    replaced, such as `title` of an event by `event_name` (`contextune.types.field_names`). For known
+    applications use `Item.mail(subject=…)`, `Item.event`, `Item.note`, `Item.reminder`, `Item.web_search`,
+    `Item.song` and `Item.call`, which name and check the fields. For any other application pass its fields:
+    `Item("t1", "Tasks", {"title": …})`.
     """
 
     id: str
@@ -31,6 +34,9 @@ class Item:
     def __post_init__(self) -> None:
         if not self.id or not self.app:
             raise InvalidDataError(f"an item needs an id and an app, got id={self.id!r}, app={self.app!r}")
+        fields = with_own_names(self.app, self.fields)
+        if fields is not self.fields:
+            object.__setattr__(self, "fields", fields)
 
     @classmethod
     def mail(
