@@ -214,3 +214,64 @@ def test_newest_call_comes_first_once_calls_are_late(monkeypatch: pytest.MonkeyP
 
     run_beside(hold, pool, check)
     assert ran == ["c", "b", "a"]
+
+
+def test_late_calls_are_refused_soon_if_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest of two calls waits in a burst, and is refused once calls have been late for longer."""
+    ran: list[str] = []
+    holds = [Hold() for _ in range(3)]
+    now = [monotonic()]
+    monkeypatch.setattr(worker_pool, "monotonic", lambda: now[0])
+    max_wait = 10.0
+    pool = WorkerPool(1, 10, 100 * max_wait, max_wait)
+
+    async def check(_: object) -> None:
+        oldest = asyncio.create_task(pool.run(ran.append, "oldest"))
+        await asyncio.sleep(0)
+        now[0] += 0.2 * max_wait  # late, but it may be a burst
+        second = asyncio.create_task(pool.run(holds[1]))
+        await asyncio.sleep(0)
+        holds[0].released.set()
+        await asyncio.to_thread(holds[1].started.wait, PATIENCE)
+        assert not oldest.done()
+        third = asyncio.create_task(pool.run(holds[2]))
+        await asyncio.sleep(0)
+        now[0] += 1.1 * max_wait  # no burst
+        newest = asyncio.create_task(pool.run(ran.append, "newest"))
+        await asyncio.sleep(0)
+        holds[1].released.set()
+        assert await second == "done"
+        await newest
+        for late in (oldest, third):
+            with pytest.raises(ApiError, match="too many requests are waiting"):
+                await late
+
+    run_beside(holds[0], pool, check)
+    assert ran == ["newest"]
+    assert not holds[2].started.is_set()
+
+
+def test_calls_are_no_longer_refused_once_the_queue_was_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    holds = [Hold(), Hold()]
+    now = [monotonic()]
+    monkeypatch.setattr(worker_pool, "monotonic", lambda: now[0])
+    pool = WorkerPool(1, 10, 1000, 10)
+
+    async def check(_: object) -> None:
+        late = asyncio.create_task(pool.run(ran.append, "late"))
+        await asyncio.sleep(0)
+        now[0] += 2
+        holds[0].released.set()
+        await late
+        now[0] += 20
+        again = asyncio.create_task(pool.run(holds[1]))
+        await asyncio.to_thread(holds[1].started.wait, PATIENCE)
+        others = [asyncio.create_task(pool.run(ran.append, name)) for name in "ab"]
+        await asyncio.sleep(0)
+        now[0] += 2
+        holds[1].released.set()
+        await asyncio.gather(again, *others)
+
+    run_beside(holds[0], pool, check)
+    assert ran == ["late", "b", "a"]

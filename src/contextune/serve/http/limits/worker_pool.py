@@ -3,7 +3,8 @@
 A call is refused when it arrives if the calls before it will take too long, judging by recent calls. A call
 that waits leaves the queue when its client is gone, when it has waited too long, or when it could no longer
 finish before its deadline. Once calls are late, the newest is served first: its client is the most likely to
-be still waiting, while the oldest would be answered just after its client has given up.
+be still waiting, while the oldest would be answered just after its client has given up. If that goes on, and is
+no burst, late calls are refused soon instead of waiting in vain.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ from contextune.serve.http.limits.service_times import ServiceTimes
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
 _LATE = 0.1
-"""Share of the maximum wait after which the oldest call makes the newest come first."""
+"""Share of the maximum wait after which a call is late: the newest call then comes first."""
 _MAX_RETRY_AFTER = 60
 
 
@@ -64,6 +65,8 @@ class WorkerPool:
         self._threads: list[Thread] = []
         self._changed = Condition()
         self._is_closed = False
+        self._late_since: float | None = None
+        """When the first call was late since the queue was last empty."""
 
     @property
     def open_calls(self) -> int:
@@ -168,12 +171,15 @@ class WorkerPool:
         with self._changed:
             while True:
                 while not self._queue:
+                    self._late_since = None
                     if self._is_closed:
                         return None
                     self._changed.wait()
                 now = monotonic()
-                late = now - self._queue[0].queued > _LATE * self._max_wait
+                late = self._is_late(self._queue[0], now)
                 job = self._queue.pop() if late else self._queue.popleft()
+                if late:
+                    self._refuse_late(now)
                 if not job.future.set_running_or_notify_cancel():
                     continue
                 # half of the timeout is always enough to try, so that a wrong average corrects itself
@@ -183,6 +189,19 @@ class WorkerPool:
                 job.started = now
                 self._running.add(job)
                 return job
+
+    def _is_late(self, job: _QueuedCall, now: float) -> bool:
+        return now - job.queued > _LATE * self._max_wait
+
+    def _refuse_late(self, now: float) -> None:
+        """Refuse late calls if some have been late for longer than a burst may last; needs the lock."""
+        self._late_since = self._late_since or now
+        if now - self._late_since <= self._max_wait:
+            return
+        while self._queue and self._is_late(self._queue[0], now):
+            job = self._queue.popleft()
+            if job.future.set_running_or_notify_cancel():
+                job.future.set_exception(overloaded(self._retry_after()))
 
     def _finish(self, job: _QueuedCall) -> None:
         with self._changed:
