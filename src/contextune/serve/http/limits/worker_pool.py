@@ -3,8 +3,8 @@
 A call is refused when it arrives if the calls before it will take too long, judging by recent calls. A call
 that waits leaves the queue when its client is gone, when it has waited too long, or when it could no longer
 finish before its deadline. Once calls are late, the newest is served first: its client is the most likely to
-be still waiting, while the oldest would be answered just after its client has given up. If that goes on, and is
-no burst, late calls are refused soon instead of waiting in vain.
+be still waiting, while the oldest would be answered just after its client has given up. If that goes on, and
+is no burst, late calls are refused soon instead of waiting in vain.
 """
 
 import asyncio
