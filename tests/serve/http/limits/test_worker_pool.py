@@ -235,10 +235,11 @@ def test_late_calls_are_refused_soon_if_that_goes_on(monkeypatch: pytest.MonkeyP
         await asyncio.to_thread(holds[1].started.wait, PATIENCE)
         assert not oldest.done()
         third = asyncio.create_task(pool.run(holds[2]))
-        await asyncio.sleep(0)
-        now[0] += 1.1 * max_wait  # no burst
         newest = asyncio.create_task(pool.run(ran.append, "newest"))
         await asyncio.sleep(0)
+        now[0] += 1.1 * max_wait  # no burst
+        with pytest.raises(ApiError, match="too many requests are waiting"):
+            await pool.run(ran.append, "would be late")  # those before it take 0.2 of the maximum wait
         holds[1].released.set()
         assert await second == "done"
         await newest

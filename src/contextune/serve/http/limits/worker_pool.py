@@ -4,7 +4,7 @@ A call is refused when it arrives if the calls before it will take too long, jud
 that waits leaves the queue when its client is gone, when it has waited too long, or when it could no longer
 finish before its deadline. Once calls are late, the newest is served first: its client is the most likely to
 be still waiting, while the oldest would be answered just after its client has given up. If that goes on, and
-is no burst, late calls are refused soon instead of waiting in vain.
+is no burst, calls that would be late are refused at once, and those that are late soon.
 """
 
 import asyncio
@@ -116,7 +116,8 @@ class WorkerPool:
             now, expected = monotonic(), self._times.expected(name)
             if self.open_calls >= self._max_threads:  # an idle thread takes any call, and updates the average
                 wait = self._expected_wait(now)
-                if wait > min(self._max_wait, end - now - expected):
+                longest = _LATE * self._max_wait if self._is_overloaded(now) else self._max_wait
+                if wait > min(longest, end - now - expected):
                     raise overloaded(self._retry_after())
             job = _QueuedCall(name, call, expected, end, now)
             self._queue.append(job)
@@ -193,12 +194,14 @@ class WorkerPool:
     def _is_late(self, job: _QueuedCall, now: float) -> bool:
         return now - job.queued > _LATE * self._max_wait
 
+    def _is_overloaded(self, now: float) -> bool:
+        """Whether calls have been late for longer than a burst may last."""
+        return self._late_since is not None and now - self._late_since > self._max_wait
+
     def _refuse_late(self, now: float) -> None:
-        """Refuse late calls if some have been late for longer than a burst may last; needs the lock."""
+        """Refuse late calls in an overload; needs the lock."""
         self._late_since = self._late_since or now
-        if now - self._late_since <= self._max_wait:
-            return
-        while self._queue and self._is_late(self._queue[0], now):
+        while self._is_overloaded(now) and self._queue and self._is_late(self._queue[0], now):
             job = self._queue.popleft()
             if job.future.set_running_or_notify_cancel():
                 job.future.set_exception(overloaded(self._retry_after()))
