@@ -42,8 +42,10 @@ _REFERRING = re.compile(
     r"\b(?:the|my|that|this|our)\s+(?P<words>[^\W_][\w'’-]*(?:\s+[\w'’-]+){0,3}?)\s+(?P<noun>[a-z-]+?)s?\b",
     re.IGNORECASE,
 )
+_BEFORE_ORDER = r"\W*(?:(?:please|can you|could you|just),? )*"
+"""Words before the verb of an order, as a regular expression."""
 _OBJECT = re.compile(
-    r"\W*(?:(?:please|can you|could you|just),? )*"
+    rf"{_BEFORE_ORDER}"
     r"(?:(?P<verb>open|close|shut|start|cancel|call off|delete|scrap|drop|remove|move|push|shift"
     r"|postpone|reschedule)|invite \S.*? to)\s+(?:(?:the|my|our|that|this|tomorrow['’]s|today['’]s)\s+)*"
     r"(?P<what>[\w'’-]+(?:\s+(?!(?:to|until|till|from|for|at|on|with|by|about|in|of)\b)[\w'’-]+){0,2})"
@@ -58,7 +60,7 @@ _DAYS = frozenset(
 )
 _OPENING = frozenset(["open", "close", "shut", "start"])
 _ADD = re.compile(
-    r"\W*(?:(?:please|can you|could you|just),? )*(?:add|put|append) (?P<what>\S.*) (?:to|on|onto|in|into) "
+    rf"{_BEFORE_ORDER}(?:add|put|append) (?P<what>\S.*) (?:to|on|onto|in|into) "
     r"(?:(?:the|my|our) )?(?P<target>\S.*?)(?P<noun> note| playlist)?[\s.!?]*$",
     re.IGNORECASE,
 )
