@@ -62,6 +62,8 @@ NO_MATCH = NameMatch()
 @lru_cache(maxsize=65536)
 def fold_accents(text: str) -> str:
     """Lower case without accents: a request seldom repeats them all."""
+    if text.isascii():
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(char for char in decomposed if not unicodedata.combining(char))
     return plain.replace("ı", "i").replace("ł", "l").replace("đ", "d").replace("ø", "o")

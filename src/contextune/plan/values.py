@@ -102,7 +102,7 @@ def contact_lookup(contacts: tuple[Contact, ...]) -> ContactLookup:
 
 def normalize_text(value: str) -> str:
     """Fold case, width and spaces, and strip surrounding punctuation."""
-    folded = unicodedata.normalize("NFKC", value).casefold()
+    folded = value.lower() if value.isascii() else unicodedata.normalize("NFKC", value).casefold()
     return " ".join(folded.split()).strip(_EDGES)
 
 

@@ -16,6 +16,7 @@ Spellings of the same word become equal, and different words stay different:
 
 import re
 import unicodedata
+from functools import lru_cache
 from itertools import pairwise
 
 _HAN_CHARACTERS = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
@@ -72,6 +73,9 @@ def alnum_key(text: str) -> str:
 
 def tokenize(text: str) -> list[str]:
     """The normalized words of `text`, in order; see the module docstring for the rules."""
+    if text.isascii():  # none of the rules for other scripts applies
+        lower = text.lower()
+        return (_POSSESSIVE.sub("", lower) if "'s" in lower else lower).translate(_CHARACTERS).split()
     folded = unicodedata.normalize("NFKC", text).casefold().replace("i\u0307", "i")  # what "İ" folds to
     normalized = _POSSESSIVE.sub("", folded).translate(_CHARACTERS)
     # again: folding and dropping characters can each join a letter and an accent
@@ -95,13 +99,18 @@ def identifier_words(name: str) -> list[str]:
     Splits at punctuation, at camelCase humps and between letters and digits. An acronym ends before the
     capital that starts the next word.
     """
+    return list(_identifier_words(name))
+
+
+@lru_cache(maxsize=4096)
+def _identifier_words(name: str) -> tuple[str, ...]:
     name = unicodedata.normalize("NFKC", name)
     parts: list[str] = []
     for before, here, after in zip(" " + name, name, name[1:] + " ", strict=False):
         hump = here.isupper() and (before.islower() or (before.isupper() and after.islower()))
         number = before.isalnum() and here.isalnum() and before.isdigit() != here.isdigit()
         parts.append(" " + here if hump or number else here)
-    return tokenize("".join(parts))
+    return tuple(tokenize("".join(parts)))
 
 
 def _bigrams(run: str) -> list[str]:
