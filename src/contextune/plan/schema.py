@@ -161,7 +161,7 @@ def plan_errors(plan: Plan, tool: Tool) -> list[str]:
     missing = {argument.argument for argument in plan.missing}
     errors += [f"{name!r} is both missing and given" for name in sorted(missing & plan.arguments.keys())]
     try:
-        violations = CompiledSchema(tool.parameters, formats=_FORMATS).violations(plan.args)
+        violations = _compiled_tool(_SchemaKey(tool)).violations(plan.args)
     except InvalidDataError as error:
         return [*errors, f"the parameter schema of {tool.name!r} is invalid: {error}"]
     for violation in violations:
@@ -172,6 +172,11 @@ def plan_errors(plan: Plan, tool: Tool) -> list[str]:
         where = ".".join(map(str, violation.path))
         errors.append(f"{where}: {violation.message}" if where else violation.message)
     return errors
+
+
+@lru_cache(maxsize=256)
+def _compiled_tool(key: _SchemaKey) -> CompiledSchema:
+    return CompiledSchema(key.tool.parameters, formats=_FORMATS)
 
 
 def check_plan(plan: Plan, tool: Tool) -> Plan:
