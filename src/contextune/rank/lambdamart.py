@@ -139,7 +139,8 @@ class Ranker:
         """A score for each row, higher is better; comparable within one request only."""
         if not len(matrix):
             return np.empty(0)
-        return np.mean([booster.predict(matrix) for booster in self._boosters], axis=0)
+        scores = [booster.predict(matrix) for booster in self._boosters]
+        return scores[0] if len(scores) == 1 else np.mean(scores, axis=0)
 
     def contributions(self, matrix: Matrix) -> Floats:
         """Contribution of each feature (column) to the score of each row (TreeSHAP)."""

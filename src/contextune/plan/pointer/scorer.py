@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import log1p
 from pathlib import Path
 from typing import Any
 
@@ -76,20 +77,21 @@ class ArgumentScorer:
 
 def confidence_features(candidates: Sequence[Candidate], matrix: Matrix, scores: Floats, best: int) -> Floats:
     """The inputs of the confidence model for one choice."""
+    value = candidates[best].value
     others = [
         score
         for candidate, score in zip(candidates, scores.tolist(), strict=True)
-        if candidate.value != candidates[best].value
+        if candidate.value != value
     ]
     lead = float(scores[best]) - max(others, default=float(scores[best]) - 5.0)
-    same = sum(candidate.value == candidates[best].value for candidate in candidates)
+    same = len(candidates) - len(others)
     plain = matrix[best, _COLUMNS].astype(np.float64).tolist()
     return np.array(
         [
             float(scores[best]),
             lead,
             *plain,
-            np.log1p(same),
+            log1p(same),
             float(matrix[best, _GIVEN]),
             candidates[best].is_omitted,
         ],
