@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple, Protocol
 
@@ -119,7 +119,18 @@ class PlanningInput:
     @cached_property
     def item_tokens(self) -> list[frozenset[str]]:
         """The tokens of each item."""
-        return [frozenset(tokenize(item.text)) for item in self.items]
+        return [_vocabulary(text) for text in self.item_texts]
+
+    @cached_property
+    def item_texts(self) -> list[str]:
+        """The text of each item."""
+        return [item.text for item in self.items]
+
+
+@lru_cache(maxsize=4096)
+def _vocabulary(text: str) -> frozenset[str]:
+    """Cached, since the items of a user recur in many requests."""
+    return frozenset(tokenize(text))
 
 
 class Planner(Protocol):

@@ -107,6 +107,7 @@ class CallCoverage:
         return self.said | self.free
 
 
+@lru_cache(maxsize=16384)
 def stem(token: str) -> str:
     """Strip an English ending, so that "playing" matches "plays"."""
     for suffix in _SUFFIXES:

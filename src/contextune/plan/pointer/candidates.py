@@ -39,6 +39,8 @@ _UNKNOWN = frozenset(
         *("no caller id", "anonymous", "n/a"),
     ]
 )
+_TYPED_NAMES = LANGUAGE_ARGUMENTS | NUMBERS | ADDRESSES | PEOPLE | PLACES | TITLES | ARTISTS
+"""Words of names of arguments that take texts of one type."""
 _MIN_NUMBER = 7
 """Characters of a number that can be called from anywhere."""
 _OMITTED_CANDIDATE = Candidate(None, OMITTED)
@@ -74,17 +76,17 @@ def _valid_candidates(
 ) -> list[Candidate]:
     # most arguments take any text, and a check of the schema costs more than all features
     any_text = parameter.kind == "text" and parameter.schema.keys() <= _ANY_TEXT
+    any_name = parameter.kind != "text" or _TYPED_NAMES.isdisjoint(parameter.words)
     return [
         candidate
         for candidate in _by_kind(inputs, parameter, origins)
-        if _matches_name(candidate, parameter, inputs) and (any_text or is_valid(candidate.value, parameter))
+        if (any_name or _matches_name(candidate, parameter, inputs))
+        and (any_text or is_valid(candidate.value, parameter))
     ]
 
 
 def _matches_name(candidate: Candidate, parameter: Parameter, inputs: PlanningInput) -> bool:
-    """Whether a text is of the type in the argument's name: a language, a phone number, a place."""
-    if parameter.kind != "text":
-        return True
+    """Whether a text is of the type that is one of `_TYPED_NAMES`: a language, a phone number, a place."""
     name, text, span = frozenset(parameter.words), str(candidate.value), candidate.span
     if name & LANGUAGE_ARGUMENTS:
         # a language that is not listed: "into Sranan"

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from contextune.plan.pointer.candidate import Candidate
 from contextune.plan.pointer.feature_names import KINDS, NAMES, WANTS
 from contextune.plan.pointer.priors import ArgumentStatistics, CommonWords
 from contextune.plan.pointer.request_features import COLUMN, NAN, RequestFeatures, value_facts
-from contextune.plan.pointer.said import DELIMITERS, NO_OVERLAP, folded_words
+from contextune.plan.pointer.said import DELIMITERS, NO_OVERLAP, Overlap, folded_words
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_text
 from contextune.search.tokenize import identifier_words, tokenize
@@ -23,6 +24,20 @@ from contextune.types.app_schema import APPS
 Matrix = NDArray[np.float32]
 _GENERIC = frozenset(["name", "title", "new", "id", "text", "value"])
 """Words of argument names that do not label a value: "playlist name" is said as "the … playlist"."""
+_SAID_COLUMNS = [COLUMN[name] for name in ("count", "value taken", "said gap", "run gap", "said used")]
+_ITEM_COLUMNS = [
+    COLUMN[name]
+    for name in (
+        *("name in field", "field in name", "field in about", "own app", "rank in origin", "apps before"),
+        *("taken", "item agrees"),
+    )
+]
+_SPAN_COLUMNS = [
+    COLUMN[name] for name in ("span before name", "span after name", "span delimited", "span labelled")
+]
+_NO_VALUE, _NO_ITEM, _NO_SPAN = (
+    (NAN,) * len(columns) for columns in (_SAID_COLUMNS, _ITEM_COLUMNS, _SPAN_COLUMNS)
+)
 
 
 @dataclass(frozen=True)
@@ -62,8 +77,7 @@ def features_without_priors(
         return np.empty((0, len(NAMES)), np.float32)
     request = _request_features(inputs, common)
     matrix = np.stack([request.row(candidate) for candidate in candidates])
-    for name, values in _ArgumentScene(request, tool, parameter, candidates, chosen).columns():
-        matrix[:, COLUMN[name]] = values
+    _ArgumentScene(request, tool, parameter, candidates, chosen).fill(matrix)
     return matrix
 
 
@@ -115,8 +129,21 @@ class _ArgumentScene:
         self.request, self.inputs, self.words = request, request.inputs, request.words
         self.tool, self.parameter, self.candidates, self.chosen = tool, parameter, candidates, chosen
 
-    def columns(self) -> Iterator[tuple[str, float | list[float]]]:
-        """The features by name: one value for all candidates, or one for each."""
+    def fill(self, matrix: Matrix) -> None:
+        """Set the columns of these features."""
+        texts = [str(candidate.value) for candidate in self.candidates]
+        valued = [not (candidate.is_omitted or candidate.origin == "free") for candidate in self.candidates]
+        overlaps = [
+            self.words.overlap(text) if is_value else NO_OVERLAP
+            for text, is_value in zip(texts, valued, strict=True)
+        ]
+        for name, value in self._shared_by_all(overlaps):
+            matrix[:, COLUMN[name]] = value
+        matrix[:, _SAID_COLUMNS] = self._said_rows(texts, valued, overlaps)
+        matrix[:, _ITEM_COLUMNS] = self._item_rows()
+        matrix[:, _SPAN_COLUMNS] = self._span_rows()
+
+    def _shared_by_all(self, overlaps: Sequence[Overlap]) -> Iterator[tuple[str, float]]:
         parameter = self.parameter
         words = frozenset((*parameter.words, *parameter.description_words))
         yield "required", float(parameter.required)
@@ -128,73 +155,71 @@ class _ArgumentScene:
             yield f"kind {kind}", float(parameter.kind == kind)
         for what, wanted in WANTS.items():
             yield f"wants {what}", float(bool(words & wanted))
-        valued = [not (candidate.is_omitted or candidate.origin == "free") for candidate in self.candidates]
-        yield from self._said_columns(valued)
-        yield from self._item_columns()
-        yield from self._span_columns()
-
-    def _said_columns(self, valued: Sequence[bool]) -> Iterator[tuple[str, float | list[float]]]:
-        candidates = self.candidates
-        texts = [str(candidate.value) for candidate in candidates]
-        forms = [value_facts(text).form for text in texts]
-        counts = Counter(form for form, is_value in zip(forms, valued, strict=True) if is_value)
-        overlaps = [
-            self.words.overlap(text) if is_value else NO_OVERLAP
-            for text, is_value in zip(texts, valued, strict=True)
-        ]
         stored = [
             overlap
-            for overlap, candidate in zip(overlaps, candidates, strict=True)
+            for overlap, candidate in zip(overlaps, self.candidates, strict=True)
             if candidate.span is None or candidate.item is not None
         ]
+        yield "most said", max((overlap.share for overlap in stored), default=0.0)
+        yield "longest run", max((overlap.run_weight for overlap in stored), default=0.0)
+
+    def _said_rows(
+        self, texts: Sequence[str], valued: Sequence[bool], overlaps: Sequence[Overlap]
+    ) -> list[tuple[float, ...]]:
+        forms = [value_facts(text).form for text in texts]
+        counts = Counter(form for form, is_value in zip(forms, valued, strict=True) if is_value)
         used = self.words.places_of(self.chosen.values)
         most_weight = max(overlap.weight for overlap in overlaps)
         most_run = max(overlap.run_weight for overlap in overlaps)
-        yield "most said", max((overlap.share for overlap in stored), default=0.0)
-        yield "longest run", max((overlap.run_weight for overlap in stored), default=0.0)
-        rows = list(zip(forms, overlaps, valued, strict=True))
-        yield "count", [counts[form] if is_value else NAN for form, _, is_value in rows]
-        yield "value taken", [float(form in self.chosen.values) if v else NAN for form, _, v in rows]
-        yield "said gap", [overlap.weight - most_weight if v else NAN for _, overlap, v in rows]
-        yield "run gap", [overlap.run_weight - most_run if v else NAN for _, overlap, v in rows]
-        yield (
-            "said used",
-            [
-                len(overlap.places & used) / len(overlap.places) if v and overlap.places else NAN
-                for _, overlap, v in rows
-            ],
-        )
+        return [
+            (
+                counts[form],
+                form in self.chosen.values,
+                overlap.weight - most_weight,
+                overlap.run_weight - most_run,
+                len(overlap.places & used) / len(overlap.places) if overlap.places else NAN,
+            )
+            if is_value
+            else _NO_VALUE
+            for form, overlap, is_value in zip(forms, overlaps, valued, strict=True)
+        ]
 
-    def _item_columns(self) -> Iterator[tuple[str, float | list[float]]]:
-        items, name = self.inputs.items, frozenset(self.parameter.words)
-        about = frozenset(self.parameter.description_words)
-        own_before = np.cumsum([0, *(item.app == self.tool.app for item in items)]).tolist()
-        agrees = [self._agrees(item) for item in items]
+    def _item_rows(self) -> list[tuple[float, ...]]:
+        apps = [item.app for item in self.inputs.items]
+        own_before = list(accumulate((app == self.tool.app for app in apps), initial=0))
+        agrees = [self._agrees(item) for item in self.inputs.items]
         ranks = _ranks_in_origin(self.candidates)
+        labels: dict[tuple[str, str], tuple[float, float, float]] = {}  # by field and application
         rows: list[tuple[float, ...]] = []
         for candidate in self.candidates:
             index = candidate.item
             if index is None:
-                rows.append((NAN,) * 8)
+                rows.append(_NO_ITEM)
                 continue
-            field_words, app_words = _field_words(candidate.field), _app_words(items[index].app)
+            app = apps[index]
+            if (candidate.field, app) not in labels:
+                labels[candidate.field, app] = self._compare_names(candidate.field, app)
             rows.append(
                 (
-                    len(name & (field_words | app_words)) / max(1, len(name)),
-                    len(name & field_words) / max(1, len(field_words)),
-                    len(field_words & about) / max(1, len(field_words)),
-                    items[index].app == self.tool.app,
+                    *labels[candidate.field, app],
+                    app == self.tool.app,
                     ranks[candidate.origin, index],
                     own_before[index],
                     index in self.chosen.items,
                     agrees[index],
                 )
             )
-        names = ("name in field", "field in name", "field in about", "own app", "rank in origin")
-        for feature, values in zip(
-            (*names, "apps before", "taken", "item agrees"), zip(*rows, strict=True), strict=True
-        ):
-            yield feature, list(values)
+        return rows
+
+    def _compare_names(self, field: str, app: str) -> tuple[float, float, float]:
+        """How much the names of the argument and of the field have in common."""
+        name, about = frozenset(self.parameter.words), frozenset(self.parameter.description_words)
+        field_words, app_words = _field_words(field), _app_words(app)
+        return (
+            len(name & (field_words | app_words)) / max(1, len(name)),
+            len(name & field_words) / max(1, len(field_words)),
+            len(field_words & about) / max(1, len(field_words)),
+        )
 
     def _agrees(self, item: Item) -> bool:
         """Whether the item has, as a whole field, a value that another argument has."""
@@ -203,22 +228,20 @@ class _ArgumentScene:
             isinstance(value, str) and normalize_text(value) in values for value in item.fields.values()
         )
 
-    def _span_columns(self) -> Iterator[tuple[str, float | list[float]]]:
+    def _span_rows(self) -> list[tuple[float, ...]]:
         labels = frozenset(self.parameter.words) - _GENERIC
         names = frozenset((*self.parameter.words, *_field_words(self.tool.name)))
         rows: list[tuple[float, ...]] = []
         for candidate in self.candidates:
             span = candidate.span
             if span is None or candidate.item is not None:
-                rows.append((NAN,) * 4)
+                rows.append(_NO_SPAN)
                 continue
             before, after = self.words.neighbours(span)
             begins = before in names or before in DELIMITERS or self.words.follows_verb(span)
             ends = not after or after in names or after in DELIMITERS
             rows.append((before in names, after in names, begins and ends, bool(labels & {before, after})))
-        names_of_columns = ("span before name", "span after name", "span delimited", "span labelled")
-        for name, values in zip(names_of_columns, zip(*rows, strict=True), strict=True):
-            yield name, [float(value) for value in values]
+        return rows
 
 
 def _ranks_in_origin(candidates: Sequence[Candidate]) -> dict[tuple[str, int | None], int]:

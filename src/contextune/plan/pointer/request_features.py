@@ -1,7 +1,8 @@
 """Features of a candidate that depend on the request alone, not on the tool or the argument."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from math import copysign, log1p
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +13,11 @@ from contextune.plan.pointer.candidate import Candidate
 from contextune.plan.pointer.feature_names import NAMES, ORIGINS, SHAPES
 from contextune.plan.pointer.priors import CommonWords
 from contextune.plan.pointer.said import RequestWords
-from contextune.plan.pointer.spans import LEADING_WORDS
+from contextune.plan.pointer.spans import LEADING_WORDS, TextSpan
 from contextune.plan.times.resolve import CandidateTime, is_best_reading
 from contextune.plan.values import normalize_text
 from contextune.search import tokenize
+from contextune.types.app_schema import AppSchema
 
 NAN = float("nan")
 _FAR = 99.0
@@ -38,6 +40,8 @@ class RequestFeatures:
         self.names = NamesSaid(inputs)
         self._rows: dict[int, tuple[Candidate, NDArray[np.float32]]] = {}
         self._starts: dict[tuple[str, str], list[float]] = {}
+        self._people: dict[tuple[int, ...], Mapping[str, float]] = {}
+        self._items: dict[int, Mapping[str, float]] = {}
 
     @cached_property
     def shared(self) -> Mapping[str, float]:
@@ -84,37 +88,54 @@ class RequestFeatures:
             return cached[1]
         # filling a list is ten times as fast as filling an array
         values = self._start(candidate).copy()
-        _set(values, self._features(candidate))
+        for features in self._features(candidate):
+            _set(values, features)
         row = np.array(values, np.float32)
         self._rows[id(candidate)] = candidate, row
         return row
 
-    def _features(self, candidate: Candidate) -> dict[str, float]:
+    def _features(self, candidate: Candidate) -> Iterator[Mapping[str, float]]:
         if candidate.is_omitted or candidate.origin == "free":
-            return {}
-        features = self._value_features(candidate)
-        features |= self._people_features(candidate)
+            return
+        yield self._value_features(candidate)
+        yield self._people_features(candidate.people)
         if candidate.item is not None:
-            features |= self._item_features(candidate)
+            yield self._item_features(candidate.item)
+            schema = self._schemas[candidate.item]
+            yield {
+                "title": candidate.field == schema.title,
+                "people field": candidate.field in schema.people,
+            }
         if candidate.span is not None:
-            features |= self._span_features(candidate)
+            text = self._text_of(candidate)
+            yield self._span_features(candidate.span, text)
             if candidate.item is None:
-                features |= self.words.span_features(candidate.span)
+                yield self.words.span_features(candidate.span)
             else:
-                text = str(self.inputs.items[candidate.item].fields.get(candidate.field) or "")
-                features["near said"] = self.words.said_around(text, candidate.span)
+                yield {"near said": self.words.said_around(text, candidate.span)}
         if candidate.time is not None:
-            features |= time_features(candidate.time, self.inputs)
+            yield time_features(candidate.time, self.inputs)
+
+    @cached_property
+    def _schemas(self) -> list[AppSchema]:
+        return [item.schema for item in self.inputs.items]
+
+    def _text_of(self, candidate: Candidate) -> str:
+        """The text that a span is part of: the request, or a field of an item."""
+        if candidate.item is None:
+            return self.inputs.request.text
+        return str(self.inputs.items[candidate.item].fields.get(candidate.field) or "")
+
+    def _item_features(self, index: int) -> Mapping[str, float]:
+        features = self._items.get(index)
+        if features is None:
+            features = self._items[index] = self._compute_item_features(index)
         return features
 
-    def _item_features(self, candidate: Candidate) -> dict[str, float]:
-        assert candidate.item is not None  # noqa: S101  # for the type checker
-        index, words = candidate.item, self.words
-        item = self.inputs.items[index]
+    def _compute_item_features(self, index: int) -> dict[str, float]:
+        words = self.words
         most = max(words.item_weights)
         return {
-            "title": candidate.field == item.schema.title,
-            "people field": candidate.field in item.schema.people,
             "rank": index,
             "share": float(self.inputs.relative_scores[index]),
             "rank in app": self.app_ranks[index],
@@ -127,10 +148,11 @@ class RequestFeatures:
 
     def _value_features(self, candidate: Candidate) -> dict[str, float]:
         text = str(candidate.value)
-        _, words, plain = value_facts(text)
+        facts = value_facts(text)
+        words = facts.words
         overlap = self.words.overlap(text)
         return {
-            **plain,
+            **facts.plain,
             "language": candidate.span is not None and candidate.span.shape == "language",
             "said": len(words & self.request_tokens) / max(1, len(words)),
             "self": len(words & self.user_name) / max(1, len(self.user_name)),
@@ -141,31 +163,32 @@ class RequestFeatures:
             "verbatim": overlap.verbatim,
         }
 
-    def _people_features(self, candidate: Candidate) -> dict[str, float]:
+    def _people_features(self, people: tuple[int, ...]) -> Mapping[str, float]:
+        features = self._people.get(people)
+        if features is None:
+            features = self._people[people] = self._compute_people_features(people)
+        return features
+
+    def _compute_people_features(self, people: tuple[int, ...]) -> dict[str, float]:
         inputs = self.inputs
-        features: dict[str, float] = {"known": bool(candidate.people), "group": len(candidate.people)}
-        features |= self.names.features(candidate.people)
-        if not candidate.people:
+        features: dict[str, float] = {"known": bool(people), "group": len(people)}
+        features |= self.names.features(people)
+        if not people:
             return features
-        named = [inputs.name_matches[number] for number in candidate.people]
-        related = [inputs.relation_matches[number] for number in candidate.people]
+        named = [inputs.name_matches[number] for number in people]
+        related = [inputs.relation_matches[number] for number in people]
         return features | {
             "named": max(named),
             "related": max(related),
             "best named": max(named) == self.most_named and max(named) > 0,
             "best related": max(related) == self.most_related and max(related) > 0,
-            "involved": min(self.involved.get(number, _FAR) for number in candidate.people),
-            "mentioned": min(self.mentioned.get(number, _FAR) for number in candidate.people),
+            "involved": min(self.involved.get(number, _FAR) for number in people),
+            "mentioned": min(self.mentioned.get(number, _FAR) for number in people),
             "group said": sum(bool(a or b) for a, b in zip(named, related, strict=True)),
         }
 
-    def _span_features(self, candidate: Candidate) -> dict[str, float]:
-        span = candidate.span
-        assert span is not None  # noqa: S101  # for the type checker
-        text = self.inputs.request.text
-        if candidate.item is not None:
-            text = str(self.inputs.items[candidate.item].fields.get(candidate.field) or "")
-        levels = [self.common.log_count(word) for word in tokenize(span.text)] or [NAN]
+    def _span_features(self, span: TextSpan, text: str) -> dict[str, float]:
+        levels = [self.common.log_count(word) for word in value_facts(span.text).tokens] or [NAN]
         length = max(1, len(text))
         return {
             "before": float(LEADING_WORDS.index(span.before)) if span.before in LEADING_WORDS else -1.0,
@@ -266,7 +289,7 @@ def time_features(moment: CandidateTime, inputs: PlanningInput) -> dict[str, flo
         "time item clock": moment.clock_from_item,
         "time read": moment.in_text,
         "time unused": unused,
-        "time ahead": float(np.sign(ahead) * np.log1p(abs(ahead))),
+        "time ahead": copysign(log1p(abs(ahead)), ahead),
         "time hour": hour,
         "time half": agrees,
         "time last said": bool(times.days) and moment.day == times.days[-1].dates[0],
@@ -309,7 +332,9 @@ class ValueFacts(NamedTuple):
     """Properties of a value that do not depend on the argument."""
 
     form: str
+    tokens: Sequence[str]
     words: frozenset[str]
+    """The different tokens."""
     plain: Mapping[str, float]
 
 
@@ -318,16 +343,17 @@ def value_facts(text: str) -> ValueFacts:
     """Cached, since every argument of every request sees the whole address book."""
     form = normalize_text(text)
     digits = sum(map(str.isdigit, text)) / max(1, len(text))
-    capitals = sum(word[:1].isupper() for word in text.split()) / max(1, len(text.split()))
+    parts, tokens = text.split(), tokenize(text)
+    capitals = sum(part[0].isupper() for part in parts) / max(1, len(parts))
     plain = {
         "words": len(form.split()),
-        "letters": float(np.log1p(len(text))),
+        "letters": log1p(len(text)),
         "capitals": capitals,
         "digits": digits,
         "at sign": "@" in text,
         "like a number": digits > 0.6,
     }
-    return ValueFacts(form, frozenset(tokenize(text)), plain)
+    return ValueFacts(form, tokens, frozenset(tokens), plain)
 
 
 @lru_cache(maxsize=64)

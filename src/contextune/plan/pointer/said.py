@@ -5,6 +5,7 @@ request, weighted by rarity: "note" or "the" say little, "percurso" says which n
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -59,6 +60,12 @@ def folded_words(text: str) -> tuple[str, ...]:
     return tuple(_stem(fold_accents(word)) for word in tokenize(text))
 
 
+@lru_cache(maxsize=4096)
+def folded_vocabulary(text: str) -> frozenset[str]:
+    """The different words of `folded_words`; cached, since the items of a user recur in many requests."""
+    return frozenset(folded_words(text))
+
+
 def _stem(word: str) -> str:
     return word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith("ss") else word
 
@@ -69,15 +76,24 @@ class RequestWords:
     def __init__(self, inputs: PlanningInput, common: CommonWords) -> None:
         self.inputs, self.common = inputs, common
         self.text = inputs.request.text
+        self._rarities: dict[str, float] = {}
         self.words = folded_words(self.text)
         self.rarity = [self._rarity(word) for word in self.words]
+        self._total_rarity = sum(self.rarity)
         self._places: dict[str, list[int]] = {}
         for place, word in enumerate(self.words):
             self._places.setdefault(word, []).append(place)
+        self._word_starts = [match.start() for match in _WORD.finditer(self.text)]
         self._overlaps: dict[str, Overlap] = {}
+        self._weights: dict[str, float] = {}
+        self._neighbours: dict[tuple[int, int], tuple[str, str]] = {}
 
     def _rarity(self, word: str) -> float:
-        return 1.0 / (1.0 + max(self.common.log_count(word), self.common.log_count(f"{word}s")))
+        rarity = self._rarities.get(word)
+        if rarity is None:
+            count = max(self.common.log_count(word), self.common.log_count(f"{word}s"))
+            rarity = self._rarities[word] = 1.0 / (1.0 + count)
+        return rarity
 
     def overlap(self, value: str) -> Overlap:
         """How much of the value the request says."""
@@ -106,16 +122,24 @@ class RequestWords:
     @cached_property
     def item_weights(self) -> list[float]:
         """For each item, the rarities of the request's words in it."""
-        weights: list[float] = []
-        for item in self.inputs.items:
-            words = frozenset(folded_words(item.text))
+        return [self._weight_in(text) for text in self.inputs.item_texts]
+
+    def _weight_in(self, text: str) -> float:
+        """The rarities of the request's words in a text."""
+        weight = self._weights.get(text)
+        if weight is None:
+            words = folded_vocabulary(text)
             shared = [places[0] for word, places in self._places.items() if word in words]
-            weights.append(sum(self.rarity[place] for place in shared))
-        return weights
+            weight = self._weights[text] = sum(self.rarity[place] for place in shared)
+        return weight
 
     @cached_property
     def _titles(self) -> list[str]:
         return [item.title for item in self.inputs.items]
+
+    @cached_property
+    def _title_words(self) -> list[frozenset[str]]:
+        return [folded_vocabulary(title) for title in self._titles]
 
     @cached_property
     def item_titles(self) -> list[Overlap]:
@@ -147,8 +171,8 @@ class RequestWords:
         capitals = [match for match in _WORD.finditer(self.text) if match.group()[0].isupper()]
         after_start = [match for match in capitals if not _starts_sentence(self.text, match.start())]
         return {
-            "rare words": sum(self.rarity),
-            "rare share": sum(self.rarity) / max(1, len(self.words)),
+            "rare words": self._total_rarity,
+            "rare share": self._total_rarity / max(1, len(self.words)),
             "capital words": len(after_start),
             "quoted said": any(span.shape == "quoted" for span in spans),
             "number said": any(span.shape == "number" for span in spans),
@@ -173,16 +197,21 @@ class RequestWords:
 
     def neighbours(self, span: TextSpan) -> tuple[str, str]:
         """The words before and after a span of the request, folded; empty at its ends and marks."""
-        before = _WORD.findall(self.text[max(0, span.start - 24) : span.start])
-        after = _WORD.match(self.text, span.end + 1) if self.text[span.end : span.end + 1] == " " else None
-        return fold_accents(before[-1]) if before else "", fold_accents(after.group()) if after else ""
+        words = self._neighbours.get((span.start, span.end))
+        if words is None:
+            before = _WORD.findall(self.text[max(0, span.start - 24) : span.start])
+            after = (
+                _WORD.match(self.text, span.end + 1) if self.text[span.end : span.end + 1] == " " else None
+            )
+            words = fold_accents(before[-1]) if before else "", fold_accents(after.group()) if after else ""
+            self._neighbours[span.start, span.end] = words
+        return words
 
     def said_around(self, text: str, span: TextSpan) -> float:
         """The rarities of the request's words in the sentence of an item's text that has the span."""
         start = max(text.rfind(mark, 0, span.start) for mark in _SENTENCE_MARKS) + 1
         ends = [end for mark in _SENTENCE_MARKS if (end := text.find(mark, span.end)) >= 0]
-        words = frozenset(folded_words(text[start : min(ends, default=len(text))]))
-        return sum(self.rarity[places[0]] for word, places in self._places.items() if word in words)
+        return self._weight_in(text[start : min(ends, default=len(text))])
 
     def follows_verb(self, span: TextSpan) -> bool:
         """Whether the span starts the request, or follows its first word, mostly a verb: "Play …"."""
@@ -202,17 +231,18 @@ class RequestWords:
             ),
             "span person": any(start < span.end and span.start < end for start, end in self.name_ranges),
             "span rare": overlap.weight / max(1, len(overlap.places)),
-            "span rest": sum(self.rarity) - overlap.run_weight,
-            "span title": max((_likeness(span.text, title) for title in self._titles), default=0.0),
-            "span words before": len(_WORD.findall(self.text[: span.start])),
+            "span rest": self._total_rarity - overlap.run_weight,
+            "span title": self._title_likeness(span.text),
+            "span words before": bisect_left(self._word_starts, span.start),
         }
 
-
-@lru_cache(maxsize=16384)
-def _likeness(text: str, title: str) -> float:
-    """Jaccard similarity of the words of two texts."""
-    a, b = frozenset(folded_words(text)), frozenset(folded_words(title))
-    return len(a & b) / len(a | b) if a and b else 0.0
+    def _title_likeness(self, text: str) -> float:
+        """Jaccard similarity of the words of a text and of the most similar title of an item."""
+        words = folded_vocabulary(text)
+        return max(
+            (len(words & title) / len(words | title) for title in self._title_words if words & title),
+            default=0.0,
+        )
 
 
 def _starts_sentence(text: str, place: int) -> bool:

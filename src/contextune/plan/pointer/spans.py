@@ -1,6 +1,7 @@
 """Find spans of a text that may be a value: numbers, addresses, names, what follows an "at"."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -144,7 +145,7 @@ _MAX_SHORT_TEXT = 12
 """In a text of at most this many words, such as a web search, every span is a candidate."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TextSpan:
     """A span of a text."""
 
@@ -162,13 +163,20 @@ def find_spans(text: str) -> tuple[TextSpan, ...]:
     """All spans that may be a value, each once, with the first shape that matches."""
     spans: dict[tuple[int, int], TextSpan] = {}
     tokens = [match.span() for match in _TOKEN.finditer(text)]
+    ends = [end for _, end in tokens]
+    words_before: dict[int, str] = {}
+
+    def word_before(start: int) -> str:
+        place = bisect_right(ends, start) - 1
+        if place < 0 or _BREAK.search(text, ends[place], start):
+            return ""
+        return text[slice(*tokens[place])].casefold()
+
     for start, end, shape in _matches(text, tokens):
         if end > start and (start, end) not in spans:
-            before = next((text[a:b] for a, b in reversed(tokens) if b <= start), "")
-            is_separate = _BREAK.search(text, next((b for _, b in reversed(tokens) if b <= start), 0), start)
-            spans[start, end] = TextSpan(
-                start, end, text[start:end], shape, "" if is_separate else before.casefold()
-            )
+            if start not in words_before:
+                words_before[start] = word_before(start)
+            spans[start, end] = TextSpan(start, end, text[start:end], shape, words_before[start])
     return tuple(spans.values())
 
 
