@@ -63,31 +63,44 @@ class Booster:
         rows = np.ascontiguousarray(matrix, None if matrix.dtype in _TYPES else np.float32)
         result = np.empty((len(rows), columns))
         length = ctypes.c_int64()
-        _call(
-            "PredictForMat",
+        failed = _predict_for_matrix()(
             self._handle,
-            rows.ctypes.data_as(ctypes.c_void_p),
-            ctypes.c_int(_TYPES[rows.dtype]),
-            ctypes.c_int32(rows.shape[0]),
-            ctypes.c_int32(rows.shape[1]),
-            ctypes.c_int(_ROW_MAJOR),
-            ctypes.c_int(kind),
-            ctypes.c_int(0),
-            ctypes.c_int(_ALL_TREES),
-            ctypes.c_char_p(_PARAMETERS),
+            rows.ctypes.data,
+            _TYPES[rows.dtype],
+            *rows.shape,
+            _ROW_MAJOR,
+            kind,
+            0,
+            _ALL_TREES,
+            _PARAMETERS,
             ctypes.byref(length),
-            result.ctypes.data_as(ctypes.POINTER(ctypes.c_double)),
+            result.ctypes.data,
         )
+        if failed:
+            raise _error()
         if length.value != result.size:
             raise RankerError(f"LightGBM returned {length.value} values, not {result.size}: train it again")
         return result
 
 
 def _call(name: str, *arguments: Any) -> None:
-    library = _library()
-    if getattr(library, f"LGBM_Booster{name}")(*arguments):
-        reason = cast("bytes", library.LGBM_GetLastError()).decode(errors="replace")
-        raise RankerError(f"LightGBM cannot use the model: {reason}; train it again")
+    if getattr(_library(), f"LGBM_Booster{name}")(*arguments):
+        raise _error()
+
+
+def _error() -> RankerError:
+    reason = cast("bytes", _library().LGBM_GetLastError()).decode(errors="replace")
+    return RankerError(f"LightGBM cannot use the model: {reason}; train it again")
+
+
+@cache
+def _predict_for_matrix() -> Callable[..., int]:
+    """`LGBM_BoosterPredictForMat` with declared types, which convert numbers faster than `ctypes.c_int`."""
+    handle, number, pointer = ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p
+    shape = (ctypes.c_int32, ctypes.c_int32)
+    options = (number, number, number, number, ctypes.c_char_p)
+    function = ctypes.CFUNCTYPE(number, handle, pointer, number, *shape, *options, pointer, pointer)
+    return function(("LGBM_BoosterPredictForMat", _library()))
 
 
 @cache
