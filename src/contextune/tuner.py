@@ -13,6 +13,7 @@ from contextune._internal.caches import forget as forget_cached
 from contextune.context import DEFAULT_METHOD, ContextRanker, ContextRetriever, Preparation
 from contextune.context.build_scene import resolve_place
 from contextune.context.ranker import RankerSource
+from contextune.context.retriever import ToolSearchInputs
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError, PlanError
 from contextune.plan import CallPlanner, Planner, PlanningInput, Steps
@@ -219,7 +220,9 @@ class Tuner:
         if tools is None:
             raise InvalidRequestError("this tuner has no tools: pass Tuner(store, tools=…)")
         hits = self.context(request, QueryContext.MAX_ITEMS) if context is None else context
-        return self._search_tools(tools, request, self._queries(request), k, hits, always, filter)
+        queries = self._queries(request)
+        inputs = self._tool_search_inputs(request, hits)
+        return self._search_tools(tools, request, queries, k, hits, inputs, always, filter)
 
     def plan(
         self, request: Request, tools: Sequence[ToolHit], *, context: Sequence[ItemHit] | None = None
@@ -246,10 +249,11 @@ class Tuner:
             start = perf_counter()
         # an invalid number is passed on, to be refused
         searched = max(max_tools, self._searched_tools()) if max_tools > 0 else max_tools
-        matches = self._search_tools(self._tools, request, queries, searched, context)
+        inputs = self._tool_search_inputs(request, context)
+        matches = self._search_tools(self._tools, request, queries, searched, context, inputs)
         seconds["tools"] = perf_counter() - start
         start = perf_counter()
-        planning_input = self._planning_input(request, context, matches.needs_context)
+        planning_input = self._planning_input(request, context, matches.needs_context, inputs)
         readings = read_request(self._planner, planning_input, matches.hits, matches.fits)
         plan = self._decide(readings, matches.hits)
         seconds["plan"] = perf_counter() - start
@@ -307,18 +311,24 @@ class Tuner:
         return await asyncio.to_thread(self.answer, request, k, max_tools=max_tools)
 
     def _planning_input(
-        self, request: Request, context: Sequence[ItemHit], needs_context: float | None = None
+        self,
+        request: Request,
+        context: Sequence[ItemHit],
+        needs_context: float | None = None,
+        inputs: ToolSearchInputs | None = None,
     ) -> PlanningInput:
-        """What planners read; the request is classified only for a planner that uses it."""
-        planning_input = PlanningInput(
-            request, self._retriever.user(request.user), context, needs_context=needs_context
-        )
+        """What planners read; the request is classified only for a planner that uses it.
+
+        `inputs` are those of the search for tools, if there was one.
+        """
+        user = inputs.user if inputs else self._retriever.user(request.user)
+        planning_input = PlanningInput(request, user, context, needs_context=needs_context)
         if self._tools is None or not self._shares_embedder(self._tools) or not self._searched_tools():
             return planning_input
         embedder = self._tools.embedder
         return replace(
             planning_input,
-            app_probabilities=self._retriever.app_probabilities(request),
+            app_probabilities=inputs.apps if inputs else self._retriever.app_probabilities(request, user),
             vector=RequestVector(embedder.embed([request.text])[0], embedder.name),
         )
 
@@ -348,6 +358,10 @@ class Tuner:
         self.store.user(request.user)  # raises for an unknown user before the model is called
         return self._querygen.queries(request.text, request.user)
 
+    def _tool_search_inputs(self, request: Request, context: Sequence[ItemHit]) -> ToolSearchInputs:
+        ids = [hit.item.id for hit in context[: QueryContext.MAX_ITEMS]]
+        return self._retriever.tool_search_inputs(request, ids)
+
     def _search_tools(
         self,
         tools: ToolRetriever,
@@ -355,12 +369,11 @@ class Tuner:
         queries: ToolQueries,
         k: int,
         context: Sequence[ItemHit],
+        inputs: ToolSearchInputs,
         always: Sequence[str] = (),
         filter: ToolFilter | None = None,  # noqa: A002
     ) -> ToolMatches:
         hits = context[: QueryContext.MAX_ITEMS]
-        inputs = self._retriever.tool_search_inputs(request, [hit.item.id for hit in hits])
-        user = self._retriever.user(request.user)
         return search_all(
             tools,
             queries,
@@ -371,7 +384,7 @@ class Tuner:
             if hits and self._shares_embedder(tools)
             else hits,
             past_calls=load_past_calls(
-                self.store, user.id, tools.index, tools.embedder, request.time, user.zone
+                self.store, inputs.user.id, tools.index, tools.embedder, request.time, inputs.user.zone
             ),
             app_probabilities=inputs.apps,
             always=always,

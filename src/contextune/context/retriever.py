@@ -30,11 +30,13 @@ from contextune.types import NAMELESS, ItemHit, Progress, Reasons, Request, User
 
 @dataclass(frozen=True, slots=True)
 class ToolSearchInputs:
-    """What tool search uses of the context: vectors of its items and probabilities of the applications."""
+    """What tool search and planning use of a user and a request beside the context itself."""
 
+    user: User
     vectors: Matrix
-    """One row per item."""
+    """One row per item of the context."""
     apps: Mapping[str, float]
+    """Probabilities of the applications."""
 
 
 class ContextRetriever:
@@ -128,18 +130,22 @@ class ContextRetriever:
     def tool_search_inputs(self, request: Request, items: Sequence[str]) -> ToolSearchInputs:
         """What tool search needs to know of a request and of its context items, given by id."""
         state = self._indexes.get(request.user)
-        row_by_id = state.index.row_by_id
+        user, row_by_id = state.index.user, state.index.row_by_id
         if unknown := [item for item in items if item not in row_by_id]:
             raise InvalidRequestError(f"user {request.user!r} has no item {unknown[0]!r}")
-        now, rows = local_time(request.time, state.index.user.zone), [row_by_id[item] for item in items]
-        return ToolSearchInputs(state.enriched.vectors_of(now, rows), self.app_probabilities(request))
+        now, rows = local_time(request.time, user.zone), [row_by_id[item] for item in items]
+        vectors = state.enriched.vectors_of(now, rows)
+        return ToolSearchInputs(user, vectors, self.app_probabilities(request, user))
 
-    def app_probabilities(self, request: Request) -> Mapping[str, float]:
-        """Probability that a request concerns each application; empty for an embedder without classifier."""
+    def app_probabilities(self, request: Request, user: User | None = None) -> Mapping[str, float]:
+        """Probability that a request concerns each application; empty for an embedder without classifier.
+
+        `user` is looked up unless passed.
+        """
         ranker = self._ranker()
         if not ranker.has_classifier_for(self._embedder.name):
             return {}
-        vectors = RequestVectors.build(request, self.user(request.user), self._embedder)
+        vectors = RequestVectors.build(request, user or self.user(request.user), self._embedder)
         return ranker.classifier.classify(vectors.situated, vectors.text).apps
 
     def _checked_state(self, request: Request, k: int | None) -> UserState:
