@@ -149,7 +149,8 @@ def _meaning_features(scene: ToolScene) -> dict[str, Floats]:
     within_app = np.where(scene.same_app, meaning[None], -np.inf)
     best = within_app.max(1)
     three = np.sort(within_app, axis=1)[:, ::-1][:, :3]
-    best_three = np.nanmean(np.where(np.isinf(three), np.nan, three), axis=1)
+    is_tool = ~np.isinf(three)
+    best_three = np.where(is_tool, three, 0.0).sum(1) / is_tool.sum(1)
     return {
         **scene.spread("meaning", meaning),
         "meaning score": (meaning - meaning.mean()) / (meaning.std() + 1e-6),

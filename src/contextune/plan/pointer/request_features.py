@@ -39,7 +39,7 @@ class RequestFeatures:
         self.involved, self.mentioned = _people_positions(inputs)
         self.names = NamesSaid(inputs)
         self._rows: dict[int, tuple[Candidate, NDArray[np.float32]]] = {}
-        self._starts: dict[tuple[str, str], list[float]] = {}
+        self._starts: dict[tuple[str, str], NDArray[np.float32]] = {}
         self._people: dict[tuple[int, ...], Mapping[str, float]] = {}
         self._items: dict[int, Mapping[str, float]] = {}
 
@@ -62,12 +62,12 @@ class RequestFeatures:
         }
 
     @cached_property
-    def _shared_values(self) -> list[float]:
-        values = [NAN] * len(NAMES)
+    def _shared_values(self) -> NDArray[np.float32]:
+        values = np.full(len(NAMES), NAN, np.float32)
         _set(values, self.shared)
         return values
 
-    def _start(self, candidate: Candidate) -> list[float]:
+    def _start(self, candidate: Candidate) -> NDArray[np.float32]:
         """What all candidates of the same origin and shape have in common."""
         key = candidate.origin, candidate.span.shape if candidate.span else ""
         start = self._starts.get(key)
@@ -86,11 +86,11 @@ class RequestFeatures:
         cached = self._rows.get(id(candidate))
         if cached is not None:
             return cached[1]
-        # filling a list is ten times as fast as filling an array
-        values = self._start(candidate).copy()
-        for features in self._features(candidate):
-            _set(values, features)
-        row = np.array(values, np.float32)
+        features: dict[str, float] = {}
+        for block in self._features(candidate):
+            features.update(block)
+        row = self._start(candidate).copy()
+        _set(row, features)
         self._rows[id(candidate)] = candidate, row
         return row
 
@@ -204,9 +204,14 @@ class RequestFeatures:
         }
 
 
-def _set(values: list[float], features: Mapping[str, float]) -> None:
-    for name, value in features.items():
-        values[COLUMN[name]] = value
+def _set(row: NDArray[np.float32], features: Mapping[str, float]) -> None:
+    # all at once: each assignment to an array takes as long as ten to a dictionary
+    row.put(_columns(tuple(features)), list(features.values()))
+
+
+@lru_cache(maxsize=256)
+def _columns(names: tuple[str, ...]) -> NDArray[np.intp]:
+    return np.array([COLUMN[name] for name in names], np.intp)
 
 
 class NamesSaid:
