@@ -63,6 +63,8 @@ class _CharacterClasses(dict[int, str]):
 
 
 _CHARACTERS = _CharacterClasses()
+_ASCII_WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+"""A word of an identifier in plain ASCII: the same as `identifier_words` finds letter by letter."""
 
 
 def alnum_key(text: str) -> str:
@@ -95,6 +97,8 @@ def identifier_words(name: str) -> list[str]:
     Splits at punctuation, at camelCase humps and between letters and digits. An acronym ends before the
     capital that starts the next word.
     """
+    if name.isascii() and "'" not in name:
+        return [word.lower() for word in _ASCII_WORD.findall(name)]
     name = unicodedata.normalize("NFKC", name)
     parts: list[str] = []
     for before, here, after in zip(" " + name, name, name[1:] + " ", strict=False):
