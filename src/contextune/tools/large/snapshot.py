@@ -60,6 +60,8 @@ class IndexSnapshot:
 
     def visible(self, tool_filter: ToolFilter | None, hidden_places: Sequence[int] = ()) -> Mask:
         """Which rows a search may return; `hidden_places` have changed since the index was written."""
+        if tool_filter is None and not len(hidden_places):
+            return self.live
         visible = self.live.copy()
         for segment, offset in self._parts():
             part = visible[offset : offset + len(segment)]
@@ -119,7 +121,9 @@ class IndexSnapshot:
 
     def best_by_words(self, tokens: Sequence[str], k: int, visible: Mask | None = None) -> Positions:
         """About the `k` visible rows that score best by BM25T, best first."""
-        return self._fields["all"].best(tokens, k, self.live if visible is None else visible)
+        mask = self.live if visible is None else visible
+        everything = mask is self.live and self.count == len(mask)
+        return self._fields["all"].best(tokens, k, None if everything else mask)
 
     def best_by_examples(self, vector: Matrix, k: int, visible: Mask | None = None) -> Positions:
         """The `k` visible rows with the nearest examples, best first."""
