@@ -99,3 +99,8 @@ def test_space_separates_words(left: str, right: str) -> None:
 )
 def test_identifier_words(name: str, expected: list[str]) -> None:
     assert identifier_words(name) == expected
+
+
+@given(st.text(st.characters(codec="ascii"), max_size=20))
+def test_plain_ascii_identifiers_have_the_words_of_any_others(name: str) -> None:
+    assert identifier_words(name) == identifier_words(f"{name} é")[:-1]

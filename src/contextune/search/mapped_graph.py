@@ -53,14 +53,14 @@ class MappedGraph:
         """Candidates per search: twice as many for ten times the rows."""
         return int(EFFORT * (1 + max(0.0, math.log10(max(1, self._rows) / _ROWS_PER_EFFORT))))
 
-    def nearest(self, vector: NDArray[np.float32], count: int = 0) -> NDArray[np.intp]:
-        """About the `count` nearest rows, `effort` if 0, in no particular order."""
-        count = count or self.effort
-        with self._lock:
-            if count > self._graph.expansion_search:
-                self._graph.expansion_search = count
-            matches = self._graph.search(vector, min(count, self._rows), threads=1)
-        return np.sort(matches.keys.astype(np.intp))
+    def nearest(
+        self, vector: NDArray[np.float32], count: int = 0
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """About the `count` nearest rows, `effort` if 0, nearest first; distances are of the int8 copies."""
+        count = min(count or self.effort, self._rows)
+        with self._lock:  # usearch looks at `count` candidates if that is more than `expansion_search`
+            matches = self._graph.search(vector, count, threads=1)
+        return matches.keys.astype(np.intp), matches.distances
 
 
 def write_graph(

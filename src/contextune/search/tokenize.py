@@ -16,7 +16,6 @@ Spellings of the same word become equal, and different words stay different:
 
 import re
 import unicodedata
-from functools import lru_cache
 from itertools import pairwise
 
 _HAN_CHARACTERS = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
@@ -64,6 +63,8 @@ class _CharacterClasses(dict[int, str]):
 
 
 _CHARACTERS = _CharacterClasses()
+_ASCII_WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+"""A word of an identifier in plain ASCII: the same as `identifier_words` finds letter by letter."""
 
 
 def alnum_key(text: str) -> str:
@@ -99,18 +100,15 @@ def identifier_words(name: str) -> list[str]:
     Splits at punctuation, at camelCase humps and between letters and digits. An acronym ends before the
     capital that starts the next word.
     """
-    return list(_identifier_words(name))
-
-
-@lru_cache(maxsize=4096)
-def _identifier_words(name: str) -> tuple[str, ...]:
+    if name.isascii() and "'" not in name:
+        return [word.lower() for word in _ASCII_WORD.findall(name)]
     name = unicodedata.normalize("NFKC", name)
     parts: list[str] = []
     for before, here, after in zip(" " + name, name, name[1:] + " ", strict=False):
         hump = here.isupper() and (before.islower() or (before.isupper() and after.islower()))
         number = before.isalnum() and here.isalnum() and before.isdigit() != here.isdigit()
         parts.append(" " + here if hump or number else here)
-    return tuple(tokenize("".join(parts)))
+    return tokenize("".join(parts))
 
 
 def _bigrams(run: str) -> list[str]:

@@ -55,6 +55,10 @@ class Catalog(Sequence[Tool]):
         """Iterate over the tools in order."""
         return iter(self._tools)
 
+    def at(self, positions: Sequence[int]) -> list[Tool]:
+        """The tools at some positions."""
+        return [self[position] for position in positions]
+
     def tool(self, name: str) -> Tool:
         """The tool with this id, or with this name if only one server has it."""
         if name in self._by_id:

@@ -166,14 +166,14 @@ class ToolRetriever:
         index, query, visible = self._scope(query, filter, k)
         ranking = self._method(ToolSearch(index, query, visible, k, self._ranker))
         named = [n for n in index.find_named(query.spans) if visible[n]] if self._name_aware else []
+        index.catalog.at([*named, *(position for position, _ in ranking.scored[:k])])  # one read for all
         leading = find_telling_names(index, text, named)
         others = (position for position, _ in ranking.scored if position not in leading)
         order = [*leading, *others][:k]
         scores = dict(ranking.scored)
         hits = [ToolHit(tool, 1.0, ("always offered",)) for tool in pinned]
         pinned_ids = {tool.id for tool in pinned}
-        for position in order:
-            tool = index.catalog[position]
+        for position, tool in zip(order, index.catalog.at(order), strict=True):
             if tool.id in pinned_ids:
                 continue
             by_name = ("the request names it",) if position in leading else ()

@@ -1,6 +1,5 @@
 """One state of an index on disk: segments, and which of their rows still are tools of the catalogue."""
 
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -29,6 +28,8 @@ from contextune.types import Tool
 _SMALL = 20_000
 """Up to so many rows, comparing each is as fast as a graph."""
 _CHUNK = 65_536
+_REFINED, _MIN_REFINED = 4, 128
+"""Nearest rows by the graph's int8 vectors that are compared by their own, per row wanted and at least."""
 _MAX_SAME_NAME = 32
 """Of a name that more tools have, only those of servers named in the request are candidates by name."""
 _KEPT_SAME_NAME = 2
@@ -60,6 +61,8 @@ class IndexSnapshot:
 
     def visible(self, tool_filter: ToolFilter | None, hidden_places: Sequence[int] = ()) -> Mask:
         """Which rows a search may return; `hidden_places` have changed since the index was written."""
+        if tool_filter is None and not len(hidden_places):
+            return self.live
         visible = self.live.copy()
         for segment, offset in self._parts():
             part = visible[offset : offset + len(segment)]
@@ -119,7 +122,9 @@ class IndexSnapshot:
 
     def best_by_words(self, tokens: Sequence[str], k: int, visible: Mask | None = None) -> Positions:
         """About the `k` visible rows that score best by BM25T, best first."""
-        return self._fields["all"].best(tokens, k, self.live if visible is None else visible)
+        mask = self.live if visible is None else visible
+        everything = mask is self.live and self.count == len(mask)
+        return self._fields["all"].best(tokens, k, None if everything else mask)
 
     def best_by_examples(self, vector: Matrix, k: int, visible: Mask | None = None) -> Positions:
         """The `k` visible rows with the nearest examples, best first."""
@@ -157,7 +162,7 @@ class IndexSnapshot:
 
     def find_named(self, spans: Iterable[Span]) -> list[int]:
         """Rows of the tools whose name is one of these spans."""
-        keys = np.array([name_key(span) for span in spans], np.uint64)
+        keys = np.sort(np.array([name_key(span) for span in spans], np.uint64))  # near ones in turn
         named: list[int] = []
         for segment, offset in self._parts():
             found = [segment.app_numbers[part] for part in _found(segment.app_hashes, keys)]
@@ -175,15 +180,15 @@ class IndexSnapshot:
         names: list[tuple[str, ...]] = []
         lengths: list[int] = []
         app_names: dict[tuple[int, int], str] = {}
-        for row in rows.tolist():
-            number = bisect_right(self._offsets, row) - 1
-            segment, local = self.segments[number], row - self._offsets[number]
-            key = number, int(segment.app[local])
-            if key not in app_names:
-                app_names[key] = _decode(segment.apps[key[1]])
-            apps.append(app_names[key])
-            names.append(tuple(segment.names[local].decode().split()))
-            lengths.append(int(segment.fields["description"].lengths[local]))
+        bounds = np.searchsorted(rows, self._offsets)
+        for number, (segment, offset) in enumerate(self._parts()):
+            local = rows[bounds[number] : bounds[number + 1]] - offset
+            keys = [(number, app) for app in segment.app[local].tolist()]
+            new = list(dict.fromkeys(keys))
+            app_names |= zip(new, map(_decode, segment.apps.take([app for _, app in new])), strict=True)
+            apps += [app_names[key] for key in keys]
+            names += [tuple(name.decode().split()) for name in segment.names.take(local)]
+            lengths += segment.fields["description"].lengths[local].tolist()
         app_numbers: dict[str, int] = {}
         app = np.array([app_numbers.setdefault(name, len(app_numbers)) for name in apps], np.int64)
         distinct = list(app_numbers)
@@ -210,12 +215,15 @@ class IndexSnapshot:
         vectors: list[Matrix] = []
         owners: list[NDArray[np.int64]] = []
         for segment, offset in self._parts():
+            if not len(segment.example_rows):
+                continue
             example_rows = segment.example_rows[:].astype(np.int64) + offset
             chosen = np.flatnonzero(np.isin(example_rows, rows))
             vectors.append(segment.examples[chosen].astype(np.float32))
             owners.append(np.searchsorted(rows, example_rows[chosen]))
-        joined = np.concatenate(vectors)
-        return (joined, np.concatenate(owners)) if len(joined) else (None, None)
+        if not any(map(len, vectors)):
+            return None, None
+        return np.concatenate(vectors), np.concatenate(owners)
 
     def _count_tools(self, numbers: Mapping[tuple[int, int], str], apps: Sequence[str]) -> list[int]:
         """The number of tools of each server; `numbers` are those known already, by segment."""
@@ -248,6 +256,8 @@ def _gather(
 ) -> NDArray[Any]:
     """The values of a column in some rows, which are in ascending order or in any other."""
     first = column(segments[0])
+    if len(segments) == 1:
+        return first[rows]
     values = np.empty((len(rows), *first.shape[1:]), first.dtype)
     for segment, start in zip(segments, offsets, strict=False):
         inside = (rows >= start) & (rows < start + len(segment))
@@ -261,10 +271,12 @@ def _nearest(segment: Segment, vector: Matrix, k: int, visible: Mask) -> Positio
     graph = segment.graph
     if graph is not None and choices > _SMALL:
         for effort in (max(graph.effort, 2 * k), max(8 * graph.effort, 4 * k)):
-            rows = graph.nearest(vector, effort)
-            rows = rows[visible[rows]]
+            rows, distances = graph.nearest(vector, effort)
+            kept = visible[rows]
+            rows, distances = rows[kept], distances[kept]
             if len(rows) >= min(k, choices):
-                return rows
+                last = min(len(rows), max(_MIN_REFINED, _REFINED * k)) - 1
+                return rows[distances <= distances[last]]
     if len(segment) <= _SMALL:
         return top(similarities(vector, segment.dense), k, visible=visible)
     rows = np.flatnonzero(visible)
@@ -276,9 +288,10 @@ def _nearest(segment: Segment, vector: Matrix, k: int, visible: Mask) -> Positio
 
 
 def _found(hashes: NDArray[np.uint64], keys: NDArray[np.uint64]) -> list[slice]:
-    """Where each of the keys is among sorted hashes."""
+    """Where those of the keys that occur are among sorted hashes."""
     first, last = (np.searchsorted(hashes, keys, side=side) for side in ("left", "right"))
-    return [slice(start, stop) for start, stop in zip(first.tolist(), last.tolist(), strict=True)]
+    pairs = zip(first.tolist(), last.tolist(), strict=True)
+    return [slice(start, stop) for start, stop in pairs if start < stop]
 
 
 @lru_cache(65_536)

@@ -44,6 +44,15 @@ class StringTable(Sequence[bytes]):
         start = int(self._ends[index - 1]) if index else 0
         return bytes(self._text[start : int(self._ends[index])])
 
+    def take(self, indices: Sequence[int] | NDArray[np.intp]) -> list[bytes]:
+        """The strings with these numbers."""
+        numbers = np.asarray(indices, np.intp)
+        starts = np.where(numbers > 0, self._ends[numbers - 1], 0).tolist()
+        return [
+            bytes(self._text[start:end])
+            for start, end in zip(starts, self._ends[numbers].tolist(), strict=True)
+        ]
+
     def __iter__(self) -> Iterator[bytes]:
         """All strings, in order."""
         start = 0

@@ -49,14 +49,18 @@ class SubsetCatalog(Catalog):
 
     def __getitem__(self, index: int) -> Tool:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The tool at a position of the subset."""
-        place = self._places[index]
-        if place not in self._cached:
-            self._cached |= self._read([place])
-        return self._cached[place]
+        return self.at([index])[0]
 
     def __len__(self) -> int:
         """The number of tools."""
         return len(self._places)
+
+    def at(self, positions: Sequence[int]) -> list[Tool]:
+        """The tools at some positions, read at once."""
+        places = [self._places[position] for position in positions]
+        if missing := [place for place in places if place not in self._cached]:
+            self._cached |= self._read(missing)
+        return [self._cached[place] for place in places]
 
 
 class LargeIndex(Protocol):
