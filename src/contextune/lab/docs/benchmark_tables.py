@@ -24,11 +24,15 @@ _SETTINGS = re.compile(r"\bp < 0\.\d+|\b95 %\s(?:bootstrap |confidence )?interva
 
 def to_markdown(table: BenchTable) -> str:
     """The table as Markdown lines, each ending with a line break."""
-    lines = [[table.corner, *table.columns], ["---"] * (len(table.columns) + 1)]
-    lines += [_row(table, row) for row in table.rows]
-    heading, rule, *rows = lines
+    heading, rule = [table.corner, *table.columns], ["---"] * (len(table.columns) + 1)
+    rows = table_texts(table)
     texts = [f"| {' | '.join(heading)} |", f"|{'|'.join(rule)}|", *(f"| {' | '.join(row)} |" for row in rows)]
     return "".join(re.sub(r" {2,}", " ", line) + "\n" for line in texts)
+
+
+def table_texts(table: BenchTable) -> list[list[str]]:
+    """Name and cells of every row, as shown."""
+    return [_row(table, row) for row in table.rows]
 
 
 def _row(table: BenchTable, row: Row) -> list[str]:
