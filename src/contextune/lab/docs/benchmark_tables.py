@@ -17,7 +17,7 @@ _TABLE = re.compile(r"(<!-- table: (?P<id>[^\n]+?) -->\n).*?(<!-- /table -->)", 
 _ENVIRONMENT = re.compile(r"(<!-- environment -->\n).*?(<!-- /environment -->)", re.DOTALL)
 _VALUE = re.compile(r"(?P<sign>[+-]?)(?P<number>\d[\d,]*(?:\.\d+)?)(?P<source><!-- = (?P<path>[^\n]+?) -->)")
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`|<!--.*?-->|\]\([^)\n]*\)", re.DOTALL | re.MULTILINE)
-_NUMBER = re.compile(r"(?<![\w.,-])(?:\d+\.\d+(?![\w.])|\d+(?= (?:%|ms\b))|(?<=±)\d+)", re.MULTILINE)
+_NUMBER = re.compile(r"(?<![\w.,§-])(?:\d+\.\d+(?!\w|\.\d)|\d+(?= (?:%|ms\b|MB/s))|(?<=±)\d+)", re.MULTILINE)
 _SETTINGS = re.compile(r"\bp < 0\.\d+|\b95 %\s(?:bootstrap |confidence )?intervals?|intervals are 95 %")
 """Numbers that are conventions, not results."""
 
@@ -97,9 +97,10 @@ def _format(value: float, digits: int, sign: str) -> str:
 
 
 def unmarked_numbers(text: str) -> Iterator[tuple[int, str]]:
-    """Line and text of every result-like number (decimal, percentage, milliseconds) that has no source.
+    """Line and text of every result-like number (decimal, percentage, milliseconds, MB/s) without a source.
 
-    Generated tables, code and links are skipped, and so are conventions such as `p < 0.05`.
+    Generated tables, code and links are skipped, and so are conventions such as `p < 0.05`: settings are
+    written as code.
     """
     for pattern in (_TABLE, _ENVIRONMENT, _VALUE, _CODE, _SETTINGS):
         text = pattern.sub(lambda match: "\n" * match[0].count("\n"), text)

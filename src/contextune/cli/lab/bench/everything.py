@@ -20,7 +20,6 @@ from contextune.cli.lab.bench.tools import catalogues, corrections, doubts, tool
 from contextune.errors import ContextuneError, MissingExtraError
 
 _ANSWERS = Path("runs/plan/answers.jsonl.gz")
-_PAGES = (Path("README.md"), Path("docs/benchmarks.md"))
 _REAL_TOOLS = 14_000
 """Tools that are embedded for the index on disk; the others are made of them."""
 
@@ -54,9 +53,7 @@ def _quality(
         Benchmark("corrections", partial(corrections, out=out), ["corrections"]),
         Benchmark("tools", partial(tools, catalogs, vectors, out=out), _TOOLS),
         Benchmark("doubts", partial(doubts, catalogs, vectors, out=out), ["doubts"]),
-        Benchmark(
-            "plan", partial(plan, out=out, written=written, calls=out / "calls" if out else None), _PLAN
-        ),
+        Benchmark("plan", partial(plan, out=out, written=written, calls=calls), _PLAN),
     ]
     if data:
         runs.append(Benchmark("history", partial(history, data, out=out), _HISTORY))
@@ -190,14 +187,15 @@ def docs(
     ),
     page: Annotated[
         list[Path] | None,
-        typer.Option(help="Page to update; may be repeated. Default: README.md and docs/benchmarks.md."),
+        typer.Option(help="Page to update; may be repeated. Default: README.md and all pages of docs."),
     ] = None,
 ) -> None:
     """Write the tables and numbers of a results file into the docs."""
     from contextune.lab.bench.results_file import BenchResults
     from contextune.lab.docs.benchmark_tables import write_pages
 
-    changed = write_pages(BenchResults.read(results), page or _PAGES)
+    pages = page or [Path("README.md"), *sorted(Path("docs").glob("*.md"))]
+    changed = write_pages(BenchResults.read(results), pages)
     output.out.print(f"Updated: {', '.join(map(str, changed))}." if changed else "Nothing has changed.")
 
 
