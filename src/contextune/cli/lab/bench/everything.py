@@ -207,7 +207,7 @@ def figures(
         "docs/figures"
     ),
 ) -> None:
-    """Draw the curves of a results file: latency, sizes of catalogues and stores, token budgets."""
+    """Draw the curves of a results file: recall of tools, latency, sizes, token budgets."""
     from contextune.lab.bench.figures import draw_results
     from contextune.lab.bench.results_file import BenchResults
 
