@@ -7,7 +7,13 @@ from tests.paths import ROOT
 
 from contextune.errors import InvalidDataError
 from contextune.lab.bench.results_file import BenchResults, BenchTable, Cell, Row
-from contextune.lab.docs.benchmark_tables import to_markdown, unmarked_numbers, update_page, write_pages
+from contextune.lab.docs.benchmark_tables import (
+    NOT_MEASURED,
+    to_markdown,
+    unmarked_numbers,
+    update_page,
+    write_pages,
+)
 
 BY_HAND = "experiments.md"
 """Past measurements that no command repeats."""
@@ -63,6 +69,17 @@ def test_missing_value_changes_no_page(results: BenchResults, tmp_path: Path) ->
     assert good.read_text(encoding="utf-8") == "1.0<!-- = gain -->"
     assert write_pages(results, [good]) == [good]
     assert write_pages(results, [good]) == []
+
+
+def test_optional_table_may_be_missing(results: BenchResults) -> None:
+    page = "<!-- table?: unseen -->\nold 1.5\n<!-- /table -->\n"
+    updated = update_page(page, results)
+    assert updated == f"<!-- table?: unseen -->\n{NOT_MEASURED}<!-- /table -->\n"
+    assert not list(unmarked_numbers(page))
+    tools = update_page(page.replace("unseen", "tools"), results)
+    assert to_markdown(results.table("tools")) in tools
+    with pytest.raises(InvalidDataError, match="no table 'unseen'"):
+        update_page(page.replace("?", ""), results)
 
 
 def test_numbers_without_a_source_are_found() -> None:

@@ -53,6 +53,21 @@ def plan_tables(name: str, command: str, rows: plans.PlanRows) -> list[BenchTabl
     ]
 
 
+def answers_table(
+    command: str, recorded: int, stale: Mapping[str, Sequence[str]], left_out: int, replaced: int
+) -> BenchTable:
+    """How many recorded answers of a language model are in its table, by row of that table."""
+    counts = {
+        "requests with answers": recorded,
+        **{f"stale, {row}": len(names) for row, names in stale.items()},
+        "left out of all rows: stale in one of them": left_out,
+        "kept": recorded - left_out,
+        "calls replaced by the pointer planner's, in all rows": replaced,
+    }
+    rows = [Row(name, [Cell(count)]) for name, count in counts.items()]
+    return BenchTable("plan-answers", command, ["number"], rows)
+
+
 BUDGET_COLUMNS = ("AST", "exact", "raw AST", "raw hallucination", "acted on", "wrong, yet acted on", "tokens")
 
 

@@ -110,6 +110,7 @@ _TOOLS = ("tools", "tools-by-kind", "tools-by-application", "tools-test")
 _PLANNERS = ("light", "language-model", "language-model-raw")
 _PLAN = (
     *(f"plan-{planner}{part}" for planner in _PLANNERS for part in ("", "-errors", "-by-kind")),
+    "plan-answers",
     "plan-budgets",
     "plan-calls",
 )
