@@ -113,6 +113,7 @@ _PLAN = (
     "plan-answers",
     "plan-budgets",
     "plan-calls",
+    "plan-calls-test",
 )
 _HISTORY = tuple(
     f"history-{which}-{name}{part}"
