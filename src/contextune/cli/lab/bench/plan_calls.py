@@ -6,7 +6,6 @@ from contextune.cli import output
 from contextune.cli.lab.bench.recording import record
 from contextune.cli.lab.call_training import call_data, print_figures
 
-
 _COMMAND = "contextune bench plan --calls FOLDER"
 
 
