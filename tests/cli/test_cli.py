@@ -12,7 +12,9 @@ import pytest
 from tests.program import PROGRAM, Completed, run
 
 import contextune
-from contextune.datasets import bundled_persona_file
+from contextune.cli import demo
+from contextune.datasets import bundled_persona_file, demo_personas
+from contextune.lab.train.splits import is_test
 from contextune.store import SQLiteStore
 from contextune.types import Item, User
 
@@ -206,6 +208,13 @@ def test_bench_context_prints_and_writes_the_table(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "qrels.trec").read_text().count("\n") == sum(
         len(query["relevant"]) for name in ("a01", "b05") for query in persona(name)["queries"]
     )
+
+
+def test_demo_shows_installed_personas_of_the_test_part() -> None:
+    installed = {persona.id: persona for persona in demo_personas()}
+    for name, query_id in demo.REQUESTS:
+        assert is_test(name)
+        assert query_id in {query.id for query in installed[name].queries}
 
 
 def test_demo_finds_relevant_items() -> None:

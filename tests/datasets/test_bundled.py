@@ -78,7 +78,8 @@ def test_queries_span_at_most_15_days(persona: Persona) -> None:
 
 
 def test_demo_personas_are_part_of_the_benchmark() -> None:
-    assert [persona.id for persona in demo_personas()] == ["a01", "a08", "a11", "b05", "b06"]
+    names = ["a01", "a05", "a08", "a11", "b02", "b05", "b06", "c04", "d01", "e02"]
+    assert [persona.id for persona in demo_personas()] == names
     assert all(persona in PERSONAS for persona in demo_personas())
     assert [persona.id for persona in PERSONAS] == sorted(persona.id for persona in PERSONAS)
     assert bundled_persona_file("a01").parent != bundled_persona_file("a02").parent
@@ -107,7 +108,7 @@ def test_without_the_lab_distribution_only_the_demo_personas_are_there(
         str(error.value)
         == f"{what} needs the benchmark data: pip install contextune-lab (or run from a clone)"
     )
-    assert len(demo_personas()) == 5
+    assert len(demo_personas()) == 10
     assert bundled_persona_file("a01").is_file()
 
 

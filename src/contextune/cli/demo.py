@@ -5,8 +5,8 @@ from pathlib import Path
 
 from contextune.cli import answer_text, output
 
-_QUERIES = (("a08", "q6"), ("b05", "q4"), ("a11", "q3"), ("b06", "q4"), ("a01", "q6"))
-"""Persona and query: implicit requests; the last one is not found by its words alone."""
+REQUESTS = (("e02", "q7"), ("d01", "q4"), ("b02", "q7"), ("c04", "q5"), ("a05", "q7"))
+"""Persona and query: implicit requests of the test part of the benchmark; the last is answered wrongly."""
 
 
 def demo() -> None:
@@ -22,17 +22,18 @@ def demo() -> None:
     output.out.print(
         "Each request leaves out what it is about. Contextune finds the call to make and the items of the "
         "user's own data that it rests on, on this machine.\n"
-        "[green]✓[/] marks what is correct. The shipped models were trained on these invented users, among "
-        "others: this shows what an answer looks like, not how often it is right (see docs/benchmarks.md).\n"
+        "[green]✓[/] marks what is correct. The shipped models were trained on all invented users of the "
+        "benchmark, also on these of its test part: this shows what an answer looks like, not how often it "
+        "is right (see docs/benchmarks.md).\n"
     )
     toolbox = {tool.name: tool for tool in bundled_toolbox()}
     with tempfile.TemporaryDirectory() as folder, SQLiteStore(Path(folder) / "demo.db") as store:
         tuner = Tuner(store, tools=toolbox.values())
-        for number, (persona_id, query_id) in enumerate(_QUERIES):
+        for number, (persona_id, query_id) in enumerate(REQUESTS):
             persona = read_persona(asset(f"personas/{persona_id}.json"))
             query = next(query for query in persona.queries if query.id == query_id)
             with output.progress("Answering") as update:  # closed before anything is printed
-                update(number, len(_QUERIES))
+                update(number, len(REQUESTS))
                 load_persona(store, persona)
                 tuner.prepare(persona.id)
                 answer = tuner.answer(persona.request(query), k=5)

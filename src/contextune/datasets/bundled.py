@@ -23,7 +23,7 @@ from contextune.datasets.persona import (
 
 
 def demo_personas() -> list[Persona]:
-    """The few personas that `contextune demo` shows; always installed."""
+    """The few personas of `contextune demo` and of the examples; always installed."""
     return list(read_personas(asset("personas")))
 
 

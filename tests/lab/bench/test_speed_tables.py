@@ -1,9 +1,10 @@
 """Timings as tables of the docs."""
 
 from contextune.lab.bench.results_file import Cell
+from contextune.lab.bench.speed.cluster.growth import Need, ReplicaLoad
 from contextune.lab.bench.speed.large_catalogues import RetrieverTimes, ScaleRow, SearchTimes
 from contextune.lab.bench.speed.latency import Latency
-from contextune.lab.bench.speed_tables import figures_table, latency_table, scale_tables
+from contextune.lab.bench.speed_tables import figures_table, growth_table, latency_table, scale_tables
 
 
 def test_latency_has_two_columns_per_size() -> None:
@@ -43,3 +44,16 @@ def test_sizes_beyond_the_real_tools_have_vector_search_only() -> None:
 def test_large_figures_are_whole_numbers() -> None:
     table = figures_table("store", "contextune bench store", {"load": 44_512.7, "fast": 5.26, "failed": 0})
     assert [row.cells for row in table.rows] == [[Cell(44_513)], [Cell(5.26)], [Cell(0)]]
+
+
+def test_growth_has_a_column_per_number_of_users() -> None:
+    rows = [
+        Need(users, 0.0007 * users, 2, ReplicaLoad(0.25, 15.0, 103.0), 0.1, 14, 0.0001, 0.4, 0.002, 0.03, ())
+        for users in (1000, 1_000_000)
+    ]
+    values = dict(growth_table(rows, cores=2).values())
+    assert values["growth-needs/requests per second/1,000 users"] == 0.7
+    assert values["growth-needs/requests per second/1,000,000 users"] == 700
+    assert values["growth-needs/replicas of 2 cores/1,000 users"] == 2
+    assert values["growth-needs/requests whose user is not in memory, %/1,000 users"] == 25
+    assert values["growth-needs/store, GB/1,000 users"] == 0.1

@@ -7,9 +7,17 @@ from tests.paths import ROOT
 
 from contextune.errors import InvalidDataError
 from contextune.lab.bench.results_file import BenchResults, BenchTable, Cell, Row
-from contextune.lab.docs.benchmark_tables import to_markdown, unmarked_numbers, update_page, write_pages
+from contextune.lab.docs.benchmark_tables import (
+    NOT_MEASURED,
+    to_markdown,
+    unmarked_numbers,
+    update_page,
+    write_pages,
+)
 
-PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
+BY_HAND = "experiments.md"
+"""Past measurements that no command repeats."""
+PAGES = (ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != BY_HAND))
 RESULTS = ROOT / "docs" / "benchmarks.json"
 
 
@@ -63,17 +71,28 @@ def test_missing_value_changes_no_page(results: BenchResults, tmp_path: Path) ->
     assert write_pages(results, [good]) == []
 
 
+def test_optional_table_may_be_missing(results: BenchResults) -> None:
+    page = "<!-- table?: unseen -->\nold 1.5\n<!-- /table -->\n"
+    updated = update_page(page, results)
+    assert updated == f"<!-- table?: unseen -->\n{NOT_MEASURED}<!-- /table -->\n"
+    assert not list(unmarked_numbers(page))
+    tools = update_page(page.replace("unseen", "tools"), results)
+    assert to_markdown(results.table("tools")) in tools
+    with pytest.raises(InvalidDataError, match="no table 'unseen'"):
+        update_page(page.replace("?", ""), results)
+
+
 def test_numbers_without_a_source_are_found() -> None:
     page = (
         "# Title 1.5\n"
         "Recall is 84.8<!-- = a -->, not 84.9, p < 0.05, in 12 ms for 3 % of 770 requests; 95 % intervals.\n"
         "```sh\nrun --rate 2.5\n```\n"
-        "`0.3` [a link](page-1.2.md) Apache-2.0, version 1.2.3, ±4\n"
+        "`0.3` [a link](page-1.2.md) Apache-2.0, version 1.2.3, §3.1, ±4, at 5 MB/s or 2.5.\n"
         "<!-- table: t -->\n| 1.1 |\n<!-- /table -->\n"
         "| 7.7 |\n"
     )
     assert list(unmarked_numbers(page)) == [
-        (1, "1.5"), (2, "84.9"), (2, "12"), (2, "3"), (6, "4"), (10, "7.7"),
+        (1, "1.5"), (2, "84.9"), (2, "12"), (2, "3"), (6, "4"), (6, "5"), (6, "2.5"), (10, "7.7"),
     ]  # fmt: skip
 
 
@@ -81,7 +100,6 @@ def test_numbers_without_a_source_are_found() -> None:
 def test_docs_show_the_results_file(page: Path) -> None:
     """If this fails: `contextune bench docs`."""
     text = page.read_text(encoding="utf-8")
-    assert "<!-- = " in text
     assert update_page(text, BenchResults.read(RESULTS)) == text
 
 

@@ -1,13 +1,15 @@
-"""Draw tables of the results file that hold a curve: latency, number of items and tools, token budget."""
+"""Draw tables of the results file that hold a curve: recall of tools, latency, sizes, token budget."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from contextune.lab.bench.plots import plot_curves
+from contextune.lab.bench.quality.tools import FIGURE
 from contextune.lab.bench.results_file import BenchResults, BenchTable, Row
 
 _MEDIAN = re.compile(r"([\d,]+) items: median")
+_RECALL = re.compile(r"Recall@(\d+)")
 _HAYSTACK = re.compile(r"context-haystack-(\d+)")
 _PERSONA_ITEMS = 33
 """Items of a bundled persona, about."""
@@ -34,6 +36,24 @@ def draw_results(results: BenchResults, folder: Path) -> list[Path]:
         files.append(folder / "context-haystack.svg")
         _draw_haystacks(by_size, files[-1])
     return files
+
+
+def _draw_tools(table: BenchTable, file: Path) -> None:
+    """Figure 2 of the paper: an untuned retriever with and without context, and ours."""
+    depths = {
+        position: int(found[1])
+        for position, column in enumerate(table.columns)
+        if (found := _RECALL.fullmatch(column))
+    }
+    rows = {row.name: row for row in table.rows}
+    plot_curves(
+        {name: _values(rows[name], depths) for name in FIGURE if name in rows},
+        list(depths.values()),
+        file,
+        title="The right one of 59 APIs, on unseen personas",
+        x_label="k",
+        y_label="Recall@k, %",
+    )
 
 
 def _draw_latency(table: BenchTable, file: Path) -> None:
@@ -122,6 +142,7 @@ def _values(row: Row, columns: Iterable[int]) -> list[float]:
 
 
 _DRAWERS: Mapping[str, Callable[[BenchTable, Path], None]] = {
+    "tools": _draw_tools,
     "latency": _draw_latency,
     "scale-search": _draw_scale,
     "budget": _draw_budget,

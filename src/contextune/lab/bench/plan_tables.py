@@ -53,6 +53,21 @@ def plan_tables(name: str, command: str, rows: plans.PlanRows) -> list[BenchTabl
     ]
 
 
+def answers_table(
+    command: str, recorded: int, stale: Mapping[str, Sequence[str]], left_out: int, replaced: int
+) -> BenchTable:
+    """How many recorded answers of a language model are in its table, by row of that table."""
+    counts = {
+        "requests with answers": recorded,
+        **{f"stale, {row}": len(names) for row, names in stale.items()},
+        "left out of all rows: stale in one of them": left_out,
+        "kept": recorded - left_out,
+        "calls replaced by the pointer planner's, in all rows": replaced,
+    }
+    rows = [Row(name, [Cell(count)]) for name, count in counts.items()]
+    return BenchTable("plan-answers", command, ["number"], rows)
+
+
 BUDGET_COLUMNS = ("AST", "exact", "raw AST", "raw hallucination", "acted on", "wrong, yet acted on", "tokens")
 
 
@@ -104,17 +119,17 @@ CALL_COLUMNS = (
 )
 
 
-def call_table(command: str, rows: Mapping[str, call_decisions.CallRow]) -> BenchTable:
+def call_table(name: str, command: str, rows: Mapping[str, call_decisions.CallRow]) -> BenchTable:
     """Calls and decisions by kind of request, in percent; no call is right where no tool serves."""
-    unserved = {name: row for name, row in rows.items() if name in call_decisions.UNSERVED_ROWS}
+    unserved = {title: row for title, row in rows.items() if title in call_decisions.UNSERVED_ROWS}
     return BenchTable(
-        "plan-calls",
+        name,
         command,
         CALL_COLUMNS,
         [
-            *(Row(name, _call_cells(row)) for name, row in rows.items() if name not in unserved),
+            *(Row(title, _call_cells(row)) for title, row in rows.items() if title not in unserved),
             *([Row("no tool serves")] if unserved else []),
-            *(Row(name, _unserved_cells(row)) for name, row in unserved.items()),
+            *(Row(title, _unserved_cells(row)) for title, row in unserved.items()),
         ],
         [0, *[1] * 8],
     )

@@ -5,18 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from contextune.errors import MissingExtraError
-from contextune.evaluate.results import ResultTable
 
 if TYPE_CHECKING:
     from contextune.lab.reliability import ReliabilityBin
 
 _SIZE = (6.4, 4.0)
-
-
-def plot_recall(table: ResultTable, ks: Sequence[int], file: Path, *, title: str) -> None:
-    """Plot recall@k over k, one line per row of the table."""
-    series = {row: [100 * table.cell(row, f"recall@{k}").interval.mean for k in ks] for row in table.rows}
-    plot_curves(series, ks, file, title=title, x_label="k", y_label="Recall@k, %")
 
 
 def plot_curves(

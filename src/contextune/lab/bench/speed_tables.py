@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from contextune.lab.bench.results_file import BenchTable, Cell, Row
+from contextune.lab.bench.speed.cluster.growth import Need
 from contextune.lab.bench.speed.large_catalogues import ScaleRow, SearchTimes
 from contextune.lab.bench.speed.latency import STAGES, Latency
 from contextune.lab.bench.speed.stored_catalogues import StoredRow, figures
@@ -119,11 +120,36 @@ def stored_table(rows: Sequence[StoredRow]) -> BenchTable:
 
 def figures_table(name: str, command: str, figures: Mapping[str, float]) -> BenchTable:
     """One column of named figures; whole numbers from 100 on."""
-    rows = [
-        Row(key, [Cell(value if isinstance(value, int) or value < 100 else round(value))])
-        for key, value in figures.items()
-    ]
+    rows = [Row(key, [_figure(value)]) for key, value in figures.items()]
     return BenchTable(name, command, ["figure"], rows)
+
+
+def growth_table(rows: Sequence[Need], cores: int) -> BenchTable:
+    """What many users need at the peak, one column per number of users."""
+    figures: dict[str, list[float]] = {
+        "requests per second": [row.rate for row in rows],
+        f"replicas of {cores} cores": [row.replicas for row in rows],
+        "requests whose user is not in memory, %": [100 * row.load.misses for row in rows],
+        "median, ms": [row.load.p50 for row in rows],
+        "99 %, ms": [row.load.p99 for row in rows],
+        "memory of a replica, GB": [row.memory_gigabytes for row in rows],
+        "cores of the database": [row.database_cores for row in rows],
+        "connections to it": [row.connections for row in rows],
+        "store, GB": [1000 * row.terabytes for row in rows],
+        "network, KB per second": [1000 * row.network_megabytes for row in rows],
+        "notifications per second": [row.notifications for row in rows],
+    }
+    return BenchTable(
+        "growth-needs",
+        "contextune bench growth",
+        [f"{row.users:,} users" for row in rows],
+        [Row(name, [_figure(value) for value in values]) for name, values in figures.items()],
+        corner="at the peak",
+    )
+
+
+def _figure(value: float) -> Cell:
+    return Cell(value if isinstance(value, int) or value < 100 else round(value))
 
 
 def _times(times: SearchTimes | None) -> list[Cell | None]:

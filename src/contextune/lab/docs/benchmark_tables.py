@@ -1,7 +1,9 @@
 """Writes the figures of a results file into Markdown pages.
 
-A table stands between `<!-- table: ID -->` and `<!-- /table -->`. A number in a text is followed by its path
-in the results: `84.8<!-- = context/LambdaMART-RRF/Recall@3 -->`. It keeps the decimals it is written with.
+A table stands between `<!-- table: ID -->` and `<!-- /table -->`. With `table?`, it may be missing in the
+results, for measurements that need what not everyone has; the page then says so. A number in a text is
+followed by its path in the results: `84.8<!-- = context/LambdaMART-RRF/Recall@3 -->`. It keeps the decimals
+it is written with.
 """
 
 import re
@@ -13,22 +15,31 @@ from contextune.errors import InvalidDataError
 from contextune.evaluate.report import MARK
 from contextune.lab.bench.results_file import BenchResults, BenchTable, Cell, Row
 
-_TABLE = re.compile(r"(<!-- table: (?P<id>[^\n]+?) -->\n).*?(<!-- /table -->)", re.DOTALL)
+_TABLE = re.compile(
+    r"(<!-- table(?P<optional>\??): (?P<id>[^\n]+?) -->\n).*?(?P<end><!-- /table -->)", re.DOTALL
+)
 _ENVIRONMENT = re.compile(r"(<!-- environment -->\n).*?(<!-- /environment -->)", re.DOTALL)
 _VALUE = re.compile(r"(?P<sign>[+-]?)(?P<number>\d[\d,]*(?:\.\d+)?)(?P<source><!-- = (?P<path>[^\n]+?) -->)")
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`|<!--.*?-->|\]\([^)\n]*\)", re.DOTALL | re.MULTILINE)
-_NUMBER = re.compile(r"(?<![\w.,-])(?:\d+\.\d+(?![\w.])|\d+(?= (?:%|ms\b))|(?<=±)\d+)", re.MULTILINE)
+_NUMBER = re.compile(r"(?<![\w.,§-])(?:\d+\.\d+(?!\w|\.\d)|\d+(?= (?:%|ms\b|MB/s))|(?<=±)\d+)", re.MULTILINE)
 _SETTINGS = re.compile(r"\bp < 0\.\d+|\b95 %\s(?:bootstrap |confidence )?intervals?|intervals are 95 %")
 """Numbers that are conventions, not results."""
 
 
+NOT_MEASURED = "Not in the present results file: the command measures it.\n"
+
+
 def to_markdown(table: BenchTable) -> str:
     """The table as Markdown lines, each ending with a line break."""
-    lines = [[table.corner, *table.columns], ["---"] * (len(table.columns) + 1)]
-    lines += [_row(table, row) for row in table.rows]
-    heading, rule, *rows = lines
+    heading, rule = [table.corner, *table.columns], ["---"] * (len(table.columns) + 1)
+    rows = table_texts(table)
     texts = [f"| {' | '.join(heading)} |", f"|{'|'.join(rule)}|", *(f"| {' | '.join(row)} |" for row in rows)]
     return "".join(re.sub(r" {2,}", " ", line) + "\n" for line in texts)
+
+
+def table_texts(table: BenchTable) -> list[list[str]]:
+    """Name and cells of every row, as shown."""
+    return [_row(table, row) for row in table.rows]
 
 
 def _row(table: BenchTable, row: Row) -> list[str]:
@@ -58,7 +69,10 @@ def update_page(text: str, results: BenchResults) -> str:
     values = results.values()
 
     def table(match: re.Match[str]) -> str:
-        return f"{match[1]}{to_markdown(results.table(match['id']))}{match[3]}"
+        missing = match["optional"] and not any(match["id"] in part for part in results.tables.values())
+        return (
+            f"{match[1]}{NOT_MEASURED if missing else to_markdown(results.table(match['id']))}{match['end']}"
+        )
 
     def value(match: re.Match[str]) -> str:
         digits = len(match["number"].partition(".")[2])
@@ -93,9 +107,10 @@ def _format(value: float, digits: int, sign: str) -> str:
 
 
 def unmarked_numbers(text: str) -> Iterator[tuple[int, str]]:
-    """Line and text of every result-like number (decimal, percentage, milliseconds) that has no source.
+    """Line and text of every result-like number (decimal, percentage, milliseconds, MB/s) without a source.
 
-    Generated tables, code and links are skipped, and so are conventions such as `p < 0.05`.
+    Generated tables, code and links are skipped, and so are conventions such as `p < 0.05`: settings are
+    written as code.
     """
     for pattern in (_TABLE, _ENVIRONMENT, _VALUE, _CODE, _SETTINGS):
         text = pattern.sub(lambda match: "\n" * match[0].count("\n"), text)

@@ -5,8 +5,15 @@ from pathlib import Path
 import pytest
 from tests.lab.public_data.test_context_sets import ITEMS, QUERIES, write_set
 
+from contextune.embed import Embedder
 from contextune.lab.bench.quality.context import RANKER
-from contextune.lab.bench.quality.public_contexts import MEAN, public_rows, public_table, summary_table
+from contextune.lab.bench.quality.public_contexts import (
+    MEAN,
+    UNTUNED,
+    public_rows,
+    public_table,
+    summary_table,
+)
 from contextune.lab.public_data.context_sets import TEST, ContextSet, read_workbench
 
 
@@ -24,6 +31,12 @@ def test_every_method_ranks_the_test_requests(context_set: ContextSet) -> None:
     table = public_table(context_set, rows)
     assert table.baseline == RANKER
     assert table.cell("Hybrid, RRF", "recall@10").interval.mean == 1  # there are six items
+
+
+def test_untuned_search_is_a_row_of_its_own(context_set: ContextSet, word_embedder: Embedder) -> None:
+    rows = public_rows(context_set, word_embedder)
+    assert list(rows)[:2] == [UNTUNED, "BM25T"]
+    assert rows[UNTUNED].keys() == rows["BM25T"].keys()
 
 
 def test_summary_names_the_best_of_the_others(context_set: ContextSet) -> None:

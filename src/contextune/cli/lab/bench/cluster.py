@@ -10,6 +10,7 @@ import typer
 
 from contextune.cli import output
 from contextune.cli.lab.bench.options import Out
+from contextune.cli.lab.bench.recording import record
 from contextune.cli.lab.bench.speed import print_figures, record_figures
 
 if TYPE_CHECKING:
@@ -93,27 +94,18 @@ def growth(
 
     from contextune.lab.bench.speed.cluster import growth as growth_bench
     from contextune.lab.bench.speed.cluster.costs import read_costs
+    from contextune.lab.bench.speed_tables import growth_table
+    from contextune.lab.docs.benchmark_tables import table_texts
 
     costs = read_costs(measurements)
     assumptions = growth_bench.Assumptions(requests_per_day=requests_per_day)
-    table = Table("at the peak", title=f"Computed from {costs.users:,} users on {costs.processes} processes")
     rows = growth_bench.needs(costs, users or [10**3, 10**5, 10**7], assumptions)
-    for row in rows:
-        table.add_column(f"{row.users:,} users", justify="right")
-    for name, values in {
-        "requests per second": [f"{row.rate:,.1f}" for row in rows],
-        f"replicas of {assumptions.cores} cores": [f"{row.replicas:,}" for row in rows],
-        "users not in memory, %": [f"{100 * row.load.misses:.0f}" for row in rows],
-        "median, 99 %, ms": [f"{row.load.p50:.0f}, {row.load.p99:.0f}" for row in rows],
-        "cores of the database": [f"{row.database_cores:,.1f}" for row in rows],
-        "connections to it": [f"{row.connections:,}" for row in rows],
-        "store, TB": [f"{row.terabytes:,.3f}" for row in rows],
-        "memory of a replica, GB": [f"{row.memory_gigabytes:.2f}" for row in rows],
-        "network, MB per second": [f"{row.network_megabytes:,.2f}" for row in rows],
-        "notifications per second": [f"{row.notifications:,.1f}" for row in rows],
-        "beyond one database": [", ".join(row.limits) or "nothing" for row in rows],
-    }.items():
+    needs = growth_table(rows, assumptions.cores)
+    title = f"Computed from {costs.users:,} users on {costs.processes} processes"
+    table = Table(needs.corner, *needs.columns, title=title)
+    for name, *values in table_texts(needs):
         table.add_row(name, *values)
+    table.add_row("beyond one database", *(", ".join(row.limits) or "nothing" for row in rows))
     output.out.print(table)
     repeated = growth_bench.repeat_run(costs, (os.cpu_count() or 1) / costs.processes)
     figures: dict[str, float] = {
@@ -129,6 +121,7 @@ def growth(
     if check:
         figures |= _check_simulation(costs, assumptions)
     print_figures("Limits of one database, and the measured run simulated", figures)
+    record(out, needs, part="speed")
     record_figures(out, "growth", figures)
 
 

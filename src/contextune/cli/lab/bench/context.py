@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from contextune.datasets import Persona
+    from contextune.embed import Embedder
     from contextune.evaluate.metrics import Run
     from contextune.evaluate.results import ResultTable
     from contextune.lab.public_data.context_sets import ContextSet
@@ -223,11 +224,17 @@ def _public_sets(context_sets: "Sequence[ContextSet]", out: Path | None) -> None
     from contextune.lab.bench.bench_tables import metric_table, slug
     from contextune.lab.bench.quality import context as context_bench
     from contextune.lab.bench.quality import public_contexts as public_bench
+    from contextune.lab.bench.untuned_embedder import untuned_embedder
 
+    untuned: Embedder | None = None
+    try:
+        untuned = untuned_embedder()
+    except ContextuneError as error:
+        output.print_error(f"the untuned row is left out: {error}")
     tables: dict[str, ResultTable] = {}
     for context_set in context_sets:
         with output.progress(context_set.name) as update:
-            rows = public_bench.public_rows(context_set, progress=update)
+            rows = public_bench.public_rows(context_set, untuned, progress=update)
         tables[context_set.name] = table = public_bench.public_table(context_set, rows)
         output.out.rule(f"{context_set.name}, test part", align="left")
         output.print_results(table, subfolder(out, f"context-{slug(context_set.name)}"))

@@ -6,6 +6,8 @@ from contextune.cli import output
 from contextune.cli.lab.bench.recording import record
 from contextune.cli.lab.call_training import call_data, print_figures
 
+_COMMAND = "contextune bench plan --calls FOLDER"
+
 
 def measure_calls(out: Path | None, cache: Path, figures: Path | None = None) -> None:
     """Print and record calls and decisions on implicit, explicit and unserved requests, five-fold."""
@@ -14,6 +16,7 @@ def measure_calls(out: Path | None, cache: Path, figures: Path | None = None) ->
     from contextune.lab.bench.quality.plan import call_decisions
     from contextune.lab.docs.benchmark_tables import to_markdown
     from contextune.lab.train.rankers.calls.train import cross_validate
+    from contextune.lab.train.splits import is_test
     from contextune.plan import Policy
     from contextune.tools import bundled_toolbox
 
@@ -30,10 +33,15 @@ def measure_calls(out: Path | None, cache: Path, figures: Path | None = None) ->
     tools = {tool.name: tool for tool in bundled_toolbox()}
     policy = Policy()
     cases = call_decisions.call_cases(data.filled, ranked, tools, relevant, policy)
-    table = call_table("contextune bench plan --calls FOLDER", call_decisions.call_rows(cases, tools, policy))
-    output.out.rule("Tool and arguments chosen together", align="left")
-    output.out.print(to_markdown(table), markup=False, highlight=False, soft_wrap=True)
-    record(out, table)
+    test = [case for case in cases if is_test(case.group)]
+    for name, title, chosen in (
+        ("plan-calls", "Tool and arguments chosen together", cases),
+        ("plan-calls-test", "Test part: personas that no choice looked at", test),
+    ):
+        table = call_table(name, _COMMAND, call_decisions.call_rows(chosen, tools, policy))
+        output.out.rule(title, align="left")
+        output.out.print(to_markdown(table), markup=False, highlight=False, soft_wrap=True)
+        record(out, table)
     if figures:
         from contextune.lab.bench.plots import plot_reliability
         from contextune.lab.train.rankers.calls.report import best_call_bins

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from contextune.lab.bench.quality.plan.persona_plans import PlanRows
 
 
+_GROUNDED = "language model"
+
+
 def plan(
     out: Annotated[
         Path | None, typer.Option(help="Folder to write plans.json to: figures and every plan.")
@@ -40,7 +43,7 @@ def plan(
     """Measure how often the planned call is right, with and without retrieval and context."""
     from contextune.cli.lab.bench.plan_budgets import measure_budgets, write_budget_prompts
     from contextune.cli.lab.training_data import chosen_tools, plan_data
-    from contextune.lab.bench.plan_tables import plan_tables
+    from contextune.lab.bench.plan_tables import answers_table, plan_tables
     from contextune.lab.bench.quality.plan import budgets as plan_budgets
     from contextune.lab.bench.quality.plan import persona_plans as plan_bench
     from contextune.lab.bench.quality.plan import report as plan_report
@@ -78,7 +81,7 @@ def plan(
     if written_bench.has_table_rows(answers):
         recorded = written_bench.WrittenPlans(answers, planners)
         planner_functions |= {
-            "language model": recorded,
+            _GROUNDED: recorded,
             "language model raw": written_bench.raw_plans(answers),
         }
         contexts = written_bench.recorded_rows(answers, measured)
@@ -90,7 +93,7 @@ def plan(
         light = name == "light"
         with output.progress("Planning") as update:
             rows = plan_bench.plan_rows(
-                measured if light else current,
+                measured if name != _GROUNDED else current,
                 chosen,
                 plan_function,
                 data.tools,
@@ -109,8 +112,8 @@ def plan(
         record(out, *plan_tables(f"plan-{slug}", command, rows))
     if recorded and stale is not None:
         left_out = len(measured) - len(current)
-        facts = {f"plan/stale answers/{row}": len(names) for row, names in stale.items()}
-        record(out, facts={"plan/replaced calls": recorded.fallbacks, "plan/left out": left_out, **facts})
+        command = "contextune bench plan --written FILE"
+        record(out, answers_table(command, len(measured), stale, left_out, recorded.fallbacks))
         if left_out:
             output.out.print(
                 f"{left_out} requests were left out of the language model's tables: other tools are "

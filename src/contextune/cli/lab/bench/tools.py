@@ -8,7 +8,7 @@ from rich.table import Table
 
 from contextune.cli import output
 from contextune.cli.lab.bench.options import Out, Plot, Public, Vectors
-from contextune.cli.lab.bench.recording import figures_folder, record, subfolder
+from contextune.cli.lab.bench.recording import draw, figures_folder, record, subfolder
 from contextune.errors import ContextuneError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 def tools(public: Public = None, vectors: Vectors = None, out: Out = None, plot: Plot = None) -> None:
     """Measure tool search on the bundled personas, with and without context."""
     from contextune.cli.lab.training_data import tool_data
-    from contextune.lab.bench import plots
     from contextune.lab.bench.bench_tables import kind_table, metric_table
     from contextune.lab.bench.quality import tools as tools_bench
     from contextune.lab.bench.untuned_embedder import untuned_embedder
@@ -26,8 +25,7 @@ def tools(public: Public = None, vectors: Vectors = None, out: Out = None, plot:
     from contextune.lab.train.splits import is_test, restrict_to_test
 
     # the paper's pair of the figure is untuned: without it there is no figure
-    plot = figures_folder(out, plot)
-    untuned = untuned_embedder() if plot else _untuned()
+    untuned = untuned_embedder() if figures_folder(out, plot) else _untuned()
     folds = bundled_folds()
     people, others = tool_data(public, vectors)
     with output.progress("Cross-validation") as update:
@@ -36,20 +34,14 @@ def tools(public: Public = None, vectors: Vectors = None, out: Out = None, plot:
     for by in ("kind", "application"):
         table = tools_bench.tool_table(people, rows, by=by)
         output.print_results(table, subfolder(out, f"tools-by-{by}"))
-        record(
-            out,
-            metric_table("tools", command, table, emphasis=shipped),
-            kind_table(f"tools-by-{by}", command, table, "recall@1", emphasis=shipped),
-        )
+        overall = metric_table("tools", command, table, emphasis=shipped)
+        record(out, overall, kind_table(f"tools-by-{by}", command, table, "recall@1", emphasis=shipped))
+        draw(out, plot, overall)
     test = [example for example in people if is_test(example.group)]
     output.out.rule("Test part: personas that no choice looked at", align="left")
     table = tools_bench.tool_table(test, restrict_to_test(rows))
     output.print_results(table, subfolder(out, "tools-test"))
     record(out, metric_table("tools-test", command, table, emphasis=shipped))
-    if plot:
-        table = tools_bench.tool_table(people, {row: rows[row] for row in tools_bench.FIGURE})
-        title = "The right one of 59 APIs, on unseen personas"
-        plots.plot_recall(table, (1, 3, 5, 10), plot / "tools.svg", title=title)
 
 
 def corrections(

@@ -1,11 +1,13 @@
 """Context retrieval on data nobody here wrote: WorkBench and iKAT, test parts (not in the package).
 
-All methods run as shipped. The default is compared with each plain search on the same requests: what is said
-outright must not be lost to a ranker that was made for what is left out.
+All methods run as shipped; search by an untuned embedder is beside them. The default is compared with each
+plain search on the same requests: what is said outright must not be lost to a ranker that was made for what
+is left out.
 """
 
 from collections.abc import Mapping, Sequence
 
+from contextune.embed import Embedder
 from contextune.evaluate.metrics import Run, parse_metric
 from contextune.evaluate.results import ResultTable, evaluate_runs
 from contextune.lab.bench.bench_tables import to_cell
@@ -15,16 +17,23 @@ from contextune.lab.public_data.context_sets import TEST, ContextSet
 from contextune.types import Progress
 
 METHODS = ("bm25", "semantic", "hybrid", "learned")
+UNTUNED = f"{TITLES['semantic']}, untuned"
 METRICS = ("recall@3", "recall@5", "recall@10", "mrr")
 SUMMARY_METRIC = "recall@5"
 MEAN = "mean"
 _BEST_OTHER = "best of the others"
 
 
-def public_rows(context_set: ContextSet, *, progress: Progress | None = None) -> Mapping[str, Run]:
-    """Rankings of the test requests by every method, as shipped."""
-    runs = run_methods(context_set.part(TEST).users, METHODS, progress=progress)
-    return {TITLES[method]: run for method, run in runs.items()}
+def public_rows(
+    context_set: ContextSet, untuned: Embedder | None = None, *, progress: Progress | None = None
+) -> Mapping[str, Run]:
+    """Rankings of the test requests by every method, as shipped, and by search with an untuned embedder."""
+    users = context_set.part(TEST).users
+    rows: dict[str, Run] = {}
+    if untuned is not None:
+        rows[UNTUNED] = run_methods(users, ["semantic"], embedder=untuned)["semantic"]
+    runs = run_methods(users, METHODS, progress=progress)
+    return rows | {TITLES[method]: run for method, run in runs.items()}
 
 
 def public_table(context_set: ContextSet, rows: Mapping[str, Run]) -> ResultTable:

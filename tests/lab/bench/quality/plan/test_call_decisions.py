@@ -98,6 +98,6 @@ def test_rows_count_wrong_calls_that_are_made_and_right_ones_that_are_not() -> N
     assert explicit.decisions.acted_wrongly == 0.25
     assert explicit.decisions.asked_needlessly == 0.25
     assert table[NO_SUCH_TOOL].decisions.held_back == 0.5
-    shown = call_table("contextune bench plan --calls FOLDER", table)
+    shown = call_table("plan-calls", "contextune bench plan --calls FOLDER", table)
     assert [row.name for row in shown.rows] == [EXPLICIT, CONTACT, "no tool serves", NO_SUCH_TOOL]
     assert all(len(row.cells) in (0, len(shown.columns)) for row in shown.rows)

@@ -138,6 +138,7 @@ def _steady_figures(steady: SoakResult, costs: ClusterCosts) -> dict[str, float]
         "steady, failed requests": load.failures,
         "steady, items in the answers": load.items,
         "steady, items of other users": load.leaks,
+        "memory of a process before any user, MB": costs.process_bytes / 1e6,
         "memory once caches are full, MB": steady.first.megabytes,
         "memory at the end, MB": steady.last.megabytes,
         "growth of memory, MB per hour": steady.megabytes_per_hour,

@@ -1,6 +1,7 @@
 """Processes of the service on this machine, over one PostgreSQL filled with users."""
 
 import os
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Generator, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contextune.datasets import Persona
-from contextune.errors import InvalidRequestError, MissingExtraError
+from contextune.errors import ContextuneError, InvalidRequestError, MissingExtraError
 from contextune.lab.bench.speed.goodput import OVERLOAD_LIMITS
 from contextune.lab.bench.speed.http_load import create_users, running_service
 from contextune.lab.bench.speed.load_client import LoadClient, LoadProfile, LoadResult, LoadRun
@@ -34,6 +35,10 @@ ShowProgress = Callable[[str], AbstractContextManager[Progress]]
 """Shows the progress of a part of this title."""
 
 
+class MissingServerError(ContextuneError):
+    """No PostgreSQL server could be started."""
+
+
 @contextmanager
 def database(url: str | None) -> Generator[tuple[str, int | None]]:
     """The URL of an empty database; a server is started if none is named. With its process, if known."""
@@ -51,7 +56,12 @@ def database(url: str | None) -> Generator[tuple[str, int | None]]:
         Path(folder).chmod(0o755)  # for root, the server runs as another user
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about a folder for sockets
-            server: Any = get_server(Path(folder) / "data", cleanup_mode="stop")
+            try:
+                server: Any = get_server(Path(folder) / "data", cleanup_mode="stop")
+            except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+                raise MissingServerError(
+                    f"PostgreSQL does not start here: {error} (name a server with --store postgresql://…)"
+                ) from error
         try:
             yield server.get_uri(), server.get_pid()
         finally:
