@@ -57,6 +57,7 @@ def test_words_of_a_question_name_an_item(text: str, title: str, certain: bool) 
         "How many people live in Lagos?",
         "Remind me about the train",
         "What's left on my todo list?",
+        "What did the train people say?",
     ],
 )
 def test_other_requests_name_none(text: str) -> None:

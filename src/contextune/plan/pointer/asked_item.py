@@ -31,6 +31,10 @@ _FACT = re.compile(
 )
 """A question that names the fact it asks for."""
 _AMOUNT = re.compile(rf"{_START}how (?:much|many)\b", re.IGNORECASE)
+_SAID = re.compile(
+    r"\b(?:say|said|write|wrote|written|answer(?:ed)?|repl(?:y|ied)|mention(?:ed)?|want)\b", re.IGNORECASE
+)
+"""Asks for what somebody wrote, which is in a mail."""
 _NEXT = re.compile(r"\bnext\b", re.IGNORECASE)
 _FILLERS = frozenset(
     folded_words("""
@@ -112,6 +116,8 @@ def _find(inputs: PlanningInput) -> AskedItem | None:
     if not words:
         return None
     items = {n: _Words(item) for n, item in enumerate(inputs.items) if item.app in READ_APPS}
+    if _SAID.search(text):
+        items = {n: own for n, own in items.items() if inputs.items[n].app == "Mail"}
     if _AMOUNT.match(text):
         items = {n: own for n, own in items.items() if own.has_number}
     fact = _fact(text, words)
