@@ -63,3 +63,16 @@ def test_position_and_possessive_tell_sender_from_recipient() -> None:
 def test_lower_case_word_weighs_less_than_a_capitalised_name() -> None:
     hall, centre = match_names("Ask Mike about the hall", [Contact("Mike Hall"), Contact("Town Hall")])
     assert hall.words > centre.words
+
+
+@pytest.mark.parametrize("words", ["from Nordlicht", "at Nordlicht GmbH", "from the harbour"])
+def test_company_or_role_tells_namesakes_apart(words: str) -> None:
+    contacts = [
+        Contact("Anna Weiss", "anna@nordlicht.example", more={"organization": "Nordlicht GmbH"}),
+        Contact("Anna Schulz", relation="friend"),
+    ]
+    if "harbour" in words:
+        contacts[0] = Contact("Anna Weiss", relation="pilot at the harbour")
+    first, second = match_names(f"Call Anna {words}", contacts)
+    assert first.words > second.words > 0
+    assert first.end > second.end

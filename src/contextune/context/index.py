@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from contextune.context.enriched.items import EnrichedItems
 from contextune.context.mentions import MentionIndex
+from contextune.context.searched_text import searched_text
 from contextune.context.signals import ItemColumns
 from contextune.context.signals.row_list import RowNumbers, as_row_list
 from contextune.context.signals.row_mapping import RowMapping
@@ -99,7 +100,7 @@ class UserIndex:
     @_lazy_property
     def texts(self) -> Sequence[str]:
         """The text of each item."""
-        return [item.text for item in self.items]
+        return [searched_text(item) for item in self.items]
 
     @_lazy_property
     def tokens(self) -> Sequence[list[str]]:
@@ -205,7 +206,9 @@ class UserIndex:
         if "ids" in computed:
             own["ids"] = as_row_list(previous.ids).moved(mapping, [item.id for item in changed])
         if "texts" in computed:
-            own["texts"] = as_row_list(previous.texts).moved(mapping, [item.text for item in changed])
+            own["texts"] = as_row_list(previous.texts).moved(
+                mapping, [searched_text(item) for item in changed]
+            )
         if "tokens" in computed:
             tokens = [tokenize(self.texts[row]) for row in mapping.changed]
             own["tokens"] = as_row_list(previous.tokens).moved(mapping, tokens)

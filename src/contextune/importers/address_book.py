@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from contextune.importers.contacts.relations import job_relation
 from contextune.types import Contact, User
 
 
@@ -31,7 +32,7 @@ class AddressBook:
             contact.name,
             contact.email or old.email,
             contact.phone or old.phone,
-            contact.relation or old.relation,
+            _newer_relation(contact, old),
             {**old.more, **contact.more},
         )
         if merged != old:
@@ -65,6 +66,13 @@ class AddressBook:
             numbers = self._keys.setdefault(key, [])
             if number not in numbers:
                 numbers.append(number)
+
+
+def _newer_relation(contact: Contact, old: Contact) -> str | None:
+    """The relation of the newer entry, unless it is only somebody's job: a brother may be a dentist."""
+    more = contact.more
+    job = job_relation(str(more.get("title") or ""), str(more.get("organization") or ""))
+    return (contact.relation if contact.relation != job else None) or old.relation or contact.relation
 
 
 def _addresses(contact: Contact) -> Iterator[str]:

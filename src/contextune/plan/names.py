@@ -7,7 +7,7 @@ mail to Bruno" tells the sender from the recipient, and a quality, so that "Brun
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from contextune.search import tokenize
@@ -25,6 +25,8 @@ _TITLES = frozenset(
     """)
 )
 """Words of names that many people share: they confirm a match but do not make one."""
+_AFFILIATION = re.compile(r"\s+(?:from|at|of|with)\s+(?:(?:the|my|our)\s+)?(?P<word>[^\W_]+)", re.IGNORECASE)
+"""What follows a name and tells which of several namesakes is meant: "Anna from Nordlicht"."""
 _MIN_NICKNAME = 3
 _MIN_LETTERS = 3
 """Shorter words of a name count only where the request capitalises them: "me" is not Mẹ."""
@@ -89,7 +91,23 @@ def match_names(text: str, contacts: Sequence[Contact]) -> list[NameMatch]:
         for number, (word, start, _) in enumerate(words)
         if number and word not in known and len(word) >= _MIN_NICKNAME and text[start].isupper()
     ]
-    return [_match(contact, text, words, places, nicknames, has_capitals) for contact in contacts]
+    matches = [_match(contact, text, words, places, nicknames, has_capitals) for contact in contacts]
+    return [
+        _affiliated(match, contact, text) if match.words else match
+        for match, contact in zip(matches, contacts, strict=True)
+    ]
+
+
+def _affiliated(match: NameMatch, contact: Contact, text: str) -> NameMatch:
+    """The match with the company or the role that follows it, if it is the contact's."""
+    following = _AFFILIATION.match(text, match.end)
+    if following is None:
+        return match
+    described = " ".join(filter(None, (contact.relation, str(contact.more.get("organization") or ""))))
+    domain = (contact.email or "").partition("@")[2].partition(".")[0]
+    if fold_accents(following["word"]) not in map(fold_accents, _WORD.findall(f"{described} {domain}")):
+        return match
+    return replace(match, words=match.words + 1, end=following.end("word"), possessive=False)
 
 
 def _match(

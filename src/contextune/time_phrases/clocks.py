@@ -69,8 +69,10 @@ _HALF_PAST = re.compile(
     r"\bhalf past(?! (?:\d|\w+teen|one|two|three|four|five|six|seven|eight|nine|ten|eleven))"
 )
 _APPROXIMATE = re.compile(r"\b(?:around|about|roughly) (?:a )?$")
-_MORNING = re.compile(r"\b(?:morning|breakfast|dawn|a\.m\.)\b")
-_EVENING = re.compile(r"\b(?:evening|tonight|night|supper|dinner|afternoon|p\.m\.)\b")
+_MORNING = re.compile(r"\b(?:morning|breakfast|brunch|dawn|sunrise|before (?:work|school)|a\.m\.)\b")
+_EVENING = re.compile(
+    r"\b(?:evening|tonight|night|supper|dinner|afternoon|sunset|bedtime|after (?:work|school)|p\.m\.)\b"
+)
 _MORNING_OR_NOON = re.compile(r"0\d|noon|midday")
 _WRITTEN = re.compile(r"\d{1,2}[:.h]\d\d")
 

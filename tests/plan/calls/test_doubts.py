@@ -93,3 +93,10 @@ def test_voice_message_needs_a_missed_call(text: str, items: tuple[Item, ...], i
 
 def test_item_that_is_moved_keeps_its_hour_without_doubt() -> None:
     assert probability("Move the kiln slot to Monday", "reschedule_event", KILN) == 0.95
+
+
+def test_item_without_a_word_of_the_question_is_not_shown_unasked() -> None:
+    assert probability("What gate do I fly to Accra from?", "get_event", KILN) == MAX_PROBABILITY
+    assert probability("What did the clay cost, two bags?", "get_event", KILN, CLAY) == MAX_PROBABILITY
+    assert probability("When is the kiln slot?", "get_event", KILN, CLAY) > MAX_PROBABILITY
+    assert probability("When is it?", "get_event", KILN, CLAY) > MAX_PROBABILITY

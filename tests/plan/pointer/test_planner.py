@@ -95,6 +95,11 @@ def planned(text: str, tool: str | Tool, *items: Item) -> Plan:
             {"recipient": "rui@example.com", "body": "I'll be late."},
         ),
         ("Ring my brother.", "call_contact", {"contact": "Rui Duarte"}),
+        (
+            "Forward the mail from Marta Reis to Rui",
+            "forward_email",
+            {"email_subject": "Kiln slots", "recipient": "rui@example.com"},
+        ),
         ("What's on tomorrow?", "list_events", {"date": "2024-05-17"}),
         ("Skip it.", "skip_track", {}),
     ],

@@ -15,6 +15,7 @@ from datetime import datetime
 
 from contextune.context.enriched.habits import DAYS, habit_phrases
 from contextune.context.signals.columns import part_of_day
+from contextune.search.glosses import gloss
 from contextune.types import NAMELESS, Item, UsageEvent, User, local_time
 
 MAX_CHARACTERS = 750
@@ -67,6 +68,8 @@ def enriched_text(
 def content_text(item: Item, user: User, relations: Relations | None = None) -> str:
     """The item's text with its time, place and relations of its people: all but its use."""
     parts = [_start(item.text)]
+    if english := gloss(item.title):
+        parts.append(english)
     if item.time:
         parts.append(_day_and_part(local_time(item.time, user.zone)))
     if item.place:

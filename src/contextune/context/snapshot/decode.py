@@ -12,6 +12,7 @@ from contextune.context.enriched.row_vectors import RowVectors
 from contextune.context.enriched.vectors import EnrichedVectors
 from contextune.context.index import UserIndex, UserState
 from contextune.context.mentions import MentionIndex
+from contextune.context.searched_text import searched_text
 from contextune.context.signals import ItemColumns, UseColumns
 from contextune.context.signals.row_list import RowNumbers
 from contextune.context.snapshot.encode import LEXICAL_ARRAYS, USE_COLUMNS
@@ -63,7 +64,7 @@ def decode_state(snapshot: Snapshot, user: User, revision: StoreRevision, embed:
         "ids": ids,
         "row_by_id": row_by_id,
         "_created": sections["created"].view("datetime64[us]"),
-        "texts": ComputedRows(size, lambda row: items[row].text),
+        "texts": ComputedRows(size, lambda row: searched_text(items[row])),
         "tokens": tokens,
         "people": ComputedRows(size, lambda row: items[row].people),
         "apps": apps,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from contextune.importers.contacts.relations import stated_relation
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.parsing.csv_rows import CsvRow, first_row, read_rows
 from contextune.importers.parsing.html_text import tidy
@@ -96,7 +97,8 @@ def _contact(row: Mapping[str, str], context: ImportContext, where: str) -> Iter
         "note": values["note"][:_MAX_NOTE],
     }
     more = {key: value for key, value in values.items() if value}
-    yield Contact(name, next(iter(emails), None), next(iter(phones), None), None, more)
+    relation = stated_relation(values["nickname"], values["note"], values["title"], values["organization"])
+    yield Contact(name, next(iter(emails), None), next(iter(phones), None), relation, more)
 
 
 def _first(row: Mapping[str, str], names: Sequence[str]) -> str:

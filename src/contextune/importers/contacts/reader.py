@@ -4,20 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from contextune.importers.contacts.relations import stated_relation
 from contextune.importers.contacts.vcard import VCard, VCardRelation, read_cards
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.reader import ImportContext, ImportRecord
 from contextune.types import Contact
 
 _START = re.compile(r"\s*BEGIN:VCARD\s", re.IGNORECASE)
-_RELATION_NICKNAMES = frozenset(
-    (
-        *("mum", "mom", "mother", "mummy", "mama", "dad", "father", "daddy", "papa", "sister", "brother"),
-        *("wife", "husband", "partner", "son", "daughter", "grandma", "granny", "grandmother", "grandpa"),
-        *("grandfather", "aunt", "uncle", "cousin", "niece", "nephew", "boss", "girlfriend", "boyfriend"),
-    )
-)
-"""Nicknames that state a relation to the user."""
 _INVERSE_RELATIONS = {
     **dict.fromkeys(("sister", "brother", "sibling"), "sibling"),
     **dict.fromkeys(("mother", "father", "parent"), "child"),
@@ -100,13 +93,12 @@ def _contact(card: VCard, relation: str | None) -> Contact:
 
 def _relation_to_user(card: VCard, context: ImportContext) -> str | None:
     """The relation of a person to the user, as their card states it."""
-    nickname = card.text("NICKNAME").casefold()
-    if nickname in _RELATION_NICKNAMES:
-        return nickname
     for relation in card.relations:
         if context.name and relation.name.casefold() == context.name.casefold():
             return _INVERSE_RELATIONS.get(relation.kind)
-    return None
+    more = card.extra_fields()
+    title = card.text("TITLE") or card.text("ROLE")
+    return stated_relation(card.text("NICKNAME"), card.text("NOTE"), title, more.get("organization", ""))
 
 
 def _is_own(card: VCard, context: ImportContext) -> bool:

@@ -16,6 +16,7 @@ from contextune.plan.calls.said_tools import is_missed_call
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.argument_words import SENDERS
+from contextune.plan.pointer.asked_item import READ_APPS, asked_fact, question_words, shares_word
 from contextune.plan.pointer.new_times import USUAL_HOUR, said_span
 from contextune.plan.pointer.references import item_app, named_senders, said_object, sender_of
 from contextune.plan.pointer.said import folded_words
@@ -60,6 +61,8 @@ _STOP = re.compile(r"\b(?:stop|turn|switch|put) (?:off )?(?:the|my) (?P<what>[^\
 _MAILBOX = re.compile(r"\b(?:sms|text messages?|whatsapp|telegram|slack|imessages?)\b", re.IGNORECASE)
 _TODAY = re.compile(r"\b(?:today|tonight|now|this|next)\b", re.IGNORECASE)
 _SENTENCES = re.compile(r"[.!?;:]\s+\S")
+_MIN_TELLING = 2
+"""Telling words of a question from which on the item that answers it has one of them."""
 _TITLES = frozenset(["title", "name", "summary", "label", "query"])
 _DELETING = frozenset(["delete", "cancel", "remove", "trash", "erase"])
 _REMOVE_FROM = re.compile(
@@ -279,6 +282,18 @@ def _takes_unsaid_object(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     return bool(words and items) and not any(words.intersection(folded_words(item.text)) for item in items)
 
 
+def _reads_something_else(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It shows an item with no telling word of the question, where others have some or a fact is asked."""
+    words = question_words(inputs.request.text)
+    if len(words) < _MIN_TELLING or call_cost(tool) != "read" or tool.app not in READ_APPS:
+        return False
+    sources = [source for argument in plan.arguments.values() for source in argument.sources]
+    chosen = {source.item for source in sources if source.kind == "item"}
+    named = [item.id for item in inputs.items if shares_word(item, words)]
+    is_named = bool(named) or asked_fact(inputs.request.text) is not None
+    return bool(chosen) and is_named and chosen.isdisjoint(named)
+
+
 def _ignores_the_sender(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It lists messages of anybody, where the request says from whom."""
     if plan.arguments or not any(SENDERS.intersection(p.words) for p in tool_parameters(tool)):
@@ -311,5 +326,6 @@ _REASONS = (
     _passes_over_a_named_item,
     _plays_no_message,
     _takes_unsaid_object,
+    _reads_something_else,
     _ignores_the_sender,
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contextune.plan.calls.said_tools import open_tools, said_tools
+from contextune.plan.calls.said_tools import asked_tools, open_tools, said_tools
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import ArgumentChoice, FilledCall, PointerPlanner
 from contextune.plan.values import normalize_value
@@ -74,7 +74,9 @@ def _open_or_likely(
 ) -> list[int]:
     """The likely tools, unless the request says a kind of tool that the likeliest is not of."""
     likely, said = likely_tools(tools, known, limit), open_tools(tools, inputs)
-    return said if said and likely[0] not in said else likely
+    if said and likely[0] not in said:
+        return said
+    return [*likely, *(rank for rank in asked_tools(tools, inputs) if rank not in likely)]
 
 
 def likely_tools(tools: Sequence[ToolHit], known: Mapping[str, float], limit: int) -> list[int]:

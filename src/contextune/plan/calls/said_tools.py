@@ -9,11 +9,18 @@ from collections.abc import Callable, Sequence
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER
+from contextune.plan.calls.searches import searched_kind
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.argument_words import PEOPLE, SENDERS
+from contextune.plan.pointer.asked_item import asked_item
 from contextune.plan.pointer.references import added_to, item_app, replays_last, sender_of
 from contextune.plan.pointer.said import folded_words
-from contextune.plan.pointer.said_people import asked_speaker, asked_writer, called_contact
+from contextune.plan.pointer.said_people import (
+    asked_speaker,
+    asked_writer,
+    called_contact,
+    is_question_of_writer,
+)
 from contextune.plan.pointer.spans import title_and_artist
 from contextune.plan.schema import tool_parameters
 from contextune.plan.values import normalize_text
@@ -83,6 +90,13 @@ def open_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
     return [rank for rank, hit in enumerate(tools) if accepts(hit.tool)] if accepts else []
 
 
+def asked_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
+    """The ranks of the tools that show the item that a question names in part."""
+    asked = asked_item(inputs)
+    accepts = _reads_item(asked.app) if asked is not None else None
+    return [rank for rank, hit in enumerate(tools) if accepts(hit.tool)] if accepts else []
+
+
 def is_said_tool(tool: Tool, inputs: PlanningInput) -> bool:
     """Whether the words of the request mean this tool and leave no other reading."""
     accepts = _said_kind(inputs)
@@ -91,6 +105,9 @@ def is_said_tool(tool: Tool, inputs: PlanningInput) -> bool:
 
 def is_open_tool(tool: Tool, inputs: PlanningInput) -> bool:
     """Whether the tool is of the kind that the request says: one that moves a reminder it names."""
+    asked = asked_item(inputs)
+    if asked is not None and _reads_item(asked.app)(tool):
+        return True
     accepts = _open_kind(inputs)
     return accepts is not None and accepts(tool)
 
@@ -114,15 +131,36 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return _searches_sender
     if _was_written(inputs):
         return _reads_message
-    return _takes_guest if _adds_guest(inputs) else None
+    if _adds_guest(inputs):
+        return _takes_guest
+    if (accepts := searched_kind(inputs)) is not None:
+        return accepts
+    asked = asked_item(inputs)
+    return _reads_item(asked.app) if asked is not None and asked.certain else None
+
+
+def _reads_item(app: str) -> Accepts:
+    """Tools that show one item of an application: "read_note", "get_event"."""
+
+    def accepts(tool: Tool) -> bool:
+        words = identifier_words(tool.name)
+        return tool.app == app and _starts_with(tool, _READING) and item_app(words[-1]) == app
+
+    return accepts
 
 
 def _open_kind(inputs: PlanningInput) -> Accepts | None:
     """The kind of tool that the words of the request mean, where they leave open which of them."""
     if _WRITE_DOWN.match(inputs.request.text):
         return _writes_in_note
-    app = _moved_app(inputs)
-    return None if app is None else lambda tool: tool.app == app and _starts_with(tool, _MOVING)
+    if _REMIND.match(inputs.request.text):
+        return _reminds
+    if is_question_of_writer(inputs.request.text):
+        return _searches_sender
+    if (app := _moved_app(inputs)) is not None:
+        return lambda tool: tool.app == app and _starts_with(tool, _MOVING)
+    asked = asked_item(inputs)
+    return _reads_item(asked.app) if asked is not None and asked.has_fact else None
 
 
 def _reminds(tool: Tool) -> bool:

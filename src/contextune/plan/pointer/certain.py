@@ -14,7 +14,7 @@ from contextune.plan.pointer.argument_words import (
     TITLES,
 )
 from contextune.plan.pointer.candidate import Candidate
-from contextune.plan.pointer.references import added_to
+from contextune.plan.pointer.references import added_to, named_senders
 from contextune.plan.pointer.said_people import said_contact, said_sender
 from contextune.plan.pointer.spans import TextSpan, title_and_artist
 from contextune.plan.schema import Parameter
@@ -86,12 +86,25 @@ def certain_candidates(
         return [c for c in candidates if c.people == (person,) and c.origin == "contact"]
     if not name & PEOPLE:
         return []
+    if not name & SENDERS and (receiver := _receiver(inputs)) is not None:
+        return [c for c in candidates if c.people == (receiver,) and c.origin == "contact"]
     named = [match for match in inputs.names if match.words]
     whole = [n for n, match in enumerate(inputs.names) if match.full and not match.possessive]
     # other people of the same surname are not named by it
     if len(whole) != 1 or any(not inputs.names[whole[0]].overlaps(match) for match in named):
         return []
     return [c for c in candidates if c.people == (whole[0],) and c.origin == "contact"]
+
+
+def _receiver(inputs: PlanningInput) -> int | None:
+    """The only contact named after "to", where the only other one is a sender: "the mail from Jan to Mia"."""
+    named = {n for n, match in enumerate(inputs.names) if match.words}
+    others = named - named_senders(inputs)
+    if len(others) != 1 or len(named) != len(others) + 1:
+        return None
+    (person,) = others
+    before = inputs.request.text[: inputs.names[person].start].split()
+    return person if before and before[-1].casefold() == "to" else None
 
 
 def _said_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:

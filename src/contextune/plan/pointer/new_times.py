@@ -10,6 +10,7 @@ from datetime import datetime, time
 
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.candidate import Candidate
+from contextune.plan.pointer.clock_halves import meant_minutes
 from contextune.plan.policy.cost import call_cost
 from contextune.plan.schema import Parameter
 from contextune.plan.times.resolve import CandidateTime
@@ -44,13 +45,17 @@ def new_times(
     """
     if parameter.kind != "moment" or call_cost(tool) == "read":
         return list(candidates)
+    roles = ("start", "due") if inputs.times.refers_to_end else ("start", "end", "due")
     own = {
         moment
         for number, item in enumerate(inputs.items)
         if number in items or item.app == tool.app
-        for moment in _own_times(item, inputs)
+        for moment in _own_times(item, inputs, roles)
     }
-    left = [c for c in candidates if c.time is None or _is_new(c.time, inputs, own)]
+    starts = (_own_times(inputs.items[number], inputs, ("start", "due")) for number in items)
+    moved = {moment for times in starts for moment in times}
+    left = [c for c in candidates if c.time is None or _is_new(c.time, inputs, own, moved)]
+    left = _in_meant_half(left, inputs, items)
     phrase = said_span(inputs)
     if phrase is None:
         return left
@@ -65,19 +70,38 @@ def has_usual_hour(candidate: Candidate) -> bool:
     return any(source.field == USUAL_HOUR for source in candidate.sources)
 
 
-def _own_times(item: Item, inputs: PlanningInput) -> Iterator[datetime]:
-    for role in ("start", "due") if inputs.times.refers_to_end else ("start", "end", "due"):
+def _own_times(item: Item, inputs: PlanningInput, roles: Sequence[str]) -> Iterator[datetime]:
+    for role in roles:
         if role in item.times:
             yield local_time(item.times[role], inputs.user.zone)
 
 
-def _is_new(parts: CandidateTime, inputs: PlanningInput, own: set[datetime]) -> bool:
+def _is_new(parts: CandidateTime, inputs: PlanningInput, own: set[datetime], moved: set[datetime]) -> bool:
+    """Whether a call can set a time; `moved` are the times of what it changes, `own` also of its rivals."""
     moment = parts.time
     if moment is None or parts.clock_from_request:
-        return moment is None or moment >= inputs.now
+        return moment is None or (moment >= inputs.now and moment not in moved)
     if moment == inputs.now:
         return _NOW.search(inputs.request.text) is not None
-    return moment > inputs.now and moment not in own
+    return moment > inputs.now and (moment not in own or abs(parts.shift) == 1)
+
+
+def _in_meant_half(
+    candidates: Sequence[Candidate], inputs: PlanningInput, items: frozenset[int]
+) -> list[Candidate]:
+    """The candidates without those in the wrong half of the day: "at three" is in the afternoon."""
+    wrong = {
+        minutes
+        for clock in inputs.times.clocks
+        if (meant := meant_minutes(clock, inputs, items)) is not None
+        for minutes in clock.minutes
+        if minutes != meant
+    }
+    wrong -= {clock.minutes[0] for clock in inputs.times.clocks if clock.certain}
+    left = [
+        c for c in candidates if c.time is None or not (c.time.clock_from_request and c.time.clock in wrong)
+    ]
+    return left if any(c.time is not None for c in left) else list(candidates)
 
 
 def said_span(inputs: PlanningInput) -> TimePhrase | None:

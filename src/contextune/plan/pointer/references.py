@@ -15,6 +15,7 @@ from typing import NamedTuple
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.asked_item import asked_item
 from contextune.plan.pointer.candidate import Candidate
 from contextune.plan.pointer.said import folded_words
 from contextune.plan.pointer.said_people import asked_speaker, said_sender
@@ -95,7 +96,9 @@ def referred(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput)
     left = [candidate for candidate in candidates if candidate.item not in excluded]
     if not any(candidate.item is not None for candidate in left):
         left = list(candidates)
-    if asked_speaker(inputs) is not None:  # the words of "What did Jan write?" are no title
+    asked = asked_item(inputs)
+    is_asked = asked is not None and any(candidate.item == asked.number for candidate in left)
+    if asked_speaker(inputs) is not None or is_asked:  # the words of a question are no title
         left = [candidate for candidate in left if candidate.item is not None]
     items = {candidate.item for candidate in left}
     superseded = {number for number, other in references.superseded if other in items}
@@ -182,6 +185,8 @@ def _references(inputs: PlanningInput) -> _References:
     if not isinstance(references, _References):
         own = (number for number, item in enumerate(inputs.items) if _is_own(item, inputs.user.addresses))
         others = _not_sent_by(inputs) | _not_described(inputs) | _not_ordered(inputs)
+        if (asked := asked_item(inputs)) is not None:
+            others |= asked.others
         references = inputs.kept[_KEPT] = _References(frozenset(others), frozenset(own), _superseded(inputs))
     return references
 

@@ -1,11 +1,13 @@
 """The one contact that an order or a question is about: "Call Marta", "Did my sister write back?"."""
 
 import re
+from collections.abc import Sequence
 
 from contextune.context.signals.people import relation_synonyms
 from contextune.plan.names import name_words
 from contextune.plan.planning_input import PlanningInput
 from contextune.search import tokenize
+from contextune.types import Contact
 
 _START = r"\W*(?:(?:please|can you|could you|just|so|and|hey|ok(?:ay)?|now),? )*"
 _CALL = re.compile(
@@ -24,10 +26,43 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 _FROM = re.compile(
-    r".*?\b(?:(?:e-?)?mails?|messages?|anything|something) from (?P<who>\S.*?)[\s.!?]*$", re.IGNORECASE
+    r".*?\b(?:(?:e-?)?mails?|messages?|anything|something|news|word) from (?P<who>\S.*?)[\s.!?]*$",
+    re.IGNORECASE,
+)
+_NEWS = re.compile(
+    rf"{_START}(?:(?:is there|are there|do (?:i|we) have|have (?:i|we) got|did (?:i|we) get) )?"
+    r"(?:any|some|an)(?:thing)?(?: (?:news|word|mails?|e-?mails?|messages?|answer|reply|replies))?(?: yet)?"
+    r" (?:from|by) (?:(?:my|the|our) )?\w[\w'’ -]*[\s.!?]*$",
+    re.IGNORECASE,
 )
 _DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]+")
+_MAX_MODIFIERS = 2
+_ROLES = tuple(
+    frozenset(group.split())
+    for group in (
+        "husband spouse partner",
+        "wife spouse partner",
+        "sister sibling",
+        "brother sibling",
+        "son child",
+        "daughter child",
+        "mother parent",
+        "father parent",
+        "doctor practitioner",
+        "pediatrician paediatrician",
+        "gynecologist gynaecologist",
+        "vet veterinarian",
+        "coach trainer",
+        "professor prof",
+        "neighbour neighbor",
+        "flatmate roommate housemate",
+        "babysitter sitter nanny childminder",
+        "hairdresser barber stylist",
+        "lawyer solicitor attorney",
+        "advisor adviser",
+    )
+)
+"""Words for one role beside those by which items are ranked; address books have "spouse" and "sibling"."""
 _CLAUSE = re.compile(r"[,;(/]|\s(?:in|of|at|on|from|with|who|whose|which|for|to)\s", re.IGNORECASE)
 
 
@@ -39,6 +74,11 @@ def called_contact(inputs: PlanningInput) -> int | None:
 def asked_writer(inputs: PlanningInput) -> int | None:
     """The contact of whom the request asks whether they wrote: "Did Marta get back to me?"."""
     return _contact_in(_WRITTEN, inputs)
+
+
+def is_question_of_writer(text: str) -> bool:
+    """Whether a request asks if somebody wrote, contact or not: "Any news from the insurance?"."""
+    return _WRITTEN.match(text) is not None or _NEWS.match(text) is not None
 
 
 def asked_speaker(inputs: PlanningInput) -> int | None:
@@ -53,9 +93,15 @@ def said_sender(inputs: PlanningInput) -> int | None:
 
 
 def said_contact(inputs: PlanningInput) -> int | None:
-    """The contact of an order to call, or of a question what they wrote or said."""
-    people = (find(inputs) for find in (called_contact, asked_writer, asked_speaker))
+    """The contact of an order to call, or of a question what they wrote or said; also by a job title."""
+    people = (find(inputs) for find in (called_contact, asked_writer, asked_speaker, _titled_contact))
     return next((person for person in people if person is not None), None)
+
+
+def _titled_contact(inputs: PlanningInput) -> int | None:
+    """The only contact with the job title of "call my manager", who may be somebody else's manager."""
+    match = _CALL.match(inputs.request.text)
+    return _related(match["who"], inputs, by_title=True) if match else None
 
 
 def _contact_in(pattern: re.Pattern[str], inputs: PlanningInput) -> int | None:
@@ -68,13 +114,37 @@ def _contact_in(pattern: re.Pattern[str], inputs: PlanningInput) -> int | None:
     if named:
         names = [(n, inputs.names[n]) for n in named]
         whole = [n for n, name in names if name.words >= 1 and name.start <= start and name.end >= end]
+        whole = _best_named(whole, inputs)
         return whole[0] if len(whole) == 1 and not _has_stranger(match["who"], inputs) else None
-    said = _DETERMINER.sub("", match["who"], count=1)
-    if _WORD.fullmatch(said) is None:
+    return _related(match["who"], inputs)
+
+
+def _best_named(people: Sequence[int], inputs: PlanningInput) -> list[int]:
+    """Of people named by the same words, those of whom most is said: "Anna from Nordlicht"."""
+    most = max((inputs.names[n].words for n in people), default=0)
+    return [n for n in people if inputs.names[n].words == most]
+
+
+def _related(said: str, inputs: PlanningInput, *, by_title: bool = False) -> int | None:
+    """The only contact with a relation, or a job title: "my sister", "the bike mechanic", "Ben's teacher"."""
+    *others, head = tokenize(_DETERMINER.sub("", said, count=1)) or [""]
+    if len(others) > _MAX_MODIFIERS:
         return None
-    words = relation_synonyms(said.casefold())
-    related = [n for n, contact in enumerate(inputs.user.contacts) if words & _heads(contact.relation or "")]
+    roles = relation_synonyms(head).union(*(group for group in _ROLES if head in group))
+    related = [
+        n
+        for n, contact in enumerate(inputs.user.contacts)
+        if roles & _heads(str(contact.more.get("title") or "") if by_title else contact.relation or "")
+        and _is_described(others, contact)
+    ]
     return related[0] if len(related) == 1 else None
+
+
+def _is_described(words: Sequence[str], contact: Contact) -> bool:
+    """Whether all words begin words of a contact's name or relation: "bike" is of Brady Bikes."""
+    more = (contact.more.get("title"), contact.more.get("organization"))
+    own = tokenize(" ".join(str(part or "") for part in (contact.name, contact.relation, *more)))
+    return all(any(other.startswith(word) for other in own) for word in words)
 
 
 def _has_stranger(name: str, inputs: PlanningInput) -> bool:

@@ -1,0 +1,63 @@
+"""A person's relation to the user, as nickname, note, job title and company of an address book state it."""
+
+import re
+
+from contextune.importers.contacts.role_words import FAMILY_NICKNAMES, ROLES, SERVICES
+from contextune.search.glosses import word_gloss
+from contextune.search.tokenize import tokenize
+
+_CLAUSE = re.compile(r"[,;.:(/|\n–—]| - ")
+_OWN = re.compile(
+    r"^(?:(?:is|he['’]s|she['’]s|he is|she is|they are|this is)\s+)?(?:(?:my|our|the|an?)\s+)?", re.IGNORECASE
+)
+_OF_ANOTHER = re.compile(r"\b(?:of|from|for)\b", re.IGNORECASE)
+_MAX_WORDS = 5
+_MAX_LENGTH = 120
+
+
+def stated_relation(
+    nickname: str = "", note: str = "", title: str = "", organization: str = ""
+) -> str | None:
+    """The relation in words, such as "dentist (Zahnarzt)" or "plumber at Pohl Sanitär"; None if unknown.
+
+    What the user wrote, a nickname or a note, comes first. A job title is a relation if people have one such
+    person, as a dentist; an engineer or a manager may be anybody's.
+    """
+    if nickname.casefold() in FAMILY_NICKNAMES:
+        return nickname.casefold()
+    return _noted_role(note) or job_relation(title, organization)
+
+
+def _noted_role(note: str) -> str | None:
+    """The first clause of a note, if it is a few words that end with a role: "babysitter, 12 EUR an hour"."""
+    clause = _OWN.sub("", _CLAUSE.split(note.strip(), maxsplit=1)[0].strip())
+    words = tokenize(clause)
+    if not words or len(words) > _MAX_WORDS or _OF_ANOTHER.search(clause):
+        return None
+    role = _role(words[-1])
+    if role is None:
+        return None
+    return clause.casefold() if role == words[-1] else f"{role} ({clause})"
+
+
+def job_relation(title: str, organization: str) -> str | None:
+    """The service that a job title, or the name of a business, says: "plumber at Pohl Sanitär"."""
+    words = tokenize(title)
+    service = next((role for word in reversed(words) if (role := _service(word))), None)
+    if service is None:
+        return next((role for word in tokenize(organization) if (role := _service(word))), None)
+    name = title.casefold() if service in words else f"{service} ({title})"
+    return (f"{name} at {organization}" if organization else name)[:_MAX_LENGTH]
+
+
+def _service(word: str) -> str | None:
+    role = _role(word)
+    return role if role is not None and role.split()[-1] in SERVICES else None
+
+
+def _role(word: str) -> str | None:
+    """The English role that a word means, in English or another language: "tax advisor"."""
+    if word in ROLES:
+        return word
+    english = word_gloss(word)
+    return english if english and english.split()[-1] in ROLES else None

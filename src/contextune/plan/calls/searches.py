@@ -1,0 +1,75 @@
+"""What a request says to search: the web, the news, pictures, places, or the user's own mails and notes.
+
+"Search for …" alone is a search of the web, unless the words are those of an item: "Search for the invoice
+from the electricity company" means the user's mail.
+"""
+
+import re
+from collections.abc import Callable
+
+from contextune.context.stop_words import STOP_WORDS
+from contextune.plan.calls.actions import FILLER
+from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.references import item_app
+from contextune.plan.pointer.said import folded_words
+from contextune.plan.policy.cost import singular
+from contextune.search.tokenize import identifier_words, tokenize
+from contextune.types import Tool
+
+_SEARCH = re.compile(
+    rf"{FILLER}(?:(?:do |run )?(?:a |an )?(?:quick )?(?:web |online |internet )?search"
+    r"(?: (?:the (?:web|internet|net)|online|on google|google))? (?:for|on|about)"
+    r"|google(?: for)?|look up|search up)\s+(?P<what>\S.*)",
+    re.IGNORECASE,
+)
+_WEB = re.compile(r"\b(?:web|internet|online|google)\b", re.IGNORECASE)
+_OWN = re.compile(r"\b(?:my|our)\b|^(?:the|that|this)\b", re.IGNORECASE)
+_BY = re.compile(r"\b(?:from|by) [A-Z]")
+_ABOUT = re.compile(
+    rf"{FILLER}(?:show|find|get|open|read|list|search|pull up|bring up)(?: me)?(?: up)?"
+    r"(?: (?:all|any|the|my|our|of))* (?P<kind>notes|e-?mails|mails|messages)"
+    r" (?:on|about|regarding|concerning|mentioning|that mention)\s+\S",
+    re.IGNORECASE,
+)
+_KINDS = frozenset(
+    tokenize("""
+    news headline headlines picture pictures image images photo photos pic pics video videos clip clips
+    tutorial tutorials trailer song songs music album albums band artist playlist near nearby restaurant
+    restaurants cafe café coffee bar pub shop shops store supermarket pharmacy hotel hotels garage station
+    park gym bakery museum cinema place places around close closest nearest hairdresser barber dentist doctor
+    vet petrol atm opening hours directions route way weather forecast
+    """)
+)
+"""Words for what other tools than the search of the web find."""
+
+
+def searched_kind(inputs: PlanningInput) -> Callable[[Tool], bool] | None:
+    """Accepts the tools that search where the request says; None if it leaves that open."""
+    text = inputs.request.text
+    if match := _ABOUT.match(text):
+        app = item_app(match["kind"])
+        return lambda tool: tool.app == app and _searches(tool)
+    match = _SEARCH.match(text)
+    if match is None:
+        return None
+    words = tokenize(match["what"])
+    if any(word in _KINDS or item_app(singular(word)) for word in words) or _BY.search(match["what"]):
+        return None  # the tool is told by its own words
+    if not _WEB.search(text) and (_OWN.search(match["what"]) or _is_own(match["what"], inputs)):
+        return _searches_own
+    return lambda tool: _searches(tool) and "web" in identifier_words(tool.name)
+
+
+def _is_own(what: str, inputs: PlanningInput) -> bool:
+    """Whether an item of the user's has all the words of what is searched."""
+    words = frozenset(folded_words(what)) - STOP_WORDS
+    return len(words) > 1 and any(words.issubset(folded_words(item.text)) for item in inputs.items)
+
+
+def _searches(tool: Tool) -> bool:
+    return identifier_words(tool.name)[:1] == ["search"]
+
+
+def _searches_own(tool: Tool) -> bool:
+    """Whether a tool searches the user's items: mails, notes."""
+    return _searches(tool) and any(item_app(word) for word in identifier_words(tool.name))
