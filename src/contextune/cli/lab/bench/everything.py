@@ -70,7 +70,7 @@ def _quality(
 def _timings(out: Path | None, public: Path | None) -> list[Benchmark]:
     """Run after all others, so that nothing runs beside them."""
     runs = [
-        Benchmark("speed", partial(speed, out=out), ["latency"]),
+        Benchmark("speed", partial(speed, out=out), ["latency", "past-requests"]),
         Benchmark("changes", partial(changes, out=out), ["changes"]),
         Benchmark("store", partial(store, out=out), ["store"]),
         Benchmark("embedder", partial(embedder, out=out), ["embedder"]),

@@ -41,6 +41,23 @@ def speed(
     latencies = speed_tables.latency_table(results)
     record(out, latencies, part="speed")
     draw(out, plot, latencies)
+    _past_requests(personas, out)
+
+
+def _past_requests(personas: Path | None, out: Path | None) -> None:
+    """Requests dated before the last uses of all items."""
+    from contextune.lab.bench.speed import past_requests
+
+    with output.progress("Requests as of last month") as update:
+        past = past_requests.measure(read_personas(personas), progress=update)
+    figures = {
+        "median ms": past.median,
+        "95 %": past.p95,
+        "processor ms": past.processor,
+        "texts embedded at most, with the request": past.texts,
+    }
+    print_figures(f"One request as of last month over {past.items:,} items", figures)
+    record_figures(out, "past-requests", figures, "speed")
 
 
 Url = Annotated[
@@ -118,6 +135,7 @@ def fleet(
         speed = fleet_bench.measure(read_personas(personas), items=items, workers=workers, progress=update)
     figures = {
         "one process, texts per second": speed.one_process,
+        "one process, items per second": speed.one_process * speed.items / speed.texts,
         f"{workers} processes without Ray, texts per second": speed.plain_processes,
         f"{workers} workers on Ray, texts per second": speed.workers,
         f"{workers} processes without Ray, times as fast as one": speed.possible_speedup,
@@ -220,8 +238,9 @@ def init(
         "first contextune ask": times.first,
         "init to the first answer": times.total,
         "second contextune ask": times.second,
+        "import and embedding, mails per second": times.mails / (times.importing + times.embedding),
     }
-    print_figures(f"{times.mails:,} mails in {times.megabytes:,.0f} MB, seconds", figures)
+    print_figures(f"{times.mails:,} mails in {times.megabytes:,.0f} MB, in seconds", figures)
     record_figures(out, "init", figures)
 
 

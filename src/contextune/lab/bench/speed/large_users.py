@@ -42,7 +42,7 @@ class LargeUsers:
         contacts: list[Contact] = []
         for persona in personas:
             if len(items) < _EMBEDDED_ITEMS:
-                items += _shifted_items(persona)
+                items += shifted_items(persona)
                 contacts += persona.user.contacts
         user = User("crowd", places=personas[0].user.places, contacts=tuple(contacts))
         relations = Relations(user)
@@ -108,7 +108,8 @@ def requests_for(personas: Sequence[Persona], count: int, user: User) -> list[Re
     return list(islice(rows, count))
 
 
-def _shifted_items(persona: Persona) -> Iterator[tuple[Item, list[UsageEvent]]]:
+def shifted_items(persona: Persona) -> Iterator[tuple[Item, list[UsageEvent]]]:
+    """Items with their uses, shifted by whole weeks into the week of the requests."""
     offset = _weeks_to_monday(persona)
     item_uses: dict[str, list[UsageEvent]] = {}
     for use in usage_events(persona):
