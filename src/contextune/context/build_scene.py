@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contextune.context.candidates import select_candidates
 from contextune.context.enriched.row_vectors import RowVectors
@@ -20,6 +21,8 @@ from contextune.types import Request, User, local_time
 _MAX_DISTANCE_KM = 0.3
 """Coordinates this close to a named place are taken for it."""
 _UNCLASSIFIED = RequestClasses({}, {}, {})
+MIN_READABLE = 0.5
+"""With less of a request that the embedder can read, its vectors would mislead."""
 
 
 def resolve_place(request: Request, user: User) -> str | None:
@@ -57,6 +60,11 @@ def build_scene(
 ) -> Scene:
     """Embed and classify the request, select candidates, and collect what the features read."""
     user = state.index.user
+    readable = readability(embedder, complete_from_history(request))
+    if readable < MIN_READABLE:
+        return scene_without_vectors(
+            request, state.index, state.enriched.columns(state.index.item_columns), depth
+        )
     vectors = RequestVectors.build(request, user, embedder)
     return scene_from_vectors(
         request,
@@ -69,7 +77,7 @@ def build_scene(
         if ranker.has_classifier_for(embedder.name)
         else _UNCLASSIFIED,
         depth=depth,
-        readability=readability(embedder, request.text),
+        readability=readable,
     )
 
 
@@ -86,33 +94,106 @@ def scene_from_vectors(
     readability: float = 1.0,
 ) -> Scene:
     """The scene for given vectors of the request and of the items, with and without habits, a row each."""
-    now, place = local_time(request.time, index.user.zone), resolve_place(request, index.user)
-    visible, columns, query = index.visible(request.time), index.item_columns, complete_from_history(request)
     vectors, contents = (
         each if isinstance(each, RowVectors) else RowVectors.from_matrix(each) for each in (vectors, contents)
     )
     situated, text = vectors.similarities((request_vectors.situated, request_vectors.text))
-    words = tokenize(query)
-    lexical = index.lexical_scores(words, visible)
-    past_uses = uses.before(to_hours(now))
-    here = columns.place_codes.get(place, NO_PLACE) if place else NO_PLACE
-    rows = select_candidates(
-        visible, situated, text, lexical, index, past_uses, query=query, now=now, here=here, depth=depth
-    )
+    words = _WordScores.build(request, index)
+    rows = _candidates(request, words, index, uses, situated, text, depth)
     candidate_vectors = vectors.take(rows)
     # not used to select candidates, so computed for them only
     moment = similarities(request_vectors.moment, candidate_vectors).astype(np.float64)
     content = similarities(request_vectors.text, contents.take(rows)).astype(np.float64)
-    store_lexical = index.store_lexical.scores(words, visible=visible)[rows]
+    preceding = index.preceding[rows]
+    before = np.where(preceding >= 0, text[preceding], np.nan)
+    found = Similarities(
+        situated[rows], text[rows], moment, words.by_app[rows], content, words.in_store[rows], before
+    )
+    return _scene(
+        request, words.query, index, uses, rows, found, candidate_vectors, request_classes, readability
+    )
+
+
+def scene_without_vectors(request: Request, index: UserIndex, uses: UseColumns, depth: int) -> Scene:
+    """The scene of a request that the embedder cannot read, or of items that it has not read yet.
+
+    All that needs a vector is missing; words, times, uses, people and places remain.
+    """
+    words = _WordScores.build(request, index)
+    rows = _candidates(request, words, index, uses, words.in_store, words.by_app, depth)
+    missing = np.full(len(rows), np.nan)
+    found = Similarities(
+        missing, missing, missing, words.by_app[rows], missing, words.in_store[rows], missing
+    )
+    vectors = np.zeros((len(rows), 1), np.float32)
+    return _scene(request, words.query, index, uses, rows, found, vectors, _UNCLASSIFIED, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _WordScores:
+    """The request completed from its history, and how well all items match its words."""
+
+    query: str
+    by_app: NDArray[np.float64]
+    in_store: NDArray[np.float64]
+
+    @classmethod
+    def build(cls, request: Request, index: UserIndex) -> "_WordScores":
+        visible, query = index.visible(request.time), complete_from_history(request)
+        words = tokenize(query)
+        return cls(
+            query,
+            index.lexical_scores(words, visible),
+            index.store_lexical.scores(words, visible=visible),
+        )
+
+
+def _candidates(
+    request: Request,
+    words: _WordScores,
+    index: UserIndex,
+    uses: UseColumns,
+    situated: NDArray[np.float64],
+    text: NDArray[np.float64],
+    depth: int,
+) -> NDArray[np.int64]:
+    now, place = local_time(request.time, index.user.zone), resolve_place(request, index.user)
+    here = index.item_columns.place_codes.get(place, NO_PLACE) if place else NO_PLACE
+    return select_candidates(
+        index.visible(request.time),
+        situated,
+        text,
+        words.by_app,
+        index,
+        uses.before(to_hours(now)),
+        query=words.query,
+        now=now,
+        here=here,
+        depth=depth,
+    )
+
+
+def _scene(
+    request: Request,
+    query: str,
+    index: UserIndex,
+    uses: UseColumns,
+    rows: NDArray[np.int64],
+    found: Similarities,
+    vectors: Matrix,
+    request_classes: RequestClasses,
+    readability: float,
+) -> Scene:
+    now = local_time(request.time, index.user.zone)
     return Scene(
         text=request.text,
         now=now,
-        place=place,
-        item_columns=columns,
-        uses=past_uses,
+        place=resolve_place(request, index.user),
+        item_columns=index.item_columns,
+        uses=uses.before(to_hours(now)),
         rows=rows,
-        similarities=Similarities(situated[rows], text[rows], moment, lexical[rows], content, store_lexical),
-        vectors=candidate_vectors,
+        similarities=found,
+        vectors=vectors,
         request_classes=request_classes,
         readability=readability,
         query=query if query != request.text else "",

@@ -25,6 +25,10 @@ _FEW = 256
 Value = TypeVar("Value")
 
 
+_FOLLOWS_H = 0.5
+"""An item within so many hours after another may continue it, as messages of a conversation do."""
+
+
 class _lazy_property(Generic[Value]):  # noqa: N801  # used as a decorator
     """`functools.cached_property` without its lock, which in Python 3.11 is shared by all instances."""
 
@@ -118,6 +122,19 @@ class UserIndex:
     def item_columns(self) -> ItemColumns:
         """Times, places and people as columns, for the features."""
         return ItemColumns(self.user, self.items, self.tokens, self.row_by_id)
+
+    @_lazy_property
+    def preceding(self) -> NDArray[np.int64]:
+        """For each row, that of the item created right before it in the same application; -1 if long ago."""
+        columns = self.item_columns
+        made = columns.times["made"]
+        order = np.lexsort((made, columns.app))
+        before, after = order[:-1], order[1:]
+        with np.errstate(invalid="ignore"):
+            follows = (columns.app[before] == columns.app[after]) & (made[after] - made[before] <= _FOLLOWS_H)
+        rows = np.full(len(order), -1, np.int64)
+        rows[after[follows]] = before[follows]
+        return rows
 
     @_lazy_property
     def ids(self) -> Sequence[str]:

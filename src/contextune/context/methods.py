@@ -16,14 +16,12 @@ from contextune.context.index import UserIndex, UserState
 from contextune.context.learning.past_choices import CHOSEN, PastChoices, prefer_chosen
 from contextune.context.ranker import ContextRanker, RankedScene
 from contextune.context.signals import FAMILIES
-from contextune.embed import Embedder, readability
+from contextune.embed import Embedder
 from contextune.search import RRF_K, reciprocal_rank_fusion, similarities, tokenize, top
 from contextune.types import Item, Request, local_time
 
 _MIN_FUSION_DEPTH = 200
 """Minimum length of the lists that are fused, however few items are wanted."""
-_MIN_READABLE = 0.5
-"""Below this share of readable letters, a request is ranked by its words alone."""
 _NEWEST_WEIGHT = 1e-9
 """Only breaks ties."""
 
@@ -177,12 +175,10 @@ def situated(search: ContextSearch) -> ContextRanking:
 def learned(search: ContextSearch) -> ContextRanking:
     """LambdaMART over all features, then reciprocal rank fusion, then what the user chose for such requests.
 
-    For a request in a script that the embedder cannot read, words decide: vectors would mislead.
+    For a request in a script that the embedder cannot read, nothing that needs its vector counts.
     """
     if not search.visible.any():
         return ContextRanking([], lambda _: [])
-    if readability(search.embedder, complete_from_history(search.request)) < _MIN_READABLE:
-        return by_words(search)
     ranker = search.ranker()
     scene = build_scene(search.request, search.state, search.embedder, ranker, search.depth)
     ranked = ranker.rank(scene)

@@ -166,8 +166,8 @@ def fusion_lists(scene: Scene, scores: Floats) -> Mapping[str, Floats]:
     return {
         "ranker": scores,
         "store": -scene.rank(scores, within_app=True),
-        "meaning": scene.similarities.situated,
-        "said": scene.similarities.text,
+        "meaning": np.nan_to_num(scene.similarities.situated),
+        "said": np.nan_to_num(scene.similarities.text),
         "words": scene.similarities.lexical,
     }
 

@@ -50,6 +50,8 @@ class Similarities:
     """Cosine of the text of the request and the item without its habits."""
     store_lexical: Floats
     """BM25T, all items as one collection."""
+    before: Floats
+    """`text` of the item right before it in the same application; NaN if there is none."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ def compute(scene: Scene) -> FeatureColumns:
     app_likely, app_tools = _by_app(apps, classes.apps), _by_app(apps, classes.tools)
     probabilities = np.array(list(classes.apps.values()) or [np.nan])
     app_similarity = np.full(len(apps), -np.inf)
-    np.maximum.at(app_similarity, scene.app, scene.similarities.situated)
+    np.fmax.at(app_similarity, scene.app, scene.similarities.situated)
+    best = app_similarity.max(initial=-np.inf)
     likely, tools = app_likely[scene.app], app_tools[scene.app]
     return {
         **{
@@ -43,7 +44,7 @@ def compute(scene: Scene) -> FeatureColumns:
         "store.tools": tools,
         "store.tools behind best": tools - _max_or_nan(np.array(list(classes.tools.values()))),
         "store.size": scene.same_app.sum(1).astype(np.float64),
-        "store.best": (app_similarity - app_similarity.max())[scene.app],
+        "store.best": (app_similarity - best)[scene.app] if np.isfinite(best) else constant(scene, np.nan),
     }
 
 

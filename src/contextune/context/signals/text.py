@@ -18,6 +18,8 @@ FEATURES = {
     ),
     **describe_with_ranks("text.words", "BM25T score, each application as its own collection"),
     **describe_with_ranks("text.store words", "BM25T score, all items as one collection"),
+    "text.before": "`text.said` of the item created right before it in the same application",
+    "text.before score": "the same, in standard deviations from the mean `text.said`",
     "text.title words": "number of words of the request in the item's title",
     "text.overlap": "share of the words of the request that occur in the item",
     "text.length": "number of words in the item",
@@ -41,6 +43,9 @@ def compute(scene: Scene) -> FeatureColumns:
         ),
         "text.meaning score": _standardize(similarities.situated),
         "text.said score": _standardize(similarities.text),
+        "text.before": similarities.before,
+        "text.before score": (similarities.before - similarities.text.mean())
+        / (similarities.text.std() + 1e-6),
         "text.title words": np.array(
             [len(words.intersection(columns.title_words[row])) for row in map(int, scene.rows)], np.float64
         ),

@@ -33,6 +33,7 @@ def blank_request(scene: Scene) -> Scene:
         lexical=silence,
         content=silence,
         store_lexical=silence,
+        before=silence,
     )
     return replace(
         scene, text="", query="", similarities=similarities, request_classes=RequestClasses({}, {}, {})

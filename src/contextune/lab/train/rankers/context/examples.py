@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.build_scene import RequestVectors, scene_from_vectors
+from contextune.context.build_scene import RequestVectors, scene_from_vectors, scene_without_vectors
 from contextune.context.index import UserIndex
 from contextune.context.signals import RequestClasses, Scene, UseColumns
 from contextune.context.signals.request_classifier import RequestClassifier, build_request_classes
@@ -127,6 +127,14 @@ class PersonaScenes:
             request_classes=classes,
             depth=10,
         )
+        return self._graded(query, scene, fold)
+
+    def blind_example(self, query: Query, fold: int) -> ContextExample:
+        """The example of a query that the embedder cannot read."""
+        scene = scene_without_vectors(self.persona.request(query), self.index, self.uses, depth=10)
+        return self._graded(query, scene, fold)
+
+    def _graded(self, query: Query, scene: Scene, fold: int) -> ContextExample:
         gold = query.gold.relevant or {}
         grades = np.array([gold.get(item.id, 0) for item in scene.items], np.int64)
         return ContextExample(

@@ -42,6 +42,13 @@ def padded_scenes(vectors: FoldVectors, persona: Persona, own: dict[str, Matrix]
         for other, parts in vectors
         if vectors.fold[other.id] == fold and other.id != persona.id
     ]
+    return padded_with(persona, own, others, size)
+
+
+def padded_with(
+    persona: Persona, own: dict[str, Matrix], others: list[tuple[Persona, dict[str, Matrix]]], size: int
+) -> PersonaScenes:
+    """A persona prepared for scenes with `size` items, its own and copies of those of other personas."""
     padded, rows, contents, events = _pad_persona(persona, own, others, size)
     return PersonaScenes.build(padded, rows, events, contents=contents)
 

@@ -11,19 +11,22 @@ from datetime import timedelta
 from pathlib import Path
 
 from contextune._internal.assets import asset
-from contextune.context.build_scene import RequestVectors
+from contextune.context.build_scene import MIN_READABLE, RequestVectors
 from contextune.context.signals.request_classifier import RequestClassifier
-from contextune.datasets import training_requests
-from contextune.embed import CachedEmbedder, Embedder, Matrix, default_embedder
+from contextune.datasets import Gold, Persona, Query, training_requests
+from contextune.embed import CachedEmbedder, Embedder, Matrix, default_embedder, readability
 from contextune.lab.public_data.context_sets import TRAIN, ContextSet, read_context_sets
 from contextune.lab.train.embedder.data import FOLDS, embed_persona
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
+from contextune.lab.train.rankers.context.authored_stores import authored_stores
 from contextune.lab.train.rankers.context.examples import (
     ContextExample,
     PersonaScenes,
     from_folds,
 )
-from contextune.lab.train.rankers.context.haystack import padded_scenes
+from contextune.lab.train.rankers.context.haystack import padded_scenes, padded_with
+from contextune.lab.train.rankers.context.recast import recast_persona
+from contextune.lab.train.rankers.context.said_outright import RequestWriter
 from contextune.time_phrases import parse_time_phrases
 from contextune.types import Item, Progress
 
@@ -31,6 +34,9 @@ _TIMELESS_KINDS = ("semantic", "explicit", "person")
 _UNKNOWN_APP = "Things"
 _WEEKS_LATER = (26, 200)
 _SIZES = (300, 600, 1200)
+_SAID_SIZES = (150, 400, 1200, 3000)
+_RECAST, _BLIND = 0.6, 0.12
+"""Shares of the stores with unknown applications, and of the requests without vectors."""
 _MOMENTS = 3
 _MAX_HOURS_LATER = 24 * 600
 
@@ -45,7 +51,8 @@ def mixture_examples(
 ) -> list[ContextExample]:
     """All that the ranker is trained on, the personas' own requests first.
 
-    `embedder` and its `classifier` are for the public sets, which no embedder was trained on.
+    `embedder` and its `classifier` are for requests that no embedder was trained on: to public sets and
+    authored stores, and those that say outright what is meant.
     """
     makers: list[Callable[[], Iterable[ContextExample]]] = [
         lambda: from_folds(vectors),
@@ -53,10 +60,12 @@ def mixture_examples(
         lambda: late_examples(vectors),
         lambda: bare_examples(vectors),
         lambda: large_store_examples(vectors),
+        lambda: recast_examples(vectors),
+        lambda: blind_examples(vectors),
     ]
-    if public:
-        chosen, heads = embedder or default_embedder(), classifier or bundled_classifier()
-        makers.append(lambda: public_examples(public, CachedEmbedder(chosen), heads))
+    chosen, heads = CachedEmbedder(embedder or default_embedder()), classifier or bundled_classifier()
+    makers.append(lambda: said_examples(vectors, chosen, heads))
+    makers.append(lambda: public_examples([*public, authored_stores()], chosen, heads))
     examples: list[ContextExample] = []
     for number, make in enumerate(makers, 1):
         examples += make()
@@ -166,6 +175,82 @@ def large_store_examples(vectors: FoldVectors, per_persona: int = 5) -> Iterator
             yield replace(example, measured=False, name=f"large/{example.name}")
 
 
+def recast_examples(vectors: FoldVectors, share: float = 0.25) -> Iterator[ContextExample]:
+    """Requests over items some of which are of applications that no model knows, half in large stores."""
+    for number, (persona, parts) in enumerate(vectors):
+        draw = random.Random(f"recast/{persona.id}")  # noqa: S311  # repeatable, not secret
+        recast = recast_persona(persona, draw)
+        scenes = (
+            padded_scenes(vectors, recast, parts, _SIZES[number // 2 % len(_SIZES)])
+            if number % 2
+            else PersonaScenes.build(recast, parts["items"], contents=parts["contents"])
+        )
+        for n, (query, own) in _all_requests(persona, parts):
+            if draw.random() < share and query.gold.relevant:
+                example = scenes.fold_example(query, own, n, vectors.fold[persona.id])
+                yield replace(example, measured=False, name=f"recast/{example.name}")
+
+
+def blind_examples(vectors: FoldVectors, share: float = 0.15) -> Iterator[ContextExample]:
+    """Requests without any vector, as of one in a script that the embedder cannot read."""
+    for persona, parts in vectors:
+        draw = random.Random(f"blind/{persona.id}")  # noqa: S311  # repeatable, not secret
+        scenes = PersonaScenes.build(persona, parts["items"], contents=parts["contents"])
+        for _, (query, _) in _all_requests(persona, parts):
+            if draw.random() < share and query.gold.relevant:
+                example = scenes.blind_example(query, vectors.fold[persona.id])
+                yield replace(example, measured=False, name=f"blind/{example.name}")
+
+
+def _all_requests(
+    persona: Persona, parts: Mapping[str, Matrix]
+) -> Iterator[tuple[int, tuple[Query, Mapping[str, Matrix]]]]:
+    """The persona's own and training requests, each with its number and the vectors it is a row of."""
+    more = request_parts(parts)
+    for n, query in enumerate(persona.queries):
+        yield n, (query, parts)
+    for n, query in enumerate(training_requests().get(persona.id, [])):
+        yield n, (query, more)
+
+
+def said_examples(
+    vectors: FoldVectors,
+    embedder: Embedder,
+    classifier: RequestClassifier,
+    per_store: tuple[int, int] = (5, 6),
+) -> Iterator[ContextExample]:
+    """Composed requests that say what is meant, over every persona's own items and over a large store.
+
+    The bundled embedder has seen the items, but not these requests, which their words decide.
+    """
+    recast: dict[str, tuple[Persona, dict[str, Matrix]]] = {}
+    for persona in vectors.all_personas:
+        draw = random.Random(f"said/{persona.id}")  # noqa: S311  # repeatable, not secret
+        changed = recast_persona(persona, draw) if draw.random() < _RECAST else persona
+        rows, contents = embed_persona(changed, embedder)
+        recast[persona.id] = changed, {"items": rows, "contents": contents}
+    for number, (name, (persona, own)) in enumerate(recast.items()):
+        fold = vectors.fold[name]
+        others = [entry for other, entry in recast.items() if other != name and vectors.fold[other] == fold]
+        small = PersonaScenes.build(persona, own["items"], contents=own["contents"])
+        large = padded_with(persona, own, others, _SAID_SIZES[number % len(_SAID_SIZES)])
+        for size, scenes, count in (("small", small, per_store[0]), ("large", large, per_store[1])):
+            draw = random.Random(f"said/{size}/{name}")  # noqa: S311  # repeatable, not secret
+            time = max(query.time for query in persona.queries)
+            writer = RequestWriter(scenes.index, time.replace(tzinfo=None), draw)
+            for n, said in enumerate(writer.write(count)):
+                gold = Gold(kind=said.kind, relevant=dict.fromkeys(said.relevant, 1))
+                query = Query(f"said-{size}-{n}", said.text, time, persona.queries[0].place, gold)
+                request_vectors = RequestVectors.build(persona.request(query), persona.user, embedder)
+                classes = classifier.classify(request_vectors.situated, request_vectors.text)
+                example = (
+                    scenes.blind_example(query, fold)
+                    if draw.random() < _BLIND
+                    else scenes.example(query, request_vectors, classes, fold)
+                )
+                yield replace(example, measured=False, name=f"said/{size}/{example.name}")
+
+
 def public_examples(
     sets: Iterable[ContextSet], embedder: Embedder, classifier: RequestClassifier
 ) -> Iterator[ContextExample]:
@@ -187,6 +272,11 @@ def public_examples(
                     classes = classifier.classify(request_vectors.situated, request_vectors.text)
                     group = str(query.more.get("template", user.id))
                     fold = random.Random(group).randrange(FOLDS)  # noqa: S311  # repeatable, not secret
-                    example = scenes.example(asked, request_vectors, classes, fold)
+                    readable = readability(embedder, asked.text)
+                    example = (
+                        scenes.blind_example(asked, fold)
+                        if readable < MIN_READABLE
+                        else scenes.example(asked, request_vectors, classes, fold)
+                    )
                     name = f"{context_set.name}/{number}/{example.name}"
                     yield replace(example, measured=False, name=name)
