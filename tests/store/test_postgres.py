@@ -73,6 +73,20 @@ def test_newer_schema_is_refused_unchanged(ana: PostgresStore, postgres_url: str
     assert ana.items("ana") == [note("1", "of ana")]
 
 
+def test_vectors_are_stored_uncompressed_in_every_partition(ana: PostgresStore, postgres_url: str) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        rows = connection.execute(
+            "SELECT attstorage, count(*) FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid "
+            "WHERE attname = 'vector' AND relnamespace = 'contextune'::regnamespace GROUP BY attstorage"
+        ).fetchall()
+    assert rows == [("e", 2 * (1 + schema.PARTITIONS))]
+
+
+def test_migrations_use_no_syntax_newer_than_postgres_15() -> None:
+    statements = [statement for migration in schema.MIGRATIONS for statement in migration]
+    assert not [text for text in statements if text.startswith("CREATE TABLE") and " STORAGE " in text]
+
+
 def test_several_processes_migrate_at_once(postgres_url: str) -> None:
     def open_it(number: int) -> None:
         with PostgresStore(postgres_url) as store:
