@@ -8,18 +8,16 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, LiteralString, Self
 
-from contextune.errors import InvalidDataError, MissingExtraError, StoreError
+import psycopg
+import psycopg_pool
+from psycopg import conninfo
+
+from contextune.errors import InvalidDataError, StoreError
 from contextune.store.postgres.deadline import abort, check_answer
-from contextune.store.postgres.migrate import bypasses_row_security, prepare
+from contextune.store.postgres.migrate import prepare
+from contextune.store.postgres.roles import bypasses_row_security
 from contextune.store.postgres.schema import ROLE
 from contextune.store.rows import check_unicode
-
-try:
-    import psycopg
-    import psycopg_pool
-    from psycopg import conninfo
-except ImportError as error:
-    raise MissingExtraError("a store in PostgreSQL", "postgres") from error
 
 if TYPE_CHECKING:
     Connection = psycopg.Connection[tuple[Any, ...]]
