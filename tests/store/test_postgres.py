@@ -240,6 +240,36 @@ def test_unreachable_server_is_a_store_error() -> None:
     assert "secret" not in str(error.value)
 
 
+def test_refusal_of_the_server_is_quoted(postgres_url: str) -> None:
+    url = make_conninfo(postgres_url, dbname="nowhere", password="hidden")
+    with pytest.raises(
+        StoreError, match='refuses the connection: database "nowhere" does not exist'
+    ) as error:
+        PostgresStore(url)
+    assert "hidden" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "part"),
+    [
+        ("postgresql://ana:hid den@127.0.0.1/x", "the password contains a character"),
+        ("postgresql://ana:%hidden@127.0.0.1/x", "the password contains a character"),
+        ("postgresql://ana:a@hidden@127.0.0.1/x", "the password contains a character"),
+        ("postgresql://ana:a/hidden@127.0.0.1/x", "the password contains a character"),
+        ("postgresql://ana:hidden@127.0.0.1:port/x", "invalid port 'port'"),
+        ("postgresql://ana:hidden@127.0.0.1/x?colour=red", 'invalid URI query parameter: "colour"'),
+        ("postgresql://ana:hidden@[::1/x", 'matching "]" in IPv6 host'),
+        ("dbname=x colour=red password=hidden", 'invalid connection option "colour"'),
+    ],
+)
+def test_malformed_part_of_a_url_is_named_without_the_password(url: str, part: str) -> None:
+    with pytest.raises(StoreError, match="is malformed") as error:
+        open_store(url)
+    assert part in str(error.value)
+    assert "hidden" not in str(error.value)
+    assert "hidden" not in str(error.value.__cause__ or "")
+
+
 def test_empty_pool_is_a_store_error(postgres_url: str) -> None:
     with PostgresStore(postgres_url, timeout=1, max_connections=1) as store:
         store.put_user(User("ana"))

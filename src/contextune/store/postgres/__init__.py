@@ -3,7 +3,7 @@
 from contextune.errors import MissingExtraError
 
 try:
-    import psycopg_pool as _psycopg_pool  # noqa: F401  # checked before other modules need it
+    import psycopg_pool  # noqa: F401  # pyright: ignore[reportUnusedImport]  # before modules that need it
 except ImportError as error:
     raise MissingExtraError("a store in PostgreSQL", "postgres") from error
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, LiteralString, Self
 
 import psycopg
 import psycopg_pool
-from psycopg import conninfo
 
 from contextune.errors import InvalidDataError, StoreError
+from contextune.store.postgres.connect_errors import check_url, explain_refusal, safe_name
 from contextune.store.postgres.deadline import abort, check_answer
 from contextune.store.postgres.migrate import prepare
 from contextune.store.postgres.roles import bypasses_row_security
@@ -41,15 +41,6 @@ _SERVER_OPTIONS = (
 )
 
 
-def safe_name(url: str) -> str:
-    """The database in messages: without user and password."""
-    try:
-        parts = conninfo.conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        return "the PostgreSQL store"
-    return f"the PostgreSQL store {parts.get('dbname', '')!r} on {parts.get('host', 'this machine')}"
-
-
 def check_text(text: str, what: str) -> str:
     """Return the text; raise `InvalidDataError` if PostgreSQL cannot store it."""
     if "\0" in text:
@@ -70,8 +61,15 @@ class PostgresDatabase:
         self._closed = False
         self._in_use: set[Connection] = set()
         self._is_reachable = True
-        with self._errors(), psycopg.connect(url, autocommit=True, **self._options()) as connection:
+        with self._errors(), self._connect() as connection:
             self._prepare(connection)
+
+    def _connect(self) -> "Connection":
+        check_url(self.url)
+        try:
+            return psycopg.connect(self.url, autocommit=True, **self._options())
+        except psycopg.Error as error:
+            raise StoreError(explain_refusal(error, self._name)) from error
 
     @property
     def is_reachable(self) -> bool:
