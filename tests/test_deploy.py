@@ -73,6 +73,9 @@ def test_manifests_refer_to_each_other() -> None:
     assert all("value" not in variable for variable in container["env"]), "secrets by reference only"
     envoy = (DEPLOY / "envoy.yaml").read_text(encoding="utf-8")
     assert f"address: {objects['Service', 'contextune-replicas']['metadata']['name']}," in envoy
+    assert objects["Service", "contextune-replicas"]["spec"]["publishNotReadyAddresses"], (
+        "503 of the replicas"
+    )
     kustomization = documents(DEPLOY / "kustomization.yaml")[0]
     assert [DEPLOY / name for name in kustomization["resources"]] == MANIFESTS
     volume = objects["Deployment", "contextune-proxy"]["spec"]["template"]["spec"]["volumes"][0]
@@ -98,6 +101,12 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
     text = re.sub(r"contextune-[12]:", "127.0.0.1:", text).replace("/tmp/", f"{tmp_path}/")
     (tmp_path / "nginx.conf").write_text(text, encoding="utf-8")
     command = [find_program("nginx"), "-t", "-c", str(tmp_path / "nginx.conf"), "-e", "stderr"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_envoy_accepts_its_configuration() -> None:
+    command = [find_program("envoy"), "--mode", "validate", "-c", str(DEPLOY / "envoy.yaml")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -6,7 +6,7 @@ import pytest
 from tests.program import run
 
 from contextune.serve.http.tokens import TokenFile
-from contextune.store import SQLiteStore
+from contextune.store import SQLiteStore, open_store
 from contextune.types import Item, User
 
 
@@ -66,3 +66,32 @@ def test_tokens_are_copied_from_postgres_into_a_file(tmp_path: Path, postgres_ur
     assert entry.user == "ana"
     refused = run("store", "copy", target, postgres_url, "--tokens", tokens)
     assert (refused.returncode, "contextune serve --tokens" in refused.stderr) == (2, True)
+
+
+def test_copy_names_users_that_the_source_has_forgotten(store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target.db"
+    with open_store(target) as other:
+        other.put_user(User("rui"))
+    done = run("store", "copy", store, target)
+    assert done.returncode == 1
+    assert "the target also has 1 user missing in the source: 'rui'" in done.stderr
+    assert "--delete" in done.stderr
+    deleted = run("store", "copy", store, target, "--delete")
+    assert (deleted.returncode, "1 user forgotten in the target" in deleted.stdout) == (0, True)
+    with open_store(target) as other, open_store(store) as original:
+        assert other.users() == original.users()
+
+
+def test_copy_onto_itself_is_refused(store: Path, tmp_path: Path, postgres_url: str) -> None:
+    (tmp_path / "link.db").symlink_to(store)
+    refused = run("store", "copy", store, tmp_path / "link.db", "--delete")
+    assert (refused.returncode, "are the same store" in refused.stderr) == (2, True)
+    run("store", "copy", store, postgres_url)
+    other_name = f"{postgres_url} application_name=other"
+    refused = run("store", "copy", postgres_url, other_name)
+    assert (refused.returncode, "are the same store" in refused.stderr) == (2, True)
+
+
+def test_copy_without_tokens_does_not_mention_them(store: Path, tmp_path: Path, postgres_url: str) -> None:
+    run("store", "copy", store, postgres_url)
+    assert "token" not in run("store", "copy", postgres_url, tmp_path / "back.db").stdout

@@ -28,11 +28,11 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
-def _run(*arguments: object) -> str:
+def _run(*arguments: object, status: int = 0) -> str:
     done = CliRunner().invoke(app, [*map(str, arguments), "--workers", "0"])
     if isinstance(done.exception, ContextuneError):
         raise done.exception
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == status, done.output
     return done.output
 
 
@@ -74,7 +74,10 @@ def test_answers_come_in_order_and_name_what_is_wrong(tmp_path: Path) -> None:
     ]
     requests, out = tmp_path / "requests.jsonl", tmp_path / "answers.jsonl"
     requests.write_text("\n".join([*map(json.dumps, rows), "", "{"]))
-    assert "6 answers" in _run("answer", requests, "--out", out, "--store", tmp_path / "store.db", "-k", 2)
+    options = ["--out", out, "--store", tmp_path / "store.db", "-k", 2]
+    printed = _run("answer", requests, *options, status=1)
+    assert "1 answer written" in printed
+    assert "5 of 6 requests cannot be answered" in printed
     answers = [json.loads(line) for line in out.read_text().splitlines()]
     assert [answer["line"] for answer in answers] == [1, 2, 3, 4, 5, 7]
     assert answers[0]["id"] == 7
@@ -128,3 +131,19 @@ def test_address_needs_workers(tmp_path: Path) -> None:
     write_people(tmp_path / "store.db", 1)
     with pytest.raises(ContextuneError, match="leave out --address"):
         _run("embed", "--store", tmp_path / "store.db", "--address", "localhost:6379")
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("127.0.0.1:1", "no Ray cluster at '127.0.0.1:1': Connection refused"),
+        ("ray://127.0.0.1:1", "no Ray cluster at 'ray://127.0.0.1:1'"),
+        ("nonsense", "not an address of Ray: 'nonsense'"),
+    ],
+)
+def test_wrong_address_of_a_cluster_is_refused_at_once(tmp_path: Path, address: str, message: str) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'contextune[ray]'")
+    write_people(tmp_path / "store.db", 1)
+    options = ["--store", str(tmp_path / "store.db"), "--address", address]
+    done = CliRunner().invoke(app, ["embed", *options])
+    assert message in str(done.exception)

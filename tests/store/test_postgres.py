@@ -7,9 +7,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any, LiteralString
+from uuid import uuid4
 
 import pytest
+from tests.postgres_server import new_database
 
 from contextune.errors import InvalidDataError, StoreError, UnknownUserError
 from contextune.store import open_store
@@ -17,7 +20,10 @@ from contextune.types import Item, User
 
 psycopg = pytest.importorskip("psycopg", reason="needs the extra contextune[postgres]")
 
-from contextune.store.postgres import PostgresStore, migrate, schema  # noqa: E402  # after the check
+from psycopg.conninfo import conninfo_to_dict, make_conninfo  # noqa: E402  # after the check
+from psycopg.sql import SQL, Identifier  # noqa: E402
+
+from contextune.store.postgres import PostgresStore, migrate, roles, schema  # noqa: E402
 
 
 def note(name: str, title: str = "") -> Item:
@@ -71,6 +77,87 @@ def test_newer_schema_is_refused_unchanged(ana: PostgresStore, postgres_url: str
     with pytest.raises(StoreError, match=r"version 99, written by a newer Contextune.*pip install -U"):
         PostgresStore(postgres_url)
     assert ana.items("ana") == [note("1", "of ana")]
+
+
+def test_vectors_are_stored_uncompressed_in_every_partition(ana: PostgresStore, postgres_url: str) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        rows = connection.execute(
+            "SELECT attstorage, count(*) FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid "
+            "WHERE attname = 'vector' AND relnamespace = 'contextune'::regnamespace GROUP BY attstorage"
+        ).fetchall()
+    assert rows == [("e", 2 * (1 + schema.PARTITIONS))]
+
+
+def test_migrations_use_no_syntax_newer_than_postgres_15() -> None:
+    statements = [statement for migration in schema.MIGRATIONS for statement in migration]
+    assert not [text for text in statements if text.startswith("CREATE TABLE") and " STORAGE " in text]
+
+
+@pytest.fixture
+def plain_role(postgres_url: str) -> Iterator[str]:
+    """The URL of the database for a role that is no superuser and may create schemas in it."""
+    name = f"plain_{uuid4().hex}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(SQL("CREATE ROLE {} LOGIN PASSWORD 'secret'").format(Identifier(name)))
+        database = Identifier(connection.info.dbname)
+        grant = SQL("GRANT CREATE ON DATABASE {} TO {}")
+        connection.execute(grant.format(database, Identifier(name)))
+        yield make_conninfo(postgres_url, user=name, password="secret")
+        with connection.transaction():
+            connection.execute(SQL("REASSIGN OWNED BY {} TO CURRENT_USER").format(Identifier(name)))
+            connection.execute(SQL("DROP OWNED BY {}").format(Identifier(name)))
+        connection.execute(SQL("DROP ROLE {}").format(Identifier(name)))
+
+
+def test_superuser_opens_a_store_that_a_plain_role_has_made(postgres_url: str, plain_role: str) -> None:
+    with PostgresStore(plain_role) as store:
+        store.put_user(User("ana"))
+    with PostgresStore(postgres_url) as store:
+        assert store.users() == ["ana"]
+        assert query(store, "SELECT * FROM users") == []  # row-level security holds for it
+
+
+def test_plain_role_on_the_tables_of_another_is_told_who_grants_what(
+    ana: PostgresStore, postgres_url: str, plain_role: str
+) -> None:
+    with pytest.raises(StoreError, match=r"tables belong to the role .* as a superuser: GRANT") as error:
+        PostgresStore(plain_role)
+    statement = str(error.value).partition("as a superuser: ")[2].partition(" (migrations")[0]
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(statement)
+    with PostgresStore(plain_role) as store:
+        assert store.items("ana") == ana.items("ana")
+        assert query(store, "SELECT * FROM users") == []
+
+
+def test_role_that_may_not_create_tables_is_told_so(postgres_url: str, plain_role: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        name = Identifier(str(conninfo_to_dict(plain_role)["user"]))
+        revoke = SQL("REVOKE CREATE ON DATABASE {} FROM {}")
+        connection.execute(revoke.format(Identifier(connection.info.dbname), name))
+    with pytest.raises(StoreError, match=r"may not create the tables; .* GRANT CREATE ON DATABASE"):
+        PostgresStore(plain_role)
+
+
+def test_databases_of_one_server_create_the_role_at_once(
+    postgres_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a name that no other test uses; half of the databases see the role only when they create it
+    monkeypatch.setattr(roles, "ROLE", f"role_{uuid4().hex}")
+    barrier = threading.Barrier(4)
+
+    def grant(url: str) -> None:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE SCHEMA contextune")
+            barrier.wait(30)
+            roles.grant(connection)
+
+    with ExitStack() as stack:
+        urls = [stack.enter_context(new_database(postgres_server)) for _ in range(4)]
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(grant, urls))
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(SQL("DROP ROLE {}").format(Identifier(roles.ROLE)))
 
 
 def test_several_processes_migrate_at_once(postgres_url: str) -> None:
@@ -151,6 +238,36 @@ def test_unreachable_server_is_a_store_error() -> None:
     with pytest.raises(StoreError, match=r"'nowhere' on 127\.0\.0\.1 cannot be reached") as error:
         open_store("postgresql://somebody:secret@127.0.0.1:1/nowhere")
     assert "secret" not in str(error.value)
+
+
+def test_refusal_of_the_server_is_quoted(postgres_url: str) -> None:
+    url = make_conninfo(postgres_url, dbname="nowhere", password="hidden")
+    with pytest.raises(
+        StoreError, match='refuses the connection: database "nowhere" does not exist'
+    ) as error:
+        PostgresStore(url)
+    assert "hidden" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "part"),
+    [
+        ("postgresql://ana:hid den@127.0.0.1/x", "the password contains a character"),
+        ("postgresql://ana:%hidden@127.0.0.1/x", "the password contains a character"),
+        ("postgresql://ana:a@hidden@127.0.0.1/x", "the password contains a character"),
+        ("postgresql://ana:a/hidden@127.0.0.1/x", "the password contains a character"),
+        ("postgresql://ana:hidden@127.0.0.1:port/x", "invalid port 'port'"),
+        ("postgresql://ana:hidden@127.0.0.1/x?colour=red", 'invalid URI query parameter: "colour"'),
+        ("postgresql://ana:hidden@[::1/x", 'matching "]" in IPv6 host'),
+        ("dbname=x colour=red password=hidden", 'invalid connection option "colour"'),
+    ],
+)
+def test_malformed_part_of_a_url_is_named_without_the_password(url: str, part: str) -> None:
+    with pytest.raises(StoreError, match="is malformed") as error:
+        open_store(url)
+    assert part in str(error.value)
+    assert "hidden" not in str(error.value)
+    assert "hidden" not in str(error.value.__cause__ or "")
 
 
 def test_empty_pool_is_a_store_error(postgres_url: str) -> None:

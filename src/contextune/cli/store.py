@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 app = command_group(help="Back up, restore, verify and copy a store.")
 
+_MAX_NAMES = 10
+
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 
 
@@ -95,10 +97,16 @@ def copy_(
         Path | None,
         typer.Option("--tokens", help="File to copy the service's tokens to, from PostgreSQL into a file."),
     ] = None,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Forget users of TO that FROM does not have.")
+    ] = False,
 ) -> None:
     """Copy all users into another store, of either kind, and verify the copy; repeat it to resume.
 
     Tokens and rate limits of the service are copied too, if they are in the store.
+
+    Exit status: 0 if TO has the same users as FROM, 1 if it has more, such as users forgotten in FROM since
+    an earlier copy.
     """
     from contextune.store.copy_store import copy_store
 
@@ -108,20 +116,52 @@ def copy_(
             "pass the file to 'contextune serve --tokens'. Between two stores in PostgreSQL they are copied "
             "without it"
         )
-    with (
-        open_store(source) as original,
-        open_store(target, create=True) as copy,
-        output.progress("Copying") as update,
-    ):
-        result = copy_store(original, copy, progress=update)
+    with open_store(source) as original, open_store(target, create=True) as copy:
+        if _is_same_store(source, target):
+            raise InvalidRequestError("FROM and TO are the same store: name another one to copy it to")
+        with output.progress("Copying") as update:
+            result = copy_store(original, copy, delete=delete, progress=update)
     counts = ", ".join(f"{number:,} {kind}" for kind, number in result.rows.items())
     output.out.print(f"{counts}; verified ({result.skipped} skipped).", markup=False, highlight=False)
     if is_postgres(source):
-        output.out.print(_copy_tokens(source, target, tokens), markup=False, highlight=False)
+        for line in _copy_tokens(source, target, tokens):
+            output.out.print(line, markup=False, highlight=False)
+    if result.surplus:
+        _report_surplus(result.surplus, delete=delete)
 
 
-def _copy_tokens(source: str, target: str, file: Path | None) -> str:
-    """Copy the service's tokens out of a store in PostgreSQL; returns what was done."""
+def _report_surplus(users: tuple[str, ...], *, delete: bool) -> None:
+    from contextune._internal.plural import pluralize
+
+    names = ", ".join(map(repr, users[:_MAX_NAMES])) + (", …" if len(users) > _MAX_NAMES else "")
+    if delete:
+        output.out.print(
+            f"{pluralize(len(users), 'user')} forgotten in the target, missing in the source: {names}.",
+            markup=False,
+            highlight=False,
+        )
+        return
+    output.print_error(
+        f"the target also has {pluralize(len(users), 'user')} missing in the source: {names}. If the source "
+        "has forgotten them, repeat it with --delete to forget them in the target"
+    )
+    raise typer.Exit(1)
+
+
+def _is_same_store(source: str, target: str) -> bool:
+    """Whether both names mean one file or one database, which exist."""
+    if is_postgres(source) and is_postgres(target):
+        from contextune.store.postgres.service_tables import ServiceTables
+
+        with ServiceTables(source) as one, ServiceTables(target) as other:
+            return one.identity() == other.identity()
+    if is_postgres(source) or is_postgres(target):
+        return False
+    return Path(source).expanduser().samefile(Path(target).expanduser())
+
+
+def _copy_tokens(source: str, target: str, file: Path | None) -> list[str]:
+    """Copy the service's tokens out of a store in PostgreSQL; returns what was done, if there are any."""
     from contextune._internal.plural import pluralize
     from contextune.store.postgres.copy_tokens import copy_tokens
     from contextune.store.postgres.service_tables import ServiceTables
@@ -130,17 +170,22 @@ def _copy_tokens(source: str, target: str, file: Path | None) -> str:
         if is_postgres(target):
             with ServiceTables(target) as copy:
                 count = copy_tokens(original, copy)
-            return f"{pluralize(count, 'token')} copied; services that run over the target must be restarted."
+            if not count:
+                return []
+            return [
+                f"{pluralize(count, 'token')} copied; services that run over the target must be restarted."
+            ]
         from contextune.serve.http.tokens import ServiceToken, TokenFile
 
         entries = [ServiceToken(*row) for row in original.tokens()]
+        if not entries:
+            return []
         if not file:
-            return (
-                f"{pluralize(len(entries), 'token')} not copied: a store in a file has none; "
-                "repeat it with --tokens FILE, and pass the file to 'contextune serve'."
-            )
+            count = pluralize(len(entries), "token")
+            remedy = "repeat it with --tokens FILE, and pass the file to 'contextune serve'."
+            return [f"{count} not copied: a store in a file has none; {remedy}"]
         TokenFile(file).put(entries)
-        return f"{pluralize(len(entries), 'token')} copied to {file}; rate limits start anew."
+        return [f"{pluralize(len(entries), 'token')} copied to {file}; rate limits start anew."]
 
 
 def _contents(check: "StoreCheck") -> str:

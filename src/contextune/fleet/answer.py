@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from contextune.errors import (
     ContextuneError,
@@ -110,20 +110,30 @@ def _is_of_the_service(error: ContextuneError) -> bool:
     return not isinstance(error, InvalidRequestError | InvalidDataError | UnknownUserError | PlanError)
 
 
-def write_lines(contents: Iterable[bytes], out: Path) -> int:
-    """Write the answers of all parts to a file, which appears when it is complete; return their number."""
-    count = 0
+class WrittenAnswers(NamedTuple):
+    """What a file of answers contains."""
+
+    lines: int
+    failed: int
+    """Lines with an `error` instead of an answer."""
+
+
+def write_lines(contents: Iterable[bytes], out: Path) -> WrittenAnswers:
+    """Write the answers of all parts to a file, which appears when it is complete."""
+    count = failed = 0
     temporary: Path | None = None
     try:
         with NamedTemporaryFile(dir=out.resolve().parent, prefix=f".{out.name}.", delete=False) as file:
             temporary = Path(file.name)
             for content in contents:
                 file.write(content)
-                count += content.count(b"\n")
+                lines = content.splitlines()
+                count += len(lines)
+                failed += sum("error" in json.loads(line) for line in lines)
         temporary.replace(out)
     except OSError as error:
         raise ContextuneError(f"{out}: cannot be written: {error.strerror}") from None
     finally:
         if temporary:
             temporary.unlink(missing_ok=True)
-    return count
+    return WrittenAnswers(count, failed)

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import socket
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -16,6 +17,9 @@ from contextune.fleet.parts import Execute, Part, PartResult, Work, run_part
 _WINDOW = 2000
 """Parts given to one pipeline: bounds the memory of the process that starts it."""
 _OBJECT_STORE_BYTES = 256 * 1024**2
+_CONNECT_SECONDS = 5.0
+_CLIENT_PORT = "10001"
+"""Of `ray://` addresses without a port."""
 _BLOCK_BYTES = 1024**2
 """Ray Data plans with results of this size; it would run few actors at once if it expected its default."""
 _ACTOR_CORES = 0.5
@@ -50,6 +54,7 @@ def ray_cluster(address: str | None, workers: int | None, files: Sequence[str] =
     ray = _import_ray()
     options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if address:
+        _check_port(address)
         options["address"] = address
     else:
         options |= {
@@ -71,6 +76,27 @@ def ray_cluster(address: str | None, workers: int | None, files: Sequence[str] =
         yield lambda work, parts: _execute(ray, count, work, parts)
     finally:
         ray.shutdown()
+
+
+def _check_port(address: str) -> None:
+    """Raise `ContextuneError` if nobody listens at the address: Ray itself would wait for minutes."""
+    scheme, separator, rest = address.rpartition("://")
+    if address in ("auto", "local") or (separator and scheme != "ray"):
+        return
+    host, colon, port = rest.rpartition(":")
+    if separator and not colon:
+        host, port = rest, _CLIENT_PORT
+    if not host or not port.isdecimal():
+        raise InvalidRequestError(
+            f"not an address of Ray: {address!r} (write auto, HOST:PORT or ray://HOST:PORT)"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise ContextuneError(
+            f"no Ray cluster at {address!r}: {reason} (check the address; 'ray start --head' starts one)"
+        ) from None
 
 
 def _start(ray: Any, options: dict[str, Any]) -> None:

@@ -23,13 +23,18 @@ class StoreCopy:
     """Number of items, uses, feedback, vectors and enriched vectors."""
     skipped: int
     """Users who were there already, with the same data."""
+    surplus: tuple[str, ...] = ()
+    """Users of the target that the source lacks, such as those forgotten there since an earlier copy."""
 
 
-def copy_store(source: ServiceStore, target: ServiceStore, *, progress: Progress | None = None) -> StoreCopy:
+def copy_store(
+    source: ServiceStore, target: ServiceStore, *, delete: bool = False, progress: Progress | None = None
+) -> StoreCopy:
     """Copy all users; users whose data are in `target` already are skipped, so call it again after a failure.
 
-    Raise `StoreError` if the copy of a user differs from the original: the target has other data of that
-    user, or somebody writes to one of the stores meanwhile.
+    Users of the target that the source lacks are returned; `delete` forgets them in the target. Raise
+    `StoreError` if the copy of a user differs from the original: the target has other data of that user, or
+    somebody writes to one of the stores meanwhile.
     """
     users = source.users()
     rows: Counter[str] = Counter()
@@ -49,7 +54,11 @@ def copy_store(source: ServiceStore, target: ServiceStore, *, progress: Progress
         rows.update(expected.counts)
         if progress:
             progress(number, len(users))
-    return StoreCopy(len(users), rows, skipped)
+    surplus = tuple(sorted(set(target.users()) - set(users)))
+    if delete:
+        for user in surplus:
+            target.forget(user)
+    return StoreCopy(len(users), rows, skipped, surplus)
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,6 +265,17 @@ def test_exceptions_are_logged_without_their_message() -> None:
     assert line["at"][-1].endswith("test_exceptions_are_logged_without_their_message")
 
 
+def test_warnings_of_the_connection_pool_are_formatted_without_passwords() -> None:
+    url = "postgresql://ana:secret@127.0.0.1/x"
+    arguments = ("pool-1", f"connection to {url} failed: FATAL: no")
+    record = logging.LogRecord(
+        "psycopg.pool", logging.WARNING, "", 0, "error connecting in %r: %s", arguments, None
+    )
+    line = json.loads(JsonFormatter().format(record))
+    assert line["event"].startswith("error connecting in 'pool-1': connection to postgresql://ana:***@127")
+    assert line["event"].endswith("FATAL: no")
+
+
 def test_missing_libraries_name_the_extra(tmp_path: Path) -> None:
     libraries = ["fastapi", "starlette", "uvicorn", "prometheus_client", "opentelemetry", "filelock"]
     code = (

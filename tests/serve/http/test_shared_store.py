@@ -178,6 +178,28 @@ def test_database_gone_is_503_and_comes_back(cluster: Cluster) -> None:
         assert context(client) == ["1"]  # nothing of the refused writes
 
 
+def test_database_that_hangs_is_503_and_comes_back(cluster: Cluster) -> None:
+    near, far = cluster.clients("noa")
+    assert near.put("/v1/me", json={}).is_success
+    assert near.put("/v1/items", json={"items": [mail("1", MARK)]}).is_success
+    assert context(near) == context(far) == ["1"]
+    with cluster.server.hanging():
+        # a service that waited for the database would wait for as long as the test does
+        for client in (near, far):
+            waiting = [Thread(target=client.get, args=("/v1/items",)) for _ in range(4)]
+            for thread in waiting:
+                thread.start()
+            for call in (client.get("/health"), client.get("/v1/me"), client.get("/health")):
+                assert (call.status_code, call.json()["error"]["code"]) == (503, "store")
+                assert call.headers["Retry-After"]
+            for thread in waiting:
+                thread.join()
+            assert client.get("/live").status_code == 200
+    for client in (near, far):
+        wait_until(lambda client=client: client.get("/health").status_code == 200)
+        assert context(client) == ["1"]
+
+
 @dataclass
 class Proxy:
     url: str

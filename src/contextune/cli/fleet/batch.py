@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from contextune._internal.checksum import file_checksum
+from contextune._internal.plural import pluralize
 from contextune.cli import output
 from contextune.cli.fleet.run import (
     Address,
@@ -108,7 +109,10 @@ def answer(
     address: Address = None,
     checkpoint: CheckpointPath = None,
 ) -> None:
-    """Answer a file of requests of any users of a store; nothing is executed."""
+    """Answer a file of requests of any users of a store; nothing is executed.
+
+    Exit status: 0 if all requests are answered, 1 if some got an error instead.
+    """
     from contextune.fleet import run_parts
     from contextune.fleet.answer import AnswerRequests, request_parts, write_lines
 
@@ -131,7 +135,12 @@ def answer(
         work = AnswerRequests(settings, now, tools, k)
         with output.progress("Requests") as update:
             report = run_parts(work, parts, done, execute=execute, progress=update)
+        count = failed = 0
         if report.complete:
-            count = write_lines(done.contents(part.key for part in parts), out)
-            output.out.print(f"{count:,} answers written to {out}.", markup=False, highlight=False)
+            count, failed = write_lines(done.contents(part.key for part in parts), out)
+            answers = pluralize(count - failed, "answer")
+            output.out.print(f"{answers} written to {out}.", markup=False, highlight=False)
         finish(done, report)
+    if failed:
+        output.print_error(f"{failed:,} of {count:,} requests cannot be answered: see 'error' in {out}")
+        raise typer.Exit(1)

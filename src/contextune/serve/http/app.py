@@ -250,6 +250,7 @@ def _monitoring_routes(service: Service, pool: WorkerPool, metrics: ServiceMetri
     @routes.get("/health", response_model=responses.HealthReply, responses={503: _ERROR_RESPONSES[503]})
     async def health() -> Response:
         """Whether the store is readable and a worker thread is available."""
+        service.check_reachable()
         await pool.run(service.check)
         return JsonResponse({"status": "ok", "version": version("contextune")})
 

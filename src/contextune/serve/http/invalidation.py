@@ -6,7 +6,7 @@ and after a lost connection every user in memory is looked up again.
 
 from collections import OrderedDict
 from collections.abc import Callable
-from threading import Lock
+from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _MAX_USERS = 10_000
 """Users of this process that are remembered; further ones replace the oldest."""
+_LOOKUP_SECONDS = 10.0
+"""Seconds for looking up all users in memory; a server that hangs meanwhile must not stop the listener."""
 _STALE_SECONDS = 60.0
 """Seconds after which an index that another process has outdated is dropped, if no request updates it."""
 
@@ -71,7 +73,13 @@ class CacheInvalidation:
             self._credentials.revoke_all()
         with self._lock:
             users = list(self._users.values())
-        existing = self._tables.existing_users(users) if users else set[str]()
+        timer = Timer(_LOOKUP_SECONDS, self._tables.abort_calls)
+        timer.daemon = True
+        timer.start()
+        try:
+            existing = self._tables.existing_users(users) if users else set[str]()
+        finally:
+            timer.cancel()
         for user in users:
             if user not in existing:
                 self._forget(user_digest(self._key, user))

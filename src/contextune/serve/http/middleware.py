@@ -166,7 +166,11 @@ class RequestMiddleware:
         if scheme.lower() != "bearer":
             raise errors.unauthorized()
         cost = _COSTS.get((exchange.scope["method"], exchange.scope["path"]), 1.0)
-        return await self._credentials.admit(credentials.strip(), cost)
+        try:
+            async with asyncio.timeout(self._limits.timeout):
+                return await self._credentials.admit(credentials.strip(), cost)
+        except TimeoutError:
+            raise errors.timed_out() from None
 
     async def _read_body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
         """The whole body, within the limits on size and time."""

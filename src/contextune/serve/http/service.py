@@ -89,6 +89,13 @@ class Service:
         if self._catalog_file:
             self._catalog_file.close()
 
+    def check_reachable(self) -> None:
+        """Raise if a store in PostgreSQL is known to be unreachable; asks nothing, so it needs no thread."""
+        check = getattr(self._store, "check_reachable", None)
+        if check:
+            with self._stage("check"):
+                check()
+
     def check(self) -> None:
         """Raise if the store is not readable."""
         with self._stage("check"), suppress(UnknownUserError):

@@ -4,20 +4,20 @@ import os
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, LiteralString, Self
 
-from contextune.errors import InvalidDataError, MissingExtraError, StoreError
-from contextune.store.postgres.migrate import bypasses_row_security, prepare
+import psycopg
+import psycopg_pool
+
+from contextune.errors import InvalidDataError, StoreError
+from contextune.store.postgres.connect_errors import check_url, explain_refusal, safe_name
+from contextune.store.postgres.deadline import abort, check_answer
+from contextune.store.postgres.migrate import prepare
+from contextune.store.postgres.roles import bypasses_row_security
 from contextune.store.postgres.schema import ROLE
 from contextune.store.rows import check_unicode
-
-try:
-    import psycopg
-    import psycopg_pool
-    from psycopg import conninfo
-except ImportError as error:
-    raise MissingExtraError("a store in PostgreSQL", "postgres") from error
 
 if TYPE_CHECKING:
     Connection = psycopg.Connection[tuple[Any, ...]]
@@ -32,20 +32,13 @@ CONNECTION_OPTIONS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
+_CHECK_SECONDS = 2.0
+"""Seconds in which the server must answer on an idle connection before it is used."""
 _SERVER_OPTIONS = (
     # the server ends transactions, and their locks, of machines that are gone without closing the connection
     "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 "
     "-c idle_in_transaction_session_timeout=60s"
 )
-
-
-def safe_name(url: str) -> str:
-    """The database in messages: without user and password."""
-    try:
-        parts = conninfo.conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        return "the PostgreSQL store"
-    return f"the PostgreSQL store {parts.get('dbname', '')!r} on {parts.get('host', 'this machine')}"
 
 
 def check_text(text: str, what: str) -> str:
@@ -66,10 +59,42 @@ class PostgresDatabase:
         self._pools: dict[int, psycopg_pool.ConnectionPool[Connection]] = {}
         self._lock = threading.Lock()
         self._closed = False
-        self.is_reachable = True
-        """Set by who listens to the server; while it is False, calls fail at once instead of waiting."""
-        with self._errors(), psycopg.connect(url, autocommit=True, **self._options()) as connection:
+        self._in_use: set[Connection] = set()
+        self._is_reachable = True
+        with self._errors(), self._connect() as connection:
             self._prepare(connection)
+
+    def _connect(self) -> "Connection":
+        check_url(self.url)
+        try:
+            return psycopg.connect(self.url, autocommit=True, **self._options())
+        except psycopg.Error as error:
+            raise StoreError(explain_refusal(error, self._name)) from error
+
+    @property
+    def is_reachable(self) -> bool:
+        """Set by who listens to the server; while it is False, calls fail at once instead of waiting."""
+        return self._is_reachable
+
+    @is_reachable.setter
+    def is_reachable(self, is_reachable: bool) -> None:
+        self._is_reachable = is_reachable
+        if not is_reachable:
+            self.abort_calls()
+
+    def abort_calls(self) -> None:
+        """End calls that are under way or wait for a connection, with a `StoreError`; later ones connect."""
+        with self._lock:
+            pool = self._pools.pop(os.getpid(), None)
+            for connection in self._in_use:
+                abort(connection)
+        if pool:
+            pool.close(timeout=0)
+
+    def check_reachable(self) -> None:
+        """Raise `StoreError` if the server was found unreachable; asks it nothing."""
+        if not self._is_reachable:
+            raise StoreError(f"{self._name} cannot be reached: it is tried again all the time; retry")
 
     def _prepare(self, connection: "Connection") -> None:
         """Create or migrate the tables."""
@@ -122,8 +147,6 @@ class PostgresDatabase:
                     timeout=self._timeout,
                     reconnect_timeout=self._timeout,
                     configure=self._configure,
-                    # a connection that the server has closed is replaced before it is used
-                    check=psycopg_pool.ConnectionPool.check_connection,
                     open=True,
                 )
             return pool
@@ -141,10 +164,35 @@ class PostgresDatabase:
     @contextmanager
     def _connection(self) -> Generator["Connection"]:
         """A connection of the pool."""
-        if not self.is_reachable:
-            raise StoreError(f"{self._name} cannot be reached: it is tried again all the time; retry")
-        with self._errors(), self._pool().connection() as connection:
-            yield connection
+        with self._errors():
+            pool, connection = self._checked_connection()
+            try:
+                with self._lock:
+                    self._in_use.add(connection)
+                with connection:
+                    yield connection
+            finally:
+                with self._lock:
+                    self._in_use.discard(connection)
+                pool.putconn(connection)
+
+    def _checked_connection(self) -> "tuple[psycopg_pool.ConnectionPool[Connection], Connection]":
+        """A connection on which the server answers; one that it has closed, or is silent on, is replaced."""
+        end = monotonic() + self._timeout
+        while True:
+            # a check by the pool itself would not see that the server has become unreachable
+            self.check_reachable()
+            pool = self._pool()
+            connection = pool.getconn(max(0.0, end - monotonic()))
+            try:
+                check_answer(connection, min(_CHECK_SECONDS, self._timeout))
+            except psycopg.OperationalError:
+                connection.close()
+                pool.putconn(connection)
+                if monotonic() >= end:
+                    raise
+            else:
+                return pool, connection
 
     def _query(
         self,

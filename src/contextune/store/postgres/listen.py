@@ -8,11 +8,14 @@ from typing import NamedTuple, Protocol
 import psycopg
 
 from contextune.store.postgres.connections import CONNECTION_OPTIONS
+from contextune.store.postgres.deadline import check_answer
 from contextune.store.postgres.service_schema import CHANNEL
 
 _TICK = 0.5
 """Seconds between two checks that the connection works, and between two attempts to connect."""
 _CONNECT_TIMEOUT = 5
+_ANSWER_TIMEOUT = 2.0
+"""Seconds after which a server that does not answer an empty query is taken for unreachable."""
 
 
 class Notification(NamedTuple):
@@ -91,14 +94,19 @@ class ChangeListener:
         with psycopg.connect(
             self._url, autocommit=True, connect_timeout=_CONNECT_TIMEOUT, **CONNECTION_OPTIONS
         ) as connection:
-            connection.execute(f"LISTEN {CHANNEL}")
+            check_answer(connection, _CONNECT_TIMEOUT, f"LISTEN {CHANNEL}".encode())
             self._call(self._subscriber.connected)
             while not self._closed.is_set():
                 for message in connection.notifies(timeout=_TICK):
-                    if notification := Notification.parse(message.payload):
-                        self._call(partial(self._subscriber.notified, notification))
-                connection.execute("SELECT 1")
+                    self._notify(message.payload)
+                check_answer(connection, _ANSWER_TIMEOUT)
+                while message := connection.pgconn.notifies():  # came with the answer
+                    self._notify(message.extra.decode("utf-8", "replace"))
                 self._call(self._subscriber.tick)
+
+    def _notify(self, payload: str) -> None:
+        if notification := Notification.parse(payload):
+            self._call(partial(self._subscriber.notified, notification))
 
     def _call(self, method: Callable[[], None]) -> None:
         try:

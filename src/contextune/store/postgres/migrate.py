@@ -1,14 +1,21 @@
 """Create and migrate the tables of a PostgreSQL store, one process at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, LiteralString, cast
 
+import psycopg
+
 from contextune.errors import StoreError
-from contextune.store.postgres.schema import MIGRATIONS, ROLE
+from contextune.store.postgres.roles import (
+    bypasses_row_security,
+    explain_lack_of_privilege,
+    grant,
+    has_grants,
+)
+from contextune.store.postgres.schema import MIGRATIONS
 
 if TYPE_CHECKING:
-    import psycopg
-
     Connection = psycopg.Connection[tuple[Any, ...]]
 
 _LOCK = 0x4354554E
@@ -26,11 +33,21 @@ def prepare(connection: "Connection", name: str, migrations: Sequence[Sequence[s
         raise StoreError(
             f"{name} runs PostgreSQL {connection.info.server_version // 10000}: use version 15 or later"
         )
-    if schema_version(connection, name, len(migrations)) == len(migrations):
-        return
-    connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
     try:
-        connection.execute("CREATE SCHEMA IF NOT EXISTS contextune")
+        if schema_version(connection, name, len(migrations)) < len(migrations):
+            _migrate(connection, name, migrations)
+        elif bypasses_row_security(connection) and not has_grants(connection):
+            # migrated by a role that is subject to row-level security
+            with _lock(connection), connection.transaction():
+                grant(connection)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreError(explain_lack_of_privilege(connection, name)) from error
+
+
+def _migrate(connection: "Connection", name: str, migrations: Sequence[Sequence[str]]) -> None:
+    with _lock(connection):
+        if not _value(connection, "SELECT to_regnamespace('contextune') IS NOT NULL"):
+            connection.execute("CREATE SCHEMA IF NOT EXISTS contextune")
         connection.execute("SET search_path = contextune")
         connection.execute(
             "CREATE TABLE IF NOT EXISTS migrations "
@@ -44,7 +61,14 @@ def prepare(connection: "Connection", name: str, migrations: Sequence[Sequence[s
                     connection.execute(cast("LiteralString", statement))
                 connection.execute("INSERT INTO migrations (version) VALUES (%s)", (version + 1,))
                 if bypasses_row_security(connection):
-                    _grant(connection)
+                    grant(connection)
+
+
+@contextmanager
+def _lock(connection: "Connection") -> Generator[None]:
+    connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+    try:
+        yield
     finally:
         if not connection.closed:
             connection.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
@@ -61,22 +85,6 @@ def schema_version(connection: "Connection", name: str, supported: int) -> int:
             f"version {supported}: pip install -U contextune"
         )
     return version
-
-
-def bypasses_row_security(connection: "Connection") -> bool:
-    """Whether the current role is not subject to row-level security."""
-    query = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
-    return bool(_value(connection, query))
-
-
-def _grant(connection: "Connection") -> None:
-    """Create the role that this one takes on for all queries, and let it use the tables."""
-    if not _value(connection, f"SELECT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '{ROLE}')"):  # noqa: S608  # fixed name
-        connection.execute(f"CREATE ROLE {ROLE} NOLOGIN")
-    connection.execute(f"GRANT {ROLE} TO CURRENT_USER")
-    connection.execute(f"GRANT USAGE ON SCHEMA contextune TO {ROLE}")
-    connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA contextune TO {ROLE}")
-    connection.execute(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA contextune TO {ROLE}")
 
 
 def _value(connection: "Connection", query: LiteralString) -> int:

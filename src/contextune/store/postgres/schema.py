@@ -66,7 +66,7 @@ def _create_tables() -> Iterator[str]:
         {owner},
         digest bytea NOT NULL,
         model text COLLATE "C" NOT NULL,
-        vector bytea STORAGE EXTERNAL NOT NULL,
+        vector bytea NOT NULL,
         PRIMARY KEY (owner, digest, model)
     ) PARTITION BY HASH (owner)"""
     yield """CREATE TABLE portraits (
@@ -74,10 +74,13 @@ def _create_tables() -> Iterator[str]:
         item text COLLATE "C" NOT NULL,
         model text COLLATE "C" NOT NULL,
         digest bytea NOT NULL,
-        vector bytea STORAGE EXTERNAL NOT NULL,
+        vector bytea NOT NULL,
         PRIMARY KEY (owner, item, model),
         FOREIGN KEY (owner, item) REFERENCES items ON DELETE CASCADE
     ) PARTITION BY HASH (owner)"""
+    # not within CREATE TABLE, which PostgreSQL 15 refuses; partitions made later inherit it
+    for table in ("vectors", "portraits"):
+        yield f"ALTER TABLE {table} ALTER COLUMN vector SET STORAGE EXTERNAL"
     for table in _PARTITIONED:
         for number in range(PARTITIONS):
             yield (

@@ -128,6 +128,11 @@ class ServiceTables(PostgresDatabase):
         query = "SELECT id FROM users WHERE id = ANY(%s)"
         return {row[0] for row in self._query("list", "ids", query, (list(users),))}
 
+    def identity(self) -> tuple[object, ...]:
+        """The same for all URLs of one database, and different for its copies."""
+        query = "SELECT oid, pg_postmaster_start_time() FROM pg_database WHERE datname = current_database()"
+        return self._query("list", "sizes", query)[0]
+
     def database_bytes(self) -> int:
         """The size of the database on the disk of the server, with all tables and indexes."""
         query = "SELECT pg_database_size(current_database())"

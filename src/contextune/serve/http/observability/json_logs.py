@@ -1,7 +1,8 @@
 """Structured logs: one JSON object a line, without personal data.
 
-Messages of Contextune and uvicorn are logged in full. For other libraries only the format string is logged,
-and for exceptions only type and stack, because arguments and messages may contain personal data.
+Messages of Contextune, uvicorn and the pool of database connections are logged in full. For other libraries
+only the format string is logged, and for exceptions only type and stack, because arguments and messages may
+contain personal data.
 """
 
 import json
@@ -15,6 +16,8 @@ from contextune._internal.postgres_url import hide_passwords
 
 LOG = logging.getLogger("contextune.serve")
 _SAFE_LOGGERS = ("contextune.serve", "uvicorn.error")
+_FORMATTED_LOGGERS = (*_SAFE_LOGGERS, "psycopg.pool")
+"""The arguments of the last are connections, and why one was not made."""
 _MAX_FRAMES = 12
 
 
@@ -30,7 +33,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.name != LOG.name:
             line["from"] = record.name
-        line["event"] = record.getMessage() if record.name in _SAFE_LOGGERS else str(record.msg)
+        line["event"] = record.getMessage() if record.name in _FORMATTED_LOGGERS else str(record.msg)
         line |= getattr(record, "fields", {})
         if record.exc_info and record.exc_info[1]:
             line |= exception_fields(record.exc_info[1])
