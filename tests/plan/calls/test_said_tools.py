@@ -94,11 +94,20 @@ def test_words_leave_the_tool_open(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Reply to Marta that it works", "Could you just write back to Marta?", "Ok, would you respond to Marta"],
+    ["Reply to Rui that it works", "Could you just write back to Rui?", "Ok, would you respond to the mail"],
 )
 def test_reply_leaves_tools_that_reply(text: str) -> None:
     hits = tool_hits("send_email", "reply_to_email")
     assert said_tools(hits, inputs_for(text)) == [1]
+
+
+@pytest.mark.parametrize("text", ["Reply to Marta that it works", "Write back to my sister that it works"])
+def test_reply_to_somebody_who_wrote_nothing_is_a_new_mail(text: str) -> None:
+    inputs = inputs_for(text)
+    assert said_tools(tool_hits("reply_to_email", "send_email"), inputs) == [1]
+    assert said_tools(tool_hits("reply_to_email"), inputs) == [0]
+    assert is_open_tool(TOOLS["send_email"], inputs)
+    assert not is_said_tool(TOOLS["send_email"], inputs)
 
 
 def test_answering_the_phone_is_no_reply() -> None:

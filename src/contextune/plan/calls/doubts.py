@@ -16,10 +16,12 @@ from contextune.plan.calls.said_tools import is_missed_call
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.argument_words import SENDERS
+from contextune.plan.pointer.item_nouns import item_app
 from contextune.plan.pointer.new_times import USUAL_HOUR, said_span
-from contextune.plan.pointer.references import item_app, named_senders, said_object, sender_of
+from contextune.plan.pointer.references import lacks_description, said_object
 from contextune.plan.pointer.said import folded_words
 from contextune.plan.pointer.said_people import asked_speaker
+from contextune.plan.pointer.senders import named_senders, sender_of
 from contextune.plan.policy.cost import call_cost, singular
 from contextune.plan.schema import tool_parameters
 from contextune.search import tokenize
@@ -224,6 +226,15 @@ def _takes_mail_of_another(plan: Plan, _: Tool, inputs: PlanningInput) -> bool:
     )
 
 
+def _sends_another_item(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It sends or deletes an item that has no word of its description: "Forward the rota mail"."""
+    if call_cost(tool) != "send":
+        return False
+    sources = [source for argument in plan.arguments.values() for source in argument.sources]
+    taken = {source.item for source in sources if source.kind == "item"}
+    return any(item.id in taken and lacks_description(item, inputs) for item in inputs.items)
+
+
 def _deletes_the_whole(_: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It deletes an item, where the request says to take something from it."""
     if not _DELETING.intersection(identifier_words(tool.name)):
@@ -307,6 +318,7 @@ _REASONS = (
     _stops_something_else,
     _repeats_the_order,
     _takes_mail_of_another,
+    _sends_another_item,
     _deletes_the_whole,
     _passes_over_a_named_item,
     _plays_no_message,

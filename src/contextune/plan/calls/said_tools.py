@@ -11,9 +11,11 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.argument_words import PEOPLE, SENDERS
-from contextune.plan.pointer.references import added_to, item_app, replays_last, sender_of
+from contextune.plan.pointer.item_nouns import item_app
+from contextune.plan.pointer.references import added_to, replays_last
 from contextune.plan.pointer.said import folded_words
 from contextune.plan.pointer.said_people import asked_speaker, asked_writer, called_contact
+from contextune.plan.pointer.senders import answered_people, have_written, sender_of
 from contextune.plan.pointer.spans import title_and_artist
 from contextune.plan.schema import tool_parameters
 from contextune.plan.values import normalize_text
@@ -65,13 +67,16 @@ _CALLING = frozenset(["call", "phone", "ring", "dial"])
 _SEARCHING = frozenset(["search", "find", "list"])
 _READING = frozenset(["read", "open", "get", "show"])
 _MESSAGES = frozenset(["mail", "email", "message"])
+_REPLYING, _SENDING = frozenset(["reply"]), frozenset(["send", "write"])
 _GUESTS = PEOPLE & {"participant", "attendee", "guest"}
 
 
 def said_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
     """The ranks of the tools that the words of the request leave; none if they say nothing of tools."""
     if _REPLY.match(inputs.request.text):
-        return [rank for rank, hit in enumerate(tools) if identifier_words(hit.tool.name)[:1] == ["reply"]]
+        is_new = _answers_no_mail(inputs)
+        ranks = [rank for rank, hit in enumerate(tools) if is_new and _sends_message(hit.tool)]
+        return ranks or [rank for rank, hit in enumerate(tools) if _starts_with(hit.tool, _REPLYING)]
     accepts = _said_kind(inputs)
     ranks = [rank for rank, hit in enumerate(tools) if accepts(hit.tool)] if accepts else []
     return ranks or _tools_for_title(tools, inputs)
@@ -121,6 +126,8 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
     """The kind of tool that the words of the request mean, where they leave open which of them."""
     if _WRITE_DOWN.match(inputs.request.text):
         return _writes_in_note
+    if _REPLY.match(inputs.request.text) and _answers_no_mail(inputs):
+        return _sends_message
     app = _moved_app(inputs)
     return None if app is None else lambda tool: tool.app == app and _starts_with(tool, _MOVING)
 
@@ -156,6 +163,16 @@ def _searches_sender(tool: Tool) -> bool:
 
 def _reads_message(tool: Tool) -> bool:
     return _starts_with(tool, _READING) and not _MESSAGES.isdisjoint(identifier_words(tool.name))
+
+
+def _sends_message(tool: Tool) -> bool:
+    return _starts_with(tool, _SENDING) and not _MESSAGES.isdisjoint(identifier_words(tool.name))
+
+
+def _answers_no_mail(inputs: PlanningInput) -> bool:
+    """Whether the request says to answer somebody who wrote nothing: that is a new mail."""
+    people = answered_people(inputs)
+    return bool(people) and not have_written(people, inputs)
 
 
 def _was_written(inputs: PlanningInput) -> bool:

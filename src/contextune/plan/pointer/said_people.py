@@ -26,6 +26,11 @@ _SAID = re.compile(
 _FROM = re.compile(
     r".*?\b(?:(?:e-?)?mails?|messages?|anything|something) from (?P<who>\S.*?)[\s.!?]*$", re.IGNORECASE
 )
+_ANSWERED = re.compile(
+    rf"{_START}(?:reply|respond|answer|(?:write|get) back)(?: back)?(?: to)? (?P<who>\S.*?)"
+    r"(?:,? (?:that|saying|and say|telling|with)\b.*|[:,].*|[\s.!?]*)$",
+    re.IGNORECASE | re.DOTALL,
+)
 _DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 _CLAUSE = re.compile(r"[,;(/]|\s(?:in|of|at|on|from|with|who|whose|which|for|to)\s", re.IGNORECASE)
@@ -44,6 +49,11 @@ def asked_writer(inputs: PlanningInput) -> int | None:
 def asked_speaker(inputs: PlanningInput) -> int | None:
     """The contact of whom the request asks what they said: "What did Marta want?"."""
     return _contact_in(_SAID, inputs)
+
+
+def answered_contact(inputs: PlanningInput) -> int | None:
+    """The contact whom the request says to answer: "Reply to my sister that I'll come"."""
+    return _contact_in(_ANSWERED, inputs)
 
 
 def said_sender(inputs: PlanningInput) -> int | None:
