@@ -58,6 +58,7 @@ def test_no_default_threshold_lets_a_doubted_call_pass() -> None:
         ("read_email", "How old is Marta?", "What is Marta's mail about?"),
         ("read_email", "Read me the mail from Bruno Rossi", "Read me the mail from Marta"),
         ("forward_email", "Forward the rota mail to Bruno Rossi", "Forward the clay mail to Bruno Rossi"),
+        ("call_contact", "Call Marta on 555-0199", "Call Marta on 555-0150"),
         ("flag_email", "Archive the clay order mail", "Flag the clay order mail"),
         ("send_email", "Send Marta a photo", "Send Marta a mail that the photo is here"),
         ("cancel_event", "Remove Marta from the kiln slot", "Remove the kiln slot from my calendar"),

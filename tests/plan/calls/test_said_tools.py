@@ -48,6 +48,8 @@ def inputs_for(text: str) -> PlanningInput:
         ("Add Marta to the slot", "invite_participant"),
         ("Jot down: the gate code is 4411", "create_note"),
         ("Call Marta", "call_contact"),
+        ("Call 112", "call_number"),
+        ("Dial *100#", "call_number"),
         ("Please ring my sister", "call_contact"),
         ("Did Marta ever get back to me?", "search_emails"),
         ("Has my sister written yet?", "search_emails"),

@@ -20,6 +20,7 @@ from contextune.plan.pointer.item_nouns import item_app
 from contextune.plan.pointer.new_times import USUAL_HOUR, said_span
 from contextune.plan.pointer.references import lacks_description, said_object
 from contextune.plan.pointer.said import folded_words
+from contextune.plan.pointer.said_numbers import dialled_keys, said_numbers
 from contextune.plan.pointer.said_people import asked_speaker
 from contextune.plan.pointer.senders import named_senders, sender_of
 from contextune.plan.policy.cost import call_cost, singular
@@ -235,6 +236,16 @@ def _sends_another_item(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     return any(item.id in taken and lacks_description(item, inputs) for item in inputs.items)
 
 
+def _ignores_the_number(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It reaches somebody without the number that the request says, or its owner."""
+    if call_cost(tool) != "send":
+        return False
+    values = "\n".join(str(value) for value in plan.args.values())
+    owners = [contact for value in plan.args.values() if (contact := inputs.people.get(value)) is not None]
+    used = dialled_keys(values) + "".join(f" {dialled_keys(owner.phone or '')}" for owner in owners)
+    return any(dialled_keys(number) not in used for number in said_numbers(inputs.request.text))
+
+
 def _deletes_the_whole(_: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It deletes an item, where the request says to take something from it."""
     if not _DELETING.intersection(identifier_words(tool.name)):
@@ -319,6 +330,7 @@ _REASONS = (
     _repeats_the_order,
     _takes_mail_of_another,
     _sends_another_item,
+    _ignores_the_number,
     _deletes_the_whole,
     _passes_over_a_named_item,
     _plays_no_message,

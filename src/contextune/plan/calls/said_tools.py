@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.argument_words import PEOPLE, SENDERS
+from contextune.plan.pointer.argument_words import NUMBERS, PEOPLE, SENDERS
 from contextune.plan.pointer.item_nouns import item_app
 from contextune.plan.pointer.references import added_to, replays_last
 from contextune.plan.pointer.said import folded_words
+from contextune.plan.pointer.said_numbers import dialled_number
 from contextune.plan.pointer.said_people import asked_speaker, asked_writer, called_contact
 from contextune.plan.pointer.senders import answered_people, have_written, sender_of
 from contextune.plan.pointer.spans import title_and_artist
@@ -64,6 +65,7 @@ _DEPENDING = re.compile(
 """Words behind which a time depends on something else than the clock."""
 _ADDING = frozenset(["append", "add"])
 _CALLING = frozenset(["call", "phone", "ring", "dial"])
+_DIAL = re.compile(rf"{FILLER}(?:call|phone|ring|dial)\b[^,;]*$", re.IGNORECASE)
 _SEARCHING = frozenset(["search", "find", "list"])
 _READING = frozenset(["read", "open", "get", "show"])
 _MESSAGES = frozenset(["mail", "email", "message"])
@@ -113,6 +115,8 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return lambda tool: _plays(tool, words)
     if (target := added_to(inputs)) is not None:
         return _appends if target.field == "title" else _adds_song
+    if dialled_number(text) is not None and _DIAL.match(text):
+        return _calls_number
     if called_contact(inputs) is not None:
         return _calls_person
     if asked_writer(inputs) is not None:
@@ -152,6 +156,12 @@ def _starts_with(tool: Tool, verbs: frozenset[str]) -> bool:
 def _calls_person(tool: Tool) -> bool:
     return _starts_with(tool, _CALLING) and any(
         not PEOPLE.isdisjoint(parameter.words) for parameter in tool_parameters(tool) if parameter.required
+    )
+
+
+def _calls_number(tool: Tool) -> bool:
+    return _starts_with(tool, _CALLING) and any(
+        not NUMBERS.isdisjoint(parameter.words) for parameter in tool_parameters(tool) if parameter.required
     )
 
 

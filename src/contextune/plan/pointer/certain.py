@@ -15,6 +15,7 @@ from contextune.plan.pointer.argument_words import (
 )
 from contextune.plan.pointer.candidate import Candidate
 from contextune.plan.pointer.references import added_to
+from contextune.plan.pointer.said_numbers import dialled_candidate
 from contextune.plan.pointer.said_people import said_contact, said_sender
 from contextune.plan.pointer.spans import TextSpan, title_and_artist
 from contextune.plan.schema import Parameter
@@ -62,6 +63,8 @@ def certain_candidates(
         return []
     name = frozenset(parameter.words)
     words = name | frozenset(parameter.description_words)
+    if words & NUMBERS and (number := dialled_candidate(inputs.request.text)) is not None:
+        return [number]
     for shape, names in (("number", NUMBERS), ("address", ADDRESSES)):
         if words & names:
             spans = [c for c in candidates if c.span and c.item is None and c.span.shape == shape]
