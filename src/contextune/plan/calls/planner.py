@@ -13,6 +13,7 @@ import numpy as np
 from contextune.plan.calls.actions import is_small_talk, is_unserved
 from contextune.plan.calls.doubts import doubt
 from contextune.plan.calls.fill import MAX_TOOLS, MAX_VARIANTS, CallCandidate, fill_calls
+from contextune.plan.calls.people import settle_people
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
 from contextune.plan.calls.said_tools import is_open_tool, is_said_tool
 from contextune.plan.planning_input import PlanningInput
@@ -105,7 +106,7 @@ def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[s
     elif readings.plans and is_open_tool(tools[readings.plans[0].tool], inputs):
         readings = _raised(readings, _OPEN)
     plans = tuple(doubt(plan, tools[plan.tool], inputs) for plan in readings.plans)
-    return replace(readings, plans=plans)
+    return settle_people(replace(readings, plans=plans), inputs, tools)
 
 
 def _refused(readings: Readings) -> Readings:

@@ -77,7 +77,7 @@ def said_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
     """The ranks of the tools that the words of the request leave; none if they say nothing of tools."""
     if _REPLY.match(inputs.request.text):
         is_new = _answers_no_mail(inputs)
-        ranks = [rank for rank, hit in enumerate(tools) if is_new and _sends_message(hit.tool)]
+        ranks = [rank for rank, hit in enumerate(tools) if is_new and sends_message(hit.tool)]
         return ranks or [rank for rank, hit in enumerate(tools) if _starts_with(hit.tool, _REPLYING)]
     accepts = _said_kind(inputs)
     ranks = [rank for rank, hit in enumerate(tools) if accepts(hit.tool)] if accepts else []
@@ -118,7 +118,7 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
     if dialled_number(text) is not None and _DIAL.match(text):
         return _calls_number
     if called_contact(inputs) is not None:
-        return _calls_person
+        return calls_person
     if asked_writer(inputs) is not None:
         return _searches_sender
     if _was_written(inputs):
@@ -131,7 +131,7 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
     if _WRITE_DOWN.match(inputs.request.text):
         return _writes_in_note
     if _REPLY.match(inputs.request.text) and _answers_no_mail(inputs):
-        return _sends_message
+        return sends_message
     app = _moved_app(inputs)
     return None if app is None else lambda tool: tool.app == app and _starts_with(tool, _MOVING)
 
@@ -153,7 +153,8 @@ def _starts_with(tool: Tool, verbs: frozenset[str]) -> bool:
     return not verbs.isdisjoint(identifier_words(tool.name)[:1])
 
 
-def _calls_person(tool: Tool) -> bool:
+def calls_person(tool: Tool) -> bool:
+    """Whether a tool calls somebody by name."""
     return _starts_with(tool, _CALLING) and any(
         not PEOPLE.isdisjoint(parameter.words) for parameter in tool_parameters(tool) if parameter.required
     )
@@ -175,7 +176,8 @@ def _reads_message(tool: Tool) -> bool:
     return _starts_with(tool, _READING) and not _MESSAGES.isdisjoint(identifier_words(tool.name))
 
 
-def _sends_message(tool: Tool) -> bool:
+def sends_message(tool: Tool) -> bool:
+    """Whether a tool sends a new message."""
     return _starts_with(tool, _SENDING) and not _MESSAGES.isdisjoint(identifier_words(tool.name))
 
 

@@ -1,11 +1,13 @@
 """The one contact that an order or a question is about: "Call Marta", "Did my sister write back?"."""
 
 import re
+from collections.abc import Collection
 
 from contextune.context.signals.people import relation_synonyms
 from contextune.plan.names import name_words
 from contextune.plan.planning_input import PlanningInput
 from contextune.search import tokenize
+from contextune.types import Contact
 
 _START = r"\W*(?:(?:please|can you|could you|just|so|and|hey|ok(?:ay)?|now),? )*"
 _CALL = re.compile(
@@ -33,12 +35,31 @@ _ANSWERED = re.compile(
 )
 _DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
+_TITLES = {
+    **dict.fromkeys(["dr", "dra", "doctor", "dott", "dottor"], "doctor"),
+    **dict.fromkeys(["prof", "professor"], "professor"),
+}
+"""The role that a title in a name says."""
+_MIN_SHORT = 4
+"""Letters of a shortened role."""
 _CLAUSE = re.compile(r"[,;(/]|\s(?:in|of|at|on|from|with|who|whose|which|for|to)\s", re.IGNORECASE)
 
 
 def called_contact(inputs: PlanningInput) -> int | None:
     """The contact whom the request says to call, if it says nothing else: "Call Marta", "Ring my sister"."""
     return _contact_in(_CALL, inputs)
+
+
+def called_role(inputs: PlanningInput) -> list[int]:
+    """The contacts of the role that the request says to call, if there are several: "Call the doctor"."""
+    match = _CALL.match(inputs.request.text)
+    if match is None:
+        return []
+    start, end = match.span("who")
+    if any(name.words and name.start < end and start < name.end for name in inputs.names):
+        return []
+    people = _people_of_role(match["who"], inputs)
+    return people if len(people) > 1 else []
 
 
 def asked_writer(inputs: PlanningInput) -> int | None:
@@ -79,12 +100,23 @@ def _contact_in(pattern: re.Pattern[str], inputs: PlanningInput) -> int | None:
         names = [(n, inputs.names[n]) for n in named]
         whole = [n for n, name in names if name.words >= 1 and name.start <= start and name.end >= end]
         return whole[0] if len(whole) == 1 and not _has_stranger(match["who"], inputs) else None
-    said = _DETERMINER.sub("", match["who"], count=1)
-    if _WORD.fullmatch(said) is None:
-        return None
-    words = relation_synonyms(said.casefold())
-    related = [n for n, contact in enumerate(inputs.user.contacts) if words & _heads(contact.relation or "")]
+    related = _people_of_role(match["who"], inputs)
     return related[0] if len(related) == 1 else None
+
+
+def _people_of_role(who: str, inputs: PlanningInput) -> list[int]:
+    """The contacts of the relation, or with the title, that one word says: "my sister", "the doctor"."""
+    said = _DETERMINER.sub("", who, count=1)
+    if _WORD.fullmatch(said) is None:
+        return []
+    words, roles = relation_synonyms(said.casefold()), [_roles(contact) for contact in inputs.user.contacts]
+    people = [number for number, own in enumerate(roles) if words & own]
+    return people or [number for number, own in enumerate(roles) if _is_short_for(said.casefold(), own)]
+
+
+def _is_short_for(word: str, roles: Collection[str]) -> bool:
+    """Whether a word is the beginning of a role: "physio"."""
+    return len(word) >= _MIN_SHORT and any(role.startswith(word) for role in roles)
 
 
 def _has_stranger(name: str, inputs: PlanningInput) -> bool:
@@ -92,6 +124,12 @@ def _has_stranger(name: str, inputs: PlanningInput) -> bool:
     words = frozenset(name_words(name))
     people = (person for item in inputs.items for person in item.people)
     return any(words <= {*name_words(person)} and inputs.people.index(person) is None for person in people)
+
+
+def _roles(contact: Contact) -> frozenset[str]:
+    """What a contact is: by the relation, or by a title in the name."""
+    titles = (_TITLES.get(word) for word in name_words(contact.name))
+    return _heads(contact.relation or "") | frozenset(filter(None, titles))
 
 
 def _heads(relation: str) -> frozenset[str]:

@@ -12,6 +12,7 @@ from contextune.plan.policy.wording import (
     join_or,
     label_text,
     moment_text,
+    one_line,
     parse_moment,
     sentence,
     thing_of,
@@ -76,11 +77,12 @@ def _missing_text(missing: Missing, parameter: Parameter | None, tool: Tool) -> 
     words = identifier_words(tool.name)
     last = parameter.words[-1] if parameter.words else ""
     if is_person(parameter):
+        unknown = f"“{one_line(missing.unknown)}” is not among your contacts. " if missing.unknown else ""
         if "call" in words and "history" not in words:
-            return "Who should I call?"
+            return f"{unknown}Who should I call?"
         # the argument as "…": what is around it is the rest of the sentence
         before, _, after = describe_values(tool, {parameter.name: "…"}).partition("…")
-        return f"Who should I {before.strip()}{after}?"
+        return f"{unknown}Who should I {before.strip()}{after}?"
     if parameter.kind == "moment":
         return "When?"
     if parameter.kind == "day":
