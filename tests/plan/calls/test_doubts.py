@@ -17,7 +17,7 @@ USER = User(
     "ines",
     {"name": "Ines Duarte"},
     contacts=(
-        Contact("Marta Reis", "marta@example.org", "555-0150"),
+        Contact("Marta Reis", "marta@example.org", "555-0150", "minister"),
         Contact("Bruno Rossi", "rossi@example.org", "555-0151"),
         Contact("Bruno Kosuta", "kosuta@example.org", "555-0152"),
     ),
@@ -58,6 +58,17 @@ def test_no_default_threshold_lets_a_doubted_call_pass() -> None:
         ("read_email", "How old is Marta?", "What is Marta's mail about?"),
         ("read_email", "Read me the mail from Bruno Rossi", "Read me the mail from Marta"),
         ("forward_email", "Forward the rota mail to Bruno Rossi", "Forward the clay mail to Bruno Rossi"),
+        (
+            "forward_email",
+            "Forward the rota mail to Bruno Rossi",
+            "Forward the minister's mail to Bruno Rossi",
+        ),
+        (
+            "send_email",
+            "Tell Marta and Bruno Rossi that she was right",
+            "Tell Marta that she was right",
+        ),
+        ("send_email", "Ask Marta when the boat with a flag", "Ask Marta when the boat sails"),
         ("call_contact", "Call Marta on 555-0199", "Call Marta on 555-0150"),
         ("flag_email", "Archive the clay order mail", "Flag the clay order mail"),
         ("send_email", "Send Marta a photo", "Send Marta a mail that the photo is here"),

@@ -21,7 +21,9 @@ USER = User(
         Contact("Iria Sanz", "iria@example.org", "555-0153", "physiotherapist"),
     ),
 )
-PLUMBER = Item.mail(subject="Boiler", content="The plumber comes.", author="joe@example.org", date="2026-03-04T09:00")
+PLUMBER = Item.mail(
+    subject="Boiler", content="The plumber comes.", author="joe@example.org", date="2026-03-04T09:00"
+)
 
 
 def settled(text: str, tool: str = "PhoneCall/call_contact", *items: Item) -> Plan:

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator
 from contextune.plan.names import fold_accents
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer import dictated
-from contextune.plan.pointer.speech import Gender, find_message, recipient_gender
+from contextune.plan.pointer.direct_speech import Gender
+from contextune.plan.pointer.speech import find_message, recipient_gender
 from contextune.plan.schema import Parameter, is_valid, tool_parameters
 from contextune.search.tokenize import identifier_words, tokenize
 from contextune.types import Argument, Item, Source, Tool
@@ -73,7 +74,7 @@ def dictated_text(
     if verbs & _SENDING_VERBS and name & _MESSAGE_NAMES:
         people = [(match.start, match.end) for match in inputs.names if match.words]
         people += [match.span() for match in _MY.finditer(text) if _is_relation(match[1], inputs)]
-        return find_message(text, [*taken, *people], _gender(inputs))
+        return find_message(text, [*taken, *people], _gender(inputs), sorted(set(people)))
     if name & _QUERY_NAMES or verbs & _SEARCH_VERBS:
         others = [other for other in tool_parameters(tool) if other is not parameter]
         words = dictated.search_words(text, frozenset(w for other in others for w in other.words), taken)

@@ -189,7 +189,10 @@ def _not_described(inputs: PlanningInput) -> set[int]:
 def lacks_description(item: Item, inputs: PlanningInput) -> bool:
     """Whether the request describes an item of this application by words of which this one has none."""
     described = [words for app, words in _descriptions(inputs) if app == item.app]
-    return bool(described) and not any(words.intersection(folded_words(item.text)) for words in described)
+    own = {*folded_words(item.text)}
+    for contact in filter(None, map(inputs.people.get, item.people)):  # "the minister's mail"
+        own.update(folded_words(f"{contact.name} {contact.relation or ''}"))
+    return bool(described) and not any(words & own for words in described)
 
 
 def _descriptions(inputs: PlanningInput) -> list[tuple[str, frozenset[str]]]:
