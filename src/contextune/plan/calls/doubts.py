@@ -12,7 +12,7 @@ from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER, SOUND, does_action
-from contextune.plan.calls.said_doubts import keeps_reported_speech
+from contextune.plan.calls.said_doubts import keeps_reported_speech, leaves_an_order
 from contextune.plan.calls.said_tools import is_missed_call
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
@@ -338,4 +338,5 @@ _REASONS = (
     _takes_unsaid_object,
     _ignores_the_sender,
     keeps_reported_speech,
+    leaves_an_order,
 )

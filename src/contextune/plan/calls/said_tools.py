@@ -11,13 +11,13 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.argument_words import NUMBERS, PEOPLE, SENDERS
+from contextune.plan.pointer.certain import said_title_and_artist
 from contextune.plan.pointer.item_nouns import item_app
 from contextune.plan.pointer.references import added_to, replays_last
 from contextune.plan.pointer.said import folded_words
 from contextune.plan.pointer.said_numbers import dialled_number
-from contextune.plan.pointer.said_people import asked_speaker, asked_writer, called_contact
+from contextune.plan.pointer.said_people import asked_speaker, asked_writer, called_contact, told_contact
 from contextune.plan.pointer.senders import answered_people, have_written, sender_of
-from contextune.plan.pointer.spans import title_and_artist
 from contextune.plan.schema import tool_parameters
 from contextune.plan.values import normalize_text
 from contextune.search.tokenize import identifier_words
@@ -132,6 +132,8 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return _writes_in_note
     if _REPLY.match(inputs.request.text) and _answers_no_mail(inputs):
         return sends_message
+    if told_contact(inputs) is not None:
+        return _writes_to_person
     app = _moved_app(inputs)
     return None if app is None else lambda tool: tool.app == app and _starts_with(tool, _MOVING)
 
@@ -179,6 +181,10 @@ def _reads_message(tool: Tool) -> bool:
 def sends_message(tool: Tool) -> bool:
     """Whether a tool sends a new message."""
     return _starts_with(tool, _SENDING) and not _MESSAGES.isdisjoint(identifier_words(tool.name))
+
+
+def _writes_to_person(tool: Tool) -> bool:
+    return sends_message(tool) or _starts_with(tool, _REPLYING)
 
 
 def _answers_no_mail(inputs: PlanningInput) -> bool:
@@ -286,7 +292,7 @@ def _takes_guest(tool: Tool) -> bool:
 
 def _tools_for_title(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
     """The ranks of the tools that take the title of "play TITLE by ARTIST": an album only if that is said."""
-    title, _ = title_and_artist(inputs.request.text)
+    title, _ = said_title_and_artist(inputs)
     if title is None:
         return []
     wanted = _ALBUMS if _ALBUMS.intersection(inputs.tokens) else _SONGS

@@ -14,6 +14,7 @@ from contextune.plan.pointer.argument_words import (
     TITLES,
 )
 from contextune.plan.pointer.candidate import Candidate
+from contextune.plan.pointer.clauses import clauses
 from contextune.plan.pointer.references import added_to
 from contextune.plan.pointer.said_numbers import dialled_candidate
 from contextune.plan.pointer.said_people import said_contact, said_sender
@@ -72,7 +73,7 @@ def certain_candidates(
                 return spans
     if (target := added_to(inputs)) is not None and target.field in name:
         return [c for c in candidates if c.field == target.field and c.value == target.name][:1]
-    title, artist = title_and_artist(inputs.request.text)
+    title, artist = said_title_and_artist(inputs)
     for span, names in ((title, TITLES), (artist, ARTISTS)):
         if span is not None and name & names:
             same = [c for c in candidates if c.span and c.item is None and c.span.text == span.text]
@@ -95,6 +96,12 @@ def certain_candidates(
     if len(whole) != 1 or any(not inputs.names[whole[0]].overlaps(match) for match in named):
         return []
     return [c for c in candidates if c.people == (whole[0],) and c.origin == "contact"]
+
+
+def said_title_and_artist(inputs: PlanningInput) -> tuple[TextSpan | None, TextSpan | None]:
+    """The title and the artist of the first order that says them; their places are those in that order."""
+    pairs = map(title_and_artist, clauses(inputs))
+    return next((pair for pair in pairs if any(pair)), (None, None))
 
 
 def _said_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:

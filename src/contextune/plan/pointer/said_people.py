@@ -33,6 +33,13 @@ _ANSWERED = re.compile(
     r"(?:,? (?:that|saying|and say|telling|with)\b.*|[:,].*|[\s.!?]*)$",
     re.IGNORECASE | re.DOTALL,
 )
+_TOLD = re.compile(
+    rf"{_START}(?:(?:tell|inform|warn|e-?mail|mail|message|write to|let) (?P<who>\S.*?)(?: know)?,? that"
+    r"|ask (?P<asked>\S.*?) (?:if|whether|to|when|where|why|how|what|who)"
+    r"|thank (?P<thanked>\S.*?) for"
+    r"|(?:send|e-?mail|mail|message|tell) (?P<quoted>[^\"“”«»,:]+)[,:]? (?=[\"“«]))(?:\s|$|(?=[\"“«])).*$",
+    re.IGNORECASE | re.DOTALL,
+)
 _DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 _TITLES = {
@@ -72,6 +79,11 @@ def asked_speaker(inputs: PlanningInput) -> int | None:
     return _contact_in(_SAID, inputs)
 
 
+def told_contact(inputs: PlanningInput) -> int | None:
+    """The contact to whom the request says a message: "Tell Marta that …", "Thank my sister for …"."""
+    return _contact_in(_TOLD, inputs)
+
+
 def answered_contact(inputs: PlanningInput) -> int | None:
     """The contact whom the request says to answer: "Reply to my sister that I'll come"."""
     return _contact_in(_ANSWERED, inputs)
@@ -90,17 +102,18 @@ def said_contact(inputs: PlanningInput) -> int | None:
 
 
 def _contact_in(pattern: re.Pattern[str], inputs: PlanningInput) -> int | None:
-    """The only contact that the group `who` names as a whole, or whose relation it says."""
+    """The only contact that the group which matched names as a whole, or whose relation it says."""
     match = pattern.match(inputs.request.text)
     if match is None:
         return None
-    start, end = match.span("who")
+    group = next(name for name, said in match.groupdict().items() if said)
+    start, end = match.span(group)
     named = [n for n, name in enumerate(inputs.names) if name.words and name.start < end and start < name.end]
     if named:
         names = [(n, inputs.names[n]) for n in named]
         whole = [n for n, name in names if name.words >= 1 and name.start <= start and name.end >= end]
-        return whole[0] if len(whole) == 1 and not _has_stranger(match["who"], inputs) else None
-    related = _people_of_role(match["who"], inputs)
+        return whole[0] if len(whole) == 1 and not _has_stranger(match[group], inputs) else None
+    related = _people_of_role(match[group], inputs)
     return related[0] if len(related) == 1 else None
 
 
