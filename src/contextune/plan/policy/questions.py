@@ -31,11 +31,13 @@ _MAX_MISSING = 2
 """Missing arguments that one question asks for."""
 
 
-def no_tool_serves(plan: Plan, tool: Tool) -> Question:
-    """Say that nothing here serves the request, and what was nearest."""
-    nearest = describe_plan(plan, tool)
-    text = f"No tool here can do that. The nearest would be to {describe_tool(tool)}."
-    return Question(text, (Option(sentence(nearest), plan),))
+def no_tool_serves(plan: Plan, tool: Tool, *, offers_nearest: bool = True) -> Question:
+    """Say that nothing here serves the request, and what was nearest, if that is worth offering."""
+    text = "No tool here can do that."
+    if not offers_nearest:
+        return Question(text)
+    nearest = sentence(describe_plan(plan, tool))
+    return Question(f"{text} The nearest would be to {describe_tool(tool)}.", (Option(nearest, plan),))
 
 
 def ask_to_confirm(plan: Plan, tool: Tool) -> Question:
