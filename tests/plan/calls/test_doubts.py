@@ -71,6 +71,7 @@ def test_no_default_threshold_lets_a_doubted_call_pass() -> None:
         ("send_email", "Ask Marta when the boat with a flag", "Ask Marta when the boat sails"),
         ("send_email", "Tell Marta I'm late and turn the lights off", "Tell Marta I'm late and hungry"),
         ("read_email", "Open the clay order and print it", "Open the clay order and read it to me"),
+        ("reply_to_email", "Thank Bruno Rossi for the clay", "Thank Marta for the clay"),
         ("call_contact", "Call Marta on 555-0199", "Call Marta on 555-0150"),
         ("flag_email", "Archive the clay order mail", "Flag the clay order mail"),
         ("send_email", "Send Marta a photo", "Send Marta a mail that the photo is here"),

@@ -68,3 +68,9 @@ def test_verbs_agree_with_you() -> None:
 def test_short_answer_before_its_recipient_is_the_message() -> None:
     assert find_message("Reply yes to Jan's mail about the offsite") == "Yes."
     assert find_message("Write thank you to Marta") == "Thank you."
+
+
+def test_quoted_message_follows_its_recipient() -> None:
+    assert find_message('Send Eoin "x-rays attached"', [(5, 9)]) == "X-rays attached."
+    assert find_message("Write to Eoin: “see you at six”.", [(9, 13)]) == "See you at six."
+    assert find_message('Send Eoin the mail "Rota"', [(5, 9)]) is None

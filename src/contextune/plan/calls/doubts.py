@@ -22,7 +22,7 @@ from contextune.plan.pointer.new_times import USUAL_HOUR, said_span
 from contextune.plan.pointer.references import lacks_description, said_object
 from contextune.plan.pointer.said import folded_words
 from contextune.plan.pointer.said_numbers import dialled_keys, said_numbers
-from contextune.plan.pointer.said_people import asked_speaker
+from contextune.plan.pointer.said_people import asked_speaker, told_contact
 from contextune.plan.pointer.senders import named_senders, sender_of
 from contextune.plan.policy.cost import call_cost, singular
 from contextune.plan.schema import tool_parameters
@@ -216,9 +216,12 @@ def _repeats_the_order(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     )
 
 
-def _takes_mail_of_another(plan: Plan, _: Tool, inputs: PlanningInput) -> bool:
-    """It takes a message of somebody else than the sender whom the request names."""
+def _takes_mail_of_another(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It takes a message of somebody else than the sender, or answers another than whom the request names."""
     senders = named_senders(inputs)
+    told = told_contact(inputs) if identifier_words(tool.name)[:1] == ["reply"] else None
+    if told is not None:
+        senders |= {told}
     if not senders:
         return False
     taken = {source.item for argument in plan.arguments.values() for source in argument.sources}

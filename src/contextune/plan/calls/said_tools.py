@@ -132,8 +132,8 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return _writes_in_note
     if _REPLY.match(inputs.request.text) and _answers_no_mail(inputs):
         return sends_message
-    if told_contact(inputs) is not None:
-        return _writes_to_person
+    if (person := told_contact(inputs)) is not None:
+        return _writes_to_person if have_written({person}, inputs) else sends_message
     app = _moved_app(inputs)
     return None if app is None else lambda tool: tool.app == app and _starts_with(tool, _MOVING)
 
@@ -250,6 +250,11 @@ def _plays(tool: Tool, words: frozenset[str]) -> bool:
 
 def _played(inputs: PlanningInput) -> frozenset[str] | None:
     """The words of arguments that take what is to be played, if it is all of a known title: "Play Naima"."""
+    said, artist = said_title_and_artist(inputs)
+    if said is not None and artist is not None:
+        # "Play Terra by Tanxugueiras": both are stored with one song
+        stored = [_words_of_title(item, said.text, artist.text) for item in inputs.items]
+        return next((words for words in stored if words is not None), None)
     match = _PLAY.match(inputs.request.text)
     if match is None:
         return None
@@ -264,6 +269,16 @@ def _played(inputs: PlanningInput) -> frozenset[str] | None:
         return None
     # many an album is named after one of its songs
     return _SONGS if kinds == {_SONGS, _ALBUMS} else next(iter(kinds)) if len(kinds) == 1 else None
+
+
+def _words_of_title(item: Item, title: str, artist: str) -> frozenset[str] | None:
+    """The words of arguments that take a title of an item by this artist, if it has it."""
+    if item.app != "Music" or normalize_text(str(item.fields.get("artist") or "")) != normalize_text(artist):
+        return None
+    fields = (field for field in _PLAYED_FIELDS if field != "playlist")
+    wanted = normalize_text(title)
+    field = next((f for f in fields if normalize_text(str(item.fields.get(f) or "")) == wanted), None)
+    return None if field is None else _PLAYED_FIELDS[field]
 
 
 def _adds_guest(inputs: PlanningInput) -> bool:

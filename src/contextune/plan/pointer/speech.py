@@ -22,6 +22,7 @@ _FRAME = re.compile(
     re.IGNORECASE,
 )
 _COLON = re.compile(r":\s+(?=\S)")
+_QUOTED = re.compile(r"[,:]? (?:saying |with )?[\"“«](?P<message>[^\"“”«»]+)[\"”»]\W*$")
 _AND = re.compile(r",? (?:and |or )?")
 _THAT = re.compile(r"(?<=[\w'’)”\"]) that (?=\S)", re.IGNORECASE)
 _CLAUSE = re.compile(r"\S+ \S")
@@ -77,6 +78,8 @@ def find_message(
         return None
     if (short := _SHORT.search(text, frame.start())) and not _inside(short.start("what"), taken):
         return _sentence(short["what"], "")
+    if quoted := _quoted_message(text, frame, taken):
+        return _sentence(quoted, "")
     found = _starts(text, frame, taken)
     if not found:
         return None
@@ -86,6 +89,15 @@ def find_message(
         return None
     pronoun = recipient or gender or _sole_recipient(text, start, people)
     return _sentence(turn_pronouns(content, pronoun), how)
+
+
+def _quoted_message(text: str, frame: re.Match[str], taken: Sequence[tuple[int, int]]) -> str | None:
+    """A message in quotation marks right after its recipient: 'Send Eoin "x-rays attached"'."""
+    for start, end in taken:
+        match = _QUOTED.match(text, end)
+        if frame.end() <= start and match and text[frame.end() : start].casefold().strip() in ("", "to"):
+            return match["message"]
+    return None
 
 
 def _sole_recipient(text: str, start: int, people: Sequence[tuple[int, int]]) -> Gender:
