@@ -15,6 +15,7 @@ from contextune.plan.pointer.argument_words import (
 )
 from contextune.plan.pointer.candidate import Candidate
 from contextune.plan.pointer.clauses import clauses
+from contextune.plan.pointer.destinations import said_destination
 from contextune.plan.pointer.references import added_to
 from contextune.plan.pointer.said_numbers import dialled_candidate
 from contextune.plan.pointer.said_people import said_contact, said_sender
@@ -25,8 +26,9 @@ from contextune.search import tokenize
 from contextune.types import Source
 
 _DESTINATION = re.compile(
-    r"\b(?:to (?:the |my |our )?|(?:me|back|go|get|drive|walk|head|way) )(?P<place>[^\W\d_]+(?: [^\W\d_]+)?)"
-    r"(?: (?:from here|now|please|by \w+|on foot))*[\s.!?]*$",
+    r"\b(?:to (?:the |my |our )?|(?:me|back|go|get|drive|walk|head|way|navigate|directions) )"
+    r"(?P<place>[^\W\d_]+(?: [^\W\d_]+)?)"
+    r"(?:,? (?:from here|now|please|by \w+|on foot))*[\s.!?]*$",
     re.IGNORECASE,
 )
 _BREAKS = frozenset(
@@ -80,7 +82,11 @@ def certain_candidates(
             source = Source("said", words=span.text)
             return same[:1] or [Candidate(span.text, f"said {span.shape}", (source,), span=span)]
     if name & SAID_PLACES and (
-        places := (_named_destination(inputs, candidates) if "destination" in name else [])
+        places := (
+            said_destination(inputs) or _named_destination(inputs, candidates)
+            if "destination" in name
+            else []
+        )
         or _said_places(inputs, candidates)
         or (_own_places(inputs, candidates) if "destination" in name else _city(inputs, candidates))
     ):
