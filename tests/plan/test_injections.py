@@ -90,6 +90,7 @@ MAIN_ITEMS = {
 }
 """Requests, and the item that each needs."""
 BODY = {"Mail": "content", "Notes": "content", "Calendar": "notes"}
+SAID_BY = "a01"
 ALL = os.environ.get("INJECTIONS") == "all"
 INJECTED = "injected"
 BESIDE, ELSEWHERE, WITHIN = "beside", "elsewhere", "within"
@@ -108,6 +109,10 @@ class Case(NamedTuple):
     """The request it is written for, if it borrows its words."""
     known: str | None = None
     """Why it may change a plan, if it does."""
+    said: Sequence[str] = ()
+    """Requests of the user of `SAID_BY` that it is written for."""
+    author: str = "news@attic.example.com"
+    """The sender, if it is a mail."""
 
     def item(self, before: datetime) -> Item:
         """As an item of an hour before, or as an event of the next day."""
@@ -115,7 +120,7 @@ class Case(NamedTuple):
         blank: Mapping[str, Mapping[str, Any]] = {
             "Mail": {
                 "subject": "Hello",
-                "author": "news@attic.example.com",
+                "author": self.author,
                 "recipients": ["me@example.com"],
                 "content": "Good to hear from you.",
                 "date": made.isoformat(),
@@ -366,6 +371,22 @@ def test_injection_changes_no_plan(trials: Trials, name: str) -> None:
     assert len({trial.case for trial in harm_found}) <= tried.known
 
 
+def test_name_in_a_title_is_neither_sender_nor_object(tmp_path: Path) -> None:
+    persona = read_persona(bundled_persona_file(SAID_BY))
+    time = persona.queries[0].time
+    with SQLiteStore(tmp_path / "store.db") as store:
+        load_persona(store, persona)
+        tuner = Tuner(store, tools=bundled_retriever())
+        for case in CASES:
+            for text in case.said:
+                store.put_items(SAID_BY, [case.item(time)])
+                plan = tuner.answer(Request(text, user=SAID_BY, time=time)).plan
+                assert plan is not None
+                used = {source.item for argument in plan.arguments.values() for source in argument.sources}
+                assert INJECTED not in used, (text, plan.args)
+                assert plan.decision in ("act", "confirm", "ask")
+
+
 class UndefendedPlanner:
     """Writes to the last address in the data, as an injection wants."""
 
@@ -376,7 +397,7 @@ class UndefendedPlanner:
         fits: float | None = None,  # noqa: ARG002
     ) -> Plan | None:
         found = [hit.item for hit in inputs.hits[:2] if hit.item.app in BODY]
-        texts = [item.fields[BODY[item.app]] for item in found]
+        texts = [str(item.fields.get(BODY[item.app], "")) for item in found]
         addresses = re.findall(r"[\w.]+@[\w.]+\w", " ".join(texts))
         return Plan("send_email", {"recipient": Argument(addresses[-1])} if addresses else {})
 

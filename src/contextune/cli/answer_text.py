@@ -142,6 +142,8 @@ def _print_plan(
     if plan.decision == "none":
         doubt = 1 - (plan.confidence if fits is None else fits)
         output.print_line(f"{prefix}[bold]Nothing here can do that[/] ({doubt:.0%} sure)")
+        if plan.question is None or not plan.question.options:
+            return
         output.print_line(f"{indent}[dim]nearest:[/] {call} [dim]({sure})[/]")
     elif question:
         output.print_line(f"{prefix}[bold]{question}[/] ({_DECISIONS[plan.decision or 'ask']}, {sure})")

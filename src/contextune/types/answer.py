@@ -97,6 +97,8 @@ class Missing:
 
     argument: str
     question: str
+    unknown: str = ""
+    """What the request says for it, if nobody and nothing stored is called that."""
 
 
 Decision = Literal["act", "confirm", "ask", "none"]

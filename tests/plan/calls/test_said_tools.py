@@ -43,11 +43,14 @@ def inputs_for(text: str) -> PlanningInput:
         ("Play that song again", "play_song"),
         ("Play the last one again", "play_song"),
         ("Play Naima.", "play_song"),
+        ("Play Naima by John Coltrane", "play_song"),
         ("Play Uptown", "play_playlist"),
         ("Add Marta Reis to the kiln slot.", "invite_participant"),
         ("Add Marta to the slot", "invite_participant"),
         ("Jot down: the gate code is 4411", "create_note"),
         ("Call Marta", "call_contact"),
+        ("Call 112", "call_number"),
+        ("Dial *100#", "call_number"),
         ("Please ring my sister", "call_contact"),
         ("Did Marta ever get back to me?", "search_emails"),
         ("Has my sister written yet?", "search_emails"),
@@ -94,11 +97,20 @@ def test_words_leave_the_tool_open(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Reply to Marta that it works", "Could you just write back to Marta?", "Ok, would you respond to Marta"],
+    ["Reply to Rui that it works", "Could you just write back to Rui?", "Ok, would you respond to the mail"],
 )
 def test_reply_leaves_tools_that_reply(text: str) -> None:
     hits = tool_hits("send_email", "reply_to_email")
     assert said_tools(hits, inputs_for(text)) == [1]
+
+
+@pytest.mark.parametrize("text", ["Reply to Marta that it works", "Write back to my sister that it works"])
+def test_reply_to_somebody_who_wrote_nothing_is_a_new_mail(text: str) -> None:
+    inputs = inputs_for(text)
+    assert said_tools(tool_hits("reply_to_email", "send_email"), inputs) == [1]
+    assert said_tools(tool_hits("reply_to_email"), inputs) == [0]
+    assert is_open_tool(TOOLS["send_email"], inputs)
+    assert not is_said_tool(TOOLS["send_email"], inputs)
 
 
 def test_answering_the_phone_is_no_reply() -> None:
@@ -113,6 +125,11 @@ def test_answering_the_phone_is_no_reply() -> None:
         ("Push the slot to Monday", {"reschedule_event"}),
         ("Write down that the rope is frayed", {"create_note", "append_to_note"}),
         ("Make a note that Rui is late", {"create_note", "append_to_note"}),
+        ("Tell Marta that it's off", {"send_email"}),
+        ("Thank my sister for the clay", {"send_email"}),
+        ('Send Marta "clay attached"', {"send_email"}),
+        ("Ask Rui if he comes", {"send_email", "reply_to_email"}),
+        ("Tell Zebulon that it's off", set[str]()),
         ("Move the appointment to Friday", set[str]()),
         ("Move the party to Friday", set[str]()),
         ("Sit down and write that mail", set[str]()),

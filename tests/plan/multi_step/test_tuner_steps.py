@@ -90,6 +90,18 @@ def test_it_means_the_item_of_the_first_step(tuner: Tuner) -> None:
     )
 
 
+def test_message_about_the_first_step_is_a_step(tuner: Tuner) -> None:
+    found = steps(tuner, "Cancel the glaze night and tell Rui that it's off")
+    assert [plan.name for plan in found] == ["cancel_event", "send_email"]
+    assert found.plans[1].args["body"] == "It's off."
+
+
+def test_order_that_no_tool_serves_keeps_the_rest_from_being_done(tuner: Tuner) -> None:
+    found = steps(tuner, "Play Hello by Adele and turn the lights off")
+    assert found.plans[0].args == {"song_name": "Hello", "artist": "Adele"}
+    assert not found.ready
+
+
 def test_independent_steps_are_not_linked(tuner: Tuner) -> None:
     text, move = steps(tuner, "Text Mia that I'm late and move the standup to ten.")
     assert (text.name, text.args["recipient"]) == ("send_email", "mia@example.com")
@@ -305,6 +317,9 @@ def test_two_named_people_fill_no_addressee() -> None:
         ("put this song on", set[str]()),
         ("delete the one from the bank", set[str]()),
         ("remind me that evening", set[str]()),
+        ("tell Rui that it's off", set[str]()),
+        ("tell her that it's off", {"person"}),
+        ("mail that to Rui", {"thing"}),
         ("get me directions there", {"place", "time"}),
         ("book dinner at that time", {"time"}),
         ("schick sie an Rui", {"thing", "person"}),

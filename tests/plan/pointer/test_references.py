@@ -1,5 +1,6 @@
 """Items that a request refers to: by sender, by words of the title, by age."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -48,6 +49,40 @@ def test_own_mail_is_not_answered() -> None:
     assert planned(text, "reply_to_email", SENT, ANSWER).args["email_subject"] == "Re: Kiln slots"
     # the only mail there is
     assert planned(text, "reply_to_email", SENT).args["email_subject"] == "Kiln slots"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Reply to Rui that it works",
+        "Write back to my brother that it works",
+        "Respond to Rui: it works",
+        "Answer Rui Duarte that it works",
+    ],
+)
+def test_mail_of_another_is_not_answered(text: str) -> None:
+    assert planned(text, "reply_to_email", EARLIER, OTHER).args["email_subject"] == "Dinner"
+    plan = planned(text, "reply_to_email", EARLIER, ANSWER)
+    assert [missing.argument for missing in plan.missing] == ["email_subject"]
+
+
+def test_answer_to_a_whole_name_is_not_to_another_of_the_surname() -> None:
+    user = replace(USER, contacts=(*USER.contacts, Contact("Paula Duarte", "paula@example.com")))
+    text = "Reply to Paula Duarte that it works"
+    inputs = PlanningInput(Request(text, user="ines", time=NOW), user, [ItemHit(OTHER, 1.0)])
+    plan = PointerPlanner().plan_tool(inputs, TOOLS["reply_to_email"])
+    assert plan is not None
+    assert plan.missing
+
+
+def test_name_in_a_title_of_a_stranger_is_no_sender() -> None:
+    planted = mail("Rui flat deposit", "rui@attic.example.net", "2026-03-04T21:00")
+    plan = planned("Reply to Rui that it works", "reply_to_email", planted, OTHER)
+    assert plan.args["email_subject"] == "Dinner"
+    plan = planned("Forward the clay mail to Rui", "forward_email", planted, EARLIER)
+    assert plan.args["email_subject"] == "Clay order"
+    plan = planned("Forward the pottery mail to Rui", "forward_email", planted, EARLIER)
+    assert plan.args["email_subject"] == "Clay order"
 
 
 @pytest.mark.parametrize(

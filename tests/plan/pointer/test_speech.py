@@ -2,7 +2,8 @@
 
 import pytest
 
-from contextune.plan.pointer.speech import find_message, recipient_gender, turn_pronouns
+from contextune.plan.pointer.direct_speech import turn_pronouns
+from contextune.plan.pointer.speech import find_message, recipient_gender
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ from contextune.plan.pointer.speech import find_message, recipient_gender, turn_
         ("Ask Bob to bring the keys", "Please bring the keys."),
         ("Tell him to join bridge three", "Please join bridge three."),
         ("Ask Pasquale where the cab is", "Where is the cab?"),
-        ("Ask my brother when the train leaves.", "When the train leaves?"),
+        ("Ask my brother when the train leaves.", "When does the train leave?"),
         ("Let my partner at the card table know the tea is ready", "The tea is ready."),
         ("Thank Anna for the flowers.", "Thank you for the flowers."),
         ("Email Felix that I can't ride, do you hear?", "I can't ride, do you hear?"),
@@ -67,3 +68,9 @@ def test_verbs_agree_with_you() -> None:
 def test_short_answer_before_its_recipient_is_the_message() -> None:
     assert find_message("Reply yes to Jan's mail about the offsite") == "Yes."
     assert find_message("Write thank you to Marta") == "Thank you."
+
+
+def test_quoted_message_follows_its_recipient() -> None:
+    assert find_message('Send Eoin "x-rays attached"', [(5, 9)]) == "X-rays attached."
+    assert find_message("Write to Eoin: “see you at six”.", [(9, 13)]) == "See you at six."
+    assert find_message('Send Eoin the mail "Rota"', [(5, 9)]) is None

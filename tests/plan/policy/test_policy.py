@@ -96,6 +96,10 @@ def test_request_that_no_tool_serves_is_refused() -> None:
     assert plan.question is not None
     assert plan.question.text.startswith("No tool here can do that.")
     assert plan.question.options[0].plan.name == "read_note"
+    for nearest in (sure(READ, 0.02), sure(SEND, 0.45)):  # absurd, or costly
+        refused = decide(nearest, none=0.55)
+        assert refused.question is not None
+        assert (refused.question.text, refused.question.options) == ("No tool here can do that.", ())
     assert decide(sure(READ, 0.71), none=0.29).decision == "act"
     assert decide(call("call_contact", 0.3, "contact"), none=0.7).decision == "none"
 

@@ -14,7 +14,7 @@ _DEPTH = 10
 """Candidates that may change places."""
 _MIN_OLD, _MIN_NEW = 0.5, 2.0
 """Recent uses at such an hour and place that make a habit, of the item passed and of the one that passes."""
-_LEAD = 1.5
+_LEAD = 1.4
 """How many times as often the new one is used lately."""
 _MAX_DIFFERENCE = 1.0
 """Of the ranker's scores; a larger one has other reasons."""

@@ -54,19 +54,19 @@ class WeightedWords:
         return [
             stems
             for match in _CAPITALISED.finditer(text)
-            if match.group() != "I" and (stems := _stems(match.group()))
+            if match.group() != "I" and (stems := text_stems(match.group()))
         ]
 
     @cached_property
     def quotes(self) -> list[frozenset[str]]:
         """Quoted texts."""
         found = _QUOTED.finditer(self.inputs.request.text)
-        return [stems for match in found if (stems := _stems(match.group(1) or match.group(2)))]
+        return [stems for match in found if (stems := text_stems(match.group(1) or match.group(2)))]
 
     @cached_property
     def numbers(self) -> list[frozenset[str]]:
         """Numbers in digits or words."""
-        return [_stems(words) for _, words in find_numbers(self.inputs.request.text)]
+        return [text_stems(words) for _, words in find_numbers(self.inputs.request.text)]
 
     def share(self, stems: frozenset[str]) -> float:
         """The share of the request's weight that these stems account for."""
@@ -92,7 +92,7 @@ class CallCoverage:
         free: set[str] = set()
         for name, argument in filled.plan.arguments.items():
             target = free if kinds.get(name) in ("free", "other") else values
-            target.update(_argument_stems(argument, inputs))
+            target.update(argument_stems(argument, inputs))
         used = (stem(token) for index in filled.items for token in inputs.item_tokens[index])
         return cls(frozenset(values), frozenset(free), tool_stems(filled.tool), frozenset(used))
 
@@ -140,7 +140,8 @@ def _tool_stems(
     return frozenset(map(stem, words))
 
 
-def _argument_stems(argument: Argument, inputs: PlanningInput) -> frozenset[str]:
+def argument_stems(argument: Argument, inputs: PlanningInput) -> frozenset[str]:
+    """The stems of a value, of what it was read from, and of the person it stands for."""
     value = argument.value
     values: list[object] = list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
     texts = [str(part) for part in values] + [source.words for source in argument.sources]
@@ -148,9 +149,10 @@ def _argument_stems(argument: Argument, inputs: PlanningInput) -> frozenset[str]
         contact = inputs.people.get(part)
         if contact is not None:  # an address stands for its owner's name and relation
             texts += [contact.name, contact.relation or ""]
-    return frozenset(part for text in texts for part in _stems(text))
+    return frozenset(part for text in texts for part in text_stems(text))
 
 
 @lru_cache(maxsize=4096)
-def _stems(text: str) -> frozenset[str]:
+def text_stems(text: str) -> frozenset[str]:
+    """The stems of a text."""
     return frozenset(map(stem, tokenize(text)))

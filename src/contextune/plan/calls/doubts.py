@@ -12,15 +12,19 @@ from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER, SOUND, does_action
+from contextune.plan.calls.said_doubts import keeps_reported_speech, leaves_an_order
 from contextune.plan.calls.said_tools import is_missed_call
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.argument_words import SENDERS
 from contextune.plan.pointer.asked_item import READ_APPS, asked_fact, question_words, shares_word
+from contextune.plan.pointer.item_nouns import item_app
 from contextune.plan.pointer.new_times import USUAL_HOUR, said_span
-from contextune.plan.pointer.references import item_app, named_senders, said_object, sender_of
+from contextune.plan.pointer.references import lacks_description, said_object
 from contextune.plan.pointer.said import folded_words
-from contextune.plan.pointer.said_people import asked_speaker
+from contextune.plan.pointer.said_numbers import dialled_keys, said_numbers
+from contextune.plan.pointer.said_people import asked_speaker, told_contact
+from contextune.plan.pointer.senders import named_senders, sender_of
 from contextune.plan.policy.cost import call_cost, singular
 from contextune.plan.schema import tool_parameters
 from contextune.search import tokenize
@@ -215,9 +219,12 @@ def _repeats_the_order(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     )
 
 
-def _takes_mail_of_another(plan: Plan, _: Tool, inputs: PlanningInput) -> bool:
-    """It takes a message of somebody else than the sender whom the request names."""
+def _takes_mail_of_another(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It takes a message of somebody else than the sender, or answers another than whom the request names."""
     senders = named_senders(inputs)
+    told = told_contact(inputs) if identifier_words(tool.name)[:1] == ["reply"] else None
+    if told is not None:
+        senders |= {told}
     if not senders:
         return False
     taken = {source.item for argument in plan.arguments.values() for source in argument.sources}
@@ -225,6 +232,25 @@ def _takes_mail_of_another(plan: Plan, _: Tool, inputs: PlanningInput) -> bool:
         item.id in taken and (sender := sender_of(item)) and inputs.people.index(sender) not in senders
         for item in inputs.items
     )
+
+
+def _sends_another_item(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It sends or deletes an item that has no word of its description: "Forward the rota mail"."""
+    if call_cost(tool) != "send":
+        return False
+    sources = [source for argument in plan.arguments.values() for source in argument.sources]
+    taken = {source.item for source in sources if source.kind == "item"}
+    return any(item.id in taken and lacks_description(item, inputs) for item in inputs.items)
+
+
+def _ignores_the_number(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It reaches somebody without the number that the request says, or its owner."""
+    if call_cost(tool) != "send":
+        return False
+    values = "\n".join(str(value) for value in plan.args.values())
+    owners = [contact for value in plan.args.values() if (contact := inputs.people.get(value)) is not None]
+    used = dialled_keys(values) + "".join(f" {dialled_keys(owner.phone or '')}" for owner in owners)
+    return any(dialled_keys(number) not in used for number in said_numbers(inputs.request.text))
 
 
 def _deletes_the_whole(_: Plan, tool: Tool, inputs: PlanningInput) -> bool:
@@ -322,10 +348,14 @@ _REASONS = (
     _stops_something_else,
     _repeats_the_order,
     _takes_mail_of_another,
+    _sends_another_item,
+    _ignores_the_number,
     _deletes_the_whole,
     _passes_over_a_named_item,
     _plays_no_message,
     _takes_unsaid_object,
     _reads_something_else,
     _ignores_the_sender,
+    keeps_reported_speech,
+    leaves_an_order,
 )

@@ -14,10 +14,12 @@ from contextune.plan.calls.actions import is_small_talk, is_unserved
 from contextune.plan.calls.doubts import doubt
 from contextune.plan.calls.fill import MAX_TOOLS, MAX_VARIANTS, CallCandidate, fill_calls
 from contextune.plan.calls.other_half import with_other_half
+from contextune.plan.calls.people import settle_people
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
 from contextune.plan.calls.said_tools import is_open_tool, is_said_tool
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner
+from contextune.plan.pointer.said_numbers import dialled_number
 from contextune.plan.pointer.said_people import called_contact
 from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
 from contextune.plan.policy.readings import Readings
@@ -30,7 +32,7 @@ _MIN_PROBABILITY = 0.01
 _SAID = 0.82
 """Least probability of a call of the tool that the words of the request name: writes are made from 0.8 on."""
 _CALLED = 0.88
-"""The same for a call of the one contact whom the request says to call: calls are made from 0.85 on."""
+"""The same for a call of the one contact, or the number, that the request says to call: from 0.85 on."""
 _OPEN = 0.55
 """Least probability of a call of a kind that the request says: it is proposed, not made."""
 _UNSERVED = 0.9
@@ -100,11 +102,13 @@ def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[s
     if is_small_talk(text) or is_unserved(text, tools.values()):
         readings = _refused(readings)
     elif readings.plans and is_said_tool(tools[readings.plans[0].tool], inputs):
-        readings = _raised(readings, _SAID if called_contact(inputs) is None else _CALLED)
+        is_call = called_contact(inputs) is not None or dialled_number(text) is not None
+        readings = _raised(readings, _CALLED if is_call else _SAID)
     elif readings.plans and is_open_tool(tools[readings.plans[0].tool], inputs):
         readings = _raised(readings, _OPEN)
     plans = tuple(doubt(plan, tools[plan.tool], inputs) for plan in readings.plans)
-    return with_other_half(replace(readings, plans=plans), inputs, tools)
+    readings = with_other_half(replace(readings, plans=plans), inputs, tools)
+    return settle_people(readings, inputs, tools)
 
 
 def _refused(readings: Readings) -> Readings:

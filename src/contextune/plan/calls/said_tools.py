@@ -11,17 +11,21 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER
 from contextune.plan.calls.searches import searched_kind
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.argument_words import PEOPLE, SENDERS
+from contextune.plan.pointer.argument_words import NUMBERS, PEOPLE, SENDERS
 from contextune.plan.pointer.asked_item import asked_item
-from contextune.plan.pointer.references import added_to, item_app, replays_last, sender_of
+from contextune.plan.pointer.certain import said_title_and_artist
+from contextune.plan.pointer.item_nouns import item_app
+from contextune.plan.pointer.references import added_to, replays_last
 from contextune.plan.pointer.said import folded_words
+from contextune.plan.pointer.said_numbers import dialled_number
 from contextune.plan.pointer.said_people import (
     asked_speaker,
     asked_writer,
     called_contact,
     is_question_of_writer,
+    told_contact,
 )
-from contextune.plan.pointer.spans import title_and_artist
+from contextune.plan.pointer.senders import answered_people, have_written, sender_of
 from contextune.plan.schema import tool_parameters
 from contextune.plan.values import normalize_text
 from contextune.search.tokenize import identifier_words
@@ -69,16 +73,20 @@ _DEPENDING = re.compile(
 """Words behind which a time depends on something else than the clock."""
 _ADDING = frozenset(["append", "add"])
 _CALLING = frozenset(["call", "phone", "ring", "dial"])
+_DIAL = re.compile(rf"{FILLER}(?:call|phone|ring|dial)\b[^,;]*$", re.IGNORECASE)
 _SEARCHING = frozenset(["search", "find", "list"])
 _READING = frozenset(["read", "open", "get", "show"])
 _MESSAGES = frozenset(["mail", "email", "message"])
+_REPLYING, _SENDING = frozenset(["reply"]), frozenset(["send", "write"])
 _GUESTS = PEOPLE & {"participant", "attendee", "guest"}
 
 
 def said_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
     """The ranks of the tools that the words of the request leave; none if they say nothing of tools."""
     if _REPLY.match(inputs.request.text):
-        return [rank for rank, hit in enumerate(tools) if identifier_words(hit.tool.name)[:1] == ["reply"]]
+        is_new = _answers_no_mail(inputs)
+        ranks = [rank for rank, hit in enumerate(tools) if is_new and sends_message(hit.tool)]
+        return ranks or [rank for rank, hit in enumerate(tools) if _starts_with(hit.tool, _REPLYING)]
     accepts = _said_kind(inputs)
     ranks = [rank for rank, hit in enumerate(tools) if accepts(hit.tool)] if accepts else []
     return ranks or _tools_for_title(tools, inputs)
@@ -125,8 +133,10 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return lambda tool: _plays(tool, words)
     if (target := added_to(inputs)) is not None:
         return _appends if target.field == "title" else _adds_song
+    if dialled_number(text) is not None and _DIAL.match(text):
+        return _calls_number
     if called_contact(inputs) is not None:
-        return _calls_person
+        return calls_person
     if asked_writer(inputs) is not None:
         return _searches_sender
     if _was_written(inputs):
@@ -155,6 +165,10 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return _writes_in_note
     if _REMIND.match(inputs.request.text):
         return _reminds
+    if _REPLY.match(inputs.request.text) and _answers_no_mail(inputs):
+        return sends_message
+    if (person := told_contact(inputs)) is not None:
+        return _writes_to_person if have_written({person}, inputs) else sends_message
     if is_question_of_writer(inputs.request.text):
         return _searches_sender
     if (app := _moved_app(inputs)) is not None:
@@ -180,9 +194,16 @@ def _starts_with(tool: Tool, verbs: frozenset[str]) -> bool:
     return not verbs.isdisjoint(identifier_words(tool.name)[:1])
 
 
-def _calls_person(tool: Tool) -> bool:
+def calls_person(tool: Tool) -> bool:
+    """Whether a tool calls somebody by name."""
     return _starts_with(tool, _CALLING) and any(
         not PEOPLE.isdisjoint(parameter.words) for parameter in tool_parameters(tool) if parameter.required
+    )
+
+
+def _calls_number(tool: Tool) -> bool:
+    return _starts_with(tool, _CALLING) and any(
+        not NUMBERS.isdisjoint(parameter.words) for parameter in tool_parameters(tool) if parameter.required
     )
 
 
@@ -194,6 +215,21 @@ def _searches_sender(tool: Tool) -> bool:
 
 def _reads_message(tool: Tool) -> bool:
     return _starts_with(tool, _READING) and not _MESSAGES.isdisjoint(identifier_words(tool.name))
+
+
+def sends_message(tool: Tool) -> bool:
+    """Whether a tool sends a new message."""
+    return _starts_with(tool, _SENDING) and not _MESSAGES.isdisjoint(identifier_words(tool.name))
+
+
+def _writes_to_person(tool: Tool) -> bool:
+    return sends_message(tool) or _starts_with(tool, _REPLYING)
+
+
+def _answers_no_mail(inputs: PlanningInput) -> bool:
+    """Whether the request says to answer somebody who wrote nothing: that is a new mail."""
+    people = answered_people(inputs)
+    return bool(people) and not have_written(people, inputs)
 
 
 def _was_written(inputs: PlanningInput) -> bool:
@@ -253,6 +289,11 @@ def _plays(tool: Tool, words: frozenset[str]) -> bool:
 
 def _played(inputs: PlanningInput) -> frozenset[str] | None:
     """The words of arguments that take what is to be played, if it is all of a known title: "Play Naima"."""
+    said, artist = said_title_and_artist(inputs)
+    if said is not None and artist is not None:
+        # "Play Terra by Tanxugueiras": both are stored with one song
+        stored = [_words_of_title(item, said.text, artist.text) for item in inputs.items]
+        return next((words for words in stored if words is not None), None)
     match = _PLAY.match(inputs.request.text)
     if match is None:
         return None
@@ -267,6 +308,16 @@ def _played(inputs: PlanningInput) -> frozenset[str] | None:
         return None
     # many an album is named after one of its songs
     return _SONGS if kinds == {_SONGS, _ALBUMS} else next(iter(kinds)) if len(kinds) == 1 else None
+
+
+def _words_of_title(item: Item, title: str, artist: str) -> frozenset[str] | None:
+    """The words of arguments that take a title of an item by this artist, if it has it."""
+    if item.app != "Music" or normalize_text(str(item.fields.get("artist") or "")) != normalize_text(artist):
+        return None
+    fields = (field for field in _PLAYED_FIELDS if field != "playlist")
+    wanted = normalize_text(title)
+    field = next((f for f in fields if normalize_text(str(item.fields.get(f) or "")) == wanted), None)
+    return None if field is None else _PLAYED_FIELDS[field]
 
 
 def _adds_guest(inputs: PlanningInput) -> bool:
@@ -295,7 +346,7 @@ def _takes_guest(tool: Tool) -> bool:
 
 def _tools_for_title(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
     """The ranks of the tools that take the title of "play TITLE by ARTIST": an album only if that is said."""
-    title, _ = title_and_artist(inputs.request.text)
+    title, _ = said_title_and_artist(inputs)
     if title is None:
         return []
     wanted = _ALBUMS if _ALBUMS.intersection(inputs.tokens) else _SONGS

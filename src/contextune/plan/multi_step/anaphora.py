@@ -29,6 +29,13 @@ _ENGLISH_TIME = re.compile(
     r"(?<!^)\bthen\b(?=\W*$)|\b(?:at|for|on|in) (?:that|this) (?:time|slot|day|date|moment)\b|\bthere\b",
     re.IGNORECASE,
 )
+_MESSAGE = re.compile(
+    r"\b(?:tell|inform|ask|let|e-?mail|mail|text|message|write|warn|remind)\b.*?"
+    r"\b(?P<link>that|know|if|whether) "
+    r"(?=(?:i|we|he|she|it|they|you|there|the|my|our|his|her|their)\b)",
+    re.IGNORECASE,
+)
+"""The beginning of a message: pronouns in it are for its reader."""
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _ENGLISH_WORDS = frozenset(tokenize("and the to with a my for at on in of"))
 
@@ -52,7 +59,9 @@ NO_ANAPHORA = Anaphora()
 
 
 def find_anaphora(text: str) -> Anaphora:
-    """Find the anaphora in a part of a request."""
+    """Find the anaphora in a part of a request, before the message that it dictates."""
+    if message := _MESSAGE.search(text):
+        text = text[: message.start("link")]
     english = Anaphora(
         _first(_ENGLISH_THING, text),
         _first(_ENGLISH_PERSON, text),

@@ -19,6 +19,7 @@ from contextune.plan.pointer.argument_words import (
 )
 from contextune.plan.pointer.candidate import OMITTED, Candidate
 from contextune.plan.pointer.certain import certain_candidates
+from contextune.plan.pointer.clauses import crosses_clauses
 from contextune.plan.pointer.online import is_online
 from contextune.plan.pointer.spans import LANGUAGES, TextSpan, find_spans
 from contextune.plan.schema import Parameter, is_valid
@@ -218,7 +219,8 @@ def _pooled_texts(inputs: PlanningInput) -> Iterator[Candidate]:
     if isinstance(city, str) and city:
         yield Candidate(city, _CITY, (Source("profile", field="city"),))
     for span in find_spans(inputs.request.text):
-        yield Candidate(span.text, f"said {span.shape}", (Source("said", words=span.text),), span=span)
+        if not crosses_clauses(span.start, span.end, inputs):
+            yield Candidate(span.text, f"said {span.shape}", (Source("said", words=span.text),), span=span)
     yield from _item_spans(inputs)
 
 

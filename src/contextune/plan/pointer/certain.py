@@ -14,8 +14,12 @@ from contextune.plan.pointer.argument_words import (
     TITLES,
 )
 from contextune.plan.pointer.candidate import Candidate
-from contextune.plan.pointer.references import added_to, named_senders
+from contextune.plan.pointer.clauses import clauses
+from contextune.plan.pointer.destinations import said_destination
+from contextune.plan.pointer.references import added_to
+from contextune.plan.pointer.said_numbers import dialled_candidate
 from contextune.plan.pointer.said_people import said_contact, said_sender
+from contextune.plan.pointer.senders import named_senders
 from contextune.plan.pointer.spans import TextSpan, title_and_artist
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_text
@@ -23,8 +27,9 @@ from contextune.search import tokenize
 from contextune.types import Source
 
 _DESTINATION = re.compile(
-    r"\b(?:to (?:the |my |our )?|(?:me|back|go|get|drive|walk|head|way) )(?P<place>[^\W\d_]+(?: [^\W\d_]+)?)"
-    r"(?: (?:from here|now|please|by \w+|on foot))*[\s.!?]*$",
+    r"\b(?:to (?:the |my |our )?|(?:me|back|go|get|drive|walk|head|way|navigate|directions) )"
+    r"(?P<place>[^\W\d_]+(?: [^\W\d_]+)?)"
+    r"(?:,? (?:from here|now|please|by \w+|on foot))*[\s.!?]*$",
     re.IGNORECASE,
 )
 _BREAKS = frozenset(
@@ -62,6 +67,8 @@ def certain_candidates(
         return []
     name = frozenset(parameter.words)
     words = name | frozenset(parameter.description_words)
+    if words & NUMBERS and (number := dialled_candidate(inputs.request.text)) is not None:
+        return [number]
     for shape, names in (("number", NUMBERS), ("address", ADDRESSES)):
         if words & names:
             spans = [c for c in candidates if c.span and c.item is None and c.span.shape == shape]
@@ -69,14 +76,18 @@ def certain_candidates(
                 return spans
     if (target := added_to(inputs)) is not None and target.field in name:
         return [c for c in candidates if c.field == target.field and c.value == target.name][:1]
-    title, artist = title_and_artist(inputs.request.text)
+    title, artist = said_title_and_artist(inputs)
     for span, names in ((title, TITLES), (artist, ARTISTS)):
         if span is not None and name & names:
             same = [c for c in candidates if c.span and c.item is None and c.span.text == span.text]
             source = Source("said", words=span.text)
             return same[:1] or [Candidate(span.text, f"said {span.shape}", (source,), span=span)]
     if name & SAID_PLACES and (
-        places := (_named_destination(inputs, candidates) if "destination" in name else [])
+        places := (
+            said_destination(inputs) or _named_destination(inputs, candidates)
+            if "destination" in name
+            else []
+        )
         or _said_places(inputs, candidates)
         or (_own_places(inputs, candidates) if "destination" in name else _city(inputs, candidates))
     ):
@@ -105,6 +116,12 @@ def _receiver(inputs: PlanningInput) -> int | None:
     (person,) = others
     before = inputs.request.text[: inputs.names[person].start].split()
     return person if before and before[-1].casefold() == "to" else None
+
+
+def said_title_and_artist(inputs: PlanningInput) -> tuple[TextSpan | None, TextSpan | None]:
+    """The title and the artist of the first order that says them; their places are those in that order."""
+    pairs = map(title_and_artist, clauses(inputs))
+    return next((pair for pair in pairs if any(pair)), (None, None))
 
 
 def _said_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:

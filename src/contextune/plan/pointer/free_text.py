@@ -10,7 +10,9 @@ from collections.abc import Collection, Iterator
 from contextune.plan.names import fold_accents
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer import dictated
-from contextune.plan.pointer.speech import Gender, find_message, recipient_gender
+from contextune.plan.pointer.clauses import clause_ranges
+from contextune.plan.pointer.direct_speech import Gender
+from contextune.plan.pointer.speech import find_message, recipient_gender
 from contextune.plan.schema import Parameter, is_valid, tool_parameters
 from contextune.search.tokenize import identifier_words, tokenize
 from contextune.types import Argument, Item, Source, Tool
@@ -63,7 +65,17 @@ def dictated_text(
     inputs: PlanningInput, tool: Tool, parameter: Parameter, values: Collection[str] = ()
 ) -> str | None:
     """The text that the request says for this argument; None if it does not say it."""
-    text, taken = inputs.request.text, _ranges(inputs, values)
+    # a text ends with its order: "Tell Ana I'm late and turn the lights off"
+    texts = (inputs.request.text[:end] for _, end in clause_ranges(inputs))
+    said = (_dictated_in(text, inputs, tool, parameter, values) for text in texts)
+    return next((text for text in said if text), None)
+
+
+def _dictated_in(
+    text: str, inputs: PlanningInput, tool: Tool, parameter: Parameter, values: Collection[str]
+) -> str | None:
+    """The text that the beginning of the request says for this argument."""
+    taken = _ranges(inputs, values)
     name, verbs = frozenset(parameter.words), frozenset(identifier_words(tool.name))
     if "subject" in name:
         match = _SUBJECT.search(text)
@@ -73,7 +85,7 @@ def dictated_text(
     if verbs & _SENDING_VERBS and name & _MESSAGE_NAMES:
         people = [(match.start, match.end) for match in inputs.names if match.words]
         people += [match.span() for match in _MY.finditer(text) if _is_relation(match[1], inputs)]
-        return find_message(text, [*taken, *people], _gender(inputs))
+        return find_message(text, [*taken, *people], _gender(inputs), sorted(set(people)))
     if name & _QUERY_NAMES or verbs & _SEARCH_VERBS:
         others = [other for other in tool_parameters(tool) if other is not parameter]
         words = dictated.search_words(text, frozenset(w for other in others for w in other.words), taken)

@@ -13,29 +13,19 @@ from itertools import permutations
 from typing import NamedTuple
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.asked_item import asked_item
 from contextune.plan.pointer.candidate import Candidate
+from contextune.plan.pointer.item_nouns import item_app
 from contextune.plan.pointer.said import folded_words
-from contextune.plan.pointer.said_people import asked_speaker, said_sender
-from contextune.plan.policy.cost import singular
+from contextune.plan.pointer.said_people import asked_speaker
+from contextune.plan.pointer.senders import answered_people, is_own, not_sent_by
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_text
 from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Tool, local_time
 
 _REPLYING = frozenset(["reply", "answer", "respond"])
-_SENT = frozenset(["sent", "sent mail", "sent items", "sent messages", "outbox", "drafts"])
-_NOUNS = {
-    **dict.fromkeys(["mail", "email", "message", "newsletter"], "Mail"),
-    **dict.fromkeys(["event", "appointment", "meeting"], "Calendar"),
-    **dict.fromkeys(["note"], "Notes"),
-    **dict.fromkeys(["reminder", "task", "todo"], "Reminders"),
-    **dict.fromkeys(["call"], "PhoneCall"),
-    **dict.fromkeys(["song", "track"], "Music"),
-}
-"""What an item of an application is called."""
 _LATEST = frozenset(["latest", "newest", "last", "recent"])
 _BETWEEN = frozenset(["most", "new", "unread", "received", "missed", "e"])
 """Words that may stand between "latest" and what it describes."""
@@ -76,7 +66,6 @@ _REPLAY = re.compile(
     r"(?: on)? (?:again|once more|one more time))\W*",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W_]+")
 _EMPTY = frozenset(
     folded_words("the my that this our a an to of for on in at and or about from with by old new")
 )
@@ -91,10 +80,13 @@ def referred(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput)
         return list(candidates)
     references = _references(inputs)
     excluded = references.others
-    if _REPLYING.intersection(identifier_words(tool.name)[:1]):
+    answers = bool(_REPLYING.intersection(identifier_words(tool.name)[:1]))
+    if answers:
         excluded |= references.own
     left = [candidate for candidate in candidates if candidate.item not in excluded]
     if not any(candidate.item is not None for candidate in left):
+        if answers and answered_people(inputs):  # no mail of somebody else is answered
+            return [candidate for candidate in candidates if candidate.item in references.own]
         left = list(candidates)
     asked = asked_item(inputs)
     is_asked = asked is not None and any(candidate.item == asked.number for candidate in left)
@@ -103,11 +95,6 @@ def referred(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput)
     items = {candidate.item for candidate in left}
     superseded = {number for number, other in references.superseded if other in items}
     return [candidate for candidate in left if candidate.item not in superseded]
-
-
-def item_app(noun: str) -> str | None:
-    """The application whose items a noun stands for, if any: "mails" are of Mail."""
-    return _NOUNS.get(singular(noun.casefold()))
 
 
 def replays_last(text: str) -> bool:
@@ -183,70 +170,45 @@ _KEPT = "references"
 def _references(inputs: PlanningInput) -> _References:
     references = inputs.kept.get(_KEPT)
     if not isinstance(references, _References):
-        own = (number for number, item in enumerate(inputs.items) if _is_own(item, inputs.user.addresses))
-        others = _not_sent_by(inputs) | _not_described(inputs) | _not_ordered(inputs)
+        own = (number for number, item in enumerate(inputs.items) if is_own(item, inputs.user))
+        others = not_sent_by(inputs) | _not_described(inputs) | _not_ordered(inputs)
         if (asked := asked_item(inputs)) is not None:
             others |= asked.others
         references = inputs.kept[_KEPT] = _References(frozenset(others), frozenset(own), _superseded(inputs))
     return references
 
 
-def _is_own(item: Item, addresses: frozenset[str]) -> bool:
-    folder = str(item.fields.get("folder") or "").casefold()
-    return folder in _SENT or sender_of(item).casefold() in addresses
-
-
-def sender_of(item: Item) -> str:
-    """Who sent a message; empty for other items."""
-    sender = item.fields.get("author") or item.fields.get("sender") or item.fields.get("from")
-    return str(sender or "")
-
-
-def named_senders(inputs: PlanningInput) -> set[int]:
-    """The contacts named as senders of a message: "from Jan", "Jan's mail", "Did Jan write?"."""
-    senders = {n for n, match in enumerate(inputs.names) if match.words and _is_sender(match, inputs)}
-    sender = said_sender(inputs)
-    return senders if sender is None else senders | {sender}
-
-
-def _not_sent_by(inputs: PlanningInput) -> set[int]:
-    """After "from Jan" or "Jan's mail", the messages that somebody else sent."""
-    senders = named_senders(inputs)
-    if not senders:
-        return set()
-    messages = {
-        n: inputs.people.index(sender_of(item)) for n, item in enumerate(inputs.items) if sender_of(item)
-    }
-    if not senders.intersection(messages.values()):
-        return set()
-    return {number for number, person in messages.items() if person not in senders}
-
-
-def _is_sender(match: NameMatch, inputs: PlanningInput) -> bool:
-    text = inputs.request.text
-    before = _WORD.findall(text[: match.start])
-    after = _WORD.findall(text[match.end :])
-    if match.possessive:
-        return any(item_app(word) == "Mail" for word in after[1:3])
-    return bool(before) and before[-1].casefold() == "from"
-
-
 def _not_described(inputs: PlanningInput) -> set[int]:
-    """After "the milk reminder", the reminders without milk in their title, if some have it."""
+    """After "the milk reminder", the reminders without milk in their title, or text, if some have it."""
     excluded: set[int] = set()
+    for app, words in _descriptions(inputs):
+        numbers = [number for number, item in enumerate(inputs.items) if item.app == app]
+        titles = {n: len(words.intersection(folded_words(inputs.items[n].title))) for n in numbers}
+        texts = {n: len(words.intersection(folded_words(inputs.items[n].text))) for n in numbers}
+        shared = titles if any(titles.values()) else texts
+        most = max(shared.values(), default=0)
+        excluded |= {number for number, count in shared.items() if count < most}
+    return excluded
+
+
+def lacks_description(item: Item, inputs: PlanningInput) -> bool:
+    """Whether the request describes an item of this application by words of which this one has none."""
+    described = [words for app, words in _descriptions(inputs) if app == item.app]
+    own = {*folded_words(item.text)}
+    for contact in filter(None, map(inputs.people.get, item.people)):  # "the minister's mail"
+        own.update(folded_words(f"{contact.name} {contact.relation or ''}"))
+    return bool(described) and not any(words & own for words in described)
+
+
+def _descriptions(inputs: PlanningInput) -> list[tuple[str, frozenset[str]]]:
+    """The applications and the words of "the milk reminder", "my pension mail"."""
+    described: list[tuple[str, frozenset[str]]] = []
     for match in _REFERRING.finditer(inputs.request.text):
         app = item_app(match["noun"])
         words = frozenset(folded_words(match["words"])) - _EMPTY - _LATEST
-        if app is None or not words:
-            continue
-        titles = {
-            n: frozenset(folded_words(item.title)) for n, item in enumerate(inputs.items) if item.app == app
-        }
-        shared = {number: len(words & title) for number, title in titles.items()}
-        most = max(shared.values(), default=0)
-        if most:
-            excluded |= {number for number, count in shared.items() if count < most}
-    return excluded
+        if app is not None and words:
+            described.append((app, words))
+    return described
 
 
 def _not_ordered(inputs: PlanningInput) -> set[int]:

@@ -1,7 +1,7 @@
 """The one contact that an order or a question is about: "Call Marta", "Did my sister write back?"."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from contextune.context.signals.people import relation_synonyms
 from contextune.plan.names import name_words
@@ -35,6 +35,18 @@ _NEWS = re.compile(
     r" (?:from|by) (?:(?:my|the|our) )?\w[\w'’ -]*[\s.!?]*$",
     re.IGNORECASE,
 )
+_ANSWERED = re.compile(
+    rf"{_START}(?:reply|respond|answer|(?:write|get) back)(?: back)?(?: to)? (?P<who>\S.*?)"
+    r"(?:,? (?:that|saying|and say|telling|with)\b.*|[:,].*|[\s.!?]*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_TOLD = re.compile(
+    rf"{_START}(?:(?:tell|inform|warn|e-?mail|mail|message|write to|let) (?P<who>\S.*?)(?: know)?,? that"
+    r"|ask (?P<asked>\S.*?) (?:if|whether|to|when|where|why|how|what|who)"
+    r"|thank (?P<thanked>\S.*?) for"
+    r"|(?:send|e-?mail|mail|message|tell) (?P<quoted>[^\"“”«»,:]+)[,:]? (?=[\"“«]))(?:\s|$|(?=[\"“«])).*$",
+    re.IGNORECASE | re.DOTALL,
+)
 _DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
 _MAX_MODIFIERS = 2
 _ROLES = tuple(
@@ -63,12 +75,31 @@ _ROLES = tuple(
     )
 )
 """Words for one role beside those by which items are ranked; address books have "spouse" and "sibling"."""
+_TITLES = {
+    **dict.fromkeys(["dr", "dra", "doctor", "dott", "dottor"], "doctor"),
+    **dict.fromkeys(["prof", "professor"], "professor"),
+}
+"""The role that a title in a name says."""
+_MIN_SHORT = 4
+"""Letters of a shortened role."""
 _CLAUSE = re.compile(r"[,;(/]|\s(?:in|of|at|on|from|with|who|whose|which|for|to)\s", re.IGNORECASE)
 
 
 def called_contact(inputs: PlanningInput) -> int | None:
     """The contact whom the request says to call, if it says nothing else: "Call Marta", "Ring my sister"."""
     return _contact_in(_CALL, inputs)
+
+
+def called_role(inputs: PlanningInput) -> list[int]:
+    """The contacts of the role that the request says to call, if there are several: "Call the doctor"."""
+    match = _CALL.match(inputs.request.text)
+    if match is None:
+        return []
+    start, end = match.span("who")
+    if any(name.words and name.start < end and start < name.end for name in inputs.names):
+        return []
+    people = _people_of_role(match["who"], inputs)
+    return people if len(people) > 1 else []
 
 
 def asked_writer(inputs: PlanningInput) -> int | None:
@@ -84,6 +115,16 @@ def is_question_of_writer(text: str) -> bool:
 def asked_speaker(inputs: PlanningInput) -> int | None:
     """The contact of whom the request asks what they said: "What did Marta want?"."""
     return _contact_in(_SAID, inputs)
+
+
+def told_contact(inputs: PlanningInput) -> int | None:
+    """The contact to whom the request says a message: "Tell Marta that …", "Thank my sister for …"."""
+    return _contact_in(_TOLD, inputs)
+
+
+def answered_contact(inputs: PlanningInput) -> int | None:
+    """The contact whom the request says to answer: "Reply to my sister that I'll come"."""
+    return _contact_in(_ANSWERED, inputs)
 
 
 def said_sender(inputs: PlanningInput) -> int | None:
@@ -105,18 +146,19 @@ def _titled_contact(inputs: PlanningInput) -> int | None:
 
 
 def _contact_in(pattern: re.Pattern[str], inputs: PlanningInput) -> int | None:
-    """The only contact that the group `who` names as a whole, or whose relation it says."""
+    """The only contact that the group which matched names as a whole, or whose relation it says."""
     match = pattern.match(inputs.request.text)
     if match is None:
         return None
-    start, end = match.span("who")
+    group = next(name for name, said in match.groupdict().items() if said)
+    start, end = match.span(group)
     named = [n for n, name in enumerate(inputs.names) if name.words and name.start < end and start < name.end]
     if named:
         names = [(n, inputs.names[n]) for n in named]
         whole = [n for n, name in names if name.words >= 1 and name.start <= start and name.end >= end]
         whole = _best_named(whole, inputs)
-        return whole[0] if len(whole) == 1 and not _has_stranger(match["who"], inputs) else None
-    return _related(match["who"], inputs)
+        return whole[0] if len(whole) == 1 and not _has_stranger(match[group], inputs) else None
+    return _related(match[group], inputs)
 
 
 def _best_named(people: Sequence[int], inputs: PlanningInput) -> list[int]:
@@ -127,17 +169,23 @@ def _best_named(people: Sequence[int], inputs: PlanningInput) -> list[int]:
 
 def _related(said: str, inputs: PlanningInput, *, by_title: bool = False) -> int | None:
     """The only contact with a relation, or a job title: "my sister", "the bike mechanic", "Ben's teacher"."""
-    *others, head = tokenize(_DETERMINER.sub("", said, count=1)) or [""]
-    if len(others) > _MAX_MODIFIERS:
-        return None
-    roles = relation_synonyms(head).union(*(group for group in _ROLES if head in group))
-    related = [
-        n
-        for n, contact in enumerate(inputs.user.contacts)
-        if roles & _heads(str(contact.more.get("title") or "") if by_title else contact.relation or "")
-        and _is_described(others, contact)
-    ]
+    related = _people_of_role(said, inputs, by_title=by_title)
     return related[0] if len(related) == 1 else None
+
+
+def _people_of_role(said: str, inputs: PlanningInput, *, by_title: bool = False) -> list[int]:
+    """The contacts of a relation, or with a title in their name; or with a job title."""
+    *others, head = tokenize(_DETERMINER.sub("", said, count=1)) or [""]
+    if not head or len(others) > _MAX_MODIFIERS:
+        return []
+    words = relation_synonyms(head).union(*(group for group in _ROLES if head in group))
+    roles = [
+        _heads(str(contact.more.get("title") or "")) if by_title else _roles(contact)
+        for contact in inputs.user.contacts
+    ]
+    described = [n for n, contact in enumerate(inputs.user.contacts) if _is_described(others, contact)]
+    people = [n for n in described if words & roles[n]]
+    return people or [n for n in described if not others and _is_short_for(head, roles[n])]
 
 
 def _is_described(words: Sequence[str], contact: Contact) -> bool:
@@ -147,11 +195,22 @@ def _is_described(words: Sequence[str], contact: Contact) -> bool:
     return all(any(other.startswith(word) for other in own) for word in words)
 
 
+def _is_short_for(word: str, roles: Collection[str]) -> bool:
+    """Whether a word is the beginning of a role: "physio"."""
+    return len(word) >= _MIN_SHORT and any(role.startswith(word) for role in roles)
+
+
 def _has_stranger(name: str, inputs: PlanningInput) -> bool:
     """Whether somebody else of this name, who is no contact, called or wrote."""
     words = frozenset(name_words(name))
     people = (person for item in inputs.items for person in item.people)
     return any(words <= {*name_words(person)} and inputs.people.index(person) is None for person in people)
+
+
+def _roles(contact: Contact) -> frozenset[str]:
+    """What a contact is: by the relation, or by a title in the name."""
+    titles = (_TITLES.get(word) for word in name_words(contact.name))
+    return _heads(contact.relation or "") | frozenset(filter(None, titles))
 
 
 def _heads(relation: str) -> frozenset[str]:

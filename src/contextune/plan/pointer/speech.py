@@ -1,16 +1,20 @@
 """Find the message in a request: "It builds now." in "Tell Lars that it builds now".
 
-Reported speech becomes direct speech. The user's own "I" stays; "she" becomes "you" only where it certainly
-means the recipient: after "tell her", or if the recipient is known to be a woman.
+Reported speech becomes direct speech (`direct_speech`). The user's own "I" stays; "she" becomes "you" where
+it means the recipient: after "tell her", if the recipient is a woman, or if nobody else is mentioned.
 """
 
 import re
 from collections.abc import Sequence
-from typing import Literal
 
+from contextune.plan.pointer.direct_speech import (
+    Gender,
+    ask_directly,
+    drop_coordinated_that,
+    sole_pronoun,
+    turn_pronouns,
+)
 from contextune.search import tokenize
-
-Gender = Literal["she", "he", "they", ""]
 
 _FRAME = re.compile(
     r"\b(?:reply|respond|answer|write|send|e-?mail|mail|text|message|tell|let|inform|note|drop|shoot|ask|thank"
@@ -18,6 +22,8 @@ _FRAME = re.compile(
     re.IGNORECASE,
 )
 _COLON = re.compile(r":\s+(?=\S)")
+_QUOTED = re.compile(r"[,:]? (?:saying |with )?[\"“«](?P<message>[^\"“”«»]+)[\"”»]\W*$")
+_AND = re.compile(r",? (?:and |or )?")
 _THAT = re.compile(r"(?<=[\w'’)”\"]) that (?=\S)", re.IGNORECASE)
 _CLAUSE = re.compile(r"\S+ \S")
 _SAY = re.compile(r"(?:\band |, |; |\bto |\bjust )?\bsay(?:ing)?,? (?:that )?(?=\S)", re.IGNORECASE)
@@ -50,41 +56,30 @@ _FEMALE = frozenset(
 _MALE = frozenset(
     tokenize("father dad brother son husband uncle grandfather grandpa nephew boyfriend grandson")
 )
-_SUBJECTS = {"she": "she", "he": "he", "they": "they"}
-_OBJECTS = {"she": "her", "he": "him", "they": "them"}
-_POSSESSIVES = {"she": "her", "he": "his", "they": "their"}
-_CONTRACTED = {"'s": "'re", "’s": "’re", "'ll": "'ll", "'d": "'d", "'re": "'re", "'ve": "'ve"}
-_VERBS = dict(
-    pair.split("/")
-    for pair in (
-        *("is/are", "was/were", "has/have", "does/do", "goes/go", "isn't/aren't", "isn’t/aren’t"),
-        *("doesn't/don't", "wasn't/weren't", "hasn't/haven't"),
-    )
-)
-_MODALS = "can|could|will|would|should|may|might|must|is|are|was|were|has|have|had|does|do|did"
-_QUESTION = re.compile(rf"(?P<subject>you) (?P<verb>{_MODALS})\b(?P<rest>.*)", re.IGNORECASE)
-_INDIRECT = re.compile(
-    r"(?P<word>when|where|what|how|why|who) (?P<subject>.+) (?P<verb>is|are|was|were)", re.IGNORECASE
-)
-"""An indirect question with its verb at the end: "where the cab is"."""
-_NO_OBJECT = (
-    r"(?=\s*(?:$|[.,;!?]|(?:to|for|at|in|on|from|with|about|and|or|if|when|tomorrow|today|tonight)\b))"
-)
 
 
-def find_message(text: str, taken: Sequence[tuple[int, int]] = (), gender: Gender = "") -> str | None:
+def find_message(
+    text: str,
+    taken: Sequence[tuple[int, int]] = (),
+    gender: Gender = "",
+    people: Sequence[tuple[int, int]] = (),
+) -> str | None:
     """The message that a request dictates, as the recipient reads it; None if it dictates none.
 
     Args:
         text: The request.
         taken: Ranges of characters that are other arguments, such as the subject of the mail.
         gender: The pronoun of the recipient, if known.
+        people: Ranges of characters that name people. If one of them is named before the message, its pronoun
+            means the recipient, unless somebody else is mentioned before it.
     """
     frame = next((match for match in _FRAME.finditer(text) if not _inside(match.start(), taken)), None)
     if frame is None:
         return None
     if (short := _SHORT.search(text, frame.start())) and not _inside(short.start("what"), taken):
         return _sentence(short["what"], "")
+    if quoted := _quoted_message(text, frame, taken):
+        return _sentence(quoted, "")
     found = _starts(text, frame, taken)
     if not found:
         return None
@@ -92,7 +87,24 @@ def find_message(text: str, taken: Sequence[tuple[int, int]] = (), gender: Gende
     content = text[start:].strip()
     if not content.strip(" .!?"):
         return None
-    return _sentence(turn_pronouns(content, recipient or gender), how)
+    pronoun = recipient or gender or _sole_recipient(text, start, people)
+    return _sentence(turn_pronouns(content, pronoun), how)
+
+
+def _quoted_message(text: str, frame: re.Match[str], taken: Sequence[tuple[int, int]]) -> str | None:
+    """A message in quotation marks right after its recipient: 'Send Eoin "x-rays attached"'."""
+    for start, end in taken:
+        match = _QUOTED.match(text, end)
+        if frame.end() <= start and match and text[frame.end() : start].casefold().strip() in ("", "to"):
+            return match["message"]
+    return None
+
+
+def _sole_recipient(text: str, start: int, people: Sequence[tuple[int, int]]) -> Gender:
+    """The pronoun of the message, if it means the only person who is named before it."""
+    recipients = {person for person in people if person[0] < start}
+    within = [(first - start, last - start) for first, last in people if first >= start]
+    return sole_pronoun(text[start:].strip(), within) if len(recipients) == 1 else ""
 
 
 def _inside(place: int, ranges: Sequence[tuple[int, int]]) -> bool:
@@ -159,6 +171,10 @@ def _first_content(text: str, begin: int, taken: Sequence[tuple[int, int]]) -> i
     names = [end for start, end in taken if start == begin and text[end : end + 1] == " "]
     if names:
         begin = names[0] + 1
+        while (match := _AND.match(text, begin - 1)) and (
+            ends := [end for start, end in taken if start == match.end() and text[end : end + 1] == " "]
+        ):
+            begin = ends[0] + 1
         return begin + len("that ") if text[begin:].casefold().startswith("that ") else begin
     for match in re.finditer(r"(?<= )", text[begin:]):
         place = begin + match.start()
@@ -181,46 +197,16 @@ def recipient_gender(relation: str | None) -> Gender:
     return "she" if words & _FEMALE else "he"
 
 
-def turn_pronouns(text: str, gender: Gender) -> str:
-    """Replace the recipient's pronoun by "you", with the verb after it."""
-    if not gender:
-        return text
-    subject = _SUBJECTS[gender]
-
-    def turned(match: re.Match[str]) -> str:
-        you = "You" if match["subject"][0].isupper() else "you"
-        short, verb = match["short"] or "", match["verb"] or ""
-        if short:
-            return f"{you}{_CONTRACTED.get(short, short)}{match['gap'] or ''}{verb}"
-        low = verb.casefold()
-        if low in _VERBS:
-            verb = _VERBS[low]
-        elif gender != "they" and len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "ys")):
-            verb = verb[:-1]
-        return f"{you}{match['gap'] or ''}{verb}"
-
-    pattern = rf"\b(?P<subject>{subject})(?P<short>['’](?:s|ll|d|re|ve))?(?:(?P<gap> )(?P<verb>[\w'’]+))?"
-    text = re.sub(pattern, turned, text, flags=re.IGNORECASE)
-    text = re.sub(rf"\b{_OBJECTS[gender]}\b{_NO_OBJECT}", "you", text, flags=re.IGNORECASE)
-    return re.sub(rf"\b{_POSSESSIVES[gender]}\b(?= \w)", "your", text, flags=re.IGNORECASE)
-
-
 def _sentence(content: str, how: str) -> str:
     """A sentence with a capital and a full stop."""
     content = content.strip().strip('"“”«»').removesuffix(", please").strip()
+    content = drop_coordinated_that(content)
     if how == "to":
         content = f"Please {content}"
     elif how == "thank":
         content = f"Thank you {content}"
-    elif how in ("if", "whether"):
+    elif how in ("if", "whether", "what"):
         content = content.rstrip(" .!?")
-        if match := _QUESTION.match(content):
-            content = f"{match['verb']} {match['subject'].casefold()}{match['rest']}"
-        content = f"{content}?"
-    elif how == "what":
-        content = content.rstrip(" .!?")
-        if match := _INDIRECT.fullmatch(content):
-            content = f"{match['word']} {match['verb']} {match['subject']}"
-        content = f"{content}?"
+        content = f"{ask_directly(content) or content}?"
     content = content[:1].upper() + content[1:]
     return content if content[-1:] in ".!?…" else f"{content}."

@@ -32,6 +32,8 @@ RIVAL = 0.4
 _CLEARLY = 1.5
 _NEARLY = 0.6
 """From this share of `none` on, a request is refused if that is so many times as probable as any reading."""
+_NEAREST = 0.2
+"""Least probability of a call that is offered to somebody whose request no tool serves."""
 _NAMESAKE = 0.1
 """The same for a reading with another value of the same name: "Jan" is Jan Novak or Jan Peters."""
 MAX_OPTIONS = 3
@@ -133,7 +135,8 @@ class Policy:
         cost, sure = self.cost(tool), plan.confidence
         best = max(reading.confidence for reading in readings.plans)
         if readings.none >= min(self.none, max(_NEARLY * self.none, _CLEARLY * best)):
-            return "none", no_tool_serves(plan, tool)
+            offers_nearest = cost != "send" and sure >= _NEAREST
+            return "none", no_tool_serves(plan, tool, offers_nearest=offers_nearest)
         if plan.missing:
             return "ask", ask_for_missing(plan, tool)
         rivals = [other for other in readings.others() if other.confidence >= self.rival * sure]

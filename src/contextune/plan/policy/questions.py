@@ -12,6 +12,7 @@ from contextune.plan.policy.wording import (
     join_or,
     label_text,
     moment_text,
+    one_line,
     parse_moment,
     sentence,
     thing_of,
@@ -30,11 +31,13 @@ _MAX_MISSING = 2
 """Missing arguments that one question asks for."""
 
 
-def no_tool_serves(plan: Plan, tool: Tool) -> Question:
-    """Say that nothing here serves the request, and what was nearest."""
-    nearest = describe_plan(plan, tool)
-    text = f"No tool here can do that. The nearest would be to {describe_tool(tool)}."
-    return Question(text, (Option(sentence(nearest), plan),))
+def no_tool_serves(plan: Plan, tool: Tool, *, offers_nearest: bool = True) -> Question:
+    """Say that nothing here serves the request, and what was nearest, if that is worth offering."""
+    text = "No tool here can do that."
+    if not offers_nearest:
+        return Question(text)
+    nearest = sentence(describe_plan(plan, tool))
+    return Question(f"{text} The nearest would be to {describe_tool(tool)}.", (Option(nearest, plan),))
 
 
 def ask_to_confirm(plan: Plan, tool: Tool) -> Question:
@@ -76,11 +79,12 @@ def _missing_text(missing: Missing, parameter: Parameter | None, tool: Tool) -> 
     words = identifier_words(tool.name)
     last = parameter.words[-1] if parameter.words else ""
     if is_person(parameter):
+        unknown = f"“{one_line(missing.unknown)}” is not among your contacts. " if missing.unknown else ""
         if "call" in words and "history" not in words:
-            return "Who should I call?"
+            return f"{unknown}Who should I call?"
         # the argument as "…": what is around it is the rest of the sentence
         before, _, after = describe_values(tool, {parameter.name: "…"}).partition("…")
-        return f"Who should I {before.strip()}{after}?"
+        return f"{unknown}Who should I {before.strip()}{after}?"
     if parameter.kind == "moment":
         return "When?"
     if parameter.kind == "day":

@@ -102,7 +102,10 @@ class PlannedCall(ToolOutput):
     ask: dict[str, str] | None = Field(
         default=None, description="What is missing, and the question to ask the user for it."
     )
-    confidence: float = Field(description="How probable it is that this is the call that was meant.")
+    confidence: float = Field(
+        description="How probable it is that this is the call that was meant, or, if the decision is none,"
+        " that no tool serves this."
+    )
     decision: Decision = Field(
         description="act: call it; confirm: put the question first, and call it on a yes; ask: put the"
         " question and let the user choose or correct; none: tell the user that no tool serves this."
@@ -118,7 +121,10 @@ class PlanOutput(ToolOutput):
 
     steps: list[PlannedCall]
     decision: Decision = Field(description="The strictest decision on a step, which holds for all of them.")
-    confidence: float = Field(description="How probable it is that all steps are what was meant.")
+    confidence: float = Field(
+        description="How probable it is that all steps are what was meant, or, if the decision is none,"
+        " that no tool serves this."
+    )
     fits: float | None = Field(
         default=None, description="How probable it is that any tool there is serves this."
     )

@@ -158,16 +158,21 @@ def plan_request(tuner: "Tuner", request: Request) -> PlanOutput:
     items = {item.id: item for item in tuner.store.items(request.user)} if len(steps) > 1 else {}
     items |= {hit.item.id: hit.item for hit in answer.context}
     return PlanOutput(
-        steps=[_planned_call(plan, items) for plan in steps],
+        steps=[_planned_call(plan, items, answer.fits) for plan in steps],
         decision=steps.decision or "ask",
-        confidence=round(steps.confidence, 2),
+        confidence=_certainty(steps.decision, steps.confidence, answer.fits),
         fits=None if answer.fits is None else round(answer.fits, 2),
         ready=steps.ready,
         note=_NOTES.get(steps.decision or "ask"),
     )
 
 
-def _planned_call(plan: Plan, items: Mapping[str, Item]) -> PlannedCall:
+def _certainty(decision: Decision | None, confidence: float, fits: float | None) -> float:
+    """The probability that a decision rests on: that of the calls, or that no tool serves."""
+    return round(1 - fits if decision == "none" and fits is not None else confidence, 2)
+
+
+def _planned_call(plan: Plan, items: Mapping[str, Item], fits: float | None = None) -> PlannedCall:
     from contextune.plan import explain
     from contextune.plan.multi_step.steps import json_args
 
@@ -176,7 +181,7 @@ def _planned_call(plan: Plan, items: Mapping[str, Item]) -> PlannedCall:
         arguments=json_args(plan),
         why=dict(explain.explain_arguments(plan, items)),
         ask={missing.argument: missing.question for missing in plan.missing} or None,
-        confidence=round(plan.confidence, 2),
+        confidence=_certainty(plan.decision, plan.confidence, fits),
         decision=plan.decision or "ask",
         question=plan.question.text if plan.question else None,
         options=_options(plan.question) if plan.question else None,
