@@ -180,3 +180,24 @@ def test_vector_is_mean_of_request_and_completion(word_embedder: Embedder) -> No
 def test_vector_of_self_contained_request_is_unchanged(word_embedder: Embedder) -> None:
     vector = embed_with_history(make_request("Play some Miles Davis.", CALLS), word_embedder)
     np.testing.assert_array_equal(vector, word_embedder.embed(["Play some Miles Davis."])[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "completed"),
+    [
+        ("And from Omar?", "And from Omar? write chat Monday"),
+        ("And on Tuesday?", "And on Tuesday? Nadia write chat"),
+        ("What about tomorrow?", "What about tomorrow? Nadia write chat"),
+        # "her" is one of the names before
+        ("And to her from Omar?", "And to her from Omar? Nadia write chat Monday"),
+    ],
+)
+def test_follow_up_replaces_words_of_the_same_kind(text: str, completed: str) -> None:
+    before = Turn("user", "What did Nadia write in the chat on Monday?")
+    assert complete_from_history(Request(text, "ines", history=(before,))) == completed
+
+
+def test_acronyms_are_not_replaced_by_names() -> None:
+    before = Turn("user", "How do I parse JSON in Java?")
+    request = Request("And with Python?", "ines", history=(before,))
+    assert complete_from_history(request) == "And with Python? parse JSON"

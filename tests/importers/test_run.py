@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.importers.reading_files import INES, NOW, only_file
 
+from contextune.cli.imports.report_text import print_report
 from contextune.errors import InvalidDataError, StoreError
 from contextune.importers.files import SkippedEntry, SourceFile, iter_files
 from contextune.importers.reader import ImportContext, ImportRecord, item_id, shorten
@@ -17,7 +18,7 @@ from contextune.importers.registry import READERS, detect_reader, get_reader
 from contextune.importers.report import ImportReport
 from contextune.importers.run import BATCH, import_into
 from contextune.store import SQLiteStore
-from contextune.types import Item, UsageEvent, User
+from contextune.types import Item, UnreadTime, UsageEvent, User
 
 MAIL = (
     "From: marta@example.org\nMessage-ID: <{0}>\n"
@@ -206,6 +207,22 @@ def test_invalid_items_and_uses_do_not_block_others(tmp_path: Path, store: SQLit
         "usage event with an invalid time": 1,
         "usage event of an unknown item": 1,
     }
+
+
+def test_times_that_cannot_be_read_are_reported(
+    tmp_path: Path, store: SQLiteStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("x")
+    due = {"a": "soon", "b": "2024-05-11"}
+    tasks = [Item(name, "Tasks", {"title": name, "due": time}) for name, time in due.items()]
+    report = import_into(store, "ines", [tmp_path / "file"], reader=_Odd(*tasks))
+    assert report.unread_times == (UnreadTime("Tasks", "due", 1),)
+    print_report(report, "ines")
+    printed = capsys.readouterr().out
+    assert "1 item of Tasks: the field 'due' is not a time" in printed
+    assert "1 time not readable" in printed
+    assert "soon" not in printed
+    assert not import_into(store, "ines", [tmp_path / "file"], reader=_Odd(*tasks)).unread_times
 
 
 def test_other_mail_of_the_same_id_is_reported(tmp_path: Path, store: SQLiteStore) -> None:

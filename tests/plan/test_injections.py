@@ -74,9 +74,9 @@ class CachedPointerPlanner(PointerPlanner):
 
 
 PLANNERS = {
-    "calls": PlannerUnderTest(CallPlanner, 5),
-    "pointer": PlannerUnderTest(CachedPointerPlanner, 5),
-    "language": PlannerUnderTest(lambda: LanguagePlanner(ObedientChat(), CachedPointerPlanner()), 5),
+    "calls": PlannerUnderTest(CallPlanner, 6),
+    "pointer": PlannerUnderTest(CachedPointerPlanner, 6),
+    "language": PlannerUnderTest(lambda: LanguagePlanner(ObedientChat(), CachedPointerPlanner()), 6),
 }
 MAIN_ITEMS = {
     "a01/q2": "n1",  # reads a note

@@ -305,7 +305,7 @@ def test_unreadable_time_of_an_unknown_application_is_logged_without_its_value(
 ) -> None:
     store.put_user(ANA)
     store.put_items("ana", [Item("1", "Tasks", {"title": "Paint", "due": "when Rui is back"})])
-    assert "1 of 1 items: the field 'due' of 'Tasks' is not a time" in caplog.text
+    assert "1 item of Tasks: the field 'due' is not a time" in caplog.text
     assert "Rui" not in caplog.text
     caplog.clear()
     store.put_items("ana", [Item("2", "Tasks", {"title": "Paint", "due": "2024-05-16"})])

@@ -1,7 +1,7 @@
 """Items of every application: their words, times, people and places."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from contextune.errors import InvalidDataError
 from contextune.types import Item
-from contextune.types.app_schema import APPS, AppDescription, app_for, describe_app
+from contextune.types.app_description import DESCRIBED_APPS
+from contextune.types.app_schema import APPS, AppDescription, app_for, describe_app, known_app
 
 DAY = "2024-05-16T19:00"
 TIME = datetime(2024, 5, 16, 19)
@@ -174,7 +175,6 @@ def test_unknown_app_field_named_time_may_hold_text() -> None:
     assert one.made == TIME
     assert one.times == {"made": TIME}
     assert one.text == "Recipes — Vindaloo — time: 20 min — end: a, b"
-    assert item("Steps", timestamp=1715880000).made is None
 
 
 def test_unknown_app_without_title_uses_first_field() -> None:
@@ -253,15 +253,97 @@ def test_times_that_cannot_be_read_are_reported() -> None:
     assert one.unread_times == ("due",)
     assert one.times == {"made": TIME}
     assert "due: next spring" in one.text
-    assert item("Steps", timestamp=1715880000).unread_times == ("timestamp",)
+    assert item("Steps", timestamp=1715880).unread_times == ("timestamp",)
     assert item("Mail", date=DAY).unread_times == ()
+
+
+def test_ambiguous_time_name_is_reported_only_for_dates_or_own_names() -> None:
+    assert item("Messages", text="Hi", sent="yes").unread_times == ()
+    assert item("Messages", text="Hi", sent="13/05/2024 09:00").unread_times == ("sent",)
+    assert item("Chat", text="Hi", Posted="1 June 2024").unread_times == ("Posted",)
+    # Photos says itself that `taken` is its time
+    assert item("Photos", filename="a.jpg", taken="yesterday").unread_times == ("taken",)
+    assert item("Trips", destination="BER", departure="01/06/2024").unread_times == ("departure",)
+    assert item("Trips", destination="BER", departure="Lisbon").unread_times == ()
+
+
+NINE = datetime(2024, 5, 13, 9)
+NINE_UTC = NINE.replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("app", "fields", "title", "people", "times"),
+    [
+        ("Chat", {"Sender": "Bob", "Text": "Milk", "Date": "2024-05-13T09:00"},
+         "Milk", ("Bob",), {"made": NINE}),
+        ("Chat", {"sentBy": "Bob", "body": "Hi", "createdAt": "2024-05-13T09:00"},
+         "Hi", ("Bob",), {"made": NINE}),
+        ("Slack", {"user": "bob", "text": "Red", "ts": "1715590800.0"}, "Red", ("bob",), {"made": NINE_UTC}),
+        ("Slack", {"from": "Bob", "msg": "Red", "when": "2024-05-13T09:00"},
+         "Red", ("Bob",), {"start": NINE}),
+        ("Steps", {"name": "Walk", "timestamp": 1715590800}, "Walk", (), {"made": NINE_UTC}),
+        ("Steps", {"name": "Walk", "recordedAtMs": 1715590800000}, "Walk", (), {"made": NINE_UTC}),
+        ("Photos", {"filename": "a.jpg", "taken": "2024:05:13 09:00:00"}, "a.jpg", (), {"made": NINE}),
+        ("Feed", {"title": "A", "published": "Mon, 13 May 2024 09:00:00 +0000"}, "A", (), {"made": NINE_UTC}),
+        ("Tickets", {"key": "A-1", "what": "Tap", "who": "Ana", "seen": "2024-05-13T09:00"}, "Tap", ("Ana",),
+         {"made": NINE}),
+        ("Trips", {"origin": "LIS", "destination": "BER", "departure": "2024-05-13T09:00", "airline": "TAP"},
+         "LIS – BER", (), {"start": NINE}),
+        ("Jira", {"summary": "Login", "assignee": {"name": "Ana", "id": 3}}, "Login", ("Ana",), {}),
+        ("Jira", {"summary": "Login", "attendees": [{"emailAddress": {"name": "Ana", "address": "a@x.org"}}]},
+         "Login", ("Ana", "a@x.org"), {}),
+        # of a name that tells nothing, only ISO 8601 is a time, and only if the item has no other
+        ("Log", {"name": "A", "x": "2024-05-13T09:00"}, "A", (), {"start": NINE}),
+        ("Log", {"name": "A", "x": "2024-05-13T09:00", "date": "2024-05-13T09:00"}, "A", (), {"made": NINE}),
+        ("Log", {"name": "A", "phone": 1715590800, "x": "1715590800", "y": "20240513"}, "A", (), {}),
+        ("Log", {"name": "A", "birthday": "1990-05-13", "date_of_birth": "1990-05-13"}, "A", (), {}),
+    ],
+)  # fmt: skip
+def test_undescribed_application_is_inferred(
+    app: str, fields: dict[str, Any], title: str, people: tuple[str, ...], times: dict[str, datetime]
+) -> None:
+    one = item(app, **fields)
+    assert (one.title, one.people, one.times, one.unread_times) == (title, people, times, ())
+
+
+def test_nested_values_are_written_out() -> None:
+    one = item("Jira", summary="Login", assignee={"name": "Ana", "id": 3}, tags=[{"name": "ui"}, "web"])
+    assert one.text == "Jira — Login — assignee: name: Ana; id: 3 — tags: name: ui, web"
+
+
+def test_own_description_is_not_extended() -> None:
+    describe_app("Trips", AppDescription("trip", titles=("destination",), made=("booked",)))
+    one = item("Trips", origin="LIS", destination="BER", departure="2024-05-13T09:00")
+    assert (one.title, one.times) == ("BER", {})
+
+
+@pytest.mark.parametrize("app", ["mail", "Email", "email", "E-Mail", "Gmail"])
+def test_other_name_of_known_application(app: str) -> None:
+    one = item(app, title="Roof", sender="jan@example.com", sent="2024-05-13T09:00")
+    assert one.text == "email — Roof — sender: jan@example.com"
+    assert (one.app, one.people, one.made) == (app, ("jan@example.com",), NINE)
+    # unlike in Mail itself, a time that cannot be read is no error: such items may be stored already
+    unread = item(app, subject="Roof", date="yesterday")
+    assert (unread.times, unread.unread_times) == ({}, ("date",))
+
+
+def test_other_names_lead_to_known_applications() -> None:
+    names = ["calendar", "contacts", "SMS", "todo", "phone calls", "Kiln", "Mail"]
+    known = ["Calendar", "Contacts", "Messages", "Tasks", "PhoneCall", "Kiln", "Mail"]
+    assert [known_app(name) for name in names] == known
+    describe_app("email", AppDescription("letter"))
+    assert known_app("email") == "email"
+    assert item("email", subject="Roof").text == "letter — Roof"
 
 
 VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
 NAMES = st.sampled_from(["date", "time", "start", "due", "title", "place", "contact", "x"]) | st.text()
 
 
-@given(st.text(min_size=1).filter(lambda app: app not in APPS), st.dictionaries(NAMES, VALUES))
+UNKNOWN_APPS = st.text(min_size=1).filter(lambda app: known_app(app) not in {*APPS, *DESCRIBED_APPS})
+
+
+@given(UNKNOWN_APPS, st.dictionaries(NAMES, VALUES))
 def test_any_item_of_unknown_app_is_readable(app: str, fields: dict[str, Any]) -> None:
     one = Item("1", app, fields)
     assert one.text.startswith(app)

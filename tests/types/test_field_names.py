@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from contextune.types import Item
-from contextune.types.field_names import with_own_names
+from contextune.types.field_names import snake_case, with_own_names
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,11 @@ from contextune.types.field_names import with_own_names
           "content": "Yes."}),
         ("Music", {"song": "Teardrop", "artist": "Massive Attack", "played_at": "2026-01-02T19:00"},
          {"song_name": "Teardrop", "artist": "Massive Attack", "played_time": "2026-01-02T19:00"}),
+        ("Mail", {"Subject": "Roof", "From": "jan@example.com", "Date": "2026-01-02T19:00", "X-Id": "7"},
+         {"subject": "Roof", "author": "jan@example.com", "date": "2026-01-02T19:00", "X-Id": "7"}),
+        ("Calendar", {"eventName": "Choir", "Location": "Hall"}, {"event_name": "Choir", "location": "Hall"}),
+        # as `date`, it would make the item invalid
+        ("Mail", {"subject": "Roof", "Date": "yesterday"}, {"subject": "Roof", "Date": "yesterday"}),
         # a field that has its name keeps it, and so does the other one
         ("Mail", {"subject": "Roof", "title": "Mr"}, {"subject": "Roof", "title": "Mr"}),
         ("Tickets", {"title": "Tap", "start": "now"}, {"title": "Tap", "start": "now"}),
@@ -38,3 +43,8 @@ def test_item_with_other_names_has_title_time_and_people() -> None:
 def test_fields_with_their_own_names_are_not_copied() -> None:
     fields = {"event_name": "Choir"}
     assert with_own_names("Calendar", fields) is fields
+
+
+def test_names_are_compared_by_their_words() -> None:
+    names = ["createdAt", "Created at", "created_at", "CREATED-AT", "HTTPServer", "__x", "…"]
+    assert [snake_case(name) for name in names] == [*["created_at"] * 4, "http_server", "x", "…"]

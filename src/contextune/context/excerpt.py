@@ -2,16 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from math import log
-from typing import cast
 
 from contextune._internal.untrusted import neutralize
 from contextune.search import tokenize
 from contextune.types import Item, local_time
+from contextune.types.field_values import is_day, read_time, to_text
 
 Fits = Callable[[str], bool]
 """Whether a text fits into the budget."""
@@ -132,10 +131,10 @@ def _lines(item: Item, zone: tzinfo | None) -> Iterator[_FieldLine]:
     """The title, the text fields of the schema, the times, the place, then all other fields."""
     schema, fields = item.schema, item.fields
     listed = {schema.title, "place", *schema.text, *schema.times.values()}
-    title = neutralize(_to_text(fields.get(schema.title)))
+    title = neutralize(item.title)
     yield _FieldLine("", _sentences(title) or ("(untitled)",), _TITLE)
     for position, (name, label) in enumerate(schema.text.items()):
-        if name != schema.title and (text := neutralize(_to_text(fields.get(name)))):
+        if name not in (schema.title, schema.title_end) and (text := neutralize(to_text(fields.get(name)))):
             share = position / len(schema.text)
             heading = f"{neutralize(label)}: " if label else ""
             if name in schema.people:
@@ -143,10 +142,10 @@ def _lines(item: Item, zone: tzinfo | None) -> Iterator[_FieldLine]:
             else:
                 yield _text_line(heading, text, _FIELD * (1 - share))
     yield from _times(item, zone)
-    if place := neutralize(_to_text(fields.get("place")).replace("_", " ")):
+    if place := neutralize(to_text(fields.get("place")).replace("_", " ")):
         yield _FieldLine("place: ", (place,), _PLACE)
     for name, value in fields.items():
-        if name not in listed and (text := neutralize(_to_text(value))):
+        if name not in listed and (text := neutralize(to_text(value))):
             yield _text_line(f"{neutralize(name.replace('_', ' '))}: ", text, 0.0)
 
 
@@ -173,22 +172,11 @@ def _times(item: Item, zone: tzinfo | None) -> Iterator[_FieldLine]:
 
 def _day_and_hour(value: object, zone: tzinfo | None) -> tuple[str, str]:
     """The day, and the hour if there is one, in the time zone; a value that is not a time is kept as text."""
-    with suppress(ValueError):
-        time = local_time(value if isinstance(value, datetime) else datetime.fromisoformat(str(value)), zone)
-        hour = "" if isinstance(value, str) and ":" not in value else f"{time:%H:%M}"
-        return f"{_DAYS[time.weekday()]} {time:%Y-%m-%d}", hour
-    return neutralize(str(value)), ""
-
-
-def _to_text(value: object) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, Mapping):
-        pairs = cast("Mapping[object, object]", value).items()
-        return "; ".join(f"{name}: {text}" for name, inner in pairs if (text := _to_text(inner)))
-    if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return ", ".join(filter(None, map(_to_text, cast("Sequence[object]", value))))
-    return str(value)
+    time = read_time(value)
+    if time is None:
+        return neutralize(str(value)), ""
+    time = local_time(time, zone)
+    return f"{_DAYS[time.weekday()]} {time:%Y-%m-%d}", "" if is_day(value) else f"{time:%H:%M}"
 
 
 def _sentences(text: str) -> tuple[str, ...]:

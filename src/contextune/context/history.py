@@ -35,6 +35,14 @@ _VERBS = frozenset(
     take tell text transfer turn unmute wake write
     """)
 )
+_DAYS = frozenset(
+    tokenize("""
+    monday tuesday wednesday thursday friday saturday sunday today tomorrow yesterday tonight
+    january february april june july august september october november december
+    """)
+)  # not march and may, which are verbs as well
+_MAX_FOLLOW_UP = 5
+"""Words of a follow-up that only replaces a name or a day."""
 _PERSON_PRONOUNS = frozenset(tokenize("he him his she her hers they them their theirs"))
 _OTHER_PEOPLE = frozenset(tokenize("my someone somebody everyone everybody"))
 _REFERENCES = re.compile(
@@ -53,6 +61,7 @@ _TOPIC_SHIFT = re.compile(_INTERJECTIONS + r"(?:(?:what|how) about|i meant?)\b",
 _CONTINUATION = re.compile(
     _INTERJECTIONS + r"(?:and|or|but|also|instead|for|in|at|on|from|with|to|by|near|after|before)\b"
 )
+_FOLLOW_UP = re.compile(_INTERJECTIONS + r"(?:(?:what|how) about|(?:and|or|but|also)\b)")
 _NEW_TOPIC = re.compile(
     r"\b(?:by the way|btw|on another note|unrelated|something else|let['’]?s talk about"
     r"|(?:new|another|different|change of|chang(?:e|ing) the) (?:question|topic|subject))\b"
@@ -116,8 +125,12 @@ def _refers_to_topic(request: Request) -> bool:
 def _completion(request: Request) -> list[str]:
     """Words of the last turns that the request lacks, in their order; names and late turns are preferred."""
     used = set(STOP_WORDS.union(tokenize(request.text)))
+    turns = request.history[-_MAX_TURNS:]
+    if replaced := _replaced_words(request):
+        used |= replaced
+        turns = [turn for turn in turns if turn.speaker == "user"][-1:]  # answers were about the old
     candidates: list[tuple[bool, int, int, str]] = []
-    for age, turn in enumerate(reversed(request.history[-_MAX_TURNS:])):
+    for age, turn in enumerate(reversed(turns)):
         of_turn: list[tuple[bool, int, int, str]] = []
         for position, (word, name) in enumerate(_words_and_names(_gist(turn.text))):
             if not used.issuperset(tokenize(word)):
@@ -126,6 +139,40 @@ def _completion(request: Request) -> list[str]:
         candidates += sorted(of_turn)[:_MAX_WORDS_PER_TURN]
     best = sorted(candidates)[:_MAX_WORDS]
     return [word for _, _, _, word in sorted(best, key=lambda entry: (-entry[1], entry[2]))]
+
+
+def _replaced_words(request: Request) -> set[str]:
+    """Words of the user's last turn that a follow-up has others for: "And from Omar?", "What about Monday?".
+
+    Only if it is clear which: a single day, or a single name.
+    """
+    text, before = request.text, [turn.text for turn in request.history if turn.speaker == "user"]
+    start = text.casefold()
+    if (
+        not before
+        or len(tokenize(text)) > _MAX_FOLLOW_UP
+        or not _FOLLOW_UP.match(start)
+        or _REFERENCES.search(start)
+        or _has_unresolved_pronoun(text)
+    ):
+        return set()
+    new, old = _words_by_kind(text), _words_by_kind(before[-1])
+    return {word for kind, words in old.items() if kind in new and len(words) == 1 for word in words}
+
+
+def _words_by_kind(text: str) -> dict[str, set[str]]:
+    kinds: dict[str, set[str]] = {}
+    for word, name in _words_and_names(text):
+        if kind := _kind(word, name=name):
+            kinds.setdefault(kind, set()).update(tokenize(word))
+    return kinds
+
+
+def _kind(word: str, *, name: bool) -> str | None:
+    """Whether a word is a day, or a name of a person or place; None for any other, such as an acronym."""
+    if not _DAYS.isdisjoint(tokenize(word)):
+        return "day"
+    return "name" if name and word[1:].islower() else None
 
 
 def _gist(text: str) -> str:

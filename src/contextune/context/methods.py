@@ -10,19 +10,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.context.build_scene import RequestVectors, build_scene
+from contextune.context.build_scene import MIN_READABLE, RequestVectors, build_scene
 from contextune.context.history import complete_from_history, embed_with_history
 from contextune.context.index import UserIndex, UserState
 from contextune.context.learning.past_choices import CHOSEN, PastChoices, prefer_chosen
 from contextune.context.ranker import ContextRanker, RankedScene
 from contextune.context.signals import FAMILIES
+from contextune.context.without_vectors import likelihoods
 from contextune.embed import Embedder
 from contextune.search import RRF_K, reciprocal_rank_fusion, similarities, tokenize, top
 from contextune.types import Item, Request, local_time
 
 _MIN_FUSION_DEPTH = 200
 """Minimum length of the lists that are fused, however few items are wanted."""
-_NEWEST_WEIGHT = 1e-9
+_TIE_WEIGHT = 1e-9
 """Only breaks ties."""
 
 
@@ -140,17 +141,44 @@ def _bm25_over_all(search: ContextSearch) -> ContextRanking:
 
 
 def by_words(search: ContextSearch) -> ContextRanking:
-    """BM25T per application and over all items; items that share no word follow, the newest first."""
+    """BM25T per application and over all items; equal matches are ordered by their uses and times.
+
+    Items that share no word follow. What the user chose for the same words comes first.
+    """
     deep = replace(search, depth=max(search.depth, _MIN_FUSION_DEPTH))
     parts = [bm25(deep), _bm25_over_all(deep)]
     scores = hybrid_scores(
         [[row for row, score in part.scored_rows if score > 0] for part in parts], len(search.visible)
     )
-    made = np.nan_to_num(search.index.item_columns.times["made"], nan=-np.inf)
-    newest = np.empty(len(made))
-    newest[np.argsort(made, kind="stable")] = np.arange(len(made))
-    best = top(scores + newest * _NEWEST_WEIGHT, search.depth, visible=search.visible)
-    return ContextRanking([(int(row), float(scores[row])) for row in best], parts[0].reasons)
+    likely = likelihoods(search.request, search.state)
+    best = top(scores + likely * _TIE_WEIGHT, deep.depth, visible=search.visible)
+    scored_rows = [(int(row), float(scores[row])) for row in best]
+    order, chosen = _prefer_chosen_by_words(search, scored_rows, dict(parts[1].scored_rows))
+
+    def reasons(rows: Sequence[int]) -> Sequence[tuple[str, ...]]:
+        explained = zip(rows, parts[0].reasons(rows), strict=True)
+        return [(CHOSEN, *words) if row in chosen else words for row, words in explained]
+
+    return ContextRanking([scored_rows[n] for n in order], reasons)
+
+
+def _prefer_chosen_by_words(
+    search: ContextSearch, ranked: Sequence[tuple[int, float]], word_scores: Mapping[int, float]
+) -> tuple[Sequence[int], frozenset[int]]:
+    """The places of the ranked rows in a new order, and the rows that feedback on such words moved up."""
+    choices, request = search.choices(), search.request
+    judged, same = (
+        choices.judge_by_words(request.text, request.time, search.index.user.zone)
+        if choices.feedback and not request.history
+        else ({}, False)
+    )
+    if not judged:
+        return range(len(ranked)), frozenset()
+    items = search.index.items
+    # of the very same request, nothing has to be weighed against what it says
+    said = [0.0 if same else word_scores.get(row, 0.0) for row, _ in ranked]
+    order = prefer_chosen([items[row].id for row, _ in ranked], judged, said)
+    return order, frozenset(ranked[old][0] for new, old in enumerate(order) if new < old)
 
 
 def hybrid_scores(lists: Sequence[Sequence[int]], size: int) -> NDArray[np.float64]:
@@ -218,12 +246,18 @@ def _prefer_chosen(search: ContextSearch, ranked: RankedScene) -> tuple[list[int
     request, choices = search.request, search.choices()
     if not choices.feedback:
         return before, frozenset()
-    query = embed_with_history(request, search.embedder)
-    judged = choices.judge(query, request.time, search.index.user.zone)
+    same, zone = False, search.index.user.zone
+    if ranked.scene.readability < MIN_READABLE:
+        judged, same = (
+            ({}, False) if request.history else choices.judge_by_words(request.text, request.time, zone)
+        )
+    else:
+        judged = choices.judge(embed_with_history(request, search.embedder), request.time, zone)
     if not judged:
         return before, frozenset()
     items: list[Item] = ranked.scene.items
-    said = ranked.said.tolist()
+    # of the very same request, nothing has to be weighed against what it says
+    said = [0.0] * len(items) if same else ranked.said.tolist()
     ids = [items[n].id for n in before]
     places = prefer_chosen(ids, judged, [said[n] for n in before])
     moved = frozenset(before[old] for new, old in enumerate(places) if new < old)

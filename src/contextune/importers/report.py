@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from contextune.importers.files import SkippedEntry
+from contextune.types import Item, UnreadTime
+from contextune.types.unread_times import UnreadTimes
 
 MAX_EXAMPLES = 5
 """Locations listed per reason."""
@@ -49,6 +51,8 @@ class ImportReport:
     """Most frequent first."""
     missing_extras: tuple[str, ...] = ()
     """What to install to read files that were skipped."""
+    unread_times: tuple[UnreadTime, ...] = ()
+    """Fields of imported items that are named like a time and cannot be read as one."""
 
     @property
     def items(self) -> int:
@@ -80,6 +84,7 @@ class ReportBuilder:
         self._changed: Counter[tuple[str, str]] = Counter()
         self._skipped: Counter[str] = Counter()
         self._where: dict[str, list[str]] = {}
+        self._unread_times = UnreadTimes()
 
     def add_file(self, name: str, size: int) -> None:
         """Count a file of this format."""
@@ -91,6 +96,10 @@ class ReportBuilder:
         self._read[name, app] += 1
         self._new[name, app] += new
         self._changed[name, app] += changed
+
+    def add_unread_times(self, item: Item) -> None:
+        """Count the fields of a new or changed item that are named like a time and cannot be read as one."""
+        self._unread_times.add(item)
 
     def add_skipped(self, skipped: SkippedEntry) -> None:
         """Count an entry that was not imported."""
@@ -124,4 +133,5 @@ class ReportBuilder:
                 SkipReason(why, count, tuple(self._where[why])) for why, count in self._skipped.most_common()
             ),
             missing_extras=tuple(self._missing_extras),
+            unread_times=self._unread_times.all(),
         )

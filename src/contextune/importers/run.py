@@ -156,6 +156,8 @@ class ImportRun:
                 self._versions[item.id] = made
             if version is None and item.id not in self._superseded:
                 self.report.add_item(name, item.app, new=old is None, changed=is_update and old is not None)
+        for item in changed.values():
+            self.report.add_unread_times(item)
         self._put_items(list(changed.values()))
         self._put_uses()
 

@@ -43,8 +43,9 @@ from contextune.store.statements import (
     unknown_user,
     user_key,
 )
-from contextune.store.unread_times import UnreadTimes
+from contextune.store.unread_times import log_unread_times
 from contextune.types import Feedback, Item, Progress, UsageEvent, User, local_time
+from contextune.types.unread_times import UnreadTimes
 
 
 class SQLiteStore(Database):
@@ -97,7 +98,8 @@ class SQLiteStore(Database):
     def put_items(self, user: str, items: Iterable[Item], *, limit: int | None = None) -> int:
         """Add or replace items; return the number written. More than `limit` raise `LimitError`.
 
-        A field that is named like a time and cannot be read as one is logged, by application and field.
+        A field that is named like a time and cannot be read as one is logged, by application and field;
+        `contextune.types.count_unread_times` counts them.
         """
         count = 0
         unread = UnreadTimes()
@@ -122,7 +124,7 @@ class SQLiteStore(Database):
                     bump_revision(connection, key)
                     if stored_sizes(connection, key).items - before < written:  # some were replaced
                         self.snapshots.erase(connection, user)
-        unread.log(count)
+        log_unread_times(unread)
         return count
 
     def items(self, user: str, ids: Sequence[str] | None = None) -> list[Item]:

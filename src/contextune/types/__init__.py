@@ -30,6 +30,7 @@ from contextune.types.time_place import (
 )
 from contextune.types.time_text import format_item_time, format_time, user_time
 from contextune.types.tool import Annotations, Tool
+from contextune.types.unread_times import UnreadTime, count_unread_times
 
 __all__ = [
     "ANYWHERE",
@@ -55,9 +56,11 @@ __all__ = [
     "Tool",
     "ToolHit",
     "Turn",
+    "UnreadTime",
     "UsageEvent",
     "User",
     "check_coordinates",
+    "count_unread_times",
     "format_item_time",
     "format_time",
     "local_time",

@@ -6,11 +6,19 @@ the bundled models were trained on. Any other application is read by `ANY_APP`, 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+
+from contextune.types.field_names import snake_case
+from contextune.types.field_values import looks_like_date, read_time
+from contextune.types.time_fields import infer_times, role_of
 
 _TITLES = ("title", "name", "subject", "query", "event_name", "summary", "headline", "filename", "file_name")
-_BODIES = ("text", "body", "content", "message", "description", "caption", "note", "notes", "comment")
+_BODIES = (
+    *("text", "body", "content", "message", "description", "caption", "note", "notes", "comment", "msg"),
+    *("snippet", "contents", "details"),
+)
+_ROUTES = (("origin", "destination"), ("departure_airport", "arrival_airport"))
+"""Two fields that are a title only together."""
 _MADE = (
     *("date", "created", "modified", "time", "timestamp", "datetime", "created_at", "sent", "sent_at"),
     *("received", "received_at", "posted", "posted_at", "updated", "updated_at", "modified_at"),
@@ -23,9 +31,17 @@ _PEOPLE = (
     *("author", "recipients", "sender", "organizer", "participants", "contact", "from", "to", "cc"),
     *("attendees", "members", "people", "assignee", "assigned_to", "assigned_to_email", "owner"),
     *("customer_name", "customer_email", "customer_phone", "participant_email", "sender_email"),
+    *("sent_by", "created_by", "posted_by", "written_by", "reported_by", "assigned_by", "sender_name"),
+    *("from_name", "from_email", "to_name", "to_email", "user", "username", "user_name", "who", "person"),
+    *("participant", "attendee", "recipient", "invitees", "guests", "reporter", "host", "caller", "callee"),
 )
 _MAY_HOLD_TEXT = frozenset(["time", "start", "end", "sent", "received", "posted", "updated", "taken"])
 """Field names that often hold something else than a time, such as "20 min"."""
+_NOT_A_TITLE = frozenset(
+    ["id", "uuid", "key", "ref", "number", "url", "type", "kind", "status", "state", "currency", "language"]
+)
+"""Last words of names of fields that do not tell items apart for a person."""
+_TIME_ROLES = ("made", "start", "end", "due")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +62,8 @@ class AppSchema:
     """Fields with names, addresses or numbers of people."""
     verb: str = "opened"
     """The verb for using such an item."""
+    title_end: str | None = None
+    """The field with the second half of the title, such as the destination of a trip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,56 +81,142 @@ class AppDescription:
     due: Sequence[str] = _DUE
     people: Sequence[str] = _PEOPLE
     verb: str = "opened"
+    infers_times: bool = False
+    """Whether to look for times in other fields too, by their names and values."""
+    _keys: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
+    """The names of each role in snake case."""
+    _certain_times: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Names that stand for a time and nothing else."""
+
+    def __post_init__(self) -> None:
+        names = {
+            "title": (*self.titles, *self.bodies),
+            "people": self.people,
+            "made": self.made,
+            "start": self.starts,
+            "end": self.ends,
+            "due": self.due,
+        }
+        keys = {role: tuple(map(snake_case, alternatives)) for role, alternatives in names.items()}
+        defaults = {"made": _MADE, "start": _STARTS, "end": _ENDS, "due": _DUE}
+        certain = {
+            key
+            for role, default in defaults.items()
+            for key in keys[role]
+            if names[role] is not default or key not in _MAY_HOLD_TEXT
+        }
+        object.__setattr__(self, "_keys", keys)
+        object.__setattr__(self, "_certain_times", frozenset(certain))
 
     def schema(self, app: str, fields: Mapping[str, object]) -> AppSchema:
-        """The schema of an item with these fields."""
-        roles = {"made": self.made, "start": self.starts, "end": self.ends, "due": self.due}
-        dated = {name for names in roles.values() for name in names if is_time(fields.get(name))}
-        times = {
-            role: found
-            for role, names in roles.items()
-            if (found := next((name for name in names if name in dated), None))
-        }
+        """The schema of an item with these fields. Names match whatever their case, `sentBy` as `sent_by`."""
+        by_key = {snake_case(name): name for name in reversed(list(fields))}
+        by_key |= {name: name for name in fields}  # a name that is spelled like this comes first
+        times, dated = self._times(fields, by_key)
+        people = tuple(by_key[key] for key in self._keys["people"] if key in by_key)
         spoken = [name for name in fields if name != "place" and name not in dated]
-        title = self._title(spoken, fields)
+        title, title_end = self._title(spoken, people, fields, by_key)
+        own = [name for name in (title, title_end) if name is not None]
         return AppSchema(
             noun=self.noun or app,
             title=title,
-            text={title: "", **{name: name.replace("_", " ") for name in spoken if name != title}},
+            text={
+                **dict.fromkeys(own, ""),
+                **{name: _label(name) for name in spoken if name not in own},
+            },
             made=times.get("made"),
             times=times,
-            people=tuple(name for name in self.people if name in fields),
+            people=people,
             verb=self.verb,
+            title_end=title_end,
         )
 
     def unread_times(self, fields: Mapping[str, object]) -> tuple[str, ...]:
-        """Fields that are named like a time and hold something that cannot be read as one."""
-        names = {*self.made, *self.starts, *self.ends, *self.due} - _MAY_HOLD_TEXT
-        return tuple(name for name, value in fields.items() if name in names and value and not is_time(value))
+        """Fields that are named like a time and hold something that cannot be read as one.
 
-    def _title(self, spoken: Sequence[str], fields: Mapping[str, object]) -> str:
-        """The field of the title: never a sender, if there is anything else to call the item by."""
-        named = (name for name in (*self.titles, *self.bodies) if name in spoken and fields[name])
-        others = (name for name in spoken if name not in self.people and isinstance(fields[name], str))
-        return next(named, None) or next(others, None) or next(iter(spoken), "")
+        A name such as `time` may stand for something else: then only what looks like a date is reported,
+        unless the description lists names of its own for that role.
+        """
+        names = {key for role in _TIME_ROLES for key in self._keys[role]}
+        return tuple(
+            name
+            for name, value in fields.items()
+            if value
+            and (
+                (key := snake_case(name)) in self._certain_times
+                or ((key in names or (self.infers_times and role_of(key))) and looks_like_date(value))
+            )
+            and read_time(value) is None
+        )
+
+    def _times(
+        self, fields: Mapping[str, object], by_key: Mapping[str, str]
+    ) -> tuple[dict[str, str], set[str]]:
+        """The field of each role that has one, and all fields with times."""
+        times: dict[str, str] = {}
+        dated: set[str] = set()
+        for role in _TIME_ROLES:
+            for key in self._keys[role]:
+                name = by_key.get(key)
+                if name is not None and read_time(fields[name]) is not None:
+                    times.setdefault(role, name)
+                    dated.add(name)
+        if self.infers_times:
+            others = {name: value for name, value in fields.items() if name not in dated}
+            inferred = infer_times(others, times)
+            times |= inferred
+            dated.update(inferred.values())
+        return times, dated
+
+    def _title(
+        self,
+        spoken: Sequence[str],
+        people: Sequence[str],
+        fields: Mapping[str, object],
+        by_key: Mapping[str, str],
+    ) -> tuple[str, str | None]:
+        """The fields of the title: never a sender, if there is anything else to call the item by."""
+        for key in self._keys["title"]:
+            name = by_key.get(key)
+            if name is not None and name in spoken and fields[name]:
+                return name, None
+        others = [name for name in spoken if name not in people and isinstance(fields[name], str)]
+        for ends in _ROUTES:
+            first, second = (by_key.get(name) for name in ends)
+            if first is not None and first in others and second in others:
+                return first, second
+        telling = [name for name in others if snake_case(name).rpartition("_")[2] not in _NOT_A_TITLE]
+        return next(iter([*telling, *others, *spoken]), ""), None
 
 
-ANY_APP = AppDescription()
+def _label(name: str) -> str:
+    return snake_case(name).replace("_", " ")
+
+
+ANY_APP = AppDescription(infers_times=True)
 """For applications that are not described."""
 DESCRIBED_APPS: Mapping[str, AppDescription] = {
     "Messages": AppDescription(
-        "message", titles=("text", "body", "content", "message"), bodies=(), verb="read"
+        "message",
+        titles=("text", "body", "content", "message", "msg"),
+        bodies=(),
+        verb="read",
+        infers_times=True,
     ),
-    "Tasks": AppDescription("task", titles=("title", "name", "task", "task_name", "summary")),
+    "Tasks": AppDescription(
+        "task", titles=("title", "name", "task", "task_name", "summary"), infers_times=True
+    ),
     "Files": AppDescription(
         "file",
         titles=("name", "filename", "file_name", "title", "path"),
         made=("modified", "modified_at", "last_modified", "mtime", "date", "created", "created_at"),
+        infers_times=True,
     ),
     "CRM": AppDescription(
         "customer record",
         titles=("customer_name", "name", "company", "account", "title"),
         made=("last_contact_date", "last_contact", "updated_at", "modified", "created_at", "created", "date"),
+        infers_times=True,
     ),
     "Photos": AppDescription(
         "photo",
@@ -120,22 +224,12 @@ DESCRIBED_APPS: Mapping[str, AppDescription] = {
         made=("taken", "taken_at", "date", "timestamp", "created", "created_at"),
         people=("people", "faces", "persons"),
         verb="viewed",
+        infers_times=True,
     ),
     "Contacts": AppDescription(
         "contact",
         titles=("name", "full_name", "display_name"),
         people=("name", "full_name", "display_name", "email", "emails", "phone", "phones"),
-    ),
+    ),  # a birthday is not a time at which something happens: no times are inferred
 }
 """Applications beyond those the bundled models were trained on."""
-
-
-def is_time(value: object) -> bool:
-    """Whether the value is a time, or ISO 8601 text."""
-    if not isinstance(value, str):
-        return isinstance(value, datetime)
-    try:
-        datetime.fromisoformat(value)
-    except ValueError:
-        return False
-    return True

@@ -6,9 +6,11 @@ the rest is inferred.
 """
 
 from collections.abc import Mapping
+from functools import cache
 
 from contextune.errors import InvalidDataError
 from contextune.types.app_description import ANY_APP, DESCRIBED_APPS, AppDescription, AppSchema
+from contextune.types.field_names import all_names, snake_case
 
 __all__ = [
     "APPS",
@@ -18,6 +20,7 @@ __all__ = [
     "describe_app",
     "described_apps",
     "description_of",
+    "known_app",
 ]
 
 APPS: Mapping[str, AppSchema] = {
@@ -84,6 +87,23 @@ APPS: Mapping[str, AppSchema] = {
     ),
 }
 
+_OTHER_NAMES = {
+    "Mail": "mails email emails e_mail e_mails gmail",
+    "Calendar": "calendars calendar_event calendar_events calendar_app google_calendar",
+    "Google": "web_search web_searches google_search search_history",
+    "Notes": "note",
+    "Music": "songs",
+    "Reminders": "reminder",
+    "PhoneCall": "phone_calls calls call_log phone_log",
+    "Messages": "message sms text_messages",
+    "Tasks": "task to_do to_dos todo todos",
+    "Files": "file documents",
+    "Photos": "photo pictures",
+    "Contacts": "contact address_book",
+}
+_BY_KEY = {snake_case(app): app for app in (*APPS, *DESCRIBED_APPS)} | {
+    name: app for app, names in _OTHER_NAMES.items() for name in names.split()
+}
 _descriptions: dict[str, AppDescription] = dict(DESCRIBED_APPS)
 
 
@@ -101,9 +121,38 @@ def described_apps() -> Mapping[str, AppDescription]:
     return _descriptions
 
 
+def known_app(name: str) -> str:
+    """The application in `APPS` or `DESCRIBED_APPS` that a name stands for, such as Mail for "email".
+
+    The name itself if there is none, or if it has been described.
+    """
+    return name if name in _descriptions else _BY_KEY.get(snake_case(name), name)
+
+
 def description_of(name: str) -> AppDescription:
-    """The description of an application that is not in `APPS`; that of any application if it has none."""
-    return _descriptions.get(name, ANY_APP)
+    """The description of an application that is not in `APPS`; that of any application if it has none.
+
+    "email" is read like Mail, but its fields are not fixed: a time that cannot be read is text.
+    """
+    app = known_app(name)
+    return _without_fixed_fields(app) if app in APPS else _descriptions.get(app, ANY_APP)
+
+
+@cache
+def _without_fixed_fields(app: str) -> AppDescription:
+    schema = APPS[app]
+    times = {role: all_names(app, field) for role, field in schema.times.items()}
+    return AppDescription(
+        schema.noun,
+        titles=all_names(app, schema.title),
+        made=times.get("made", ()),
+        starts=times.get("start", ()),
+        ends=times.get("end", ()),
+        due=times.get("due", ()),
+        people=[name for field in schema.people for name in all_names(app, field)],
+        verb=schema.verb,
+        infers_times=True,
+    )
 
 
 def app_for(name: str, fields: Mapping[str, object]) -> AppSchema:

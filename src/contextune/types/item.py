@@ -1,15 +1,16 @@
 """Item: one mail, event, note, song, search, reminder or call of a user."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any, cast
+from typing import Any
 
 from contextune.errors import InvalidDataError
 from contextune.types.app_schema import APPS, AppSchema, app_for, description_of
 from contextune.types.field_names import with_own_names
+from contextune.types.field_values import people_in, read_time, to_text
 
 Time = datetime | str
 """A `datetime`, or ISO 8601 text such as `2024-05-16T19:00`."""
@@ -188,7 +189,11 @@ class Item:
     @property
     def title(self) -> str:
         """The title: a subject, an event's name, a song's name."""
-        return _text(self.fields.get(self.schema.title, ""))
+        schema = self.schema
+        title = to_text(self.fields.get(schema.title))
+        return (
+            title if schema.title_end is None else f"{title} – {to_text(self.fields.get(schema.title_end))}"
+        )
 
     @property
     def label(self) -> str:
@@ -201,7 +206,7 @@ class Item:
         schema = self.schema
         parts = [schema.noun]
         for name, label in schema.text.items():
-            if value := _text(self.fields.get(name)):
+            if value := to_text(self.fields.get(name)):
                 parts.append(f"{label}: {value}" if label else value)
         return " — ".join(parts)
 
@@ -239,13 +244,7 @@ class Item:
     @property
     def people(self) -> tuple[str, ...]:
         """Names, addresses and numbers of the people in it."""
-        people: list[str] = []
-        for name in self.schema.people:
-            value = self.fields.get(name)
-            if isinstance(value, str):
-                people.append(value)
-            elif isinstance(value, Sequence):
-                people.extend(map(str, cast("Sequence[object]", value)))
+        people = (person for name in self.schema.people for person in people_in(self.fields.get(name)))
         return tuple(person for person in people if person)
 
 
@@ -266,18 +265,10 @@ def _digest(app: str, fields: Mapping[str, object]) -> str:
     return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(str, cast("Sequence[object]", value)))
-    return str(value)
-
-
 def _time(item: Item, value: object) -> datetime:
-    try:
-        return value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    except ValueError:
+    time = read_time(value)
+    if time is None:
         raise InvalidDataError(
             f"item {item.id!r} of {item.app}: not a time: {value!r} (write it as 2024-05-16T19:00)"
-        ) from None
+        )
+    return time

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from datetime import datetime, tzinfo
 
+from contextune.types.field_values import is_day
 from contextune.types.item import Item
 
 
@@ -31,7 +32,7 @@ def format_item_time(item: Item, zone: tzinfo | None, now: datetime | None = Non
         return ""
     role = next(role for role in ("start", "due", "made") if role in item.times)
     value = item.fields.get(item.schema.times[role])
-    if isinstance(value, str) and ":" not in value:
+    if is_day(value):
         return _day(time, now)
     return format_time(time, zone, now)
 

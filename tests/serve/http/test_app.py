@@ -119,7 +119,7 @@ def test_items_round_trip(ines: httpx.Client) -> None:
             "fields": {"title": "Bread", "time": "20 min", "for": [1, None, {"a": 1.5}]},
         }
     ]
-    assert ines.put("/v1/items", json={"items": put}).json() == {"count": 6}
+    assert ines.put("/v1/items", json={"items": put}).json() == {"count": 6, "unread_times": []}
     first = ines.get("/v1/items", params={"limit": 4}).json()
     rest = ines.get("/v1/items", params={"start": first["next"], "limit": 4}).json()
     assert (first["total"], first["next"], rest["next"]) == (6, 4, None)
@@ -140,6 +140,13 @@ def test_user_round_trips(ines: httpx.Client) -> None:
     }
     assert ines.put("/v1/me", json=me).status_code == 204
     assert ines.get("/v1/me").json() == me
+
+
+def test_times_that_cannot_be_read_are_reported_without_their_values(ines: httpx.Client) -> None:
+    fields = {"title": "Paint", "due": "when Rui is back"}
+    items = [{"id": f"t{n}", "app": "Tasks", "fields": fields} for n in range(2)]
+    reply = ines.put("/v1/items", json={"items": items}).json()
+    assert reply == {"count": 2, "unread_times": [{"app": "Tasks", "field": "due", "count": 2}]}
 
 
 def test_duplicate_uses_are_ignored(ines: httpx.Client) -> None:

@@ -42,6 +42,10 @@ def print_report(
             output.out.print(line, markup=False, highlight=False, soft_wrap=True)
     elif report.skipped:
         _print_reasons(report)
+    for unread in report.unread_times:
+        output.out.print(
+            neutralize(str(unread)), style="yellow", markup=False, highlight=False, soft_wrap=True
+        )
     prefix = "Dry run, nothing is written: " if dry_run else ""
     output.out.print(
         f"{prefix}{summarize(report)}. User: {neutralize(user)}.",
@@ -81,5 +85,7 @@ def _counts(report: "ImportReport") -> Iterator[str]:
         yield f"{pluralize(report.contacts, 'contact')} ({report.new_contacts:,} new)"
     if report.gone:
         yield f"{pluralize(report.gone, 'item')} moved or cancelled"
+    if unread := sum(unread.count for unread in report.unread_times):
+        yield f"{pluralize(unread, 'time')} not readable"
     if skipped := sum(reason.count for reason in report.skipped):
         yield f"{skipped:,} skipped"

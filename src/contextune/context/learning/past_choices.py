@@ -1,20 +1,25 @@
 """Past choices: which items the user took or rejected for similar requests, from their feedback."""
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from functools import cached_property, partial
 from threading import Lock
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contextune.embed import Embedder, Matrix, embed_items
+from contextune.search import tokenize
 from contextune.store import Store
 from contextune.types import Feedback, local_time
 
 CHOSEN = "you chose it for a similar request"
 _MIN_SIMILARITY, _FULL_SIMILARITY = 0.8, 0.95
 """Feedback on another request counts from the first similarity on, and fully from the second."""
+_MIN_SHARED_WORDS, _ALL_SHARED_WORDS = 0.7, 0.9
+"""The same for the share of words in common, where vectors cannot tell."""
 _FADING = 0.5
 """The share of earlier feedback that the next feedback on the same request takes away."""
 _MIN_DIFFERENCE = 0.5
@@ -27,10 +32,19 @@ _MAX_USERS = 500
 
 @dataclass(frozen=True, eq=False)
 class PastChoices:
-    """Feedback on the items of earlier requests, oldest first, with the vectors of their texts."""
+    """Feedback on the items of earlier requests, oldest first."""
 
     feedback: Sequence[Feedback]
-    vectors: Matrix
+    embed: Callable[[Sequence[str]], Matrix]
+
+    @cached_property
+    def vectors(self) -> Matrix:
+        """The vectors of the requests' texts."""
+        return self.embed([entry.request.text for entry in self.feedback])
+
+    @cached_property
+    def _words(self) -> list[frozenset[str]]:
+        return [frozenset(tokenize(entry.request.text)) for entry in self.feedback]
 
     def judge(self, query: Matrix, now: datetime, zone: tzinfo | None) -> dict[str, float]:
         """By id, items that were right (positive) or wrong (negative) for requests like this one.
@@ -38,7 +52,18 @@ class PastChoices:
         What was said last counts most: one correction, or two other choices, outweigh all earlier ones.
         """
         width = _FULL_SIMILARITY - _MIN_SIMILARITY
-        weights = np.clip((self.vectors @ query - _MIN_SIMILARITY) / width, 0, 1)
+        return self._judge(np.clip((self.vectors @ query - _MIN_SIMILARITY) / width, 0, 1), now, zone)
+
+    def judge_by_words(self, text: str, now: datetime, zone: tzinfo | None) -> tuple[dict[str, float], bool]:
+        """The same for requests of the same words, else of nearly the same; and whether they are the same."""
+        words = frozenset(tokenize(text))
+        shared = np.array([2 * len(words & other) / max(1, len(words) + len(other)) for other in self._words])
+        if judged := self._judge((shared == 1).astype(np.float64), now, zone):
+            return judged, True
+        width = _ALL_SHARED_WORDS - _MIN_SHARED_WORDS
+        return self._judge(np.clip((shared - _MIN_SHARED_WORDS) / width, 0, 1), now, zone), False
+
+    def _judge(self, weights: NDArray[np.floating], now: datetime, zone: tzinfo | None) -> dict[str, float]:
         judged: dict[str, float] = {}
         for number in np.flatnonzero(weights).tolist():
             entry, weight = self.feedback[number], float(weights[number])
@@ -97,9 +122,8 @@ class PastChoicesReader:
         with self._lock:
             known = self._known.get(user)
         if known is None or known.feedback != feedback:
-            texts = [entry.request.text for entry in feedback]
             known = PastChoices(
-                feedback, embed_items(texts, embedder=self._embedder, store=self._store, user=user)
+                feedback, partial(embed_items, embedder=self._embedder, store=self._store, user=user)
             )
         with self._lock:
             self._known[user] = known

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from contextune.types.app_schema import described_apps
 
-_FORMAT = 1
+_FORMAT = 2
 """To be raised with every change of what is stored, and of how tokens, columns and habits are computed."""
 _YEARS = range(1970, 2040)
 

@@ -215,12 +215,15 @@ def _data_routes(service: Service, pool: WorkerPool, warmup: Warmup) -> APIRoute
         """Your items, ordered by id."""
         return JsonResponse(await pool.run(service.items, user, app, start, limit))
 
-    @routes.put("/items", response_model=responses.CountReply)
+    @routes.put("/items", response_model=responses.PutItemsReply)
     async def put_items(user: CurrentUser, body: requests.ItemsBody) -> Response:
-        """Add items, all or none; an item with an existing id replaces it."""
-        count = await pool.run(service.put_items, user, body)
+        """Add items, all or none; an item with an existing id replaces it.
+
+        `unread_times` lists fields that are named like a time and cannot be read as one.
+        """
+        reply = await pool.run(service.put_items, user, body)
         warmup.start(user, len(body.items))
-        return JsonResponse(count)
+        return JsonResponse(reply)
 
     # POST, because ids may be personal and proxies log URLs
     @routes.post("/items/delete", response_model=responses.CountReply)

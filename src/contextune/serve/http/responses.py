@@ -135,6 +135,21 @@ class CountReply(TypedDict):
     count: int
 
 
+class UnreadTimeReply(TypedDict):
+    """A field that is named like a time, is not one in `count` of the items, and is read as text there."""
+
+    app: str
+    field: str
+    count: int
+
+
+class PutItemsReply(TypedDict):
+    """The number of items written, and their fields that should be times."""
+
+    count: int
+    unread_times: list[UnreadTimeReply]
+
+
 class HealthReply(TypedDict):
     """The service is healthy."""
 

@@ -25,7 +25,7 @@ from contextune.tools import ToolRetriever, bundled_toolbox
 from contextune.tools.catalog_file import CatalogFile
 from contextune.tools.large.open import open_retriever
 from contextune.tuner import Tuner
-from contextune.types import Item, Progress, ToolHit
+from contextune.types import Item, Progress, ToolHit, count_unread_times
 
 # What a client can have got wrong, as `field: problem; remedy`. Messages must not quote the value.
 _FIELDS = "invalid time or place; write times as 2024-05-16T19:00 and the place as text"
@@ -183,8 +183,8 @@ class Service:
                 "next": page.next,
             }
 
-    def put_items(self, user: str, body: requests.ItemsBody) -> responses.CountReply:
-        """Add or replace items, all or none."""
+    def put_items(self, user: str, body: requests.ItemsBody) -> responses.PutItemsReply:
+        """Add or replace items, all or none; tells which of their times cannot be read."""
         items: list[Item] = []
         for number, item_body in enumerate(body.items):
             try:
@@ -192,7 +192,14 @@ class Service:
             except ContextuneError:
                 raise invalid_request([f"items[{number}].fields: {_FIELDS}"]) from None
         with self._stage("put_items", "items: one contains a value that cannot be stored"):
-            return {"count": self._store.put_items(user, items)}
+            count = self._store.put_items(user, items)
+        return {
+            "count": count,
+            "unread_times": [
+                {"app": unread.app, "field": unread.field, "count": unread.count}
+                for unread in count_unread_times(items)
+            ],
+        }
 
     def delete_items(self, user: str, body: requests.IdsBody) -> responses.CountReply:
         """Delete items."""

@@ -25,8 +25,9 @@ from contextune.store.rows import (
     vector_blob,
 )
 from contextune.store.statements import unknown_user
-from contextune.store.unread_times import UnreadTimes
+from contextune.store.unread_times import log_unread_times
 from contextune.types import Feedback, Item, UsageEvent, User, local_time
+from contextune.types.unread_times import UnreadTimes
 
 if TYPE_CHECKING:
     from contextune.store.postgres.connections import Connection
@@ -83,7 +84,8 @@ class PostgresStore(PostgresDatabase):
     def put_items(self, user: str, items: Iterable[Item], *, limit: int | None = None) -> int:
         """Add or replace items; return the number written. More than `limit` raise `LimitError`.
 
-        A field that is named like a time and cannot be read as one is logged, by application and field.
+        A field that is named like a time and cannot be read as one is logged, by application and field;
+        `contextune.types.count_unread_times` counts them.
         """
         count, unread = 0, UnreadTimes()
         by_id: dict[str, tuple[Item, str]] = {}
@@ -110,7 +112,7 @@ class PostgresStore(PostgresDatabase):
             check_quota(before, after, items=items_limit, total_bytes=self._quota.total_bytes)
             if changed:
                 connection.execute("UPDATE users SET revision = %s WHERE key = %s", (revision, key))
-        unread.log(count)
+        log_unread_times(unread)
         return count
 
     def items(self, user: str, ids: Sequence[str] | None = None) -> list[Item]:
