@@ -48,10 +48,8 @@ def test_item_used_at_this_hour_and_place_comes_first(tuner: Tuner) -> None:
     for day in range(1, 15):
         tuner.record("wei", UsageEvent("s2", NOW.replace(day=day), "gym"))
         tuner.record("wei", UsageEvent("s1", NOW.replace(day=day), "home"))
-        tuner.record("wei", UsageEvent("old", NOW.replace(day=day, hour=6), "gym"))
     assert ranked(tuner, MUSIC, place="gym")[0] == "s2"
     assert ranked(tuner, MUSIC, place="home")[0] == "s1"
-    assert ranked(tuner, MUSIC, NOW.replace(hour=6))[0] == "old"
 
 
 def test_feedback_on_the_same_words_counts(tuner: Tuner) -> None:
