@@ -106,7 +106,7 @@ def ask(
 @contextmanager
 def open_tuner(
     store: str | None,
-    catalog: Path | None,
+    catalog: str | None,
     embedder: str,
     policy: str,
     *,

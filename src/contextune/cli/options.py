@@ -38,11 +38,11 @@ RequestPlace = Annotated[
     typer.Option("--place", envvar="CONTEXTUNE_PLACE", help="A place of the user's, or LATITUDE,LONGITUDE."),
 ]
 ToolCatalog = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--catalog",
         envvar="CONTEXTUNE_CATALOG",
-        help="Catalogue of tools (see contextune tools add); default: the bundled toolbox.",
+        help="Catalogue of tools, a file (see contextune tools add) or postgresql://…; default: bundled.",
     ),
 ]
 EmbedderName = Annotated[
@@ -115,6 +115,15 @@ def data_path(path: Path | None, name: str) -> Path:
     import platformdirs
 
     return platformdirs.user_data_path("contextune", appauthor=False, ensure_exists=True) / name
+
+
+def catalog_path(catalog: str | None) -> Path:
+    """The file of a catalogue, by default in the user's data folder; an error for one in PostgreSQL."""
+    if catalog is not None and is_postgres(catalog):
+        raise InvalidRequestError(
+            "this command needs a catalogue in a file: only 'tools add' and 'tools search' take PostgreSQL"
+        )
+    return data_path(None if catalog is None else Path(catalog).expanduser(), "tools.db")
 
 
 def store_path(store: str | None) -> Path:
@@ -197,18 +206,16 @@ def select_embedder(name: str) -> "Embedder | None":
 
 
 def tool_retriever(
-    stack: ExitStack, path: Path | None, embedder: "Embedder | None" = None
+    stack: ExitStack, catalog: str | None, embedder: "Embedder | None" = None
 ) -> "Callable[[Progress], ToolRetriever]":
     """How to load the retriever of a catalogue, or of the bundled toolbox; `stack` closes the catalogue."""
-    if path is None:
+    if catalog is None:
         return partial(_bundled_retriever, embedder)
-    if not path.is_file():
-        raise InvalidDataError(f"there is no catalogue at {str(path)!r}: contextune tools add … creates it")
-    from contextune.tools.catalog_file import CatalogFile
-    from contextune.tools.large.open import open_retriever
+    if not is_postgres(catalog) and not Path(catalog).expanduser().is_file():
+        raise InvalidDataError(f"there is no catalogue at {catalog!r}: contextune tools add … creates it")
+    from contextune.tools.large.open import open_tools
 
-    catalog_file = stack.enter_context(CatalogFile(path))
-    return lambda progress: open_retriever(catalog_file, embedder, progress=progress)
+    return lambda progress: open_tools(stack, catalog, embedder, progress=progress)
 
 
 def _bundled_retriever(embedder: "Embedder | None", progress: "Progress") -> "ToolRetriever":

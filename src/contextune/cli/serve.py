@@ -16,6 +16,7 @@ from contextune.cli.options import (
     PolicySettings,
     RankerPath,
     StoreName,
+    ToolCatalog,
     data_path,
     split_names,
     store_location,
@@ -47,10 +48,7 @@ def serve(
     context: typer.Context,
     store: StoreName = None,
     tokens: TokensPath = None,
-    catalog: Annotated[
-        Path | None,
-        typer.Option(envvar="CONTEXTUNE_CATALOG", help="Catalogue of tools; default: the bundled toolbox."),
-    ] = None,
+    catalog: ToolCatalog = None,
     policy: PolicySettings = "",
     ranker: RankerPath = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
@@ -125,7 +123,7 @@ def serve(
     settings = ServiceSettings(
         store_location(store),
         _tokens_path(tokens, store),
-        catalog,
+        catalog if catalog is None or is_postgres(catalog) else Path(catalog).expanduser(),
         threads,
         limits,
         policy,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 from urllib.parse import urlsplit
 
 import typer
@@ -14,9 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from contextune._internal.plural import pluralize
+from contextune._internal.postgres_url import is_postgres
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.options import ApprovalsPath, StoreName, data_path, open_approvals, open_store
+from contextune.cli.options import ApprovalsPath, StoreName, catalog_path, open_approvals, open_store
 from contextune.cli.tool_approvals import approve
 from contextune.cli.tools_index import app as index_app
 from contextune.errors import ContextuneError, InvalidDataError, StoreError
@@ -24,16 +25,19 @@ from contextune.errors import ContextuneError, InvalidDataError, StoreError
 if TYPE_CHECKING:
     from contextune.tools import Catalog, LoadedTools, RefusedTool, ToolQueries
     from contextune.tools.catalog_file import CatalogFile
+    from contextune.tools.large.postgres import PostgresCatalog
     from contextune.types import Progress, Tool
 
 app = command_group(help="Manage and search a catalogue of tools.")
 app.command()(approve)
 app.add_typer(index_app, name="index")
 
-CatalogPath = Annotated[
-    Path | None,
+CatalogName = Annotated[
+    str | None,
     typer.Option(
-        "--catalog", envvar="CONTEXTUNE_CATALOG", help="File of the catalogue; default: in your data folder."
+        "--catalog",
+        envvar="CONTEXTUNE_CATALOG",
+        help="File of the catalogue, or postgresql://… (add and search); default: in your data folder.",
     ),
 ]
 Server = Annotated[str | None, typer.Option("--server", help="Only the tools of this server or app.")]
@@ -43,11 +47,11 @@ _BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u20
 """Characters that make a terminal show text in another order than it is stored in."""
 
 
-def open_catalog(path: Path | None, *, create: bool = False) -> "CatalogFile":
-    """Open the catalogue at `path`, or by default the one in the user's data folder."""
+def open_catalog(name: str | None, *, create: bool = False) -> "CatalogFile":
+    """Open the catalogue in a file, by default the one in the user's data folder."""
     from contextune.tools.catalog_file import CatalogFile
 
-    path = data_path(path, "tools.db")
+    path = catalog_path(name)
     if not create and not path.exists():
         raise StoreError(f"there is no catalogue at {str(path)!r}: contextune tools add … creates it")
     return CatalogFile(path)
@@ -64,7 +68,7 @@ def add(
     bundled: Annotated[bool, typer.Option("--bundled", help="Add the 59 bundled APIs, as a trial.")] = False,
     app_name: Annotated[str | None, typer.Option("--app", help="App of the tools that name none.")] = None,
     embed: Annotated[bool, typer.Option(help="Embed the tools now instead of at the first search.")] = True,
-    catalog: CatalogPath = None,
+    catalog: CatalogName = None,
     approvals: ApprovalsPath = None,
 ) -> None:
     """Add the tools of files and MCP servers; adding a source again updates it.
@@ -79,7 +83,7 @@ def add(
         raise ContextuneError("nothing to add: name a file or a URL, or pass --bundled")
     any_tools = False
     with ExitStack() as stack:
-        catalog_file = stack.enter_context(open_catalog(catalog, create=True))
+        catalog_file = stack.enter_context(_open_for_adding(catalog))
         pins = stack.enter_context(open_approvals(approvals)) if source else None
         jobs: list[tuple[str, Callable[[], LoadedTools]]] = [
             (source_name(name), partial(load_tools, name, app=app_name, approvals=pins))
@@ -92,8 +96,8 @@ def add(
                 output.print_error(_printable(str(loaded)))
             else:
                 any_tools |= _put(catalog_file, loaded, name)
-        if embed and any_tools:
-            _embed(catalog_file)
+        if embed and any_tools and not is_postgres(catalog):
+            _embed(cast("CatalogFile", catalog_file))
     if not any_tools:
         raise typer.Exit(2)
 
@@ -118,7 +122,7 @@ def _load_all(
 def list_tools(
     server: Server = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, which `add` can read.")] = False,
-    catalog: CatalogPath = None,
+    catalog: CatalogName = None,
 ) -> None:
     """Print the tools, and the servers that offer the same ones."""
     from contextune.tools.loaders import tool_to_json
@@ -138,7 +142,7 @@ def list_tools(
 @app.command(name="show")
 def show_tool(
     name: Annotated[str, typer.Argument(help="Id of a tool, or its name if it is unique.", metavar="ID")],
-    catalog: CatalogPath = None,
+    catalog: CatalogName = None,
 ) -> None:
     """Print everything about a tool: description, annotations, source, parameters."""
     from contextune.tools.loaders import tool_to_json
@@ -168,7 +172,7 @@ def show_tool(
 def remove(
     tool: Annotated[list[str] | None, typer.Argument(help="Ids of tools.", metavar="ID")] = None,
     server: Annotated[str | None, typer.Option("--server", help="All tools of this server or app.")] = None,
-    catalog: CatalogPath = None,
+    catalog: CatalogName = None,
 ) -> None:
     """Remove tools from the catalogue."""
     if not tool and server is None:
@@ -187,24 +191,22 @@ def search(
     querygen: Annotated[
         bool, typer.Option("--querygen", help="Let the configured language model write the search queries.")
     ] = False,
-    catalog: CatalogPath = None,
+    catalog: CatalogName = None,
 ) -> None:
     """Print the tools that can serve a request, best first."""
     from contextune.tools import ToolFilter, ToolQueries, search_all
-    from contextune.tools.large.open import open_retriever
+    from contextune.tools.large.open import open_tools
 
-    with open_catalog(catalog) as catalog_file, output.progress("Embedding") as update:
-        if not catalog_file.count():
-            raise InvalidDataError("the catalogue is empty: contextune tools add … fills it")
-        tool_filter = None
+    location = catalog if catalog is not None and is_postgres(catalog) else catalog_path(catalog)
+    with ExitStack() as stack, output.progress("Embedding") as update:
+        retriever = open_tools(stack, location, progress=update)
+        tools, tool_filter = retriever.catalog, None
         if server is not None:
-            if not catalog_file.servers([server]):
-                _tools_of_server(catalog_file.catalog(), server)  # says which servers there are
             tool_filter = ToolFilter(servers=[server])
-        retriever = open_retriever(catalog_file, progress=update)
-        tools = retriever.catalog
         queries = _generate_queries(text, update) if querygen else ToolQueries(text, (), (text,))
         hits = search_all(retriever, queries, k, filter=tool_filter).hits
+        if server is not None and not hits:
+            _tools_of_server(tools, server)  # says which servers there are
         rows: list[tuple[str, ...]] = []
         for rank, hit in enumerate(hits, 1):
             also, why = ", ".join(_also_on(tools, hit.tool)), "; ".join(hit.reasons)
@@ -245,7 +247,16 @@ def _generate_queries(text: str, progress: "Progress") -> "ToolQueries":
     return QueryGenerator(required_chat(progress=progress), request_first=True).queries(text)
 
 
-def _put(catalog_file: "CatalogFile", loaded: "LoadedTools", name: str) -> bool:
+def _open_for_adding(catalog: str | None) -> "CatalogFile | PostgresCatalog":
+    if catalog is None or not is_postgres(catalog):
+        return open_catalog(catalog, create=True)
+    from contextune.embed import default_embedder
+    from contextune.tools.large.postgres import PostgresCatalog
+
+    return PostgresCatalog(catalog, default_embedder())
+
+
+def _put(catalog_file: "CatalogFile | PostgresCatalog", loaded: "LoadedTools", name: str) -> bool:
     """Store the tools of a source and print the changes; whether any tool was accepted."""
     from contextune.tools.mcp.approvals import ChangedTool
 

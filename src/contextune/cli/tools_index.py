@@ -7,21 +7,21 @@ import typer
 
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.options import data_path
+from contextune.cli.options import catalog_path
 from contextune.errors import StoreError
 
 app = command_group(help="Index a large catalogue on disk.")
 
 CatalogPath = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--catalog", envvar="CONTEXTUNE_CATALOG", help="File of the catalogue; default: in your data folder."
     ),
 ]
 
 
-def _path(path: Path | None) -> Path:
-    path = data_path(path, "tools.db")
+def _path(catalog: str | None) -> Path:
+    path = catalog_path(catalog)
     if not path.exists():
         raise StoreError(f"there is no catalogue at {str(path)!r}: contextune tools add … creates it")
     return path

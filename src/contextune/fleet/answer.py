@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from contextune.fleet.opening import WorkerSettings
 from contextune.fleet.parts import Handler, Part
 from contextune.plan.plan_json import answer_to_json
 from contextune.tools import ToolRetriever, bundled_toolbox
-from contextune.tools.catalog_file import CatalogFile
+from contextune.tools.large.open import open_tools
 from contextune.tuner import Tuner
 from contextune.types import Request, Turn, parse_place, parse_time
 
@@ -77,8 +78,10 @@ class AnswerRequests:
     def open(self) -> Handler:
         """Open the store, load the models and index the tools."""
         store, embedder = self.settings.open_store(), self.settings.embedder()
-        file = CatalogFile(self.catalog) if self.catalog else None
-        tools = ToolRetriever(file.catalog() if file else bundled_toolbox(), embedder, vector_cache=file)
+        if self.catalog:  # open as long as the worker is
+            tools = open_tools(ExitStack(), self.catalog, embedder)
+        else:
+            tools = ToolRetriever(bundled_toolbox(), embedder)
         tuner = Tuner(store, embedder=embedder, ranker=self.settings.ranker, tools=tools)
 
         def handle(payload: Any) -> bytes:

@@ -3,19 +3,31 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from tests.conftest import WordEmbedder
 from tests.postgres_server import new_database, vector_server
+from tests.program import run
 from tests.tools.large.test_stored_index import EMBEDDER, REQUESTS, TOOLS
 
 from contextune.errors import InvalidDataError, StoreError
+from contextune.serve.http.observability.metrics import ServiceMetrics
+from contextune.serve.http.observability.tracing import Tracer
+from contextune.serve.http.requests import ToolsBody, UserBody
+from contextune.serve.http.service import Service
+from contextune.serve.http.settings import ServiceSettings
 from contextune.tools import ToolFilter, ToolRetriever
 from contextune.types import Item, ItemHit, Tool
 
 psycopg = pytest.importorskip("psycopg", reason="needs the extra contextune[postgres]")
 
-from contextune.tools.large.postgres import PostgresCatalog  # noqa: E402  # after the check
+from psycopg.conninfo import conninfo_to_dict, make_conninfo  # noqa: E402  # after the check
+from psycopg.sql import SQL, Identifier  # noqa: E402
+
+from contextune.tools.large.pgvector import check_version  # noqa: E402
+from contextune.tools.large.postgres import PostgresCatalog  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +113,57 @@ def test_another_embedder_or_version_is_refused(url: str) -> None:
         with pytest.raises(StoreError, match="version 99"):
             PostgresCatalog(url, EMBEDDER)
         connection.execute("UPDATE contextune_tools.state SET version = 1")
+
+
+def test_old_pgvector_is_refused() -> None:
+    check_version("0.8.2", "x")
+    with pytest.raises(StoreError, match=r"has pgvector 0\.7\.4: 0\.8 or later is needed.*ALTER EXTENSION"):
+        check_version("0.7.4", "the database")
+
+
+def test_role_that_may_not_create_the_extension_is_told_how(url: str) -> None:
+    role = f"plain_{uuid4().hex}"
+    with new_database(url) as database, psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(SQL("CREATE ROLE {} LOGIN PASSWORD 'hidden'").format(Identifier(role)))
+        try:
+            name = Identifier(str(conninfo_to_dict(database)["dbname"]))
+            connection.execute(SQL("GRANT CREATE ON DATABASE {} TO {}").format(name, Identifier(role)))
+            with pytest.raises(StoreError, match="as a superuser: CREATE EXTENSION vector") as error:
+                PostgresCatalog(make_conninfo(database, user=role, password="hidden"), EMBEDDER)
+            assert "hidden" not in str(error.value)
+            connection.execute(SQL("REVOKE CREATE ON DATABASE {} FROM {}").format(name, Identifier(role)))
+        finally:
+            connection.execute(SQL("DROP ROLE {}").format(Identifier(role)))
+
+
+def test_commands_take_the_url_of_a_catalogue(url: str) -> None:
+    with new_database(url) as database:
+        empty = run("tools", "search", "send an e-mail", "--catalog", database)
+        assert (empty.returncode, "is empty" in empty.stderr) == (2, True)
+        added = run("tools", "add", "--bundled", "--catalog", database)
+        assert "59 added" in added.stdout, added.stderr
+        found = run("tools", "search", "send an e-mail", "-k", 1, "--catalog", database)
+        assert "mail" in found.stdout.lower()
+        assert run("tools", "list", "--catalog", database).returncode == 2
+
+
+def test_service_searches_a_catalogue_in_postgres(url: str, tmp_path: Path) -> None:
+    with new_database(url) as database:
+        run("tools", "add", "--bundled", "--catalog", database)
+        settings = ServiceSettings(tmp_path / "s.db", tmp_path / "t.json", database)
+        assert ServiceSettings.from_json(settings.to_json()) == settings
+        service = Service(settings, ServiceMetrics(lambda: 0), Tracer(), lambda _done, _total: None)
+        try:
+            service.put_me("ana", UserBody.model_validate({}))
+            found = service.tools("ana", ToolsBody.model_validate({"text": "send an e-mail", "k": 1}))
+            assert len(found["tools"]) == 1
+        finally:
+            service.close()
+
+
+def test_password_of_an_unreachable_catalogue_is_not_printed() -> None:
+    name = "postgresql://ana:hidden@127.0.0.1:1/x"
+    for words in (("tools", "search", "x"), ("tools", "list"), ("serve",), ("tools", "index", "info")):
+        done = run(*words, "--catalog", name)
+        assert done.returncode == 2
+        assert "hidden" not in done.stdout + done.stderr

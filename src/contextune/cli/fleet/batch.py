@@ -8,6 +8,7 @@ import typer
 
 from contextune._internal.checksum import file_checksum
 from contextune._internal.plural import pluralize
+from contextune._internal.postgres_url import is_postgres
 from contextune.cli import output
 from contextune.cli.fleet.run import (
     Address,
@@ -117,10 +118,10 @@ def answer(
     from contextune.fleet.answer import AnswerRequests, request_parts, write_lines
 
     parts = list(request_parts(requests))
-    if catalog and not catalog.is_file():
+    if catalog and not is_postgres(catalog) and not Path(catalog).is_file():
         raise InvalidDataError(f"no such catalogue: {catalog} (create it with 'contextune tools add …')")
     settings = worker_settings(store, embedder, ranker)
-    tools = str(catalog.resolve()) if catalog else None
+    tools = str(Path(catalog).resolve()) if catalog and not is_postgres(catalog) else catalog
     identity = [file_checksum(requests), k, tools, ranker, embedder]
     with batch_run(
         "answer",

@@ -3,9 +3,10 @@
 import os
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contextune.errors import InvalidDataError, MissingExtraError, StoreError
@@ -15,6 +16,7 @@ from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile
 from contextune.store import open_store
 from contextune.tools.catalog_file import CatalogFile
+from contextune.tools.large.open import open_tools
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -77,16 +79,21 @@ def _check_files(settings: ServiceSettings) -> None:
     if settings.tokens:
         TokenFile(settings.tokens).all()
     open_store(settings.store).close()
-    if settings.catalog and not settings.catalog.exists():
+    if settings.catalog is None:
+        return
+    if not isinstance(settings.catalog, Path):
+        with ExitStack() as stack:
+            open_tools(stack, settings.catalog)
+        return
+    if not settings.catalog.exists():
         raise InvalidDataError(
             f"no such catalogue: {str(settings.catalog)!r} (create it with 'contextune tools add …')"
         )
-    if settings.catalog:
-        with CatalogFile(settings.catalog) as catalog_file:
-            if not catalog_file.count():
-                raise InvalidDataError(
-                    f"empty catalogue: {str(settings.catalog)!r} (add tools with 'contextune tools add …')"
-                )
+    with CatalogFile(settings.catalog) as catalog_file:
+        if not catalog_file.count():
+            raise InvalidDataError(
+                f"empty catalogue: {str(settings.catalog)!r} (add tools with 'contextune tools add …')"
+            )
 
 
 def app() -> "FastAPI":

@@ -3,14 +3,14 @@
 import logging
 import os
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from time import perf_counter
 
 from contextune.context.current_ranker import CurrentRanker
 from contextune.context.ranker import default_ranker
 from contextune.embed import OnnxEmbedder, default_embedder
 from contextune.embed.onnx import THREADS_VARIABLE
-from contextune.errors import ContextuneError, InvalidDataError, UnknownUserError
+from contextune.errors import ContextuneError, UnknownUserError
 from contextune.plan import Policy
 from contextune.plan.plan_json import plan_to_json
 from contextune.serve.http import inspector, requests, responses
@@ -22,8 +22,7 @@ from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.shared_store import open_service_store
 from contextune.store import Quota, ServiceStore
 from contextune.tools import ToolRetriever, bundled_toolbox
-from contextune.tools.catalog_file import CatalogFile
-from contextune.tools.large.open import open_retriever
+from contextune.tools.large.open import open_tools
 from contextune.tuner import Tuner
 from contextune.types import Item, Progress, ToolHit, count_unread_times
 
@@ -54,17 +53,18 @@ class Service:
         self._metrics, self._tracer, self._limits = metrics, tracer, settings.limits
         # requests already run in parallel; threads inside the embedder would compete with each other
         embedder = default_embedder() if os.environ.get(THREADS_VARIABLE) else OnnxEmbedder(threads=1)
-        self._catalog_file = CatalogFile(settings.catalog) if settings.catalog else None
-        if self._catalog_file and not self._catalog_file.count():
-            raise InvalidDataError(
-                f"empty catalogue: {str(settings.catalog)!r} (add tools with 'contextune tools add …')"
-            )
-        self._tools = (
-            open_retriever(self._catalog_file, embedder)
-            if self._catalog_file
-            else ToolRetriever(bundled_toolbox(), embedder)
-        )
+        self._opened = ExitStack()
         limits = settings.limits
+        if settings.catalog:
+            self._tools = open_tools(
+                self._opened,
+                settings.catalog,
+                embedder,
+                timeout=limits.max_wait,
+                max_connections=settings.threads,
+            )
+        else:
+            self._tools = ToolRetriever(bundled_toolbox(), embedder)
         quota = Quota(limits.items, limits.uses, limits.item_bytes, limits.total_bytes, limits.feedback_bytes)
         self._store = open_service_store(settings, quota)
         policy = Policy.parse(settings.policy)
@@ -86,8 +86,7 @@ class Service:
     def close(self) -> None:
         """Close store and catalogue."""
         self._store.close()
-        if self._catalog_file:
-            self._catalog_file.close()
+        self._opened.close()
 
     def check_reachable(self) -> None:
         """Raise if a store in PostgreSQL is known to be unreachable; asks nothing, so it needs no thread."""

@@ -63,7 +63,8 @@ class ServiceSettings:
     """The file of the store, or the URL of a store in PostgreSQL."""
     tokens: Path | None = None
     """The file of tokens; without one they are in the store, which must be in PostgreSQL."""
-    catalog: Path | None = None
+    catalog: Path | str | None = None
+    """A file, or the URL of a catalogue in PostgreSQL."""
     threads: int = field(default_factory=_cores)
     """Worker threads for retrieval and ranking; network I/O runs beside them."""
     limits: ServiceLimits = ServiceLimits()
@@ -92,7 +93,7 @@ class ServiceSettings:
         return cls(
             data["store"] if is_postgres(data["store"]) else Path(data["store"]),
             Path(data["tokens"]) if data["tokens"] else None,
-            Path(catalog) if catalog else None,
+            catalog if is_postgres(catalog) else Path(catalog) if catalog else None,
             data["threads"],
             ServiceLimits(**data["limits"]),
             data["policy"],

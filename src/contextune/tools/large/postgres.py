@@ -15,6 +15,7 @@ from contextune.tools.filter import ToolFilter, may_be_destructive
 from contextune.tools.index import MAX_EXAMPLES, SAMPLED_TOOLS, embed_texts
 from contextune.tools.large import postgres_schema as sql
 from contextune.tools.large.lazy_catalog import LazyCatalog
+from contextune.tools.large.pgvector import create_extension, explain_privileges
 from contextune.tools.large.postgres_search import PostgresSearch, parse_vectors, signed_key, vector_text
 from contextune.tools.large.postgres_words import all_tokens, count_words, spellings
 from contextune.tools.large.segment import ALL_FIELDS
@@ -54,7 +55,7 @@ class PostgresCatalog(PostgresDatabase):
         return self._embedder.name
 
     def _prepare(self, connection: "Connection") -> None:
-        with connection.transaction():
+        with explain_privileges(connection, self._name, sql.SCHEMA), connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (sql.LOCK,))
             for statement in sql.CREATE:
                 connection.execute(statement)
@@ -74,14 +75,7 @@ class PostgresCatalog(PostgresDatabase):
                 )
 
     def _create(self, connection: "Connection") -> None:
-        query = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
-        if connection.execute(query).fetchone() is None:
-            available = connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")
-            if available.fetchone() is None:
-                raise StoreError(
-                    f"{self._name} lacks the extension pgvector: install it on the server (0.8 or later)"
-                )
-            connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+        create_extension(connection, self._name)
         dimension = self._embedder.embed(["dimension"]).shape[1]
         names = {"schema": sql.SCHEMA, "vector": "halfvec", "operators": "halfvec_ip_ops"}
         for statement in sql.CREATE_TABLES:
