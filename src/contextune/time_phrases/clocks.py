@@ -31,6 +31,9 @@ _NO_UNIT = (
     r"(?! (?:euros?|eur|dollars?|usd|pounds?|quid|people|steps|words|points|calories|kcal|kg|km|m|metres"
     r"|meters|feet|items|pages|copies|guests|times|units|pieces|grams|g|ml|litres|miles|square)\b)"
 )
+_SET_END = (
+    r"(?=\s*(?:$|[.,;!?]|(?:[ap]m|to|on|in the|to(?:morrow|night|day)|this|every|please|and|so|because)\b))"
+)
 _PATTERNS: tuple[tuple[float, re.Pattern[str]], ...] = tuple(
     (confidence, re.compile(pattern))
     for confidence, pattern in (
@@ -58,6 +61,7 @@ _PATTERNS: tuple[tuple[float, re.Pattern[str]], ...] = tuple(
             0.85,
             rf"\b(?P<lead>{_LEAD}) (?P<h>{HOUR})\b{_NOT_HOURS}{_HALF}",
         ),
+        (0.85, rf"\b(?:alarm|reminder|wake[- ]up call)(?: me)? for (?P<h>{HOUR})\b{_SET_END}{_HALF}"),
         (0.8, rf"\bfrom (?P<h>{HOUR})(?= (?:to|until|till) (?:{HOUR}|noon|midnight)\b)"),
         (0.8, rf"\b(?P<lead>between) (?P<h>{HOUR})(?= and {HOUR}\b(?! (?:of|\w+s)\b))"),
         (0.8, r"\b(?P<h>\d{1,2})(?= ?(?:-|–|to|and) ?\d{1,2}(?::\d\d)? ?(?:am|pm)\b)"),

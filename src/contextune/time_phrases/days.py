@@ -57,7 +57,8 @@ _BARE_PARTS = re.compile(
     r"(?P<part>morning|afternoon|evening|night)\b(?!s)"
     r"|(?<!the )(?<!my )(?P<first>first thing)\b"
     r"(?! (?:in the|i|we|you|he|she|they|to|that|is|on the|each|every)\b)"
-    r"|(?P<bed>(?<!night )before (?:going to )?bed(?! last night)|before i (?:go|head) to bed|(?:when|before) i turn in)\b)"
+    r"|(?P<bed>(?<!night )before (?:going to )?bed(?! last night)|before i (?:go|head) to bed"
+    r"|(?:when|before) i turn in)\b)"
 )
 _MODIFIER = r"last |on |next |this past |the past |this |coming |upcoming |following |previous "
 _WEEKDAY = re.compile(
