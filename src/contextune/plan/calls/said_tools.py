@@ -11,6 +11,7 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.argument_words import PEOPLE, SENDERS
+from contextune.plan.pointer.event_times import event_time
 from contextune.plan.pointer.references import added_to, item_app, replays_last, sender_of
 from contextune.plan.pointer.said import folded_words
 from contextune.plan.pointer.said_people import asked_speaker, asked_writer, called_contact
@@ -100,7 +101,7 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
     text = inputs.request.text
     if _NOTE.match(text):
         return _writes_note
-    if _REMIND.match(text) and not _DEPENDING.search(text):
+    if _REMIND.match(text) and (not _DEPENDING.search(text) or event_time(inputs) is not None):
         return _reminds
     if replays_last(text):
         return lambda tool: _plays(tool, _SONGS)
@@ -121,6 +122,8 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
     """The kind of tool that the words of the request mean, where they leave open which of them."""
     if _WRITE_DOWN.match(inputs.request.text):
         return _writes_in_note
+    if _REMIND.match(inputs.request.text):
+        return _reminds
     app = _moved_app(inputs)
     return None if app is None else lambda tool: tool.app == app and _starts_with(tool, _MOVING)
 
