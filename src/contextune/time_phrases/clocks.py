@@ -1,4 +1,4 @@
-"""Clock times: "at 4 pm", "16:30", "half six", "quarter past nine", "at three", "7ish"."""
+"""Clock times: "at 4 pm", "16:30", "half six", "quarter past nine", "at three", "7ish", "1730 hours"."""
 
 import re
 from collections.abc import Iterator
@@ -19,16 +19,26 @@ _AFTER = (
     "tonight|tomorrow|at night|instead"
     "|in the (?:morning|afternoon|evening)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day"
 )
+_WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)"
 _WHOLE_HOUR = rf"(?P<hour>{HOUR})\b(?![:.]?\d)"
 _NOT_HOURS = (
     rf"(?![-:.]?\w)(?! (?:o['’ ]?clock|past|to {HOUR}\b|of|hours?|minutes?|mins?|days?|weeks?|months?|years?"
     r"|people|times|and))"
 )
+_FOUR_DIGITS = r"(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)\b(?![+:.,%/-]\d|\+)"
+_NO_YEAR = r"(?!19|20)"
+_NO_UNIT = (
+    r"(?! (?:euros?|eur|dollars?|usd|pounds?|quid|people|steps|words|points|calories|kcal|kg|km|m|metres"
+    r"|meters|feet|items|pages|copies|guests|times|units|pieces|grams|g|ml|litres|miles|square)\b)"
+)
+_SET_END = (
+    r"(?=\s*(?:$|[.,;!?]|(?:[ap]m|to|on|in the|to(?:morrow|night|day)|this|every|please|and|so|because)\b))"
+)
 _PATTERNS: tuple[tuple[float, re.Pattern[str]], ...] = tuple(
     (confidence, re.compile(pattern))
     for confidence, pattern in (
         (0.95, rf"{_START}(?P<h>\d{{1,2}})[:h](?P<m>[0-5]\d){_END}(?!\.\d){_HALF}"),
-        (0.6, rf"\b(?P<h>\d{{1,2}})\.(?P<m>[0-5]\d){_END}(?!\.\d){_HALF}"),
+        (0.6, rf"\b(?P<h>\d{{1,2}})\.(?P<m>[0-5]\d)(?:h\b|{_END})(?!\.\d){_HALF}"),
         (0.97, r"\b(?P<h>\d{1,2}) ?(?P<half>am|pm|a\.m\.|p\.m\.)(?!\w)"),
         (
             0.92,
@@ -37,6 +47,13 @@ _PATTERNS: tuple[tuple[float, re.Pattern[str]], ...] = tuple(
         (0.92, rf"\b(?P<m>{_MINUTE_WORDS})(?: minutes)? (?P<part>past) {_WHOLE_HOUR}"),
         (0.92, rf"(?<!from )(?<!between )\b(?P<m>{_MINUTE_WORDS})(?: minutes)? (?P<part>to) {_WHOLE_HOUR}"),
         (0.7, rf"\b(?P<h>{HOUR}) (?P<m>fifteen|thirty|forty[- ]five)\b(?! (?:minutes|people|seconds))"),
+        (0.92, rf"\b{_FOUR_DIGITS} ?(?:hours|hrs|h)\b"),
+        (0.9, rf"\b(?:at|around) {_FOUR_DIGITS}{_NO_UNIT}"),
+        (0.7, rf"\b(?:by|before|till|until|after) {_NO_YEAR}{_FOUR_DIGITS}{_NO_UNIT}"),
+        (0.7, rf"\bfrom {_FOUR_DIGITS}(?= ?(?:to|until|till|-|–) ?\d{{4}}\b)"),
+        (0.7, rf"(?<=from \d{{4}} to ){_FOUR_DIGITS}{_NO_UNIT}"),
+        (0.7, rf"\b(?:for|me|alarm) (?=0){_FOUR_DIGITS}{_NO_UNIT}"),
+        (0.8, rf"\b(?:to(?:day|morrow|night)|{_WEEKDAY}day),? {_NO_YEAR}{_FOUR_DIGITS}{_NO_UNIT}"),
         (0.95, r"\b(?P<part>noon|midday|midnight)\b"),
         (0.95, rf"\b(?P<h>{HOUR}) ?(?:o['’ ]?clock|sharp)\b"),
         (0.9, rf"\b(?P<h>{HOUR})[- ]?ish\b"),
@@ -44,6 +61,7 @@ _PATTERNS: tuple[tuple[float, re.Pattern[str]], ...] = tuple(
             0.85,
             rf"\b(?P<lead>{_LEAD}) (?P<h>{HOUR})\b{_NOT_HOURS}{_HALF}",
         ),
+        (0.85, rf"\b(?:alarm|reminder|wake[- ]up call)(?: me)? for (?P<h>{HOUR})\b{_SET_END}{_HALF}"),
         (0.8, rf"\bfrom (?P<h>{HOUR})(?= (?:to|until|till) (?:{HOUR}|noon|midnight)\b)"),
         (0.8, rf"\b(?P<lead>between) (?P<h>{HOUR})(?= and {HOUR}\b(?! (?:of|\w+s)\b))"),
         (0.8, r"\b(?P<h>\d{1,2})(?= ?(?:-|–|to|and) ?\d{1,2}(?::\d\d)? ?(?:am|pm)\b)"),
@@ -75,6 +93,7 @@ _EVENING = re.compile(
 )
 _MORNING_OR_NOON = re.compile(r"0\d|noon|midday")
 _WRITTEN = re.compile(r"\d{1,2}[:.h]\d\d")
+_MILITARY = re.compile(r"\d{4}")
 
 
 def find_clocks(source: ParseInput) -> Iterator[TimeAtom]:
@@ -161,7 +180,7 @@ def _options(minutes: int, half: str, words: str) -> tuple[tuple[int, ...], bool
     """The times of day that a clock time may mean, best first, and whether there is no doubt."""
     # "0:30" is clear, "quarter to one" is not
     after_midnight = minutes < _HOUR and (words[:1].isdigit() or words == "midnight")
-    if minutes >= 13 * _HOUR or after_midnight or _MORNING_OR_NOON.match(words):
+    if minutes >= 13 * _HOUR or after_midnight or _MORNING_OR_NOON.match(words) or _MILITARY.match(words):
         return (minutes,), True
     early, late = minutes % _HALF_DAY, minutes % _HALF_DAY + _HALF_DAY
     if half == "a":

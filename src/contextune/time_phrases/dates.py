@@ -24,6 +24,11 @@ _NUMERIC = re.compile(
 _NO_YEAR = re.compile(
     r"\b(?:on|by|until|till|since|before|after|from|for|due) (?P<a>\d{1,2})/(?P<b>\d{1,2})(?![\d/%])"
 )
+_BARE = re.compile(
+    r"(?<![\w/.,:$€£-])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?![\w/%\"″]|[.,-]\d"
+    r"| ?(?:inch|in\b|cup|sec|tsp|tbsp|mm|of\b))"
+)
+"""Without a preposition only a day above twelve tells a date: "12/13", but no "1/2", "3/6" or "24/7"."""
 _NTH = re.compile(
     rf"\bthe (?P<day>\d{{1,2}}(?:st|nd|rd|th)|(?:(?<=on the )|(?<=day the )){ORDINAL}"
     rf"|(?:(?<=for the )|(?<=by the )|(?<=till the )|(?<=until the )|(?<=since the ))"
@@ -49,6 +54,10 @@ def find_dates(source: ParseInput) -> Iterator[TimeAtom]:
         yield from _numeric(source, match, [year if year > 99 else 2000 + year])
     for match in _NO_YEAR.finditer(source.low):
         yield from _numeric(source, match, _near_years(source))
+    for match in _BARE.finditer(source.low):
+        low, high = sorted((int(match["a"]), int(match["b"])))
+        if 1 <= low <= 12 < high <= 31 and match.group() != "24/7":
+            yield from _numeric(source, match, _near_years(source), 0.75)
     for match in _NTH.finditer(source.low):
         yield from _nth(source, match)
 
@@ -76,7 +85,9 @@ def _written(source: ParseInput, match: re.Match[str]) -> Iterator[TimeAtom]:
     yield from _atom(source, match, [(year, month, day) for year in years], 0.97 if year else 0.93)
 
 
-def _numeric(source: ParseInput, match: re.Match[str], years: list[int]) -> Iterator[TimeAtom]:
+def _numeric(
+    source: ParseInput, match: re.Match[str], years: list[int], share: float = 1.0
+) -> Iterator[TimeAtom]:
     """Day and month in the order of the locale, or in both orders if it is not known."""
     a, b = int(match["a"]), int(match["b"])
     orders = {True: [(b, a)], False: [(a, b)], None: [(b, a), (a, b)]}[source.day_first]
@@ -84,7 +95,7 @@ def _numeric(source: ParseInput, match: re.Match[str], years: list[int]) -> Iter
     if not valid:  # an impossible month shows that the locale's order is not followed
         valid = [(month, day) for month, day in ((a, b), (b, a)) if 1 <= month <= 12 and 1 <= day <= 31]
     dates = [(year, month, day) for month, day in dict.fromkeys(valid) for year in years]
-    confidence = (0.9 if len(years) == 1 else 0.75) * (0.7 if len(set(valid)) > 1 else 1)
+    confidence = (0.9 if len(years) == 1 else 0.75) * (0.7 if len(set(valid)) > 1 else 1) * share
     start = match.start("a")
     yield from _atom(source, match, dates, confidence, start)
 

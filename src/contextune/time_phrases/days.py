@@ -12,9 +12,11 @@ PARTS: dict[str, tuple[int, int]] = {
     "afternoon": (12, 18),
     "evening": (17, 29),
     "night": (17, 29),
+    "bed": (20, 24),
 }
 """Hours from midnight at which the parts of a day begin and end; the night ends at five."""
 _LAST_NIGHT = (18, 29)
+_FIRST_THING = (6, 10)
 _WEEKDAY_SHORT = {
     "mon": 0,
     "tue": 1,
@@ -51,8 +53,12 @@ _PARTS = re.compile(
 _PART_HOURS = {**PARTS, "last": _LAST_NIGHT, "midday": (10, 14)}
 _PLAIN_PARTS = re.compile(r"this (?:morning|afternoon|evening)|tonight|last night")
 _BARE_PARTS = re.compile(
-    r"\b(?P<lead>in the |at |during the |by )?(?P<when>early |late |first thing in the )?"
+    r"\b(?:(?P<lead>in the |at |during the |by )?(?P<when>early |late |first thing in the )?"
     r"(?P<part>morning|afternoon|evening|night)\b(?!s)"
+    r"|(?<!the )(?<!my )(?P<first>first thing)\b"
+    r"(?! (?:in the|i|we|you|he|she|they|to|that|is|on the|each|every)\b)"
+    r"|(?P<bed>(?<!night )before (?:going to )?bed(?! last night)|before i (?:go|head) to bed"
+    r"|(?:when|before) i turn in)\b)"
 )
 _MODIFIER = r"last |on |next |this past |the past |this |coming |upcoming |following |previous "
 _WEEKDAY = re.compile(
@@ -127,17 +133,18 @@ def find_day_parts(source: ParseInput) -> Iterator[TimeAtom]:
             modifier=name,
         )
     for match in _BARE_PARTS.finditer(source.low):
-        if any(first <= match.start("part") < last for first, last in known):
+        part = match["part"] or ("bed" if match["bed"] else "morning")
+        if any(first <= match.end() - 1 < last for first, last in known):
             continue
-        hours = PARTS[match["part"]]
-        led = match["lead"] is not None and match["lead"] != "by "
+        hours = _FIRST_THING if "first thing" in match.group() else PARTS[part]
+        led = (match["lead"] or "by ") != "by " or not match["part"] or "first thing" in match.group()
         yield TimeAtom(
             *match.span(),
             form="bare part",
             granularity="part of day",
             confidence=0.6 if led else 0.0,
             minutes=(hours[0] * 60, hours[1] * 60),
-            modifier=match["part"],
+            modifier=part,
         )
 
 

@@ -1,4 +1,4 @@
-"""Durations in words and digits: "an hour and a half", "two weeks", "90 min", "1h30"."""
+"""Durations in words and digits: "an hour and a quarter", "two weeks", "90 min", "1h30"."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from contextune.time_phrases.calendar_math import add_months
-from contextune.time_phrases.number_words import COUNT, VAGUE_NUMBERS, parse_number
+from contextune.time_phrases.number_words import COUNT, HOUR, VAGUE_NUMBERS, parse_number
 from contextune.time_phrases.phrase import Granularity
 
 _UNITS: dict[str, tuple[str, Granularity]] = {
@@ -30,18 +30,23 @@ _FINER: dict[Granularity, Granularity] = {"hour": "minute", "day": "hour", "week
 """The granularity of a fraction: one and a half hours is exact to the minute."""
 _MONTHS = {"month": 1, "year": 12}
 UNIT = r"(?:(?:second|minute|fortnight|month|hour|week|year|day|sec|min|hr|yr)s?|nights)"
-_PIECE = rf"{COUNT}(?:(?: and)? (?:a )?half)?(?: extra| full| whole| good| more)?[ -]?{UNIT}(?: and a half)?"
+_SHARE = r"(?:half|quarter|three[- ]quarters?)"
+_INNER = r"(?:(?: and)? (?:a )?half| and (?:a quarter|three[- ]quarters?))"
+_TAIL = rf" and (?:a )?{_SHARE}(?! (?:of|past)\b| to {HOUR}\b)"
+_PIECE = rf"{COUNT}{_INNER}?(?: extra| full| whole| good| more)?[ -]?{UNIT}(?:{_TAIL})?"
 DURATION = (
-    r"(?:(?:half an?|(?:a )?quarter of an|three quarters of an) hour|half a (?:day|year)"
+    r"(?:(?:half an?|(?:a )?quarter of an|three quarters of an) hour|half a (?:minute|day|year)"
     rf"|\d{{1,2}} ?h(?: ?\d\d(?: ?min)?)?|{_PIECE}(?:,? and {_PIECE}|,? {_PIECE})?)(?![\w])"
 )
 """A pattern for one duration, of up to two units."""
 _FIND = re.compile(rf"(?<![\w.,$€£-]){DURATION}")
-_HALVES = re.compile(r"(?P<share>half|(?:a )?quarter|three quarters)(?: of)? an? (?P<unit>hour|day|year)$")
+_HALVES = re.compile(
+    r"(?P<share>half|(?:a )?quarter|three quarters)(?: of)? an? (?P<unit>minute|hour|day|year)$"
+)
 _H = re.compile(r"(?P<hours>\d{1,2}) ?h(?: ?(?P<minutes>\d\d))?(?: ?min)?$")
 _PIECES = re.compile(
-    rf"(?P<count>{COUNT})(?P<and>(?: and)? (?:a )?half)?(?: extra| full| whole| good| more)?[ -]?"
-    rf"(?P<unit>{UNIT})(?P<tail> and a half)?"
+    rf"(?P<count>{COUNT})(?P<and>{_INNER})?(?: extra| full| whole| good| more)?[ -]?"
+    rf"(?P<unit>{UNIT})(?P<tail>{_TAIL})?"
 )
 
 
@@ -85,7 +90,7 @@ def _parse(words: str) -> Duration | None:
         share = {"half": 0.5, "three quarters": 0.75}.get(match["share"], 0.25)
         if match["unit"] == "year":
             return Duration(12 * share, timedelta(), "month")
-        finer: Granularity = "minute" if match["unit"] == "hour" else "hour"
+        finer: Granularity = "hour" if match["unit"] == "day" else "minute"
         return Duration(0, timedelta(seconds=share * _SECONDS[match["unit"]]), finer)
     if match := _H.match(words):
         minutes = int(match["minutes"] or 0)
@@ -95,8 +100,7 @@ def _parse(words: str) -> Duration | None:
     months, seconds, vague = 0.0, 0.0, False
     finest: Granularity = "year"
     for match in _PIECES.finditer(words):
-        half = bool(match["and"] or match["tail"])
-        amount = parse_number(match["count"]) + half / 2
+        amount = parse_number(match["count"]) + _share(match["and"] or match["tail"] or "")
         word = match["unit"]
         unit, finest = _UNITS[word] if word in _UNITS else _UNITS[word.removesuffix("s")]
         if amount != int(amount):
@@ -105,3 +109,10 @@ def _parse(words: str) -> Duration | None:
         months += amount * _MONTHS.get(unit, 0)
         seconds += amount * _SECONDS.get(unit, 0)
     return Duration(months, timedelta(seconds=seconds), finest, vague)
+
+
+def _share(words: str) -> float:
+    """The part of a unit that is added: 0.25 for "and a quarter"."""
+    if not words:
+        return 0.0
+    return 0.75 if "three" in words else 0.25 if "quarter" in words else 0.5

@@ -16,6 +16,8 @@ from contextune.time_phrases.dates import find_dates
 from contextune.time_phrases.days import find_days
 from contextune.time_phrases.groups import AtomGroup, drop_overlaps, group_atoms, merge_days
 from contextune.time_phrases.guards import blocked_ranges, is_blocked
+from contextune.time_phrases.holidays import find_holidays
+from contextune.time_phrases.nth_weekdays import find_nth_weekdays
 from contextune.time_phrases.periods import edge_of, find_periods
 from contextune.time_phrases.phrase import Bound, Interval, Kind, ParseInput, TimeAtom, TimePhrase, fold
 from contextune.time_phrases.recurrences import find_recurrences
@@ -24,7 +26,8 @@ from contextune.time_phrases.resolve import group_direction, group_granularity, 
 _ANY = re.compile(
     r"\d|\b(?:day|today|to[mn]|tmrw|yester|night|overnight|bedtime|noon|mid|week|fortnight|month|year|yr|quarter|half"
     r"|morning|afternoon|evening|hour|hr|min|sec|dail|annual|every|each|lunch|breakfast|dinner|supper|work|spring|summer|autumn|fall"
-    r"|winter|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|one|two|three|four|five"
+    r"|winter|christmas|xmas|easter|hallow|valentine|thanksgiving|good fri|bed|first thing"
+    r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|one|two|three|four|five"
     r"|six|seven|eight|nine|ten|eleven|twelve|the [\w-]+(?:st|nd|rd|th)\b|end of)"
 )
 """What every time phrase contains: most requests without one are done after this."""
@@ -62,7 +65,15 @@ _PREPOSITIONS: dict[str, frozenset[str]] = {
 _DEFAULT_CONFIDENCE = 0.3
 
 AtomRule = Callable[[ParseInput], Iterator[TimeAtom]]
-RULES: tuple[AtomRule, ...] = (find_days, find_dates, find_periods, find_recurrences, find_clocks)
+RULES: tuple[AtomRule, ...] = (
+    find_days,
+    find_dates,
+    find_holidays,
+    find_nth_weekdays,
+    find_periods,
+    find_recurrences,
+    find_clocks,
+)
 
 
 def parse_time_phrases(
@@ -209,6 +220,7 @@ def _range(a: AtomGroup, b: AtomGroup, source: ParseInput) -> TimePhrase | None:
     if begin is None or final is None:
         return None
     end = _range_end(begin, final, b)
+    others = [] if b.clock else _other_ranges(begin, final, end)
     first = lead.start() if lead else begin.first
     confidence = max(begin.confidence, final.confidence, 0.8 if lead or inner else 0.6)
     return replace(
@@ -220,8 +232,18 @@ def _range(a: AtomGroup, b: AtomGroup, source: ParseInput) -> TimePhrase | None:
         kind="span",
         anchor=begin.start,
         confidence=confidence,
-        alternatives=(),
+        alternatives=tuple(others),
     )
+
+
+def _other_ranges(begin: TimePhrase, final: TimePhrase, end: datetime) -> list[Interval]:
+    """Other readings of a range of days, as long as the first: "Monday to Wednesday" of the last week."""
+    starts = {start for start, _ in begin.alternatives}
+    return [
+        (last - (end - begin.start), last)
+        for _, last in final.readings
+        if last != end and last - (end - begin.start) in starts
+    ]
 
 
 def _range_end(begin: TimePhrase, final: TimePhrase, b: AtomGroup) -> datetime:
@@ -257,7 +279,7 @@ def _bounded(phrase: TimePhrase, group: AtomGroup, source: ParseInput) -> TimePh
     last = onwards.end() if onwards else phrase.last
     readings = list(phrase.readings)
     if bound == "since" and not onwards:  # what began: "since Tuesday" is not about the coming one
-        readings.sort(key=lambda reading: reading[0] > source.now)
+        readings = [reading for reading in readings if reading[0] <= source.now] or readings
     direction = phrase.direction
     if bound in ("until", "by", "since"):
         direction = "past" if bound == "since" and readings[0][0] <= source.now else "future"

@@ -150,3 +150,10 @@ def test_planner_refuses(text: str) -> None:
     assert refused.decision == "none"
     assert readings.none + sum(plan.confidence for plan in readings.plans) <= 1 + 1e-6
     assert served.none < 0.5
+
+
+def test_booking_a_time_is_an_event() -> None:
+    tools = list(TOOLS.values())
+    assert not is_unserved("Book me dentist on Thursday at half past ten", tools)
+    assert is_unserved("Book me a flight on Thursday at half past ten", tools)
+    assert is_unserved("Book me a massage", tools)

@@ -86,7 +86,7 @@ def test_words_name_the_tool(text: str, tool: str) -> None:
         "What did Rui say about the kiln?",
         "Add cobalt to the shopping list",
         "Add Blue Train to Uptown",
-        "Remind me to stretch after the slot",
+        "Remind me to stretch after the dance",
         "Remind me what Rui said",
     ],
 )

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from contextune.plan.calls.coverage import stem
 from contextune.search.tokenize import identifier_words, tokenize
+from contextune.time_phrases.number_words import HOUR
 from contextune.types import Tool
 
 FILLER = (
@@ -89,7 +90,7 @@ _STATES = {
 _BOOKED = re.compile(
     rf"{FILLER}(?:book|reserve)\b.*?\b(?:tables?|flights?|hotels?|rooms?|taxis?|cabs?|tickets?|rides?|trains?"
     r"|seats?|cars?|ubers?|lyfts?|trips?|ferry|ferries|boats?|bus(?:es)?)\b"
-    rf"|{FILLER}book (?:me|us)\b",
+    rf"|{FILLER}book (?:me|us)\b(?!.*\b(?:at|from|on|for)\b.*(?:\d|noon|half past|quarter|{HOUR})\b)",
     re.IGNORECASE,
 )
 _BOOKING = frozenset(map(stem, ["book", "reserve", "order", "ride", "reservation", "booking"]))

@@ -14,12 +14,13 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER, SOUND, does_action
 from contextune.plan.calls.said_doubts import keeps_reported_speech, leaves_an_order
 from contextune.plan.calls.said_tools import is_missed_call
+from contextune.plan.calls.time_doubts import drops_the_time, guesses_the_hour, guesses_the_week
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.argument_words import SENDERS
 from contextune.plan.pointer.asked_item import READ_APPS, asked_fact, question_words, shares_word
 from contextune.plan.pointer.item_nouns import item_app
-from contextune.plan.pointer.new_times import USUAL_HOUR, said_span
+from contextune.plan.pointer.new_titles import REMINDER, content_words
 from contextune.plan.pointer.references import lacks_description, said_object
 from contextune.plan.pointer.said import folded_words
 from contextune.plan.pointer.said_numbers import dialled_keys, said_numbers
@@ -63,7 +64,6 @@ _ASKING = re.compile(
 )
 _STOP = re.compile(r"\b(?:stop|turn|switch|put) (?:off )?(?:the|my) (?P<what>[^\W\d_]+)", re.IGNORECASE)
 _MAILBOX = re.compile(r"\b(?:sms|text messages?|whatsapp|telegram|slack|imessages?)\b", re.IGNORECASE)
-_TODAY = re.compile(r"\b(?:today|tonight|now|this|next)\b", re.IGNORECASE)
 _SENTENCES = re.compile(r"[.!?;:]\s+\S")
 _MIN_TELLING = 2
 """Telling words of a question from which on the item that answers it has one of them."""
@@ -152,39 +152,16 @@ def _has_no_details(_: Plan, tool: Tool, inputs: PlanningInput) -> bool:
 
 
 def _writes_unsaid(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
-    """It writes the title of an item of which the request says no word."""
+    """It writes the title of an item of which the request says no word, or one that says nothing."""
     if call_cost(tool) == "read":
         return False
-    words = frozenset(tokenize(inputs.request.text)) - STOP_WORDS
+    words = content_words(inputs)
     return any(
-        source.kind == "frame" and source.item is not None and words.isdisjoint(tokenize(str(argument.value)))
+        source.kind == "frame"
+        and (argument.value == REMINDER or source.item is not None)
+        and words.isdisjoint(folded_words(str(argument.value)))
         for argument in plan.arguments.values()
         for source in argument.sources
-    )
-
-
-def _guesses_the_hour(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
-    """It sets a time of which the request says the day only, and no item that it moves has the hour."""
-    if call_cost(tool) == "read" or said_span(inputs) is None:
-        return False
-    sources = [source for argument in plan.arguments.values() for source in argument.sources]
-    moved = {source.item for source in sources if source.kind == "item"}
-    times = [source for source in sources if source.kind == "time"]
-    return any(
-        source.field == USUAL_HOUR or (source.item is not None and source.item not in moved)
-        for source in times
-    )
-
-
-def _guesses_the_week(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
-    """It sets a time on the weekday that is said, which is today's: today or in a week."""
-    if call_cost(tool) == "read" or _TODAY.search(inputs.request.text):
-        return False
-    today = inputs.now.date()
-    open_days = [day for day in inputs.times.days if len(day.dates) > 1 and today in day.dates]
-    times = [source for argument in plan.arguments.values() for source in argument.sources]
-    return bool(open_days) and any(
-        source.kind == "time" and open_days[0].words.casefold() in source.words.casefold() for source in times
     )
 
 
@@ -342,8 +319,9 @@ _REASONS = (
     _uses_another_channel,
     _has_no_details,
     _writes_unsaid,
-    _guesses_the_hour,
-    _guesses_the_week,
+    guesses_the_hour,
+    guesses_the_week,
+    drops_the_time,
     _does_something_else,
     _stops_something_else,
     _repeats_the_order,

@@ -14,6 +14,7 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.argument_words import NUMBERS, PEOPLE, SENDERS
 from contextune.plan.pointer.asked_item import asked_item
 from contextune.plan.pointer.certain import said_title_and_artist
+from contextune.plan.pointer.event_times import event_time
 from contextune.plan.pointer.item_nouns import item_app
 from contextune.plan.pointer.references import added_to, replays_last
 from contextune.plan.pointer.said import folded_words
@@ -125,7 +126,7 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
     text = inputs.request.text
     if _NOTE.match(text):
         return _writes_note
-    if _REMIND.match(text) and not _DEPENDING.search(text):
+    if _REMIND.match(text) and (not _DEPENDING.search(text) or event_time(inputs) is not None):
         return _reminds
     if replays_last(text):
         return lambda tool: _plays(tool, _SONGS)

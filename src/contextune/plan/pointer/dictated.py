@@ -7,7 +7,10 @@ returns None if the request does not say the text; messages to people are in `sp
 import re
 from collections.abc import Sequence
 
+from contextune.plan.multi_step.languages import ENGLISH
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.event_times import event_time
+from contextune.plan.pointer.orders import reminder_order
 from contextune.search import tokenize
 
 Ranges = Sequence[tuple[int, int]]
@@ -74,19 +77,17 @@ _WHEN = frozenset(
         "recently lately today yesterday earlier before tonight last night this morning afternoon week so far"
     )
 )
-_REMIND = re.compile(
-    r"\b(?:(?:remind|nudge|poke|ping|buzz|nag|prod|jog|tell|wake|shake) me"
-    r"|(?:set|add|create|make|new)(?: me)?(?: an?| the)? reminder|reminder)\b",
-    re.IGNORECASE,
-)
+_THEN = re.compile(r",?\s+(?:and\s+)?then\s+(?P<verb>\w+)", re.IGNORECASE)
 _WAKE = re.compile(r"\b(?:wake me|get me up)\b", re.IGNORECASE)
-_TASK = re.compile(
-    r"^\W*(?:\w+\W+){0,4}?(?:to|about|of|that|for|:)\s+"
-    r"|^\W*(?:\w+\W+){1,4}(?:before|after)\W+(?:[\w'’-]+\W+){1,5}?to\s+",
+_EVENT_VERB = re.compile(
+    r"^(?:put|schedule|add|book|create|set up|plan|pencil in|pencil|block|make|enter)\s+"
+    r"(?:(?:me|us)\s+(?:in\s+)?(?:for\s+)?)?",
     re.IGNORECASE,
 )
-_EVENT_VERB = re.compile(
-    r"^(?:put|schedule|add|book|create|set up|plan|pencil in|pencil|block|make|enter)\s+", re.IGNORECASE
+_NEW_EVENT = re.compile(
+    r"(?:(?:add|create|make|put|set up|schedule|enter)(?: me)?(?: an?| the)? )?(?:new )?(?:calendar )?"
+    r"(?:event|appointment|entry|meeting)(?: in (?:my|the) (?:calendar|diary))?:\s+",
+    re.IGNORECASE,
 )
 _CALENDAR = re.compile(r"\b(?:calendar|diary|agenda)\b", re.IGNORECASE)
 _BARE_EVENT = re.compile(
@@ -212,31 +213,31 @@ def search_words(text: str, parameters: frozenset[str], taken: Ranges = ()) -> s
 
 def task_to_remember(inputs: PlanningInput) -> str | None:
     """What a reminder is about: "Remind me at four to stretch my back" → "Stretch my back"."""
-    text = inputs.request.text
-    match = _REMIND.search(text)
-    if match is None:
+    text, order = inputs.request.text, reminder_order(inputs)
+    if order is None or not order.has_task:
         return "Wake up" if _WAKE.search(text) else None
-    times = [(phrase.first, phrase.last) for phrase in inputs.time_phrases if phrase.first >= match.end()]
-    masked = text
-    for start, end in times:  # "at a quarter to nine to …": the first "to" is part of the time
-        masked = masked[:start] + "\0" * (end - start) + masked[end:]
-    task = _TASK.match(masked[match.end() :].replace("\0", " "))
-    if task is None:
-        return "Wake up" if _WAKE.search(text) else None
-    begin = match.end() + task.end()
-    end = len(text.rstrip(" .!?"))
-    for start, last in reversed(times):
+    begin, end = order.task
+    times = [(phrase.first, phrase.last) for phrase in inputs.time_phrases]
+    if (event := event_time(inputs)) is not None:
+        times.append((event.start, event.end))
+    for following in _THEN.finditer(text, begin, end):
+        if ENGLISH.verb(following["verb"]):  # "…, then play N17" is another order
+            end = following.start()
+            break
+    for start, last in sorted(times, reverse=True):
         if last >= end and start > begin:
             end = start
     words = _clean(_LOOSE_END.sub("", text[begin:end]))
-    return words[:1].upper() + words[1:] if words else None
+    if words is None or frozenset(tokenize(words)) <= _REFERRING:  # "remind me about it"
+        return None
+    return words[:1].upper() + words[1:]
 
 
 def event_to_plan(inputs: PlanningInput) -> str | None:
     """The name of a new event: "Schedule a haircut on Saturday at four" → "haircut"."""
     text = inputs.request.text
     stripped, offset = _strip_filler(text)
-    verb = _EVENT_VERB.match(stripped)
+    verb = _NEW_EVENT.match(stripped) or _EVENT_VERB.match(stripped)
     times = [phrase.first for phrase in inputs.time_phrases]
     is_bare = bool(times) and _BARE_EVENT.fullmatch(text[offset : times[0]]) is not None
     if verb is None and not is_bare and not (times and _CALENDAR.search(text)):

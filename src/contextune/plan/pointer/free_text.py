@@ -12,6 +12,7 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer import dictated
 from contextune.plan.pointer.clauses import clause_ranges
 from contextune.plan.pointer.direct_speech import Gender
+from contextune.plan.pointer.new_titles import plain_title, refers_to
 from contextune.plan.pointer.speech import find_message, recipient_gender
 from contextune.plan.schema import Parameter, is_valid, tool_parameters
 from contextune.search.tokenize import identifier_words, tokenize
@@ -122,12 +123,13 @@ def _drafts(
         longest = _longest_field(item)
         if verbs & _TEXT_VERBS and longest:
             yield str(item.fields[longest]), Source("frame", item.id, longest)
-        if item.title and (name & (_QUERY_NAMES | _TITLE_NAMES) or verbs & _SEARCH_VERBS):
+        is_search = bool(name & _QUERY_NAMES or verbs & _SEARCH_VERBS)
+        if item.title and (is_search or (name & _TITLE_NAMES and refers_to(item, inputs))):
             yield item.title, Source("frame", item.id, item.schema.title)
     if is_message and _is_only_command(inputs):
         return
     if name & _TITLE_NAMES:
-        yield _first_words(request), Source("frame", words=request)
+        yield plain_title(inputs) or _first_words(request), Source("frame", words=request)
     yield request, Source("frame", words=request)
 
 

@@ -17,7 +17,7 @@ from contextune.plan.pointer.candidate import FREE_TEXT, OMITTED, Candidate
 from contextune.plan.pointer.candidates import find_candidates, person_value
 from contextune.plan.pointer.features import ChosenArguments, Matrix, argument_features
 from contextune.plan.pointer.free_text import clarifying_question, compose_text, dictated_text
-from contextune.plan.pointer.new_times import has_usual_hour, new_times
+from contextune.plan.pointer.new_times import new_times
 from contextune.plan.pointer.references import asks_for_person, referred
 from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
 from contextune.plan.schema import Parameter, plan_errors, tool_parameters
@@ -103,7 +103,8 @@ class PointerPlanner:
         draft.choices.append(ArgumentChoice(parameter, candidates, matrix, scores, best, confidence))
         if candidates[best].is_omitted:
             return
-        is_forced = parameter.name in draft.forced or has_usual_hour(candidates[best])
+        is_said = parameter.kind == "moment" and not any(candidate.is_omitted for candidate in candidates)
+        is_forced = parameter.name in draft.forced or (is_said and not parameter.required)
         if confidence < self.ask_below and not is_forced:
             draft.ask(parameter)
             return

@@ -17,6 +17,8 @@ from contextune.time_phrases.dates import find_dates
 from contextune.time_phrases.days import find_days, find_weekdays
 from contextune.time_phrases.durations import find_duration_words
 from contextune.time_phrases.groups import drop_overlaps, merge_days
+from contextune.time_phrases.holidays import find_holidays
+from contextune.time_phrases.nth_weekdays import find_nth_weekdays, find_weeks_from
 from contextune.time_phrases.number_words import parse_number
 from contextune.time_phrases.parser import find_atoms, parse_input
 from contextune.time_phrases.periods import find_calendar_periods
@@ -39,10 +41,17 @@ _ENDS = re.compile(
     r"\b(?:over|finish\w*|ends?|ended|done|once|afterwards|right after|straight after|as soon as|the minute"
     r"|get out|gets out|off)\b"
 )
-_HOURLY = re.compile(r"\bnoon|midday|lunch|breakfast|dinner|supper|work|bedtime|overnight")
+_HOURLY = re.compile(r"\bbed\b|\bnoon|midday|lunch|breakfast|dinner|supper|work|bedtime|overnight")
 """Expressions that name an hour, not a day."""
 _SAME = re.compile(r"\b(?:same|as (?:usual|always|ever|before)|again|usual)\b")
-_DAY_RULES = (find_days, partial(find_weekdays, plurals=True), find_dates, find_calendar_periods)
+_DAY_RULES = (
+    find_days,
+    partial(find_weekdays, plurals=True),
+    find_dates,
+    find_holidays,
+    find_nth_weekdays,
+    find_calendar_periods,
+)
 _DAY_FORMS = frozenset(["relative day", "weekday", "date", "day of month", "part of day", "weekend"])
 
 
@@ -104,9 +113,11 @@ def find_times(text: str, now: datetime) -> TimeExpressions:
     """Find the time expressions in a text that was written at `now`."""
     source = parse_input(text, now)
     low = source.low
+    for atom in find_weeks_from(source):  # "a week on Monday" moves no event by a week
+        low = f"{low[: atom.first]}{' ' * (atom.last - atom.first)}{low[atom.last :]}"
     patterns = ((_EVE, -1), (_MORROW, 1), (_WEEK, 7), (_WEEK_BEFORE, -7))
     offsets = [days for pattern, days in patterns if pattern.search(low)]
-    shifts = tuple(_shifts(source))
+    shifts = tuple(_shifts(source, low))
     # "a day sooner, at five" moves the day and sets another hour
     offsets += [shift.sign * shift.length.days for shift in shifts if shift.length % _DAY == timedelta()]
     return TimeExpressions(
@@ -168,8 +179,7 @@ def _clocks(source: ParseInput) -> Iterator[ClockMention]:
         yield ClockMention(atom.first, atom.last, words, atom.minutes, atom.certain)
 
 
-def _shifts(source: ParseInput) -> Iterator[TimeShift]:
-    low = source.low
+def _shifts(source: ParseInput, low: str) -> Iterator[TimeShift]:
     for duration, start, end in find_duration_words(low):
         if duration.months:
             continue
