@@ -15,6 +15,7 @@ from contextune import datasets
 from contextune.cli.lab import train
 from contextune.context.ranker import ContextRanker
 from contextune.embed import EndpointEmbedder, SentenceTransformersEmbedder, readability
+from contextune.errors import ContextuneError
 from contextune.lab.train.rankers.context import examples as context_examples
 from contextune.lab.train.rankers.context import train as recipe
 from contextune.store import SQLiteStore
@@ -93,3 +94,19 @@ def test_sentence_transformers(tmp_path: Path, store: SQLiteStore) -> None:
     assert ranker.has_classifier_for(embedder.name)
     assert readability(embedder, REQUESTS["ru"]) == 0
     assert sorted(_ask(store, Tuner(store, embedder=embedder, ranker=ranker), "ru")) == sorted(NOTES)
+
+
+def test_public_sets_are_for_the_bundled_embedder(tmp_path: Path) -> None:
+    options = [
+        "ranker",
+        "--out",
+        str(tmp_path / "r"),
+        "--sentence-transformers",
+        "m",
+        "--public",
+        str(tmp_path),
+    ]
+    result = CliRunner().invoke(train.app, options)
+    assert result.exit_code != 0
+    assert isinstance(result.exception, ContextuneError)
+    assert "bundled embedder" in str(result.exception)

@@ -45,6 +45,11 @@ def ranker(
     ] = None,
 ) -> None:
     """Train the context ranker on the bundled personas, or fine-tune it on a store's feedback."""
+    if public is not None and (sentence_transformers or endpoint):
+        raise ContextuneError(
+            "--public is for the bundled embedder; for another one, the ranker is trained on the personas' "
+            "own requests only: leave it out"
+        )
     embedder = _embedder(sentence_transformers, endpoint, model)
     fine_tuned = _fine_tune_ranker(from_store, user, embedder, base) if from_store else None
     ranker = fine_tuned or _train_ranker(embedder, public)
