@@ -28,6 +28,7 @@ from contextune.tools.past_calls import load_past_calls
 from contextune.tools.query import QueryContext
 from contextune.types import (
     Answer,
+    ContextHits,
     Feedback,
     ItemHit,
     Plan,
@@ -190,7 +191,7 @@ class Tuner:
                     part.forget(user)
             forget_cached(user)
 
-    def context(self, request: Request, k: int | None = 10) -> list[ItemHit]:
+    def context(self, request: Request, k: int | None = 10) -> ContextHits:
         """The `k` items the request most likely needs, best first; all visible items with `k=None`."""
         return self._retriever.rank(request, k)
 
@@ -241,7 +242,7 @@ class Tuner:
         context = self.context(request, k)
         seconds = {"context": perf_counter() - start}
         if self._tools is None:
-            return Answer(request, context=tuple(context), seconds=seconds)
+            return Answer(request, tuple(context), seconds=seconds, words_only=context.words_only)
         start = perf_counter()
         queries = self._queries(request)
         if self._querygen:
@@ -265,6 +266,7 @@ class Tuner:
             seconds=seconds,
             fits=matches.fits,
             queries=queries.generated,
+            words_only=context.words_only,
         )
 
     def steps(
@@ -298,7 +300,7 @@ class Tuner:
             return steps
         return Steps((answer.plan,), (request.text,)) if answer.plan else None
 
-    async def acontext(self, request: Request, k: int | None = 10) -> list[ItemHit]:
+    async def acontext(self, request: Request, k: int | None = 10) -> ContextHits:
         """`context` in a worker thread."""
         return await asyncio.to_thread(self.context, request, k)
 

@@ -133,3 +133,15 @@ def test_a_user_is_embedded_by_one_thread() -> None:
     assert not background.is_running("ines")
     assert started == [1]
     assert background.pending("ines") == 0
+
+
+def test_answer_says_that_vectors_are_missing(many: SQLiteStore) -> None:
+    embedder = PausedEmbedder()
+    tuner = Tuner(many, embedder=embedder, wait=False)
+    request = Request("Where was the glaze?", "ines", NOW)
+    assert tuner.answer(request).words_only
+    assert tuner.context(request).words_only
+    embedder.go.set()
+    join_threads()
+    assert not tuner.answer(request).words_only
+    assert not tuner.context(request).words_only

@@ -61,11 +61,13 @@ def running(
     threads: int = 2,
     store: str | None = None,
     ranker: Path | None = None,
+    *,
+    wait: bool = True,
 ) -> Generator[LiveService]:
     """A service over a store in the folder; or over `store`, which has its tokens."""
     tokens = None if store else folder / "tokens.json"
     settings = ServiceSettings(
-        store or folder / "store.db", tokens, threads=threads, limits=limits, ranker=ranker
+        store or folder / "store.db", tokens, threads=threads, limits=limits, ranker=ranker, wait=wait
     )
     config = uvicorn.Config(create_app(settings), port=0, log_level="critical", **UVICORN_OPTIONS)
     server = uvicorn.Server(config)

@@ -37,6 +37,8 @@ def print_answer(
         print_steps(steps, items, why=why)
     else:
         print_plan(answer.plan, items, fits=answer.fits, why=why)
+    if answer.words_only:
+        print_words_only()
     hits = answer.context if why else answer.context[:COMPACT_ITEMS]
     if not hits:
         output.print_line("No items up to this time.", style="dim")
@@ -51,6 +53,14 @@ def print_answer(
         more = len(answer.context) - len(hits)
         rest = f"{more} more items, " if more > 1 else "1 more item, " if more else ""
         output.print_line(f"{hint} shows {rest}all reasons and the sources of the call", style="dim")
+
+
+def print_words_only() -> None:
+    """Say that items were ranked without vectors."""
+    output.print_line(
+        "Ranked by words, uses and times only: there are no vectors yet, or none for this script.",
+        style="dim",
+    )
 
 
 def print_items(

@@ -66,6 +66,8 @@ def search(
             progress=update,
         )
         hits = tuner.context(request, k)
+    if hits.words_only:
+        answer_text.print_words_only()
     answer_text.print_items(hits, owner.zone, request.time, why=why)
 
 

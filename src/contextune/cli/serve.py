@@ -90,6 +90,12 @@ def serve(
     start_timeout: Annotated[
         int, typer.Option(min=1, help="Seconds in which each process of --workers must start.")
     ] = 120,
+    wait: Annotated[
+        bool,
+        typer.Option(
+            help="Let requests wait for the vectors of new items; --no-wait answers by words until then."
+        ),
+    ] = True,
     allowed_hosts: AllowedHostNames = "",
     certificate: Annotated[Path | None, typer.Option(help="Certificate for HTTPS (PEM).")] = None,
     key: Annotated[Path | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
@@ -129,6 +135,7 @@ def serve(
         policy,
         split_names(allowed_hosts),
         ranker,
+        wait,
     )
     pair = (str(certificate), str(key)) if certificate and key else (None, None)
     if (certificate is None) != (key is None):

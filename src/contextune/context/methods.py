@@ -58,6 +58,8 @@ class ContextRanking:
     reasons: Callable[[Sequence[int]], Sequence[tuple[str, ...]]]
     signals: Callable[[Sequence[int]], Sequence[Mapping[str, float]]] = _no_signals
     """Contribution of each feature family; empty for methods that are not learned."""
+    words_only: bool = False
+    """Whether the method did without vectors that it would otherwise use."""
 
 
 Method = Callable[[ContextSearch], ContextRanking]
@@ -159,7 +161,7 @@ def by_words(search: ContextSearch) -> ContextRanking:
         explained = zip(rows, parts[0].reasons(rows), strict=True)
         return [(CHOSEN, *words) if row in chosen else words for row, words in explained]
 
-    return ContextRanking([scored_rows[n] for n in order], reasons)
+    return ContextRanking([scored_rows[n] for n in order], reasons, words_only=True)
 
 
 def _prefer_chosen_by_words(

@@ -25,7 +25,7 @@ from contextune.context.ranker import ContextRanker, RankerSource, default_ranke
 from contextune.embed import CachedEmbedder, Embedder, Matrix
 from contextune.errors import InvalidRequestError
 from contextune.store import Store
-from contextune.types import NAMELESS, ItemHit, Progress, Reasons, Request, User, local_time
+from contextune.types import NAMELESS, ContextHits, ItemHit, Progress, Reasons, Request, User, local_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +112,10 @@ class ContextRetriever:
             if enriched:  # last: a request embeds only its own moment
                 self._embedder.embed(all_moment_texts(state.index.user))
 
-    def rank(self, request: Request, k: int | None = None) -> list[ItemHit]:
+    def rank(self, request: Request, k: int | None = None) -> ContextHits:
         """The best `k` items that existed at the time of the request, best first; all if `k` is None."""
         state = self._checked_state(request, k)
-        return self._search(request, state, k) if state.index.items else []
+        return self._search(request, state, k) if state.index.items else ContextHits()
 
     def signals(self, request: Request, k: int) -> dict[str, Mapping[str, float]]:
         """For the hits of `rank`, by item id, the contribution of each feature family to the score."""
@@ -156,7 +156,7 @@ class ContextRetriever:
         _check_place(request, state.index.user)
         return state
 
-    def _search(self, request: Request, state: UserState, k: int | None) -> list[ItemHit]:
+    def _search(self, request: Request, state: UserState, k: int | None) -> ContextHits:
         items = state.index.items
         ranking, depth = self._ranking(request, state, k)
         self._indexes.keep(request.user, state)
@@ -164,10 +164,11 @@ class ContextRetriever:
         rows = [row for row, _ in scored_rows]
         # computed for all hits together, when the reasons of any are first read
         reasons = cache(lambda: ranking.reasons(rows))
-        return [
+        hits = (
             ItemHit(items[row], score, Reasons(lambda n=n: reasons()[n]))
             for n, (row, score) in enumerate(scored_rows)
-        ]
+        )
+        return ContextHits(hits, words_only=ranking.words_only)
 
     def _ranking(self, request: Request, state: UserState, k: int | None) -> tuple[ContextRanking, int]:
         """The ranking of all candidates, and how many of them to return."""

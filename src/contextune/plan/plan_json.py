@@ -117,6 +117,7 @@ def answer_to_json(answer: Answer, steps: Steps | None, zone: tzinfo | None) -> 
             for hit in answer.context
         ],
         "tools": [hit.tool.id for hit in answer.tools],
+        "words_only": answer.words_only,
     }
 
 

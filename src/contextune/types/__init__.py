@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextune.types.answer import (
     Answer,
     Argument,
+    ContextHits,
     Decision,
     ItemHit,
     Missing,
@@ -40,6 +41,7 @@ __all__ = [
     "Answer",
     "Argument",
     "Contact",
+    "ContextHits",
     "Coordinates",
     "Decision",
     "Feedback",

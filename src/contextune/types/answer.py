@@ -1,6 +1,6 @@
 """Results: hits, plans and answers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast, overload
 
@@ -55,6 +55,16 @@ class ItemHit:
     item: Item
     score: float
     reasons: Sequence[str] = ()
+
+
+class ContextHits(list[ItemHit]):
+    """The items found for a request, best first."""
+
+    def __init__(self, hits: Iterable[ItemHit] = (), *, words_only: bool = False) -> None:
+        super().__init__(hits)
+        self.words_only = words_only
+        """Whether they were ranked by words, uses and times, without vectors: those of the items are still
+        being computed (`Tuner.preparation`), or the embedder cannot read the script of the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +187,5 @@ class Answer:
     """Probability that any tool of the catalogue can serve the request."""
     queries: tuple[str, ...] = ()
     """Search queries written by a language model, if one is configured."""
+    words_only: bool = False
+    """Whether the items were ranked without vectors, as `ContextHits.words_only` says."""

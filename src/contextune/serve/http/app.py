@@ -125,7 +125,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         tracer=tracer,
     )
     _add_error_handlers(app)
-    app.include_router(_request_routes(service, pool, warmup))
+    app.include_router(_request_routes(service, pool, warmup, wait=settings.wait))
     app.include_router(_data_routes(service, pool, warmup))
     app.include_router(_monitoring_routes(service, pool, metrics))
     app.include_router(web.inspector_routes())
@@ -140,12 +140,13 @@ def _router(tag: str) -> APIRouter:
 # pyright: reportUnusedFunction=false
 
 
-def _request_routes(service: Service, pool: WorkerPool, warmup: Warmup) -> APIRouter:
+def _request_routes(service: Service, pool: WorkerPool, warmup: Warmup, *, wait: bool) -> APIRouter:
     """Routes that answer a request of the user."""
     routes = _router("ask")
 
     async def answer(method: Callable[[str, _Body], object], user: str, body: _Body) -> Response:
-        await warmup.wait(user)  # so that the answer reflects the user's latest changes
+        if wait:
+            await warmup.wait(user)  # so that the answer reflects the user's latest changes
         return JsonResponse(await pool.run(method, user, body))
 
     @routes.post("/context", response_model=responses.ContextReply)
@@ -190,6 +191,11 @@ def _data_routes(service: Service, pool: WorkerPool, warmup: Warmup) -> APIRoute
     async def get_me(user: CurrentUser) -> Response:
         """Your profile, places, contacts and time zone."""
         return JsonResponse(await pool.run(service.me, user))
+
+    @routes.get("/preparation", response_model=responses.PreparationReply)
+    async def preparation(user: CurrentUser) -> Response:
+        """How many of your items have vectors."""
+        return JsonResponse(await pool.run(service.preparation, user))
 
     @routes.put("/me", status_code=204)
     async def put_me(user: CurrentUser, body: requests.UserBody) -> Response:

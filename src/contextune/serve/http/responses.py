@@ -55,9 +55,10 @@ class ToolHitReply(TypedDict):
 
 
 class ContextReply(TypedDict):
-    """The items a request refers to, best first."""
+    """The items a request refers to, best first; `words_only` if they were ranked without vectors."""
 
     context: list[ItemHitReply]
+    words_only: bool
 
 
 class ToolsReply(TypedDict):
@@ -84,6 +85,7 @@ class AnswerReply(TypedDict):
     seconds: dict[str, float]
     fits: float | None
     queries: list[str]
+    words_only: bool
 
 
 class ItemsReply(TypedDict):
@@ -148,6 +150,13 @@ class PutItemsReply(TypedDict):
 
     count: int
     unread_times: list[UnreadTimeReply]
+
+
+class PreparationReply(TypedDict):
+    """How many of your items have vectors; until all have, requests are answered by words or have to wait."""
+
+    ready: int
+    total: int
 
 
 class HealthReply(TypedDict):
@@ -236,6 +245,7 @@ def answer_reply(answer: Answer, steps: Steps | None, max_bytes: int, *, why: bo
         "seconds": {name: round(seconds, 6) for name, seconds in answer.seconds.items()},
         "fits": None if answer.fits is None else float(answer.fits),
         "queries": list(answer.queries),
+        "words_only": answer.words_only,
     }
 
 

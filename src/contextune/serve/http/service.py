@@ -71,7 +71,13 @@ class Service:
         # loaded now, not during the first request
         ranker = CurrentRanker(settings.ranker, _report_ranker) if settings.ranker else default_ranker()
         self._tuner = Tuner(
-            self._store, embedder=embedder, ranker=ranker, tools=self._tools, policy=policy, progress=progress
+            self._store,
+            embedder=embedder,
+            ranker=ranker,
+            tools=self._tools,
+            policy=policy,
+            progress=progress,
+            wait=settings.wait,
         )
 
     @property
@@ -109,7 +115,10 @@ class Service:
         """Items a request refers to."""
         with self._stage("context", _PLACE):
             hits = self._tuner.context(body.to_request(user), body.k)
-            return {"context": responses.context_reply(hits, self._limits.reply_bytes, why=body.why)}
+            return {
+                "context": responses.context_reply(hits, self._limits.reply_bytes, why=body.why),
+                "words_only": hits.words_only,
+            }
 
     def tools(self, user: str, body: requests.ToolsBody) -> responses.ToolsReply:
         """Tools that can serve a request."""
@@ -159,6 +168,12 @@ class Service:
         """Profile, places, contacts and time zone of the user."""
         with self._stage("me"):
             return responses.user_reply(self._store.user(user))
+
+    def preparation(self, user: str) -> responses.PreparationReply:
+        """How many of the user's items have vectors."""
+        with self._stage("preparation"):
+            preparation = self._tuner.preparation(user)
+            return {"ready": preparation.ready, "total": preparation.total}
 
     def put_me(self, user: str, body: requests.UserBody) -> None:
         """Create or replace the user."""

@@ -74,6 +74,8 @@ class ServiceSettings:
     """Host names the service answers for, as in `AllowedHosts`; none: every name."""
     ranker: Path | None = None
     """Folder of a ranker, or of versions of one; None: the bundled ranker."""
+    wait: bool = True
+    """Whether requests wait until the user's new items are embedded; else they are answered by words."""
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -99,4 +101,5 @@ class ServiceSettings:
             data["policy"],
             tuple(data["hosts"]),
             Path(data["ranker"]) if data["ranker"] else None,
+            data["wait"],
         )

@@ -77,9 +77,13 @@ class ContextItem(ToolOutput):
 
 
 class ContextResult(ToolOutput):
-    """The items a request refers to, best first."""
+    """The items a request refers to, best first.
+
+    With `words_only` they were ranked by words, uses and times: vectors are missing, so the order is rough.
+    """
 
     items: list[ContextItem]
+    words_only: bool = False
 
 
 class PlannedOption(ToolOutput):

@@ -140,7 +140,8 @@ def _find_context(tuner: "Tuner", request: Request, k: int, tokens: int) -> Cont
                 why=list(hit.reasons),
             )
             for hit, part in zip(hits, packed.parts, strict=True)
-        ]
+        ],
+        words_only=hits.words_only,
     )
 
 
