@@ -30,6 +30,7 @@ def searching_tools(text: str) -> set[str] | None:
         ("google how to renew a certificate", {"search_web"}),
         ("Please look up the population of Lagos online", {"search_web"}),
         ("Search for the invoice of the plumber", {"search_emails", "search_notes"}),
+        ("Look up the world record for one-handed juggling", {"search_web"}),
         ("search for electricity invoice", {"search_emails", "search_notes"}),
         ("Show me my notes on the spectral theorem", {"search_notes"}),
         ("Find all mails about the offsite", {"search_emails"}),

@@ -56,6 +56,7 @@ def test_words_of_a_question_name_an_item(text: str, title: str, certain: bool) 
         "What's the weather in Hamburg?",
         "How many people live in Lagos?",
         "Remind me about the train",
+        "When does the bike lock shop open?",
         "What's left on my todo list?",
         "What did the train people say?",
     ],

@@ -23,7 +23,8 @@ _SEARCH = re.compile(
     re.IGNORECASE,
 )
 _WEB = re.compile(r"\b(?:web|internet|online|google)\b", re.IGNORECASE)
-_OWN = re.compile(r"\b(?:my|our)\b|^(?:the|that|this)\b", re.IGNORECASE)
+_OWN = re.compile(r"\b(?:my|our)\b|^(?:that|this)\b", re.IGNORECASE)
+_KNOWN = re.compile(r"^the\b", re.IGNORECASE)
 _BY = re.compile(r"\b(?:from|by) [A-Z]")
 _ABOUT = re.compile(
     rf"{FILLER}(?:show|find|get|open|read|list|search|pull up|bring up)(?: me)?(?: up)?"
@@ -61,9 +62,12 @@ def searched_kind(inputs: PlanningInput) -> Callable[[Tool], bool] | None:
 
 
 def _is_own(what: str, inputs: PlanningInput) -> bool:
-    """Whether an item of the user's has all the words of what is searched."""
+    """Whether an item of the user's has all the words of what is searched, or half of them after "the"."""
     words = frozenset(folded_words(what)) - STOP_WORDS
-    return len(words) > 1 and any(words.issubset(folded_words(item.text)) for item in inputs.items)
+    most = max((len(words.intersection(folded_words(item.text))) for item in inputs.items), default=0)
+    if _KNOWN.match(what) and 0 < len(words) <= 2 * most:
+        return True
+    return 1 < len(words) == most
 
 
 def _searches(tool: Tool) -> bool:

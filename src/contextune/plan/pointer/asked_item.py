@@ -35,6 +35,8 @@ _SAID = re.compile(
     r"\b(?:say|said|write|wrote|written|answer(?:ed)?|repl(?:y|ied)|mention(?:ed)?|want)\b", re.IGNORECASE
 )
 """Asks for what somebody wrote, which is in a mail."""
+_HOURS = re.compile(r"\b(?:do|does|is|are)\b.+\b(?:open|close|closed|shut)\b", re.IGNORECASE)
+"""Asks for the opening hours of a business, which no item has."""
 _NEXT = re.compile(r"\bnext\b", re.IGNORECASE)
 _FILLERS = frozenset(
     folded_words("""
@@ -42,7 +44,8 @@ _FILLERS = frozenset(
     first again exactly soon actually start starts begin begins end ends take takes happen happening due
     supposed tell know remember check i im id my our we us have got left is are was were will be today
     tomorrow tonight yesterday week month year monday tuesday wednesday thursday friday saturday sunday
-    morning afternoon evening noon wrote write written said say sent send come comes go called put
+    morning afternoon evening noon wrote write written said say sent send come comes go called rang rung ring
+    phoned put
     """)
 )
 """Words of questions that say nothing about which item is meant."""
@@ -98,7 +101,7 @@ def asked_fact(text: str) -> str | None:
 
 def question_words(text: str) -> tuple[str, ...]:
     """The telling words of a question about an item; empty for other requests."""
-    if _QUESTION.match(text) is None:
+    if _QUESTION.match(text) is None or _HOURS.search(text):
         return ()
     words = dict.fromkeys(folded_words(text))
     return tuple(word for word in words if word not in STOP_WORDS | _FILLERS and singular(word) not in _NOUNS)
