@@ -17,7 +17,7 @@ from contextune.plan.calls.time_doubts import drops_the_time, guesses_the_hour, 
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.argument_words import SENDERS
-from contextune.plan.pointer.new_titles import REMINDER, content_words
+from contextune.plan.pointer.new_titles import content_words, says_nothing
 from contextune.plan.pointer.references import item_app, named_senders, said_object, sender_of
 from contextune.plan.pointer.said import folded_words
 from contextune.plan.pointer.said_people import asked_speaker
@@ -151,8 +151,10 @@ def _writes_unsaid(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     words = content_words(inputs)
     return any(
         source.kind == "frame"
-        and (argument.value == REMINDER or source.item is not None)
-        and words.isdisjoint(folded_words(str(argument.value)))
+        and (
+            says_nothing(str(argument.value), inputs)
+            or (source.item is not None and words.isdisjoint(folded_words(str(argument.value))))
+        )
         for argument in plan.arguments.values()
         for source in argument.sources
     )
