@@ -1,5 +1,6 @@
 """Titles of new reminders: never an item's that the request does not refer to."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -40,8 +41,12 @@ def test_title_is_said_or_plain(text: str, title: str, time: str) -> None:
 
 
 def test_reminder_of_nothing_is_in_doubt() -> None:
-    for text, is_sure in (("Remind me at 3", False), ("Set an alarm for six", True)):
+    for text, is_sure in (
+        ("Remind me at 3", False),
+        ("We lose the cot. Alarm me at ten tomorrow", False),
+        ("Set an alarm for six", True),
+    ):
         inputs = inputs_for(text)
-        plan = PointerPlanner().plan_tool(inputs, TOOL, 1.0)
+        plan = PointerPlanner().plan_tool(inputs, TOOL)
         assert plan is not None
-        assert (doubt(plan, TOOL, inputs).confidence > MAX_PROBABILITY) is is_sure
+        assert (doubt(replace(plan, confidence=0.95), TOOL, inputs).confidence > MAX_PROBABILITY) is is_sure

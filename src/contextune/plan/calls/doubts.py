@@ -20,7 +20,7 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.argument_words import SENDERS
 from contextune.plan.pointer.asked_item import READ_APPS, asked_fact, question_words, shares_word
 from contextune.plan.pointer.item_nouns import item_app
-from contextune.plan.pointer.new_titles import REMINDER, content_words
+from contextune.plan.pointer.new_titles import content_words, says_nothing
 from contextune.plan.pointer.references import lacks_description, said_object
 from contextune.plan.pointer.said import folded_words
 from contextune.plan.pointer.said_numbers import dialled_keys, said_numbers
@@ -158,8 +158,10 @@ def _writes_unsaid(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     words = content_words(inputs)
     return any(
         source.kind == "frame"
-        and (argument.value == REMINDER or source.item is not None)
-        and words.isdisjoint(folded_words(str(argument.value)))
+        and (
+            says_nothing(str(argument.value), inputs)
+            or (source.item is not None and words.isdisjoint(folded_words(str(argument.value))))
+        )
         for argument in plan.arguments.values()
         for source in argument.sources
     )

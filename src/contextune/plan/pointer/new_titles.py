@@ -48,6 +48,12 @@ def plain_title(inputs: PlanningInput) -> str | None:
     return next((title for pattern, title in _KINDS if pattern.search(inputs.request.text)), None)
 
 
+def says_nothing(title: str, inputs: PlanningInput) -> bool:
+    """Whether a title tells nothing: the plain one of a reminder, or the words of an order to set one."""
+    text = inputs.request.text
+    return title == REMINDER or (text.startswith(title) and any(kind.search(text) for kind, _ in _KINDS))
+
+
 def content_words(inputs: PlanningInput) -> frozenset[str]:
     """The words of a request that say what it is about: no times, no numbers, and no order to remind."""
     words = frozenset(folded_words(_without_times(inputs))) - STOP_WORDS - _ORDER_WORDS
