@@ -24,7 +24,8 @@ _SEARCH = re.compile(
 )
 _WEB = re.compile(r"\b(?:web|internet|online|google)\b", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:my|our)\b|^(?:that|this)\b", re.IGNORECASE)
-_KNOWN = re.compile(r"^the\b", re.IGNORECASE)
+_THING = re.compile(r"the (?P<thing>.+?)(?:\s(?:for|of|from|in|about|on|by|to|with)\s|$)", re.IGNORECASE)
+"""What "the invoice of the plumber" is."""
 _BY = re.compile(r"\b(?:from|by) [A-Z]")
 _ABOUT = re.compile(
     rf"{FILLER}(?:show|find|get|open|read|list|search|pull up|bring up)(?: me)?(?: up)?"
@@ -62,12 +63,19 @@ def searched_kind(inputs: PlanningInput) -> Callable[[Tool], bool] | None:
 
 
 def _is_own(what: str, inputs: PlanningInput) -> bool:
-    """Whether an item of the user's has all the words of what is searched, or half of them after "the"."""
-    words = frozenset(folded_words(what)) - STOP_WORDS
-    most = max((len(words.intersection(folded_words(item.text))) for item in inputs.items), default=0)
-    if _KNOWN.match(what) and 0 < len(words) <= 2 * most:
+    """Whether an item of the user's has all the words of what is searched: after "the", those of the thing."""
+    if (thing := _THING.match(what)) and _in_item(thing["thing"], inputs):
         return True
-    return 1 < len(words) == most
+    return len(_telling(what)) > 1 and _in_item(what, inputs)
+
+
+def _in_item(text: str, inputs: PlanningInput) -> bool:
+    words = _telling(text)
+    return bool(words) and any(words.issubset(folded_words(item.text)) for item in inputs.items)
+
+
+def _telling(text: str) -> frozenset[str]:
+    return frozenset(folded_words(text)) - STOP_WORDS
 
 
 def _searches(tool: Tool) -> bool:
