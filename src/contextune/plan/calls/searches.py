@@ -63,7 +63,7 @@ def searched_kind(inputs: PlanningInput) -> Callable[[Tool], bool] | None:
 
 
 def _is_own(what: str, inputs: PlanningInput) -> bool:
-    """Whether an item of the user's has all the words of what is searched: after "the", those of the thing."""
+    """Whether an item of the user's has all the words of what is searched; after "the", of the thing."""
     if (thing := _THING.match(what)) and _in_item(thing["thing"], inputs):
         return True
     return len(_telling(what)) > 1 and _in_item(what, inputs)
