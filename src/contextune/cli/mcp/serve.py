@@ -103,7 +103,7 @@ def mcp(
         if opened and gateway is None:
             from contextune.serve.mcp.lazy_tuner import LazyTuner
 
-            load_retriever = tool_retriever(stack, tools)
+            load_retriever = tool_retriever(stack, str(tools) if tools else None)
             tuner = LazyTuner(partial(_tuner, opened, load_retriever, decisions))
             tuner.start(user)  # models load while the SDK is imported and the client connects
             stack.callback(tuner.close)
