@@ -6,7 +6,7 @@ the rest is inferred.
 """
 
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 
 from contextune.errors import InvalidDataError
 from contextune.types.app_description import ANY_APP, DESCRIBED_APPS, AppDescription, AppSchema
@@ -138,7 +138,7 @@ def description_of(name: str) -> AppDescription:
     return _without_fixed_fields(app) if app in APPS else _descriptions.get(app, ANY_APP)
 
 
-@cache
+@lru_cache(maxsize=16)
 def _without_fixed_fields(app: str) -> AppDescription:
     schema = APPS[app]
     times = {role: all_names(app, field) for role, field in schema.times.items()}

@@ -65,10 +65,13 @@ def enriched_text(
     return " — ".join([content_text(item, user, relations), *habit_phrases(item, user, uses)])
 
 
-def content_text(item: Item, user: User, relations: Relations | None = None) -> str:
-    """The item's text with its time, place and relations of its people: all but its use."""
+def content_text(item: Item, user: User, relations: Relations | None = None, *, glossed: bool = True) -> str:
+    """The item's text with its time, place and relations of its people: all but its use.
+
+    `glossed` adds English words for a title in another language.
+    """
     parts = [_start(item.text)]
-    if english := gloss(item.title):
+    if glossed and (english := gloss(item.title)):
         parts.append(english)
     if item.time:
         parts.append(_day_and_part(local_time(item.time, user.zone)))

@@ -85,9 +85,9 @@ def training_set(public: Path | None = None) -> dict[str, Any]:
 
 
 def content_texts(persona: Persona) -> list[str]:
-    """The text of every item with its time, place and relations."""
+    """The text of every item with its time, place and relations; without glosses, as in the folds."""
     relations = Relations(persona.user)
-    return [content_text(item, persona.user, relations) for item in persona.items]
+    return [content_text(item, persona.user, relations, glossed=False) for item in persona.items]
 
 
 def habits(persona: Persona) -> list[list[str]]:
