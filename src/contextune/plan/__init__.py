@@ -9,7 +9,7 @@ from contextune.plan.language_model.planner import LanguagePlanner
 from contextune.plan.multi_step.steps import Pointer, Steps, check_steps
 from contextune.plan.planning_input import Planner, PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner
-from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
+from contextune.plan.pointer.scoring.scorer import ArgumentScorer, default_scorer
 from contextune.plan.policy import Policy, Readings, ReadingsPlanner, call_cost
 from contextune.plan.schema import check_plan, plan_errors, tool_parameters
 

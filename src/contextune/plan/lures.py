@@ -8,7 +8,7 @@ contact wrote is never one.
 import re
 import unicodedata
 
-from contextune.plan.pointer.spans import ADDRESS
+from contextune.plan.pointer.values.spans import ADDRESS
 from contextune.plan.values import ContactLookup
 from contextune.types import Item
 

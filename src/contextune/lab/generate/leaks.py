@@ -4,7 +4,7 @@ from collections import Counter
 from functools import cache, lru_cache
 
 from contextune.datasets import Persona, Query, bundled_pairs, training_pairs
-from contextune.plan.pointer.priors import CommonWords
+from contextune.plan.pointer.scoring.priors import CommonWords
 from contextune.search import tokenize
 
 _MAX_ITEMS = 2

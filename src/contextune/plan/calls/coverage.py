@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import FilledCall
-from contextune.plan.pointer.priors import CommonWords
+from contextune.plan.pointer.scoring.priors import CommonWords
 from contextune.plan.schema import tool_parameters
 from contextune.plan.values import find_numbers
 from contextune.search.tokenize import identifier_words, tokenize

@@ -17,15 +17,15 @@ from contextune.plan.calls.said_tools import is_missed_call
 from contextune.plan.calls.time_doubts import drops_the_time, guesses_the_hour, guesses_the_week
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.argument_words import SENDERS
-from contextune.plan.pointer.asked_item import READ_APPS, asked_fact, question_words, shares_word
-from contextune.plan.pointer.item_nouns import item_app
-from contextune.plan.pointer.new_titles import content_words, says_nothing
-from contextune.plan.pointer.references import lacks_description, said_object
-from contextune.plan.pointer.said import folded_words
-from contextune.plan.pointer.said_numbers import dialled_keys, said_numbers
-from contextune.plan.pointer.said_people import asked_speaker, told_contact
-from contextune.plan.pointer.senders import named_senders, sender_of
+from contextune.plan.pointer.items.asked_item import READ_APPS, asked_fact, question_words, shares_word
+from contextune.plan.pointer.items.item_nouns import item_app
+from contextune.plan.pointer.items.references import lacks_description, said_object
+from contextune.plan.pointer.people.named_people import asked_speaker, told_contact
+from contextune.plan.pointer.people.senders import named_senders, sender_of
+from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.text.new_titles import content_words, says_nothing
+from contextune.plan.pointer.values.argument_words import SENDERS
+from contextune.plan.pointer.values.dialled_numbers import dialled_keys, said_numbers
 from contextune.plan.policy.cost import call_cost, singular
 from contextune.plan.schema import tool_parameters
 from contextune.search import tokenize

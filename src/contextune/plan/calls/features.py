@@ -14,7 +14,7 @@ from contextune.plan.calls.fill import CallCandidate
 from contextune.plan.calls.statistics import CallStatistics
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import FilledCall
-from contextune.plan.pointer.priors import CommonWords
+from contextune.plan.pointer.scoring.priors import CommonWords
 from contextune.plan.schema import tool_parameters
 from contextune.search.tokenize import identifier_words
 from contextune.types import ToolHit

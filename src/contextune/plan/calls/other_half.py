@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.clock_halves import other_half
+from contextune.plan.pointer.times.clock_halves import other_half
 from contextune.plan.policy.cost import call_cost
 from contextune.plan.policy.readings import Readings
 from contextune.plan.policy.wording import parse_moment

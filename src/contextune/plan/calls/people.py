@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from contextune.plan.calls.said_tools import calls_person, sends_message
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.argument_words import PEOPLE
-from contextune.plan.pointer.candidates import contact_value
-from contextune.plan.pointer.free_text import clarifying_question
-from contextune.plan.pointer.said_people import called_role
-from contextune.plan.pointer.unknown_people import addressed_stranger, called_stranger
+from contextune.plan.pointer.people.named_people import called_role
+from contextune.plan.pointer.people.unknown_people import addressed_stranger, called_stranger
+from contextune.plan.pointer.text.free_text import clarifying_question
+from contextune.plan.pointer.values.argument_words import PEOPLE
+from contextune.plan.pointer.values.candidates import contact_value
 from contextune.plan.policy.readings import Readings
 from contextune.plan.schema import Parameter, tool_parameters
 from contextune.types import Argument, Missing, Plan, Source, Tool

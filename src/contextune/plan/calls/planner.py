@@ -18,10 +18,10 @@ from contextune.plan.calls.people import settle_people
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
 from contextune.plan.calls.said_tools import is_open_tool, is_said_tool
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.people.named_people import called_contact
 from contextune.plan.pointer.planner import PointerPlanner
-from contextune.plan.pointer.said_numbers import dialled_number
-from contextune.plan.pointer.said_people import called_contact
-from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
+from contextune.plan.pointer.scoring.scorer import ArgumentScorer, default_scorer
+from contextune.plan.pointer.values.dialled_numbers import dialled_number
 from contextune.plan.policy.readings import Readings
 from contextune.types import Plan, Tool, ToolHit
 

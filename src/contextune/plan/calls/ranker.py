@@ -17,7 +17,7 @@ from contextune.plan.calls.features import Matrix, ToolProbabilities, call_featu
 from contextune.plan.calls.fill import CallCandidate
 from contextune.plan.calls.statistics import CallStatistics
 from contextune.plan.planning_input import PlanningInput, RequestVector
-from contextune.plan.pointer.priors import CommonWords
+from contextune.plan.pointer.scoring.priors import CommonWords
 from contextune.rank import Ranker, read_card, write_card
 from contextune.types import ToolHit
 

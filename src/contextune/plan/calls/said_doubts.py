@@ -6,7 +6,7 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.coverage import argument_stems, stem, text_stems, tool_stems
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.clauses import clauses
-from contextune.plan.pointer.direct_speech import is_indirect, sole_pronoun
+from contextune.plan.pointer.text.direct_speech import is_indirect, sole_pronoun
 from contextune.plan.policy.cost import call_cost
 from contextune.plan.schema import tool_parameters
 from contextune.types import Plan, Tool

@@ -11,22 +11,22 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER
 from contextune.plan.calls.searches import searched_kind
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.argument_words import NUMBERS, PEOPLE, SENDERS
-from contextune.plan.pointer.asked_item import asked_item
-from contextune.plan.pointer.certain import said_title_and_artist
-from contextune.plan.pointer.event_times import event_time
-from contextune.plan.pointer.item_nouns import item_app
-from contextune.plan.pointer.references import added_to, replays_last
-from contextune.plan.pointer.said import folded_words
-from contextune.plan.pointer.said_numbers import dialled_number
-from contextune.plan.pointer.said_people import (
+from contextune.plan.pointer.items.asked_item import asked_item
+from contextune.plan.pointer.items.item_nouns import item_app
+from contextune.plan.pointer.items.references import added_to, replays_last
+from contextune.plan.pointer.people.named_people import (
     asked_speaker,
     asked_writer,
     called_contact,
     is_question_of_writer,
     told_contact,
 )
-from contextune.plan.pointer.senders import answered_people, have_written, sender_of
+from contextune.plan.pointer.people.senders import answered_people, have_written, sender_of
+from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.times.event_times import event_time
+from contextune.plan.pointer.values.argument_words import NUMBERS, PEOPLE, SENDERS
+from contextune.plan.pointer.values.dialled_numbers import dialled_number
+from contextune.plan.pointer.values.explicit_values import said_title_and_artist
 from contextune.plan.schema import tool_parameters
 from contextune.plan.values import normalize_text
 from contextune.search.tokenize import identifier_words

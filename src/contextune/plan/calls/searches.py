@@ -10,8 +10,8 @@ from collections.abc import Callable
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.references import item_app
-from contextune.plan.pointer.said import folded_words
+from contextune.plan.pointer.items.references import item_app
+from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.policy.cost import singular
 from contextune.search.tokenize import identifier_words, tokenize
 from contextune.types import Tool

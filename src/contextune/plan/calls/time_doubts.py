@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.event_times import event_time
-from contextune.plan.pointer.new_times import USUAL_HOUR, fits_phrase, said_phrases, said_span
-from contextune.plan.pointer.orders import reminder_order
+from contextune.plan.pointer.text.reminder_orders import reminder_order
+from contextune.plan.pointer.times.event_times import event_time
+from contextune.plan.pointer.times.new_times import USUAL_HOUR, fits_phrase, said_phrases, said_span
 from contextune.plan.policy.cost import call_cost
 from contextune.plan.schema import tool_parameters
 from contextune.search import tokenize

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidate import Candidate
-from contextune.plan.pointer.candidates import find_candidates
+from contextune.plan.pointer.values.candidate import Candidate
+from contextune.plan.pointer.values.candidates import find_candidates
 from contextune.plan.schema import Parameter, is_valid
 from contextune.plan.values import normalize_text, normalize_value
 from contextune.search.tokenize import alnum_key

@@ -20,8 +20,8 @@ from contextune.plan.language_model.agreement import weigh_plan
 from contextune.plan.language_model.grounding import Grounder, UngroundedError
 from contextune.plan.language_model.prompt import RETRY, TOKEN_BUDGET, call_schema, plan_messages
 from contextune.plan.planning_input import Planner, PlanningInput
-from contextune.plan.pointer.free_text import clarifying_question, compose_text
 from contextune.plan.pointer.planner import PointerPlanner
+from contextune.plan.pointer.text.free_text import clarifying_question, compose_text
 from contextune.plan.policy.readings import Readings, read_request
 from contextune.plan.schema import plan_errors, tool_parameters
 from contextune.types import Argument, Missing, Plan, Tool, ToolHit

@@ -14,8 +14,8 @@ from contextune.plan.multi_step.languages import ENGLISH
 from contextune.plan.multi_step.split import leading_verb
 from contextune.plan.multi_step.steps import Path, Pointer
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import contact_value
-from contextune.plan.pointer.free_text import clarifying_question
+from contextune.plan.pointer.text.free_text import clarifying_question
+from contextune.plan.pointer.values.candidates import contact_value
 from contextune.plan.schema import Parameter, is_valid, tool_parameters
 from contextune.plan.values import ContactLookup
 from contextune.search import tokenize

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidate import FREE_TEXT, OMITTED, Candidate
-from contextune.plan.pointer.candidates import find_candidates, person_value
-from contextune.plan.pointer.features import ChosenArguments, Matrix, argument_features
-from contextune.plan.pointer.free_text import clarifying_question, compose_text, dictated_text
-from contextune.plan.pointer.new_times import new_times
-from contextune.plan.pointer.references import asks_for_person, referred
-from contextune.plan.pointer.scorer import ArgumentScorer, default_scorer
+from contextune.plan.pointer.items.references import asks_for_person, referred
+from contextune.plan.pointer.scoring.features import ChosenArguments, Matrix, argument_features
+from contextune.plan.pointer.scoring.scorer import ArgumentScorer, default_scorer
+from contextune.plan.pointer.text.free_text import clarifying_question, compose_text, dictated_text
+from contextune.plan.pointer.times.new_times import new_times
+from contextune.plan.pointer.values.candidate import FREE_TEXT, OMITTED, Candidate
+from contextune.plan.pointer.values.candidates import find_candidates, person_value
 from contextune.plan.schema import Parameter, plan_errors, tool_parameters
 from contextune.plan.values import normalize_text
 from contextune.types import Argument, Item, Missing, Plan, Tool, ToolHit

@@ -51,7 +51,7 @@ def plan(
     from contextune.lab.train.embedder.fold_vectors import bundled_folds
     from contextune.lab.train.rankers.arguments import train as recipe
     from contextune.plan.pointer.planner import PointerPlanner
-    from contextune.plan.pointer.scorer import ArgumentScorer
+    from contextune.plan.pointer.scoring.scorer import ArgumentScorer
 
     # read first, so that a mistake is reported before minutes of work
     answers: written_bench.WrittenAnswers = written_bench.read_written_plans(written) if written else {}

@@ -32,8 +32,8 @@ from contextune.lab.train.rankers.arguments.requests import additional_requests
 from contextune.lab.train.rankers.arguments.times import time_examples
 from contextune.lab.train.rankers.arguments.train import ArgumentTrainingData, fit_by_fold, train
 from contextune.plan import ArgumentScorer, PointerPlanner
-from contextune.plan.pointer.feature_names import NAMES
-from contextune.plan.pointer.priors import ArgumentStatistics
+from contextune.plan.pointer.scoring.feature_names import NAMES
+from contextune.plan.pointer.scoring.priors import ArgumentStatistics
 from contextune.tools import bundled_toolbox
 from contextune.types import ItemHit, Tool
 

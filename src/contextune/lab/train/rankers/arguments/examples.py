@@ -14,11 +14,21 @@ from contextune.lab.train.rankers.context.examples import ContextExample
 from contextune.lab.train.rankers.context.train import FeaturedExamples, choose_fusion
 from contextune.plan.judge import ExpectedCall
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidate import Candidate
-from contextune.plan.pointer.candidates import find_candidates, origin_allowed
-from contextune.plan.pointer.features import ChosenArguments, Matrix, add_priors, features_without_priors
 from contextune.plan.pointer.planner import add_choice, fill_order, free_text_candidates
-from contextune.plan.pointer.priors import ArgumentPriors, ArgumentStatistics, CommonWords, FilledArgument
+from contextune.plan.pointer.scoring.features import (
+    ChosenArguments,
+    Matrix,
+    add_priors,
+    features_without_priors,
+)
+from contextune.plan.pointer.scoring.priors import (
+    ArgumentPriors,
+    ArgumentStatistics,
+    CommonWords,
+    FilledArgument,
+)
+from contextune.plan.pointer.values.candidate import Candidate
+from contextune.plan.pointer.values.candidates import find_candidates, origin_allowed
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_value
 from contextune.types import Item, ItemHit, Tool

@@ -9,10 +9,10 @@ import numpy as np
 from contextune.datasets import Pair, PairItem
 from contextune.lab.train.rankers.arguments.examples import ArgumentExample
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import find_candidates
-from contextune.plan.pointer.features import ChosenArguments
 from contextune.plan.pointer.planner import add_choice, fill_order
-from contextune.plan.pointer.spans import find_spans
+from contextune.plan.pointer.scoring.features import ChosenArguments
+from contextune.plan.pointer.values.candidates import find_candidates
+from contextune.plan.pointer.values.spans import find_spans
 from contextune.plan.values import normalize_value
 from contextune.types import Item, ItemHit, Request, Tool, User
 from contextune.types.app_schema import APPS

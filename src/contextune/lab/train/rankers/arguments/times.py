@@ -13,8 +13,8 @@ import numpy as np
 from contextune.datasets import Persona
 from contextune.lab.train.rankers.arguments.examples import ArgumentExample
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.candidates import find_candidates
-from contextune.plan.pointer.features import ChosenArguments
+from contextune.plan.pointer.scoring.features import ChosenArguments
+from contextune.plan.pointer.values.candidates import find_candidates
 from contextune.plan.schema import Parameter, tool_parameters
 from contextune.plan.values import normalize_value
 from contextune.types import Item, ItemHit, Request, Tool

@@ -23,11 +23,11 @@ from contextune.lab.train.rankers.arguments.examples import (
     argument_examples,
 )
 from contextune.lab.train.rankers.arguments.pairs import pair_examples
-from contextune.plan.pointer.candidates import forget_candidates
-from contextune.plan.pointer.feature_names import NAMES
-from contextune.plan.pointer.features import forget_request
-from contextune.plan.pointer.priors import ArgumentPriors, ArgumentStatistics, CommonWords
-from contextune.plan.pointer.scorer import CONFIDENCE_FEATURES, ArgumentScorer, confidence_features
+from contextune.plan.pointer.scoring.feature_names import NAMES
+from contextune.plan.pointer.scoring.features import forget_request
+from contextune.plan.pointer.scoring.priors import ArgumentPriors, ArgumentStatistics, CommonWords
+from contextune.plan.pointer.scoring.scorer import CONFIDENCE_FEATURES, ArgumentScorer, confidence_features
+from contextune.plan.pointer.values.candidates import forget_candidates
 from contextune.rank import CandidateGroup, LogisticRegression, Ranker, RankerSettings
 from contextune.search import tokenize
 from contextune.types import Progress, Tool

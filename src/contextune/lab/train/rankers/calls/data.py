@@ -47,9 +47,9 @@ from contextune.lab.train.rankers.tools.abstention import AbstentionData
 from contextune.lab.train.rankers.tools.examples import ToolExample
 from contextune.plan.calls.classifier import ToolClassifier
 from contextune.plan.calls.statistics import CallStatistics
-from contextune.plan.pointer.feature_names import NAMES as ARGUMENT_FEATURES
 from contextune.plan.pointer.planner import PointerPlanner
-from contextune.plan.pointer.scorer import ArgumentScorer
+from contextune.plan.pointer.scoring.feature_names import NAMES as ARGUMENT_FEATURES
+from contextune.plan.pointer.scoring.scorer import ArgumentScorer
 from contextune.tools.abstain import AbstentionModel
 from contextune.tools.features import FEATURE_NAMES as TOOL_FEATURES
 from contextune.tools.ranker import ToolRanker

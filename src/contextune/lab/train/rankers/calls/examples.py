@@ -13,7 +13,7 @@ from contextune.plan.calls.fill import CallCandidate, fill_calls
 from contextune.plan.calls.statistics import CallStatistics
 from contextune.plan.judge import PlanVerdict, judge_plan
 from contextune.plan.pointer.planner import PointerPlanner
-from contextune.plan.pointer.scorer import default_scorer
+from contextune.plan.pointer.scoring.scorer import default_scorer
 from contextune.types import Plan, Tool
 
 Flags = NDArray[np.bool_]

@@ -1,0 +1,269 @@
+"""Which items a request refers to, by what it says about them.
+
+"The latest mail from Jan" is one that Jan wrote, and the newest of them; "the milk reminder" has milk in its
+title; what can be answered is what others sent. Where such words single out some items, values come from no
+others of that application.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import permutations
+from typing import NamedTuple
+
+from contextune.context.stop_words import STOP_WORDS
+from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.items.asked_item import asked_item
+from contextune.plan.pointer.items.item_nouns import item_app
+from contextune.plan.pointer.people.named_people import asked_speaker
+from contextune.plan.pointer.people.senders import answered_people, is_own, not_sent_by
+from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.values.candidate import Candidate
+from contextune.plan.schema import Parameter
+from contextune.plan.values import normalize_text
+from contextune.search.tokenize import identifier_words
+from contextune.types import Item, Tool, local_time
+
+_REPLYING = frozenset(["reply", "answer", "respond"])
+_LATEST = frozenset(["latest", "newest", "last", "recent"])
+_BETWEEN = frozenset(["most", "new", "unread", "received", "missed", "e"])
+"""Words that may stand between "latest" and what it describes."""
+_REFERRING = re.compile(
+    r"\b(?:the|my|that|this|our)\s+(?P<words>[^\W_][\w'’-]*(?:\s+[\w'’-]+){0,3}?)\s+(?P<noun>[a-z-]+?)s?\b",
+    re.IGNORECASE,
+)
+_BEFORE_ORDER = r"\W*(?:(?:please|can you|could you|just),? )*"
+"""Words before the verb of an order, as a regular expression."""
+_OBJECT = re.compile(
+    rf"{_BEFORE_ORDER}"
+    r"(?:(?P<verb>open|close|shut|start|cancel|call off|delete|scrap|drop|remove|move|push|shift"
+    r"|postpone|reschedule)|invite \S.*? to)\s+(?:(?:the|my|our|that|this|tomorrow['’]s|today['’]s)\s+)*"
+    r"(?P<what>[\w'’-]+(?:\s+(?!(?:to|until|till|from|for|at|on|with|by|about|in|of)\b)[\w'’-]+){0,2})"
+    r"(?:\s+(?:to|until|till|for|at|on|with|by)\s[^,;.!?]*)?[\s.!?]*$",
+    re.IGNORECASE,
+)
+"""An order that names its object in one to three words."""
+_DAYS = frozenset(
+    folded_words(
+        "monday tuesday wednesday thursday friday saturday sunday today tonight tomorrow morning evening"
+    )
+)
+_OPENING = frozenset(["open", "close", "shut", "start"])
+_ADD = re.compile(
+    rf"{_BEFORE_ORDER}(?:add|put|append) (?P<what>\S.*) (?:to|on|onto|in|into) "
+    r"(?:(?:the|my|our) )?(?P<target>\S.*?)(?P<noun> note| playlist)?[\s.!?]*$",
+    re.IGNORECASE,
+)
+_TARGETS = (("Notes", "title"), ("Music", "playlist"))
+_REPLAY = re.compile(
+    r"\W*(?:(?:please|can you|could you|just|hey|ok|okay),? )*"
+    r"(?:play|put|start|resume)(?: me)?(?: back| on)? "
+    r"(?:(?:what(?:ever)?|the (?:song|track|one|music|tune)(?: that)?|that (?:song|track|tune)) (?:i|we)"
+    r"(?: was| were|['’]ve been| have been|['’]d been| had been|['’]d| had)?(?: just| only)?"
+    r" (?:listening to|playing|hearing|played|heard|on)(?: last| before| just now| earlier| again)*"
+    r"|(?:that (?:song|track|tune)|the (?:last|same) (?:song|track|tune|one)|the (?:song|track|tune))"
+    r"(?: on)? (?:again|once more|one more time))\W*",
+    re.IGNORECASE,
+)
+_EMPTY = frozenset(
+    folded_words("the my that this our a an to of for on in at and or about from with by old new")
+)
+_WHO = re.compile(r"^\W*(?:so |and |hey |ok(?:ay)?,? )?who(?:['’](?:s|d|ve))?\b", re.IGNORECASE)
+_SERIES = 0.6
+"""Share of their words that two titles of one series have in common: invoices, reports."""
+
+
+def referred(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput) -> list[Candidate]:
+    """The candidates without those of items that the request does not refer to."""
+    if not any(candidate.item is not None for candidate in candidates):
+        return list(candidates)
+    references = _references(inputs)
+    excluded = references.others
+    answers = bool(_REPLYING.intersection(identifier_words(tool.name)[:1]))
+    if answers:
+        excluded |= references.own
+    left = [candidate for candidate in candidates if candidate.item not in excluded]
+    if not any(candidate.item is not None for candidate in left):
+        if answers and answered_people(inputs):  # no mail of somebody else is answered
+            return [candidate for candidate in candidates if candidate.item in references.own]
+        left = list(candidates)
+    asked = asked_item(inputs)
+    is_asked = asked is not None and any(candidate.item == asked.number for candidate in left)
+    if asked_speaker(inputs) is not None or is_asked:  # the words of a question are no title
+        left = [candidate for candidate in left if candidate.item is not None]
+    items = {candidate.item for candidate in left}
+    superseded = {number for number, other in references.superseded if other in items}
+    return [candidate for candidate in left if candidate.item not in superseded]
+
+
+def replays_last(text: str) -> bool:
+    """Whether the request means the song that was played last: "Put on what I was just listening to"."""
+    return _REPLAY.fullmatch(text) is not None
+
+
+def said_object(text: str) -> tuple[frozenset[str], bool]:
+    """The words for what a short order is about, and whether it is only to open it: "Cancel karaoke"."""
+    match = _OBJECT.match(text)
+    if match is None:
+        return frozenset(), False
+    words = frozenset(folded_words(match["what"])) - STOP_WORDS - _DAYS
+    if any(item_app(word) and word != "newsletter" for word in words):
+        return frozenset(), False  # "the pension mail" may be in other words
+    return words, (match["verb"] or "").casefold() in _OPENING
+
+
+class AddedTo(NamedTuple):
+    """The note or the playlist, by its whole name, that something is added to."""
+
+    name: str
+    field: str
+    """The field of items that holds the name."""
+
+
+def added_to(inputs: PlanningInput) -> AddedTo | None:
+    """What "Add … to …" adds to: a note, or a playlist if the song is known, too; None if that is open."""
+    match = _ADD.match(inputs.request.text)
+    if match is None or any(name.words and name.end > match.start("what") for name in inputs.names):
+        return None
+    wanted = normalize_text(match["target"])
+    targets = {
+        AddedTo(str(item.fields[field]), field)
+        for item in inputs.items
+        for app, field in _TARGETS
+        if item.app == app and normalize_text(str(item.fields.get(field) or "")) == wanted
+    }
+    if len(targets) != 1:
+        return None
+    target = targets.pop()
+    song = normalize_text(match["what"])
+    is_known = any(normalize_text(str(item.fields.get("song_name") or "")) == song for item in inputs.items)
+    return target if target.field == "title" or is_known else None
+
+
+def asks_for_person(parameter: Parameter, inputs: PlanningInput) -> bool:
+    """Whether the request asks for a person, who is then no value of an optional argument: "Who called?"."""
+    names = frozenset(["contact", "person", "caller", "sender", "participant", "who"])
+    return (
+        not parameter.required
+        and bool(names.intersection(parameter.words))
+        and _WHO.match(inputs.request.text) is not None
+        and not any(match.words for match in inputs.names)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _References:
+    """What a request says about its items, by their indexes."""
+
+    others: frozenset[int]
+    """Items that were sent by somebody else, or lack the words, that the request says."""
+    own: frozenset[int]
+    """Messages that the user sent."""
+    superseded: Sequence[tuple[int, int]]
+    """Items, each with one that is meant in its place."""
+
+
+_KEPT = "references"
+
+
+def _references(inputs: PlanningInput) -> _References:
+    references = inputs.kept.get(_KEPT)
+    if not isinstance(references, _References):
+        own = (number for number, item in enumerate(inputs.items) if is_own(item, inputs.user))
+        others = not_sent_by(inputs) | _not_described(inputs) | _not_ordered(inputs)
+        if (asked := asked_item(inputs)) is not None:
+            others |= asked.others
+        references = inputs.kept[_KEPT] = _References(frozenset(others), frozenset(own), _superseded(inputs))
+    return references
+
+
+def _not_described(inputs: PlanningInput) -> set[int]:
+    """After "the milk reminder", the reminders without milk in their title, or text, if some have it."""
+    excluded: set[int] = set()
+    for app, words in _descriptions(inputs):
+        numbers = [number for number, item in enumerate(inputs.items) if item.app == app]
+        titles = {n: len(words.intersection(folded_words(inputs.items[n].title))) for n in numbers}
+        texts = {n: len(words.intersection(folded_words(inputs.items[n].text))) for n in numbers}
+        shared = titles if any(titles.values()) else texts
+        most = max(shared.values(), default=0)
+        excluded |= {number for number, count in shared.items() if count < most}
+    return excluded
+
+
+def lacks_description(item: Item, inputs: PlanningInput) -> bool:
+    """Whether the request describes an item of this application by words of which this one has none."""
+    described = [words for app, words in _descriptions(inputs) if app == item.app]
+    own = {*folded_words(item.text)}
+    for contact in filter(None, map(inputs.people.get, item.people)):  # "the minister's mail"
+        own.update(folded_words(f"{contact.name} {contact.relation or ''}"))
+    return bool(described) and not any(words & own for words in described)
+
+
+def _descriptions(inputs: PlanningInput) -> list[tuple[str, frozenset[str]]]:
+    """The applications and the words of "the milk reminder", "my pension mail"."""
+    described: list[tuple[str, frozenset[str]]] = []
+    for match in _REFERRING.finditer(inputs.request.text):
+        app = item_app(match["noun"])
+        words = frozenset(folded_words(match["words"])) - _EMPTY - _LATEST
+        if app is not None and words:
+            described.append((app, words))
+    return described
+
+
+def _not_ordered(inputs: PlanningInput) -> set[int]:
+    """After "Cancel the yoga", the items whose title has less of these words than another of their app."""
+    words, _ = said_object(inputs.request.text)
+    shared = [len(words.intersection(folded_words(item.title))) for item in inputs.items]
+    most: dict[str, int] = {}
+    for item, count in zip(inputs.items, shared, strict=True):
+        most[item.app] = max(most.get(item.app, 0), count)
+    return {number for number, item in enumerate(inputs.items) if shared[number] < most[item.app]}
+
+
+def _superseded(inputs: PlanningInput) -> list[tuple[int, int]]:
+    """The items in whose place another is meant: a newer one, or one of whose title more is said."""
+    latest = "Music" if replays_last(inputs.request.text) else _latest_app(inputs.tokens)
+    request = frozenset(folded_words(inputs.request.text)) - _EMPTY
+    superseded: list[tuple[int, int]] = []
+    for number, other in permutations(range(len(inputs.items)), 2):
+        item, rival = inputs.items[number], inputs.items[other]
+        if item.app != rival.app:
+            continue
+        more, same = _compare_titles(item.title, rival.title, request)
+        if more or ((same or item.app == latest) and _is_newer(rival, item, inputs)):
+            superseded.append((number, other))
+    return superseded
+
+
+def _latest_app(tokens: Sequence[str]) -> str | None:
+    """The application of "my latest mail", "the most recent note"."""
+    for place, token in enumerate(tokens):
+        if token in _LATEST:
+            following = [word for word in tokens[place + 1 : place + 4] if word not in _BETWEEN]
+            if following and (app := item_app(following[0])):
+                return app
+    return None
+
+
+def _compare_titles(title: str, other: str, request: frozenset[str]) -> tuple[bool, bool]:
+    """Of two titles of one series, whether the request says more of the other, or the same of both."""
+    first, second = frozenset(folded_words(title)), frozenset(folded_words(other))
+    if len(first & second) < _SERIES * len(first | second) or first == second:
+        return False, False
+    first, second = first & request, second & request
+    return first < second, bool(first) and first == second
+
+
+def _is_newer(item: Item, other: Item, inputs: PlanningInput) -> bool:
+    times = [_past_time(one, inputs) for one in (item, other)]
+    return times[0] is not None and times[1] is not None and times[0] > times[1]
+
+
+def _past_time(item: Item, inputs: PlanningInput) -> datetime | None:
+    """When a message, note or song was made; None for events and for what lies ahead."""
+    made = item.times.get("made")
+    if made is None or "start" in item.times or "due" in item.times:
+        return None
+    time = local_time(made, inputs.user.zone)
+    return time if time <= inputs.now else None

@@ -1,0 +1,113 @@
+"""Who sent a message, and whom a request names as its sender: "from Jan", "Jan's mail", "Reply to Jan".
+
+A sender is who the address says. A name in a title is none: anybody can write "Jan" there.
+"""
+
+import re
+
+from contextune.plan.names import NameMatch
+from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.items.item_nouns import item_app
+from contextune.plan.pointer.people.named_people import answered_contact, said_sender
+from contextune.plan.pointer.request_words import folded_words
+from contextune.types import Item, User
+
+_SENT = frozenset(["sent", "sent mail", "sent items", "sent messages", "outbox", "drafts"])
+_WORD = re.compile(r"[^\W_]+")
+_ANSWERED = re.compile(
+    r"\b(?:reply|respond|answer|(?:write|get) back)(?: back)?(?: to)? "
+    r"(?:(?:my|our|the) \w+,? |(?:mr|mrs|ms|miss|dr|prof|sir)\.? )?$",
+    re.IGNORECASE,
+)
+_TO = re.compile(r"\b(?:to|with)(?: (?:my|our|the) \w+,?)? $", re.IGNORECASE)
+
+
+def sender_of(item: Item) -> str:
+    """Who sent a message; empty for other items."""
+    sender = item.fields.get("author") or item.fields.get("sender") or item.fields.get("from")
+    return str(sender or "")
+
+
+def is_own(item: Item, user: User) -> bool:
+    """Whether the user sent a message."""
+    folder = str(item.fields.get("folder") or "").casefold()
+    return folder in _SENT or sender_of(item).casefold() in user.addresses
+
+
+def named_senders(inputs: PlanningInput) -> set[int]:
+    """The contacts named as senders of a message: "from Jan", "Jan's mail", "Did Jan write?"."""
+    senders = {n for n, match in enumerate(inputs.names) if match.words and _is_sender(match, inputs)}
+    sender = said_sender(inputs)
+    senders |= answered_people(inputs)
+    return senders if sender is None else senders | {sender}
+
+
+def answered_people(inputs: PlanningInput) -> set[int]:
+    """The contacts whom the request says to answer: "Reply to Jan", "Write back to my sister"."""
+    text = inputs.request.text
+    people = {
+        number
+        for number, match in enumerate(inputs.names)
+        if match.words
+        and not match.possessive
+        and _ANSWERED.search(text, 0, match.start)
+        # another of the same surname is not meant by a whole name
+        and not any(other.words > match.words and other.overlaps(match) for other in inputs.names)
+    }
+    answered = answered_contact(inputs)
+    return people if answered is None else people | {answered}
+
+
+def have_written(people: set[int], inputs: PlanningInput) -> bool:
+    """Whether one of these contacts sent a message that was retrieved."""
+    return any(inputs.people.index(sender_of(hit.item)) in people for hit in inputs.hits)
+
+
+def not_sent_by(inputs: PlanningInput) -> set[int]:
+    """The messages of others than the senders whom the request names, if there are some of theirs.
+
+    Those of others are no answer to "Reply to Jan", even if Jan wrote none.
+    """
+    strangers = _only_naming(inputs)
+    senders, answered = named_senders(inputs), answered_people(inputs)
+    if not senders:
+        return strangers
+    messages = {
+        n: inputs.people.index(sender_of(item)) for n, item in enumerate(inputs.items) if sender_of(item)
+    }
+    if not senders.intersection(messages.values()) and not answered:
+        return strangers
+    others = {number for number, person in messages.items() if person not in senders}
+    return strangers | {number for number in others if not _is_to(inputs.items[number], answered, inputs)}
+
+
+def _is_to(item: Item, people: set[int], inputs: PlanningInput) -> bool:
+    """Whether the user sent a message to one of these contacts: an answer goes to them, too."""
+    return is_own(item, inputs.user) and any(inputs.people.index(person) in people for person in item.people)
+
+
+def _only_naming(inputs: PlanningInput) -> set[int]:
+    """Messages of strangers whose title has no word of the request but the name of a recipient."""
+    text = inputs.request.text
+    recipients = [match for match in inputs.names if match.words and _TO.search(text, 0, match.start)]
+    if not recipients:
+        return set()
+    names = frozenset(word for match in recipients for word in folded_words(text[match.start : match.end]))
+    words = frozenset(folded_words(text))
+    return {
+        number
+        for number, item in enumerate(inputs.items)
+        if sender_of(item)
+        and inputs.people.index(sender_of(item)) is None
+        and (shared := words.intersection(folded_words(item.title)))
+        and shared <= names
+    }
+
+
+def _is_sender(match: NameMatch, inputs: PlanningInput) -> bool:
+    text = inputs.request.text
+    before = _WORD.findall(text[: match.start])
+    after = _WORD.findall(text[match.end :])
+    if match.possessive:
+        return any(item_app(word) == "Mail" for word in after[1:3])
+    return bool(before) and before[-1].casefold() == "from"

@@ -1,0 +1,60 @@
+"""The place that a request for directions says: "the Mercadona in Carballo", "12 Baker Street, London"."""
+
+import re
+
+from contextune.context.stop_words import STOP_WORDS
+from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.clauses import clauses
+from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.values.candidate import Candidate
+from contextune.plan.pointer.values.spans import TextSpan
+from contextune.search import tokenize
+from contextune.types import Source
+
+_ORDER = re.compile(
+    r"\W*(?:(?:please|can you|could you|just|hey|ok(?:ay)?|now|show me|give me|get me|find me|i need),? )*"
+    r"(?:navigate|directions?|(?:take|drive|guide|bring|walk|get) me|(?:the )?(?:route|way)"
+    r"|how (?:do|can) i get|route me) to (?:(?:the|my|our|a) )?(?P<place>[^\W_][^:;!?]*?)"
+    r"(?:,? (?:from here|now|please|on foot|by (?:bus|car|bike|train|foot)|walking|driving|cycling))*"
+    r"[\s.!?]*$",
+    re.IGNORECASE,
+)
+_BREAKS = frozenset(
+    tokenize("by from for and with via then before after when where who my his her their next last our at it")
+)
+"""Words with which a phrase says more than a place, or describes it."""
+_MAX_WORDS = 8
+
+
+def said_destination(inputs: PlanningInput) -> list[Candidate]:
+    """The whole place that the request says, if it is a name, or nothing stored is called that; else none."""
+    match = next((match for clause in clauses(inputs) if (match := _ORDER.match(clause))), None)
+    if match is None:
+        return []
+    place = match["place"].strip(" ,.")
+    words = tokenize(place)
+    start = inputs.request.text.find(place)
+    end = start + len(place)
+    is_other = (
+        not words
+        or len(words) > _MAX_WORDS
+        or not _BREAKS.isdisjoint(words)
+        or any(phrase.first < end and start < phrase.last for phrase in inputs.time_phrases)
+        or any(name.words and name.start < end and start < name.end for name in inputs.names)
+    )
+    if is_other or (not any(char.isupper() for char in place) and _is_stored(place, inputs)):
+        return []
+    span = TextSpan(start, end, place, "name", "to")
+    return [Candidate(place, "said name", (Source("said", words=place),), span=span)]
+
+
+def _is_stored(place: str, inputs: PlanningInput) -> bool:
+    """Whether an item, a contact or a place of the user has a word of it: "the clinic"."""
+    words = frozenset(folded_words(place)) - STOP_WORDS
+    contacts = (f"{contact.name} {contact.relation or ''}" for contact in inputs.user.contacts)
+    texts = (
+        *(item.text for item in inputs.items),
+        *contacts,
+        *(p.replace("_", " ") for p in inputs.user.places),
+    )
+    return not words or any(words.intersection(folded_words(text)) for text in texts)

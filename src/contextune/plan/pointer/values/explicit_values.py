@@ -1,0 +1,183 @@
+"""Values of which the request leaves no doubt: numbers, addresses, whole names, titles, places."""
+
+import re
+from collections.abc import Sequence
+
+from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.clauses import clauses
+from contextune.plan.pointer.items.references import added_to
+from contextune.plan.pointer.people.named_people import said_contact, said_sender
+from contextune.plan.pointer.people.senders import named_senders
+from contextune.plan.pointer.values.argument_words import (
+    ADDRESSES,
+    ARTISTS,
+    NUMBERS,
+    PEOPLE,
+    SAID_PLACES,
+    SENDERS,
+    TITLES,
+)
+from contextune.plan.pointer.values.candidate import Candidate
+from contextune.plan.pointer.values.destinations import said_destination
+from contextune.plan.pointer.values.dialled_numbers import dialled_candidate
+from contextune.plan.pointer.values.spans import TextSpan, title_and_artist
+from contextune.plan.schema import Parameter
+from contextune.plan.values import normalize_text
+from contextune.search import tokenize
+from contextune.types import Source
+
+_DESTINATION = re.compile(
+    r"\b(?:to (?:the |my |our )?|(?:me|back|go|get|drive|walk|head|way|navigate|directions) )"
+    r"(?P<place>[^\W\d_]+(?: [^\W\d_]+)?)"
+    r"(?:,? (?:from here|now|please|by \w+|on foot))*[\s.!?]*$",
+    re.IGNORECASE,
+)
+_BREAKS = frozenset(
+    tokenize(
+        "please now today by on from at for and with walking driving cycling foot bike bus car train via then"
+    )
+)
+"""Words that are no part of a destination."""
+_WEATHER = frozenset(
+    tokenize("""
+    weather forecast rain raining rainy snow snowing snowy sun sunny wind windy storm stormy umbrella raincoat
+    temperature hot cold warm freeze freezing frost
+    """)
+)
+_PLAIN = frozenset(
+    tokenize("""
+    a an any is it s will be going to gonna the what how do does i need for on like please tell me show give
+    my and so today tonight tomorrow get getting we should take this of in at outside ll
+    """)
+)
+"""Words that say nothing about where."""
+_PLACE_WORDS = frozenset(["in", "near", "to", "around", "for"])
+
+
+def certain_candidates(
+    inputs: PlanningInput, parameter: Parameter, candidates: Sequence[Candidate]
+) -> list[Candidate]:
+    """The candidates among which the request itself decides, where it leaves no doubt; else none.
+
+    A phone number or an email address in the request is the number or the address that is meant; the whole
+    name of one contact, if nobody else is named, is the person, and so is the contact of "call my sister";
+    "play TITLE by ARTIST" says both.
+    """
+    if parameter.kind != "text":
+        return []
+    name = frozenset(parameter.words)
+    words = name | frozenset(parameter.description_words)
+    if words & NUMBERS and (number := dialled_candidate(inputs.request.text)) is not None:
+        return [number]
+    for shape, names in (("number", NUMBERS), ("address", ADDRESSES)):
+        if words & names:
+            spans = [c for c in candidates if c.span and c.item is None and c.span.shape == shape]
+            if len(spans) == 1:
+                return spans
+    if (target := added_to(inputs)) is not None and target.field in name:
+        return [c for c in candidates if c.field == target.field and c.value == target.name][:1]
+    title, artist = said_title_and_artist(inputs)
+    for span, names in ((title, TITLES), (artist, ARTISTS)):
+        if span is not None and name & names:
+            same = [c for c in candidates if c.span and c.item is None and c.span.text == span.text]
+            source = Source("said", words=span.text)
+            return same[:1] or [Candidate(span.text, f"said {span.shape}", (source,), span=span)]
+    if name & SAID_PLACES and (
+        places := (
+            said_destination(inputs) or _named_destination(inputs, candidates)
+            if "destination" in name
+            else []
+        )
+        or _said_places(inputs, candidates)
+        or (_own_places(inputs, candidates) if "destination" in name else _city(inputs, candidates))
+    ):
+        return places
+    person = said_sender(inputs) if name & SENDERS else said_contact(inputs) if name & PEOPLE else None
+    if person is not None:
+        return [c for c in candidates if c.people == (person,) and c.origin == "contact"]
+    if not name & PEOPLE:
+        return []
+    if not name & SENDERS and (receiver := _receiver(inputs)) is not None:
+        return [c for c in candidates if c.people == (receiver,) and c.origin == "contact"]
+    named = [match for match in inputs.names if match.words]
+    whole = [n for n, match in enumerate(inputs.names) if match.full and not match.possessive]
+    # other people of the same surname are not named by it
+    if len(whole) != 1 or any(not inputs.names[whole[0]].overlaps(match) for match in named):
+        return []
+    return [c for c in candidates if c.people == (whole[0],) and c.origin == "contact"]
+
+
+def _receiver(inputs: PlanningInput) -> int | None:
+    """The only contact named after "to", where the only other one is a sender: "the mail from Jan to Mia"."""
+    named = {n for n, match in enumerate(inputs.names) if match.words}
+    others = named - named_senders(inputs)
+    if len(others) != 1 or len(named) != len(others) + 1:
+        return None
+    (person,) = others
+    before = inputs.request.text[: inputs.names[person].start].split()
+    return person if before and before[-1].casefold() == "to" else None
+
+
+def said_title_and_artist(inputs: PlanningInput) -> tuple[TextSpan | None, TextSpan | None]:
+    """The title and the artist of the first order that says them; their places are those in that order."""
+    pairs = map(title_and_artist, clauses(inputs))
+    return next((pair for pair in pairs if any(pair)), (None, None))
+
+
+def _said_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The only name after "in", "near" or "to" in the request, at its full length: "Weather in Vantaa"."""
+    spans = [
+        candidate
+        for candidate in candidates
+        if candidate.item is None
+        and candidate.span is not None
+        and candidate.span.before in _PLACE_WORDS
+        and all(
+            word[0].isupper() for word in (candidate.span.text.split()[0], candidate.span.text.split()[-1])
+        )
+        and not any(_cross(candidate.span, phrase.first, phrase.last) for phrase in inputs.time_phrases)
+        and not any(match.words and _cross(candidate.span, match.start, match.end) for match in inputs.names)
+    ]
+    if len({candidate.span.start for candidate in spans if candidate.span}) != 1:
+        return []
+    return [max(spans, key=lambda candidate: len(str(candidate.value)))]
+
+
+def _named_destination(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The name that a request for directions ends with, with its last words: "to San Jacinto ballroom"."""
+    text = inputs.request.text.rstrip(" .!?")
+    spans = [
+        candidate
+        for candidate in candidates
+        if candidate.item is None
+        and candidate.span is not None
+        and candidate.span.before == "to"
+        and candidate.span.end == len(text)
+        and candidate.span.text[0].isupper()
+        and _BREAKS.isdisjoint(tokenize(candidate.span.text))
+        and not any(_cross(candidate.span, phrase.first, phrase.last) for phrase in inputs.time_phrases)
+        and not any(match.words and _cross(candidate.span, match.start, match.end) for match in inputs.names)
+    ]
+    return spans if len(spans) == 1 else []
+
+
+def _own_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The user's own place that a request for directions ends with: "How do I get to the office?"."""
+    match = _DESTINATION.search(inputs.request.text)
+    place = normalize_text(match["place"]) if match else ""
+    return [c for c in candidates if c.origin == "place" and normalize_text(str(c.value)) == place][:1]
+
+
+def _city(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The user's city, if the request asks for the weather and says neither a place nor anything else."""
+    text = inputs.request.text
+    for phrase in reversed(inputs.time_phrases):
+        text = f"{text[: phrase.first]} {text[phrase.last :]}"
+    words = frozenset(tokenize(text))
+    if words.isdisjoint(_WEATHER) or not words <= _WEATHER | _PLAIN:
+        return []
+    return [candidate for candidate in candidates if candidate.origin == "profile.city"]
+
+
+def _cross(span: TextSpan, start: int, end: int) -> bool:
+    return span.start < end and start < span.end

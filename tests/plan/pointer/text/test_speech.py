@@ -1,0 +1,76 @@
+"""Messages that a request dictates."""
+
+import pytest
+
+from contextune.plan.pointer.text.direct_speech import turn_pronouns
+from contextune.plan.pointer.text.speech import find_message, recipient_gender
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Reply to Lars that it builds now", "It builds now."),
+        ("Write to Dr. Reis that I cannot come", "I cannot come."),
+        ("Text Lars that I'm late", "I'm late."),
+        ("Reply to my sister, I'll be there.", "I'll be there."),
+        ("Tell her she can come.", "You can come."),
+        ("Tell him he's late and his car is blocking mine", "You're late and your car is blocking mine."),
+        ("Answer her: second half's mine, planes or no planes.", "Second half's mine, planes or no planes."),
+        ("Send Marisela an email, say I'm bringing two grips", "I'm bringing two grips."),
+        ("Let the Father know in writing I'll do my part", "I'll do my part."),
+        ("Tell my brother yes to seven", "Yes to seven."),
+        ("Ask her if she can come on Friday", "Can you come on Friday?"),
+        ("Ask Bob to bring the keys", "Please bring the keys."),
+        ("Tell him to join bridge three", "Please join bridge three."),
+        ("Ask Pasquale where the cab is", "Where is the cab?"),
+        ("Ask my brother when the train leaves.", "When does the train leave?"),
+        ("Let my partner at the card table know the tea is ready", "The tea is ready."),
+        ("Thank Anna for the flowers.", "Thank you for the flowers."),
+        ("Email Felix that I can't ride, do you hear?", "I can't ride, do you hear?"),
+    ],
+)
+def test_reported_speech_becomes_direct(text: str, message: str) -> None:
+    assert find_message(text) == message
+
+
+@pytest.mark.parametrize(
+    "text", ["Reply to Lars.", "Yes to ten minutes.", "Drop her a line about that plane."]
+)
+def test_request_without_a_message_has_none(text: str) -> None:
+    assert find_message(text) is None
+
+
+def test_subject_of_the_mail_is_no_part_of_the_message() -> None:
+    text = "Answer that Visit to 4th grade: thanks mail: sorry, I'm away that day."
+    start = text.index("Visit")
+    assert (
+        find_message(text, [(start, start + len("Visit to 4th grade: thanks"))])
+        == "Sorry, I'm away that day."
+    )
+
+
+def test_pronoun_is_turned_only_for_a_recipient_of_known_gender() -> None:
+    text = "Email Pooja that the parcel is posted and she owes me one."
+    assert find_message(text) == "The parcel is posted and she owes me one."
+    assert find_message(text, gender="she") == "The parcel is posted and you owe me one."
+    assert recipient_gender("younger sister") == "she"
+    assert recipient_gender("brother of my wife") == ""
+    assert recipient_gender(None) == ""
+
+
+def test_verbs_agree_with_you() -> None:
+    assert turn_pronouns("She is late, she has her keys and he waits for her.", "she") == (
+        "You are late, you have your keys and he waits for you."
+    )
+    assert turn_pronouns("They are late.", "they") == "You are late."
+
+
+def test_short_answer_before_its_recipient_is_the_message() -> None:
+    assert find_message("Reply yes to Jan's mail about the offsite") == "Yes."
+    assert find_message("Write thank you to Marta") == "Thank you."
+
+
+def test_quoted_message_follows_its_recipient() -> None:
+    assert find_message('Send Eoin "x-rays attached"', [(5, 9)]) == "X-rays attached."
+    assert find_message("Write to Eoin: “see you at six”.", [(9, 13)]) == "See you at six."
+    assert find_message('Send Eoin the mail "Rota"', [(5, 9)]) is None
