@@ -26,6 +26,8 @@ psycopg = pytest.importorskip("psycopg", reason="needs the extra contextune[post
 from psycopg.conninfo import conninfo_to_dict, make_conninfo  # noqa: E402  # after the check
 from psycopg.sql import SQL, Identifier  # noqa: E402
 
+from contextune.tools.large import postgres_bulk  # noqa: E402
+from contextune.tools.large import postgres_schema as sql  # noqa: E402
 from contextune.tools.large.pgvector import check_version  # noqa: E402
 from contextune.tools.large.postgres import PostgresCatalog  # noqa: E402
 
@@ -100,6 +102,53 @@ def test_writers_and_readers_work_at_once(catalog: PostgresCatalog) -> None:
     words = catalog.read("SELECT word FROM words WHERE tools[4] <> 0 AND word = 'fires'")
     assert words == []
     assert len(retriever.catalog) == len(TOOLS)
+
+
+def test_many_sources_are_loaded_at_once_or_not_at_all(url: str) -> None:
+    def failing() -> Iterator[tuple[str, list[Tool]]]:
+        yield "first", TOOLS[:5]
+        raise InvalidDataError("no more")
+
+    halves = [("first", TOOLS[:100]), ("second", TOOLS[100:])]
+    with new_database(url) as database, PostgresCatalog(database, EMBEDDER) as loaded:
+        with pytest.raises(InvalidDataError, match="no more"):
+            loaded.load(failing())
+        assert (loaded.count(), _indexes(loaded)) == (0, {"tools_by_meaning", "tools_by_word"})
+        assert loaded.load(halves) == len(TOOLS)
+        assert loaded.load(halves) == 0
+        assert (loaded.count(), _indexes(loaded)) == (len(TOOLS), {"tools_by_meaning", "tools_by_word"})
+        memory, shared = ToolRetriever(TOOLS, EMBEDDER), ToolRetriever.from_index(loaded, EMBEDDER)
+        for text in REQUESTS:
+            expected = [hit.tool for hit in memory.search(text, 1)]
+            assert [hit.tool for hit in shared.search(text, 1)] == expected
+
+
+def test_role_that_does_not_own_the_table_adds_many_tools(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_bulk, "_MIN_TOOLS", 10)
+    role = f"writer_{uuid4().hex}"
+    tools = [Tool(f"fire_{n}", f"Fires kiln {n}.", app="Kiln") for n in range(20)]
+    with new_database(url) as database, psycopg.connect(database, autocommit=True) as connection:
+        PostgresCatalog(database, EMBEDDER).close()
+        connection.execute(SQL("CREATE ROLE {} LOGIN PASSWORD 'hidden'").format(Identifier(role)))
+        grants = (
+            "GRANT USAGE, CREATE ON SCHEMA {schema} TO {role}; "
+            "GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {role}"
+        )
+        try:
+            connection.execute(SQL(grants).format(schema=Identifier(sql.SCHEMA), role=Identifier(role)))
+            name = Identifier(str(conninfo_to_dict(database)["dbname"]))
+            connection.execute(SQL("GRANT CREATE ON DATABASE {} TO {}").format(name, Identifier(role)))
+            with PostgresCatalog(make_conninfo(database, user=role, password="hidden"), EMBEDDER) as catalog:
+                assert len(catalog.put(tools, "kiln").added) == len(tools)
+                assert _indexes(catalog) == {"tools_by_meaning", "tools_by_word"}
+        finally:
+            connection.execute(SQL("DROP OWNED BY {}").format(Identifier(role)))
+            connection.execute(SQL("DROP ROLE {}").format(Identifier(role)))
+
+
+def _indexes(catalog: PostgresCatalog) -> set[str]:
+    rows = catalog.read("SELECT indexname FROM pg_indexes WHERE schemaname = 'contextune_tools'")
+    return {row[0] for row in rows} & {name for name, _ in sql.SEARCH_INDEXES}
 
 
 @pytest.mark.usefixtures("catalog")

@@ -1,6 +1,8 @@
 """PostgresCatalog: a catalogue of tools in PostgreSQL with pgvector, for services that share one."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 import numpy as np
@@ -9,13 +11,15 @@ from contextune.embed import Embedder, Matrix
 from contextune.errors import InvalidDataError, StoreError
 from contextune.search import identifier_words
 from contextune.store.postgres.connections import READ, WRITE, PostgresDatabase, check_text
+from contextune.tools.candidates import Positions
 from contextune.tools.catalog import Catalog, RefusedTool
 from contextune.tools.catalog_file import CatalogDiff, parse_tool, tool_body
 from contextune.tools.filter import ToolFilter, may_be_destructive
-from contextune.tools.index import MAX_EXAMPLES, SAMPLED_TOOLS, embed_texts
+from contextune.tools.index import MAX_EXAMPLES, SAMPLED_TOOLS, VectorCache, embed_texts
 from contextune.tools.large import postgres_schema as sql
 from contextune.tools.large.lazy_catalog import LazyCatalog
 from contextune.tools.large.pgvector import create_extension, explain_privileges
+from contextune.tools.large.postgres_bulk import rebuilt_indexes
 from contextune.tools.large.postgres_search import PostgresSearch, parse_vectors, signed_key, vector_text
 from contextune.tools.large.postgres_words import all_tokens, count_words, spellings
 from contextune.tools.large.segment import ALL_FIELDS
@@ -32,6 +36,33 @@ if TYPE_CHECKING:
 _RECOUNT = 1.2
 """Growth of a catalogue after which statistics of words are computed anew."""
 _PAGE = 1000
+_BATCH = 100
+"""Rows that are sent at once: a server that cannot take all of them for seconds counts as gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _NewTools:
+    """The tools of a source as they are to be stored."""
+
+    source: str
+    tools: Mapping[str, Tool]
+    bodies: Mapping[str, str]
+
+    @classmethod
+    def build(cls, tools: Iterable[Tool], source: str) -> "_NewTools":
+        check_text(source, "the source")
+        by_id = {tool.id: tool for tool in Catalog(tools)}
+        return cls(
+            source, by_id, {check_text(name, "the id"): tool_body(tool) for name, tool in by_id.items()}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    diff: CatalogDiff
+    written: Sequence[Tool]
+    old: Sequence[Tool]
+    """As they were before: changed and removed tools."""
 
 
 class PostgresCatalog(PostgresDatabase):
@@ -93,48 +124,96 @@ class PostgresCatalog(PostgresDatabase):
         *,
         keep: Collection[str] = (),
         keep_tools: Collection[str] = (),
+        vector_cache: VectorCache | None = None,
     ) -> CatalogDiff:
-        """Replace the tools of a source, as `CatalogFile.put` does; only new texts are embedded."""
-        new = {tool.id: tool for tool in Catalog(tools)}
-        bodies = {check_text(name, "the id"): tool_body(tool) for name, tool in new.items()}
+        """Replace the tools of a source, as `CatalogFile.put` does; only new texts are embedded.
+
+        Vectors that `vector_cache` has are taken from it. If more tools are written than there are, the
+        indexes of words and vectors are built anew, which is faster; searches wait for it.
+        """
+        new = _NewTools.build(tools, source)
         with self._transaction(READ) as connection:
-            stored = self._bodies(connection, list(new))
-        fresh = [tool for name, tool in new.items() if stored.get(name, ("", ""))[1] != bodies[name]]
-        vectors = embed_texts([tool_text(tool) for tool in fresh], self._embedder, None, None)
-        vector_of = {tool.id: vector for tool, vector in zip(fresh, vectors, strict=True)}
+            vectors = self._embed_changed(connection, new, vector_cache)
+        with self._transaction(WRITE) as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (sql.LOCK,))
+            with rebuilt_indexes(connection, len(vectors)):
+                changes = self._replace(connection, new, vectors, keep=keep, keep_tools=keep_tools)
+            self._count(connection, changes.written, changes.old)
+        return changes.diff
+
+    def load(
+        self, sources: Iterable[tuple[str, Iterable[Tool]]], *, vector_cache: VectorCache | None = None
+    ) -> int:
+        """Put the tools of many sources in one transaction, and return the number of tools written.
+
+        For a first load of many thousands: the tools of one source at a time are in memory, and all
+        indexes are built at the end. Nothing is stored if it fails; searches wait until it ends.
+        """
+        written = 0
+        with self._transaction(WRITE) as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (sql.LOCK,))
+            connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # while it embeds
+            with rebuilt_indexes(connection, None):
+                for source, tools in sources:
+                    new = _NewTools.build(tools, source)
+                    vectors = self._embed_changed(connection, new, vector_cache)
+                    written += len(self._replace(connection, new, vectors).written)
+            query = "UPDATE state SET tools = (SELECT count(*) FROM tools) RETURNING tools"
+            self._recount(connection, connection.execute(query).fetchall()[0][0])
+        return written
+
+    def _embed_changed(
+        self, connection: "Connection", new: "_NewTools", cache: VectorCache | None
+    ) -> dict[str, Matrix]:
+        """Vectors of the tools that are not stored, by id."""
+        stored = self._bodies(connection, list(new.tools))
+        fresh = [
+            tool for name, tool in new.tools.items() if stored.get(name, ("", ""))[1] != new.bodies[name]
+        ]
+        vectors = embed_texts([tool_text(tool) for tool in fresh], self._embedder, cache, None)
+        return {tool.id: vector for tool, vector in zip(fresh, vectors, strict=True)}
+
+    def _replace(
+        self,
+        connection: "Connection",
+        new: "_NewTools",
+        vectors: dict[str, Matrix],
+        *,
+        keep: Collection[str] = (),
+        keep_tools: Collection[str] = (),
+    ) -> "_Changes":
+        """Replace the tools of a source; words are not counted."""
         added: list[str] = []
         changed: list[str] = []
         unchanged: list[str] = []
         refused: list[RefusedTool] = []
-        with self._transaction(WRITE) as connection:
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (sql.LOCK,))
-            stored = self._bodies(connection, list(new))
-            old: list[Tool] = []
-            written: list[Tool] = []
-            for name, tool in new.items():
-                owner, body = stored.get(name, (source, None))
-                if body == bodies[name]:
-                    unchanged.append(name)
-                    continue
-                if body is not None and owner != source:
-                    refused.append(RefusedTool(name, f"differs from the tool of the same id from {owner}"))
-                    continue
-                if name not in vector_of:  # another process changed it meanwhile
-                    vector_of[name] = self._embedder.embed([tool_text(tool)])[0]
-                if body is not None:
-                    old.append(parse_tool(body))
-                (added if body is None else changed).append(name)
-                written.append(tool)
-                self._write(connection, tool, source, bodies[name], vector_of[name])
-            connection.execute("UPDATE tools SET source = %s WHERE id = ANY(%s)", (source, unchanged))
-            query = "SELECT id, app FROM tools WHERE source = %s ORDER BY place"
-            rows = connection.execute(query, (source,)).fetchall()
-            removed = [
-                name for name, app in rows if name not in new and app not in keep and name not in keep_tools
-            ]
-            old += self._delete(connection, removed)
-            self._count(connection, written, old)
-        return CatalogDiff(*map(tuple, (added, changed, unchanged, removed)), refused=tuple(refused))
+        old: list[Tool] = []
+        written: list[Tool] = []
+        stored = self._bodies(connection, list(new.tools))
+        for name, tool in new.tools.items():
+            owner, body = stored.get(name, (new.source, None))
+            if body == new.bodies[name]:
+                unchanged.append(name)
+                continue
+            if body is not None and owner != new.source:
+                refused.append(RefusedTool(name, f"differs from the tool of the same id from {owner}"))
+                continue
+            if name not in vectors:  # another process changed it meanwhile
+                vectors[name] = self._embedder.embed([tool_text(tool)])[0]
+            if body is not None:
+                old.append(parse_tool(body))
+            (added if body is None else changed).append(name)
+            written.append(tool)
+        self._write(connection, written, new, vectors)
+        connection.execute("UPDATE tools SET source = %s WHERE id = ANY(%s)", (new.source, unchanged))
+        query = "SELECT id, app FROM tools WHERE source = %s ORDER BY place"
+        rows = connection.execute(query, (new.source,)).fetchall()
+        removed = [
+            name for name, app in rows if name not in new.tools and app not in keep and name not in keep_tools
+        ]
+        old += self._delete(connection, removed)
+        diff = CatalogDiff(*map(tuple, (added, changed, unchanged, removed)), refused=tuple(refused))
+        return _Changes(diff, written, old)
 
     def remove(self, ids: Iterable[str] = (), *, server: str | None = None) -> tuple[str, ...]:
         """Remove tools by id, and all tools of a server; returns the removed ids."""
@@ -165,6 +244,11 @@ class PostgresCatalog(PostgresDatabase):
             search = PostgresSearch(connection, tool_filter, query)
             return search.subset(query, depth, self._sampled(connection), parse_tool, accept)
 
+    def nearest(self, vector: Matrix, k: int) -> Positions:
+        """Places of about the `k` tools most similar to a vector, as the index finds them."""
+        with self._transaction(READ) as connection:
+            return PostgresSearch(connection, None, ToolQuery("", vector)).nearest(vector, k)
+
     def read(self, query: LiteralString, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
         with self._transaction(READ) as connection:
@@ -174,20 +258,25 @@ class PostgresCatalog(PostgresDatabase):
         query = "SELECT id, source, body FROM tools WHERE id = ANY(%s)"
         return {name: (source, body) for name, source, body in connection.execute(query, (list(ids),))}
 
-    def _write(self, connection: "Connection", tool: Tool, source: str, body: str, vector: Matrix) -> None:
-        tokens = field_tokens(tool)
-        words = sorted(set(all_tokens(tokens)))
-        row = (
-            tool.id, tool.app, tool.name, check_text(source, "the source"), body,
-            bool(tool.annotations.read_only), may_be_destructive(tool),
-            signed_key(identifier_words(tool.name)[:MAX_NAME_WORDS]), signed_key(identifier_words(tool.app)),
-            *(tokens[field] for field in FIELDS), words, vector_text(vector),
-        )  # fmt: skip
-        place = connection.execute(sql.PUT_TOOL, row).fetchall()[0][0]
-        connection.execute("DELETE FROM examples WHERE place = %s", (place,))
-        texts = tool.examples[:MAX_EXAMPLES]
-        for example in self._embedder.embed(list(texts)) if texts else ():
-            connection.execute("INSERT INTO examples VALUES (%s, %s)", (place, vector_text(example)))
+    def _write(
+        self,
+        connection: "Connection",
+        tools: Sequence[Tool],
+        new: "_NewTools",
+        vectors: Mapping[str, Matrix],
+    ) -> None:
+        examples = [(tool.id, text) for tool in tools for text in tool.examples[:MAX_EXAMPLES]]
+        example_vectors = self._embedder.embed([text for _, text in examples]) if examples else ()
+        query = "DELETE FROM examples WHERE place IN (SELECT place FROM tools WHERE id = ANY(%s))"
+        connection.execute(query, ([tool.id for tool in tools],))
+        rows = (_row(tool, new, vectors[tool.id]) for tool in tools)
+        example_rows = (
+            (vector_text(vector), name) for (name, _), vector in zip(examples, example_vectors, strict=True)
+        )
+        with connection.cursor() as cursor:
+            for statement, values in ((sql.PUT_TOOL, rows), (sql.PUT_EXAMPLE, example_rows)):
+                while batch := list(islice(values, _BATCH)):
+                    cursor.executemany(statement, batch)
 
     def _delete(self, connection: "Connection", ids: Sequence[str]) -> list[Tool]:
         query = "DELETE FROM tools WHERE id = ANY(%s) RETURNING body"
@@ -227,7 +316,8 @@ class PostgresCatalog(PostgresDatabase):
     def _add_words(self, connection: "Connection", counts: dict[str, tuple[list[int], list[float]]]) -> None:
         rows = [(word, spellings(word), tools, sums) for word, (tools, sums) in sorted(counts.items())]
         with connection.cursor() as cursor:
-            cursor.executemany(sql.ADD_WORDS, rows)
+            for start in range(0, len(rows), _PAGE):
+                cursor.executemany(sql.ADD_WORDS, rows[start : start + _PAGE])
 
     def count(self) -> int:
         """The number of tools."""
@@ -252,9 +342,19 @@ class PostgresCatalog(PostgresDatabase):
         """Vectors of some tools; read again when the number of tools has changed."""
         tools = connection.execute("SELECT tools FROM state").fetchall()[0][0]
         if self._sample is None or self._sample[0] != tools:
-            query = "SELECT vector FROM tools ORDER BY md5(place::text) LIMIT %s"
-            rows = connection.execute(query, (SAMPLED_TOOLS,), binary=True).fetchall()
+            rows = connection.execute(sql.SAMPLE, {"size": SAMPLED_TOOLS}, binary=True).fetchall()
             width = connection.execute("SELECT dimension FROM state").fetchall()[0][0]
             vectors = parse_vectors([row[0] for row in rows]) if rows else np.zeros((1, width), np.float32)
             self._sample = tools, vectors
         return self._sample[1]
+
+
+def _row(tool: Tool, new: _NewTools, vector: Matrix) -> tuple[Any, ...]:
+    """The values of `PUT_TOOL`."""
+    tokens = field_tokens(tool)
+    return (
+        tool.id, tool.app, tool.name, new.source, new.bodies[tool.id],
+        bool(tool.annotations.read_only), may_be_destructive(tool),
+        signed_key(identifier_words(tool.name)[:MAX_NAME_WORDS]), signed_key(identifier_words(tool.app)),
+        *(tokens[field] for field in FIELDS), sorted(set(all_tokens(tokens))), vector_text(vector),
+    )  # fmt: skip

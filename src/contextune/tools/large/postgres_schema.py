@@ -14,6 +14,15 @@ CREATE = (
         averages double precision[] NOT NULL DEFAULT '{{1, 1, 1, 1}}'
     )""",
 )
+SEARCH_INDEXES = (
+    ("tools_by_word", "CREATE INDEX IF NOT EXISTS tools_by_word ON {schema}.tools USING gin (words)"),
+    (
+        "tools_by_meaning",
+        """CREATE INDEX IF NOT EXISTS tools_by_meaning ON {schema}.tools
+        USING hnsw (vector {operators}) WITH (m = 24, ef_construction = 128)""",
+    ),
+)
+"""Indexes that are faster to build over all tools than to extend by many, with their names."""
 CREATE_TABLES = (
     """CREATE TABLE IF NOT EXISTS {schema}.tools (
         place bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -36,9 +45,7 @@ CREATE_TABLES = (
     "CREATE INDEX IF NOT EXISTS tools_of_source ON {schema}.tools (source)",
     "CREATE INDEX IF NOT EXISTS tools_by_name ON {schema}.tools (name)",
     "CREATE INDEX IF NOT EXISTS tools_by_name_key ON {schema}.tools (name_key)",
-    "CREATE INDEX IF NOT EXISTS tools_by_word ON {schema}.tools USING gin (words)",
-    """CREATE INDEX IF NOT EXISTS tools_by_meaning ON {schema}.tools
-        USING hnsw (vector {operators}) WITH (m = 24, ef_construction = 128)""",
+    *(statement for _, statement in SEARCH_INDEXES),
     """CREATE TABLE IF NOT EXISTS {schema}.examples (
         place bigint NOT NULL REFERENCES {schema}.tools ON DELETE CASCADE,
         vector {vector}({dimension}) NOT NULL
@@ -63,8 +70,8 @@ PUT_TOOL = """
     ON CONFLICT (id) DO UPDATE SET source = excluded.source, body = excluded.body,
     read_only = excluded.read_only, destructive = excluded.destructive,
     name_tokens = excluded.name_tokens, description_tokens = excluded.description_tokens,
-    parameters_tokens = excluded.parameters_tokens, words = excluded.words, vector = excluded.vector
-    RETURNING place"""
+    parameters_tokens = excluded.parameters_tokens, words = excluded.words, vector = excluded.vector"""
+PUT_EXAMPLE = "INSERT INTO examples (vector, place) SELECT %s, place FROM tools WHERE id = %s"
 ADD_WORDS = """
     INSERT INTO words AS old (word, spellings, tools, log_sums) VALUES (%s, %s, %s, %s)
     ON CONFLICT (word) DO UPDATE SET
@@ -93,6 +100,15 @@ NAMED = """
             PARTITION BY name_key ORDER BY (app_key = ANY(%(keys)s)) DESC, place
         ) AS number FROM tools WHERE name_key = ANY(%(keys)s) AND {filter}
     ) AS named WHERE number <= %(k)s"""
+SAMPLE = """
+    WITH ends AS (SELECT min(place) AS first, max(place) AS last FROM tools)
+    SELECT DISTINCT ON (tools.place) tools.vector FROM ends, generate_series(0, %(size)s - 1) AS number,
+    LATERAL (
+        SELECT place, vector FROM tools
+        WHERE place >= ends.first + ((ends.last - ends.first)::numeric * number / %(size)s)::bigint
+        ORDER BY place LIMIT 1
+    ) AS tools"""
+"""Vectors of tools at even distances; fewer in a catalogue with gaps, all of a small one."""
 ROWS = """
     SELECT place, body, app, name_tokens, description_tokens, parameters_tokens, vector
     FROM tools WHERE place = ANY(%s) ORDER BY place"""

@@ -61,13 +61,14 @@ class PostgresSearch:
         self._filter, self._values = _conditions(tool_filter)
         self._words = QueryWords(self._statistics([query, *query.parts]))
         connection.execute("SET LOCAL hnsw.iterative_scan = strict_order")
+        self._set_effort(_EFFORT)
 
     def subset(
         self, query: ToolQuery, depth: int, sample: Matrix, read: Callable[[str], Tool], accept: Any
     ) -> tuple[SubsetIndex, ToolQuery]:
         """The candidates of a request as an index of their own."""
-        effort = str(min(1000, max(_EFFORT, 2 * depth)))
-        self._connection.execute("SELECT set_config('hnsw.ef_search', %s, true)", (effort,))
+        if 2 * depth > _EFFORT:
+            self._set_effort(2 * depth)
         places = select_candidates(self, replace(query, past_calls=None), None, depth)
         if query.past_calls is not None:
             past = query.past_calls.tool.tolist()
@@ -132,6 +133,11 @@ class PostgresSearch:
         """Places of the tools whose name is one of these spans; of a frequent name, some of them."""
         keys = [signed_key(span) for span in spans]
         return self._places(sql.NAMED.format(filter=self._filter), keys=keys, k=_MAX_SAME_NAME).tolist()
+
+    def _set_effort(self, candidates: int) -> None:
+        """How many candidates the HNSW index compares; pgvector allows 1,000 at most."""
+        query = "SELECT set_config('hnsw.ef_search', %s, true)"
+        self._connection.execute(query, (str(min(1000, candidates)),))
 
     def _places(self, query: str, **values: Any) -> Positions:
         rows = self._connection.execute(cast("LiteralString", query), {**self._values, **values}).fetchall()

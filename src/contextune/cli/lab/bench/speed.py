@@ -168,7 +168,13 @@ def scale(
     ] = False,
     real: Annotated[
         int | None,
-        typer.Option(min=10, help="With --stored: embed so many tools, and make the others of them."),
+        typer.Option(
+            min=10, help="With --stored or --catalog: embed so many tools, and make the others of them."
+        ),
+    ] = None,
+    catalog: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Measure a catalogue of PostgreSQL, in an empty database."),
     ] = None,
     out: Out = None,
     plot: Plot = None,
@@ -178,6 +184,16 @@ def scale(
     from contextune.lab.bench.speed import large_catalogues as scale_bench
     from contextune.lab.bench.speed import stored_catalogues
 
+    if catalog:
+        from contextune.lab.bench.speed.postgres_catalogues import measure_postgres
+
+        with output.progress("Embedding") as update:
+            figures = measure_postgres(
+                public, catalog, size[0] if size else 1_000_000, cache, update, real=real
+            ).figures()
+        print_figures("Catalogue in PostgreSQL", figures)
+        record_figures(out, "scale-postgres", figures, "scale --catalog URL --public FOLDER --real 14000")
+        return
     if stored:
         with output.progress("Embedding") as update:
             stored_rows = stored_catalogues.stored_rows(public, size or [1_000_000], cache, update, real=real)

@@ -6,7 +6,7 @@ normalized sum of their vectors and that of a third, weighted 1, 0.5 and 0.2. No
 embedded.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -207,12 +207,13 @@ def measure_search(folder: Path, requests: Sequence[str]) -> StoredSearch:
         open_seconds = perf_counter() - start
         short = list({query.text: None for persona in bundled_personas() for query in persona.queries})
         retriever.search("warm up", _K)
-        short_times, processor = _time(retriever, short[: len(requests)])
-        long_times, _ = _time(retriever, requests)
+        short_times, processor = time_searches(retriever, short[: len(requests)])
+        long_times, _ = time_searches(retriever, requests)
         memory = memory_bytes("VmRSS")
         recall, graph = measure_recall(index, embedder.embed([*short[: len(requests)], *requests]))
         start = perf_counter()
-        _change_server(catalog)
+        for tools in server_tools():
+            catalog.put(tools, "benchmark")
         update_index(catalog, embedder)
         retriever.search("warm up again", _K)
         update_seconds = perf_counter() - start
@@ -224,26 +225,46 @@ def measure_search(folder: Path, requests: Sequence[str]) -> StoredSearch:
 def measure_recall(index: StoredIndex, vectors: Matrix) -> tuple[float, SearchTimes]:
     """Share of the exact ten nearest tools that the graph returns, and the times of its searches."""
     snapshot = index.snapshot
-    best = np.full((len(vectors), 0), 0, np.int64)
-    scores = np.empty((len(vectors), 0), np.float32)
+
+    def similarities() -> Iterator[Matrix]:
+        offset = 0
+        for segment in snapshot.segments:
+            for start in range(0, len(segment), _CHUNK):
+                part = vectors @ segment.vectors[start : start + _CHUNK].astype(np.float32).T
+                part[:, ~snapshot.live[offset + start : offset + start + part.shape[1]]] = -2
+                yield part
+            offset += len(segment)
+
+    return recall_of(lambda vector: snapshot.nearest(vector, _K), vectors, best_rows(similarities(), _K))
+
+
+def best_rows(similarities: Iterable[Matrix], k: int) -> NDArray[np.int64]:
+    """The `k` most similar rows for each request, from parts of a matrix of requests by rows."""
+    best: NDArray[np.int64] | None = None
+    scores: Matrix | None = None
     offset = 0
-    for segment in snapshot.segments:
-        for start in range(0, len(segment), _CHUNK):
-            part = vectors @ segment.vectors[start : start + _CHUNK].astype(np.float32).T
-            part[:, ~snapshot.live[offset + start : offset + start + part.shape[1]]] = -2
-            numbers = np.tile(np.arange(part.shape[1], dtype=np.int64) + start + offset, (len(part), 1))
-            scores, best = np.hstack([scores, part]), np.hstack([best, numbers])
-            order = np.argsort(-scores, axis=1, kind="stable")[:, :_K]
-            scores = np.take_along_axis(scores, order, axis=1)
-            best = np.take_along_axis(best, order, axis=1)
-        offset += len(segment)
+    for part in similarities:
+        numbers = np.tile(np.arange(part.shape[1], dtype=np.int64) + offset, (len(part), 1))
+        offset += part.shape[1]
+        if best is not None and scores is not None:
+            part, numbers = np.hstack([scores, part]), np.hstack([best, numbers])
+        order = np.argsort(-part, axis=1, kind="stable")[:, :k]
+        scores = np.take_along_axis(part, order, axis=1)
+        best = np.take_along_axis(numbers, order, axis=1)
+    return np.empty((0, k), np.int64) if best is None else best
+
+
+def recall_of(
+    search: Callable[[Matrix], Sequence[int] | NDArray[np.intp]], vectors: Matrix, exact: NDArray[np.int64]
+) -> tuple[float, SearchTimes]:
+    """Share of the exact rows that a search returns, and the times of the searches."""
     seconds: list[float] = []
     shares: list[float] = []
-    for vector, exact in zip(vectors, best, strict=True):
+    for vector, rows in zip(vectors, exact, strict=True):
         start = perf_counter()
-        rows = snapshot.nearest(vector, _K)
+        found = search(vector)
         seconds.append(perf_counter() - start)
-        shares.append(len(np.intersect1d(rows, exact)) / exact.size)
+        shares.append(len(np.intersect1d(found, rows)) / rows.size)
     return float(np.mean(shares)), SearchTimes.from_seconds(seconds)
 
 
@@ -275,7 +296,7 @@ def figures(rows: Sequence[StoredRow]) -> dict[str, list[float | None]]:
     }
 
 
-def _time(retriever: ToolRetriever, requests: Sequence[str]) -> tuple[SearchTimes, float]:
+def time_searches(retriever: ToolRetriever, requests: Sequence[str]) -> tuple[SearchTimes, float]:
     """Wall-clock times of searches, and the median of their processor times in milliseconds."""
     seconds: list[float] = []
     processor: list[float] = []
@@ -287,12 +308,11 @@ def _time(retriever: ToolRetriever, requests: Sequence[str]) -> tuple[SearchTime
     return SearchTimes.from_seconds(seconds), float(np.median(processor)) * 1000
 
 
-def _change_server(catalog: CatalogFile) -> None:
-    """Add a server, change some of its tools, remove others and add new ones."""
+def server_tools() -> tuple[list[Tool], list[Tool]]:
+    """The tools of a server before and after it changes some, removes others and adds new ones."""
     tools = [Tool(f"fire_{n}", f"Fires kiln number {n}.", app="Benchmark") for n in range(_UPDATED)]
-    catalog.put(tools[:-5], "benchmark")
     changed = [replace(tool, description=f"{tool.description} Slowly.") for tool in tools[:5]]
-    catalog.put([*changed, *tools[10:]], "benchmark")
+    return tools[:-5], [*changed, *tools[10:]]
 
 
 def _in_process(function: Callable[..., Result], *arguments: object) -> Result:
