@@ -88,12 +88,12 @@ NEAREST_EXAMPLES = """
     ) AS nearest GROUP BY place"""
 BY_WORDS = """
     SELECT place FROM (
-        SELECT place, words FROM tools WHERE words && %(words)s AND {filter} LIMIT %(most)s
-    ) AS t
-    ORDER BY (
-        SELECT sum(weight) FROM unnest(%(words)s::text[], %(weights)s::float8[]) AS query (word, weight)
-        WHERE query.word = ANY(t.words)
-    ) DESC, place LIMIT %(k)s"""
+        SELECT found.place, query.weight
+        FROM unnest(%(words)s::text[], %(weights)s::float8[]) AS query (word, weight)
+        CROSS JOIN LATERAL (
+            SELECT place FROM tools WHERE words @> ARRAY[query.word] AND {filter} LIMIT %(most)s
+        ) AS found
+    ) AS pairs GROUP BY place ORDER BY sum(weight) DESC, place LIMIT %(k)s"""
 NAMED = """
     SELECT place FROM (
         SELECT place, row_number() OVER (
