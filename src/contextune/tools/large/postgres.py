@@ -274,9 +274,10 @@ class PostgresCatalog(PostgresDatabase):
             (vector_text(vector), name) for (name, _), vector in zip(examples, example_vectors, strict=True)
         )
         with connection.cursor() as cursor:
-            for statement, values in ((sql.PUT_TOOL, rows), (sql.PUT_EXAMPLE, example_rows)):
-                while batch := list(islice(values, _BATCH)):
-                    cursor.executemany(statement, batch)
+            while batch := list(islice(rows, _BATCH)):
+                cursor.executemany(sql.PUT_TOOL, batch)
+            while batch := list(islice(example_rows, _BATCH)):
+                cursor.executemany(sql.PUT_EXAMPLE, batch)
 
     def _delete(self, connection: "Connection", ids: Sequence[str]) -> list[Tool]:
         query = "DELETE FROM tools WHERE id = ANY(%s) RETURNING body"

@@ -35,6 +35,7 @@ class QueryWords:
         self.statistics = statistics
         self._words = list(statistics.words)
         self._variants = WordVariants({word: number for number, word in enumerate(self._words)})
+        self._k1: dict[tuple[str, str], float] = {}
 
     def weights(self, query: Sequence[str]) -> dict[str, float]:
         """How often each word of the catalogue, or a variant of it, is in a query."""
@@ -55,9 +56,18 @@ class QueryWords:
 
     def k1(self, word: str, field: str) -> float:
         """The k1 of a word, from how often it is repeated in the tools that have it."""
-        number = ALL_FIELDS.index(field)
-        mean = self.statistics.words[word][1][number] / max(1, self.frequency(word, field))
-        return float(solve_k1(np.array([max(0.0, mean)]))[0])
+        if not self._k1:
+            self._k1 = self._solve_all()
+        return self._k1[word, field]
+
+    def _solve_all(self) -> dict[tuple[str, str], float]:
+        keys = [(word, field) for word in self._words for field in ALL_FIELDS]
+        means = [
+            max(0.0, self.statistics.words[word][1][number] / max(1, self.frequency(word, field)))
+            for word in self._words
+            for number, field in enumerate(ALL_FIELDS)
+        ]
+        return dict(zip(keys, solve_k1(np.array(means)).tolist(), strict=True))
 
 
 class TokenScores:
@@ -65,7 +75,8 @@ class TokenScores:
 
     def __init__(self, field: str, documents: Sequence[Sequence[str]], words: QueryWords) -> None:
         self._field, self._words = field, words
-        self._counts = [Counter(document) for document in documents]
+        known = words.statistics.words.__contains__
+        self._counts = [Counter(filter(known, document)) for document in documents]
         lengths = np.array([len(document) for document in documents], np.int32)
         self._norms = length_norms(lengths, words.statistics.averages[field])
 
@@ -83,8 +94,10 @@ class TokenScores:
         """Score of each tool; zero if it is not visible."""
         scores = np.zeros(len(self._counts))
         for word, weight in self._words.weights(query).items():
+            if not self.document_frequency(word):
+                continue
             count = np.array([counts[word] for counts in self._counts], np.float64)
-            if not self.document_frequency(word) or not count.any():
+            if not count.any():
                 continue
             frequency, k1 = count / self._norms, self._words.k1(word, self._field)
             gain = (k1 + 1) * frequency / (k1 + frequency + (frequency == 0))
