@@ -14,7 +14,7 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import added_to, replays_last
-from contextune.plan.pointer.people.call_questions import asks_for_calls
+from contextune.plan.pointer.people.call_questions import asks_for_calls, asks_for_calls_of_role
 from contextune.plan.pointer.people.named_people import (
     asked_speaker,
     asked_writer,
@@ -177,6 +177,8 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return _writes_to_person if have_written({person}, inputs) else sends_message
     if is_question_of_writer(inputs.request.text):
         return _searches_sender
+    if asks_for_calls_of_role(inputs.request.text):
+        return _lists_calls
     if (app := _moved_app(inputs)) is not None:
         return lambda tool: tool.app == app and _starts_with(tool, _MOVING)
     asked = asked_item(inputs)

@@ -5,7 +5,12 @@ from datetime import datetime
 import pytest
 
 from contextune.plan import PlanningInput
-from contextune.plan.pointer.people.call_questions import asked_caller, asks_for_calls, names_unknown_caller
+from contextune.plan.pointer.people.call_questions import (
+    asked_caller,
+    asks_for_calls,
+    asks_for_calls_of_role,
+    names_unknown_caller,
+)
 from contextune.types import Contact, Request, User
 
 CONTACTS = (Contact("Marta Reis"), Contact("Rui Pinto", relation="brother"), Contact("Ana Sousa"))
@@ -69,3 +74,9 @@ def test_caller_who_is_not_stored_is_unknown() -> None:
     assert names_unknown_caller(inputs_for("Did Zebulon call?"))
     assert not names_unknown_caller(inputs_for("Did Marta call?"))
     assert not names_unknown_caller(inputs_for("Did anybody call?"))
+
+
+def test_role_that_no_contact_has_may_have_called() -> None:
+    assert asks_for_calls_of_role("Did the school ring this morning?")
+    assert not asks_for_calls_of_role("Did you call?")
+    assert not asks_for_calls_of_role("Did we call off the trip?")

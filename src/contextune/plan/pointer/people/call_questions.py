@@ -52,6 +52,12 @@ def asks_for_calls(inputs: PlanningInput) -> bool:
     return any(pattern.match(inputs.request.text) for pattern in _ALL) or asked_caller(inputs) is not None
 
 
+def asks_for_calls_of_role(text: str) -> bool:
+    """Whether a request asks if somebody called who may be no contact: "Did the school ring?"."""
+    matches = (pattern.match(text) for pattern in _OF_PERSON)
+    return any(match["who"].casefold() not in ("i", "we", "you") for match in matches if match)
+
+
 def asked_caller(inputs: PlanningInput) -> int | None:
     """The contact of whom the request asks whether, or when, they called."""
     people = (contact_in(pattern, inputs) for pattern in _OF_PERSON)
