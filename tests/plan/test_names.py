@@ -76,3 +76,11 @@ def test_company_or_role_tells_namesakes_apart(words: str) -> None:
     first, second = match_names(f"Call Anna {words}", contacts)
     assert first.words > second.words > 0
     assert first.end > second.end
+
+
+@pytest.mark.parametrize("text", ["Call Amma", "when did i last speak to amma", "Read Kamu's mail"])
+def test_stored_nickname_names_the_contact(text: str) -> None:
+    contacts = [Contact("Murugan"), Contact("Kamala Krishnan", more={"nickname": "Amma, Kamu"})]
+    murugan, kamala = match_names(text, contacts)
+    assert not murugan.words
+    assert kamala.words >= 1

@@ -85,17 +85,30 @@ def match_names(text: str, contacts: Sequence[Contact]) -> list[NameMatch]:
     places: dict[str, list[int]] = {}
     for number, (word, _, _) in enumerate(words):
         places.setdefault(word, []).append(number)
-    known = {word for contact in contacts for word in name_words(contact.name)}
+    known = {word for contact in contacts for name in _all_names(contact) for word in name_words(name)}
     nicknames = [
         number
         for number, (word, start, _) in enumerate(words)
         if number and word not in known and len(word) >= _MIN_NICKNAME and text[start].isupper()
     ]
-    matches = [_match(contact, text, words, places, nicknames, has_capitals) for contact in contacts]
+    matches = [
+        max(
+            (_match(name, text, words, places, nicknames, has_capitals) for name in _all_names(contact)),
+            key=lambda match: match.words,
+        )
+        for contact in contacts
+    ]
     return [
         _affiliated(match, contact, text) if match.words else match
         for match, contact in zip(matches, contacts, strict=True)
     ]
+
+
+def _all_names(contact: Contact) -> list[str]:
+    """The name of a contact, and the nicknames that the address book has: "Amma"."""
+    nicknames = contact.more.get("nickname")
+    stored = nicknames.split(",") if isinstance(nicknames, str) else ()
+    return [contact.name, *(name for part in stored if _WORD.search(name := part.strip()))]
 
 
 def _affiliated(match: NameMatch, contact: Contact, text: str) -> NameMatch:
@@ -111,14 +124,14 @@ def _affiliated(match: NameMatch, contact: Contact, text: str) -> NameMatch:
 
 
 def _match(
-    contact: Contact,
+    full_name: str,
     text: str,
     words: Sequence[tuple[str, int, int]],
     places: dict[str, list[int]],
     nicknames: Sequence[int],
     has_capitals: bool,
 ) -> NameMatch:
-    name = name_words(contact.name)
+    name = name_words(full_name)
     hits: dict[int, int] = {}  # position in the name → position in the request
     for position, word in enumerate(name):
         for place in places.get(word, ()):

@@ -9,7 +9,7 @@ from contextune.plan import PlanningInput, PointerPlanner
 from contextune.plan.calls.doubts import MAX_PROBABILITY, doubt
 from contextune.plan.policy.policy import ACT
 from contextune.tools import bundled_toolbox
-from contextune.types import Contact, Item, ItemHit, Request, User
+from contextune.types import Argument, Contact, Item, ItemHit, Plan, Request, User
 
 TOOLS = {tool.name: tool for tool in bundled_toolbox()}
 NOW = datetime(2026, 3, 5, 10, 5)
@@ -116,3 +116,30 @@ def test_item_without_a_word_of_the_question_is_not_shown_unasked() -> None:
     assert probability("What did the clay cost, two bags?", "get_event", KILN, CLAY) == MAX_PROBABILITY
     assert probability("When is the kiln slot?", "get_event", KILN, CLAY) > MAX_PROBABILITY
     assert probability("When is it?", "get_event", KILN, CLAY) > MAX_PROBABILITY
+
+
+def test_one_of_two_events_named_alike_is_not_shown_unasked() -> None:
+    other = Item.event(name="Kiln visit", start="2026-03-09T15:00", end="2026-03-09T16:00")
+    assert probability("When is the kiln?", "get_event", KILN, other) == MAX_PROBABILITY
+    assert probability("When is the kiln on Friday?", "get_event", KILN, other) > MAX_PROBABILITY
+    assert probability("When is the next kiln?", "get_event", other, KILN) > MAX_PROBABILITY
+
+
+def test_item_without_the_fact_is_not_shown_unasked() -> None:
+    assert probability("What's my clay allowance?", "read_email", CLAY) == MAX_PROBABILITY
+    assert probability("What's my clay order?", "read_email", CLAY) > MAX_PROBABILITY
+    assert probability("What's the clay price?", "read_email", CLAY) > MAX_PROBABILITY
+
+
+def test_topic_that_a_mail_lacks_is_not_read_unasked() -> None:
+    assert probability("What did Marta say about the roof?", "read_email", CLAY) == MAX_PROBABILITY
+    assert probability("What did Marta say about the bags?", "read_email", CLAY) > MAX_PROBABILITY
+
+
+def test_calls_of_another_are_not_listed_unasked() -> None:
+    text = "When did I last talk to Zebulon?"
+    assert probability("When did I last talk to Bruno Rossi?", "get_call_history", MISSED) > MAX_PROBABILITY
+    inputs = PlanningInput(Request(text, user="ines", time=NOW), USER, [ItemHit(MISSED, 1.0)])
+    tool = TOOLS["get_call_history"]
+    plan = Plan(tool.id, {"contact": Argument("Bruno Rossi")}, 0.95, name=tool.name)
+    assert doubt(plan, tool, inputs).confidence == MAX_PROBABILITY

@@ -34,6 +34,8 @@ def searching_tools(text: str) -> set[str] | None:
         ("search for electricity invoice", {"search_emails", "search_notes"}),
         ("Show me my notes on the spectral theorem", {"search_notes"}),
         ("Find all mails about the offsite", {"search_emails"}),
+        ("Show me everything from a@example.com", {"search_emails"}),
+        ("Show me everything from Coltrane", None),
         ("Search for a café nearby", None),
         ("Search for anything new from Coltrane", None),
         ("Look up the news about the strike", None),

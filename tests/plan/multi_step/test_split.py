@@ -138,3 +138,50 @@ def test_parts_are_ordered_substrings(text: str) -> None:
     place = 0
     for part in parts:
         place = text.index(part, place) + len(part)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "What's on tomorrow? And what's the weather in Lund on Friday?",
+            ("What's on tomorrow", "what's the weather in Lund on Friday?"),
+        ),
+        ("Who called me, and do I have any new mails?", ("Who called me", "do I have any new mails?")),
+        (
+            "When is the staff meeting and where is the quiz?",
+            ("When is the staff meeting", "where is the quiz?"),
+        ),
+    ],
+)
+def test_two_questions_are_two_parts(text: str, parts: tuple[str, ...]) -> None:
+    assert split_request(text) == parts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When and where is the meeting?",
+        "When did my son last ring, and was it long?",
+        "What time does the fair start, and where exactly?",
+        "Who called and what did they want?",
+        "Where do I stand, what's still undone?",
+    ],
+)
+def test_question_that_adds_to_another_is_no_part(text: str) -> None:
+    assert split_request(text) == (text,)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Read the note to me. Then set a reminder for 5 pm to buy chalk. Then mail Ana that it is fine.", 3),
+        ("Tick off the bill, remind me on Friday at 6 pm to pack, and email Ana that I am ready.", 3),
+        ("Open the note about kilns, search for clay prices and text Ana that I will come.", 3),
+        ("Find the mail from Rui, then call him.", 2),
+        ("Remind me to buy milk, and call mum.", 1),
+        ("Text Rui I must go now. Call me later.", 1),
+    ],
+)
+def test_last_of_several_orders_is_a_part(text: str, count: int) -> None:
+    assert len(split_request(text)) == count

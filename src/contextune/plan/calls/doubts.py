@@ -17,10 +17,18 @@ from contextune.plan.calls.said_tools import is_missed_call
 from contextune.plan.calls.time_doubts import drops_the_time, guesses_the_hour, guesses_the_week
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.items.asked_item import READ_APPS, asked_fact, question_words, shares_word
+from contextune.plan.pointer.items.asked_item import (
+    ATTRIBUTES,
+    READ_APPS,
+    asked_fact,
+    asked_item,
+    question_words,
+    shares_word,
+)
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import lacks_description, said_object
-from contextune.plan.pointer.people.named_people import asked_speaker, told_contact
+from contextune.plan.pointer.people.call_questions import names_unknown_caller
+from contextune.plan.pointer.people.named_people import asked_speaker, said_topic, told_contact
 from contextune.plan.pointer.people.senders import named_senders, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.text.new_titles import content_words, says_nothing
@@ -79,6 +87,10 @@ _VOICE = re.compile(
 )
 _FROM = re.compile(
     r"\b(?:(?:e-?)?mails?|messages?|anything|something) from (?P<who>(?:my|the|our) \w+|[A-Z]\w+)"
+)
+_OWN_FACT = re.compile(
+    rf"{FILLER}what(?:['’]?s| is| was| are) (?:my|our|the) (?:[^\W\d_]+ )(?P<head>[^\W\d_]+)[\s.!?]*$",
+    re.IGNORECASE,
 )
 _CONTAINERS = frozenset(
     [
@@ -289,14 +301,40 @@ def _takes_unsaid_object(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
 
 def _reads_something_else(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It shows an item with no telling word of the question, where others have some or a fact is asked."""
-    words = question_words(inputs.request.text)
-    if len(words) < _MIN_TELLING or call_cost(tool) != "read" or tool.app not in READ_APPS:
+    topic = frozenset(folded_words(said_topic(inputs.request.text))) - STOP_WORDS
+    words = tuple(topic) or question_words(inputs.request.text)
+    if (len(words) < _MIN_TELLING and not topic) or call_cost(tool) != "read" or tool.app not in READ_APPS:
         return False
     sources = [source for argument in plan.arguments.values() for source in argument.sources]
     chosen = {source.item for source in sources if source.kind == "item"}
     named = [item.id for item in inputs.items if shares_word(item, words)]
-    is_named = bool(named) or asked_fact(inputs.request.text) is not None
+    is_named = bool(named or topic) or asked_fact(inputs.request.text) is not None
     return bool(chosen) and is_named and chosen.isdisjoint(named)
+
+
+def _reads_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It shows one of the events ahead that a question names equally well: "When is my flight?"."""
+    asked = asked_item(inputs)
+    return asked is not None and asked.is_one_of_several and tool.app == asked.app and bool(plan.arguments)
+
+
+def _lacks_the_fact(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It shows an item without a word for what is asked: a blood report says no blood group."""
+    match = _OWN_FACT.match(inputs.request.text)
+    if match is None or call_cost(tool) != "read" or tool.app not in READ_APPS:
+        return False
+    head = folded_words(match["head"])[-1:]
+    if not head or singular(head[0]) in ATTRIBUTES or item_app(singular(head[0])):
+        return False
+    sources = [source for argument in plan.arguments.values() for source in argument.sources]
+    chosen = {source.item for source in sources if source.kind == "item"}
+    items = [item for item in inputs.items if item.id in chosen]
+    return bool(items) and not any(shares_word(item, head) for item in items)
+
+
+def _lists_calls_of_another(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It lists the calls of a contact, where the request asks for somebody who is none."""
+    return tool.app == "PhoneCall" and bool(plan.arguments) and names_unknown_caller(inputs)
 
 
 def _ignores_the_sender(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
@@ -335,6 +373,9 @@ _REASONS = (
     _plays_no_message,
     _takes_unsaid_object,
     _reads_something_else,
+    _reads_one_of_several,
+    _lacks_the_fact,
+    _lists_calls_of_another,
     _ignores_the_sender,
     keeps_reported_speech,
     leaves_an_order,

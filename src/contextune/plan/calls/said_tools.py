@@ -14,11 +14,14 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import added_to, replays_last
+from contextune.plan.pointer.people.call_questions import asks_for_calls, asks_for_calls_of_role
 from contextune.plan.pointer.people.named_people import (
     asked_speaker,
     asked_writer,
     called_contact,
+    expected_writer,
     is_question_of_writer,
+    said_topic,
     told_contact,
 )
 from contextune.plan.pointer.people.senders import answered_people, have_written, sender_of
@@ -138,7 +141,9 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return _calls_number
     if called_contact(inputs) is not None:
         return calls_person
-    if asked_writer(inputs) is not None:
+    if asks_for_calls(inputs):
+        return _lists_calls
+    if asked_writer(inputs) is not None or expected_writer(inputs) is not None:
         return _searches_sender
     if _was_written(inputs):
         return _reads_message
@@ -172,6 +177,8 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return _writes_to_person if have_written({person}, inputs) else sends_message
     if is_question_of_writer(inputs.request.text):
         return _searches_sender
+    if asks_for_calls_of_role(inputs.request.text):
+        return _lists_calls
     if (app := _moved_app(inputs)) is not None:
         return lambda tool: tool.app == app and _starts_with(tool, _MOVING)
     asked = asked_item(inputs)
@@ -208,6 +215,11 @@ def _calls_number(tool: Tool) -> bool:
     )
 
 
+def _lists_calls(tool: Tool) -> bool:
+    words = identifier_words(tool.name)
+    return _starts_with(tool, _READING | {"list"}) and not {"call", "calls"}.isdisjoint(words[1:])
+
+
 def _searches_sender(tool: Tool) -> bool:
     return _starts_with(tool, _SEARCHING) and any(
         not SENDERS.isdisjoint(parameter.words) for parameter in tool_parameters(tool)
@@ -238,6 +250,8 @@ def _was_written(inputs: PlanningInput) -> bool:
     person = asked_speaker(inputs)
     if person is None:
         return False
+    if said_topic(inputs.request.text):
+        return asked_item(inputs) is not None
     written = [_made(item) for item in inputs.items if inputs.people.index(sender_of(item)) == person]
     missed = [_made(item) for item in inputs.items if is_missed_call(item, person, inputs)]
     return bool(written) and max(written) > max(missed, default="")

@@ -11,8 +11,11 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.references import item_app
+from contextune.plan.pointer.people.senders import sender_of
 from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.values.argument_words import SENDERS
 from contextune.plan.policy.cost import singular
+from contextune.plan.schema import tool_parameters
 from contextune.search.tokenize import identifier_words, tokenize
 from contextune.types import Tool
 
@@ -33,6 +36,13 @@ _ABOUT = re.compile(
     r" (?:on|about|regarding|concerning|mentioning|that mention)\s+\S",
     re.IGNORECASE,
 )
+_FROM = re.compile(
+    rf"{FILLER}(?:show|find|get|list|search|pull up|bring up|give)(?: me)?"
+    r" (?:everything|anything|all|whatever)(?: (?:i (?:have|got)|there is|that came))?"
+    r" (?:from|by) (?P<who>\S.*?)[\s.!?]*$",
+    re.IGNORECASE,
+)
+"""Asks for all messages of somebody: songs and notes are said by their own words."""
 _KINDS = frozenset(
     tokenize("""
     news headline headlines picture pictures image images photo photos pic pics video videos clip clips
@@ -51,6 +61,8 @@ def searched_kind(inputs: PlanningInput) -> Callable[[Tool], bool] | None:
     if match := _ABOUT.match(text):
         app = item_app(match["kind"])
         return lambda tool: tool.app == app and _searches(tool)
+    if (match := _FROM.match(text)) and _is_sender(match["who"], inputs):
+        return lambda tool: _searches(tool) and any(SENDERS & {*p.words} for p in tool_parameters(tool))
     match = _SEARCH.match(text)
     if match is None:
         return None
@@ -60,6 +72,13 @@ def searched_kind(inputs: PlanningInput) -> Callable[[Tool], bool] | None:
     if not _WEB.search(text) and (_OWN.search(match["what"]) or _is_own(match["what"], inputs)):
         return _searches_own
     return lambda tool: _searches(tool) and "web" in identifier_words(tool.name)
+
+
+def _is_sender(who: str, inputs: PlanningInput) -> bool:
+    """Whether a message that was retrieved is from somebody of this name."""
+    words = frozenset(folded_words(who))
+    senders = (sender_of(hit.item) for hit in inputs.hits)
+    return any(words.issubset(folded_words(sender.replace(".", " "))) for sender in senders if sender)
 
 
 def _is_own(what: str, inputs: PlanningInput) -> bool:

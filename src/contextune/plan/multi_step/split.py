@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from contextune.plan.multi_step.languages import ENGLISH, LANGUAGES, Language, fold
+from contextune.plan.multi_step.question_parts import question_gaps
 from contextune.search import tokenize
 from contextune.search.tokenize import identifier_words
 from contextune.types import Tool
@@ -23,6 +24,7 @@ _MAX_NAME = 40
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _QUOTED = re.compile(r"[\"“«„][^\"“”«»„]*[\"”»“]|(?<!\w)['‘][^'‘’]*['’](?!\w)|\([^)]*\)")
 _SENTENCE = re.compile(r"(?:[.!…]+|\s*;)\s+")
+_END = re.compile(r"[.!…;]")
 _CONDITION = re.compile(r"\b(?:if|unless|in case|provided)\b", re.IGNORECASE)
 _WHETHER = re.compile(r"\b(?:ask|check|see|tell|know|find out|wonder)\b[^.;]*\bif\b", re.IGNORECASE)
 _COMMA = re.compile(r",\s+")
@@ -42,6 +44,8 @@ _COMPOUNDS = frozenset(
 )
 _ANY_OBJECT = frozenset(tokenize("call text email mail book ring"))
 """Nouns that take any object when used as verbs: "call mum", "book dinner"."""
+_SETTING = frozenset(["remind", "set", "create", "schedule", "add"])
+_CALLING = frozenset(["call", "phone", "ring", "dial"])
 _DETERMINERS = frozenset(
     tokenize("""
     a an the my our your his her their its this that these those it him them me us all every each some
@@ -61,7 +65,8 @@ _MODAL = re.compile(
     re.IGNORECASE,
 )
 _TO_ALL = re.compile(
-    r"(?:tell|let|text|call) (?:everyone|everybody|them|him|her|us|all|the others|people)"
+    r"(?:(?:tell|let|text) (?:them|him|her)"
+    r"|(?:tell|let|text|call) (?:everyone|everybody|us|all|the others|people))"
     r"(?: (?:all|else|there|on it|in it|who\b.*|who is .*))?(?: know)?\W*",
     re.IGNORECASE,
 )
@@ -92,13 +97,17 @@ def split_request(text: str, *, verbs: Iterable[str] = (), names: Iterable[str] 
     items and names of people, inside which nothing is split.
     """
     extra_verbs = frozenset(map(fold, verbs))
-    if len(text) > _MAX_LENGTH or any(
-        language.conditional.match(_body(text, language)) for language in LANGUAGES
-    ):
+    if len(text) > _MAX_LENGTH:
+        return (text,)
+    protected = [match.span() for match in _QUOTED.finditer(text)] + list(_name_spans(text, names))
+    gaps = [gap for gap in question_gaps(text) if not any(a < gap[0] and gap[1] < b for a, b in protected)]
+    if gaps:
+        parts = _between(text, gaps)
+        return parts if len(parts) <= MAX_PARTS else (text,)
+    if any(language.conditional.match(_body(text, language)) for language in LANGUAGES):
         return (text,)
     if _CONDITION.search(text) and not _WHETHER.search(text):  # a conditional action is not a step
         return (text,)
-    protected = [match.span() for match in _QUOTED.finditer(text)] + list(_name_spans(text, names))
     points = [
         point
         for point in _split_points(text)
@@ -132,13 +141,18 @@ def _parts(text: str, points: list[_SplitPoint], extra_verbs: frozenset[str]) ->
             for other in following
         ):
             continue
-        if _is_complete(left, point.language, extra_verbs) and _starts_request(
-            right, point.language, extra_verbs, point, text
-        ):
+        if _is_complete(
+            left, point.language, extra_verbs, closed=_closes(text, point, left, right, in_list=bool(chosen))
+        ) and _starts_request(right, point.language, extra_verbs, point, text):
             chosen.append(point)
     if not any(not point.weak for point in chosen):
         return (text,)
-    bounds = [0, *(position for point in chosen for position in (point.start, point.end)), len(text)]
+    return _between(text, [(point.start, point.end) for point in chosen])
+
+
+def _between(text: str, gaps: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+    """The parts of a text without the gaps between them."""
+    bounds = [0, *(position for gap in gaps for position in gap), len(text)]
     return tuple(text[a:b].strip(_TAIL) for a, b in zip(bounds[::2], bounds[1::2], strict=True))
 
 
@@ -168,8 +182,17 @@ def _body(text: str, language: Language) -> str:
     return text[lead.end() :] if lead else text
 
 
-def _is_complete(left: str, language: Language, extra_verbs: frozenset[str]) -> bool:
-    """Whether the text before a split point is a complete request."""
+def _closes(text: str, point: _SplitPoint, left: str, right: str, *, in_list: bool) -> bool:
+    """Whether a subordinate clause ends at a split point: "Remind me to buy milk. Then …"."""
+    separator = text[point.start : point.end]
+    if _END.search(separator):
+        return point.by_word or leading_verb(left) in _SETTING
+    # the last of several orders: "…, remind me to pack, and show my mails"
+    return in_list and "," in separator and leading_verb(right) not in _CALLING
+
+
+def _is_complete(left: str, language: Language, extra_verbs: frozenset[str], *, closed: bool = False) -> bool:
+    """Whether the text before a split point is a complete request; `closed` if no clause goes on after it."""
     body = _body(left, language)
     words = _WORD.findall(body)
     if not words or not (language.verb(words[0]) or (language is ENGLISH and fold(words[0]) in extra_verbs)):
@@ -185,7 +208,7 @@ def _is_complete(left: str, language: Language, extra_verbs: frozenset[str]) -> 
         return True
     is_phrasal = words[1].casefold() in ("for", "in", "on", "through", "up")  # "search for"
     has_object = is_phrasal or _has_object(verb or fold(words[0]), words[1], noun=not verb)
-    return has_object and not _continues(body)
+    return has_object and (closed or not _continues(body))
 
 
 def _continues(body: str) -> bool:
@@ -209,7 +232,7 @@ def _starts_request(
     new = language is ENGLISH and not verb and fold(words[0]) in extra_verbs
     if not verb and not new:
         return False
-    same_sentence = not re.search(r"[.!…;]", text[point.start : point.end])
+    same_sentence = not _END.search(text[point.start : point.end])
     if same_sentence and words[0][0].isupper():  # "Come and Get It" is a title
         return False
     # "Scales before anything else. Jot that." is one request
@@ -227,6 +250,8 @@ def _has_object(verb: str, second: str, *, noun: bool) -> bool:
     following = second.casefold()
     if verb not in ENGLISH.nouns and not noun:
         return following not in ("of", "is", "are", "was")
+    if (verb, following) == ("search", "for"):
+        return True
     if following in _PREPOSITIONS or following in _COMPOUNDS:
         return following in _PARTICLES and following not in ("in", "at", "for")
     return verb in _ANY_OBJECT or following in _DETERMINERS or second[0].isupper() or second[0].isdigit()

@@ -1,12 +1,13 @@
 """The item that a question is about."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import pytest
 
 from contextune.plan import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item, question_words
-from contextune.types import Item, ItemHit, Request, User
+from contextune.types import Contact, Item, ItemHit, Request, User
 
 
 def mail(subject: str, content: str) -> Item:
@@ -25,9 +26,10 @@ ITEMS = (
 )
 
 
-def inputs_for(text: str) -> PlanningInput:
+def inputs_for(text: str, items: Sequence[Item] = ITEMS) -> PlanningInput:
     request = Request(text, user="ines", time=datetime(2026, 3, 5, 10, 5))
-    return PlanningInput(request, User("ines"), [ItemHit(item, 1.0) for item in ITEMS])
+    contacts = (Contact("Dr. Rui Pinto", "rui@example.com"), Contact("Ana Sousa", "ana@example.com"))
+    return PlanningInput(request, User("ines", contacts=contacts), [ItemHit(item, 1.0) for item in items])
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,60 @@ def test_other_requests_name_none(text: str) -> None:
 def test_telling_words_leave_out_what_questions_have_in_common() -> None:
     assert question_words("When does the sprint review start on Friday?") == ("sprint", "review")
     assert question_words("Cancel the sprint review") == ()
+
+
+FLIGHT = Item.event(name="ZX 417 Porto-Oslo", start="2026-03-20T06:00")
+TICKET = mail("Travel documents Porto - Oslo", "ZX 417, boarding 05:15, hand luggage only. 89.99 EUR.")
+EXPRESS = Item.event(name="Northern Express to Lund", start="2026-03-27T08:38")
+
+
+def title_for(text: str, *items: Item) -> str | None:
+    asked = asked_item(inputs_for(text, items))
+    return None if asked is None else items[asked.number].title
+
+
+def test_flight_number_and_route_are_a_flight() -> None:
+    assert title_for("When do I fly?", FLIGHT, *ITEMS) == FLIGHT.title
+    assert title_for("How much did I pay for the flight?", TICKET, *ITEMS) == TICKET.title
+    assert title_for("When do I fly?", *ITEMS) is None
+    meeting = Item.event(name="Q3 2026 review", start="2026-03-20T06:00")
+    assert title_for("When is my flight?", meeting) is None
+
+
+def test_day_of_a_question_is_no_word_of_the_item() -> None:
+    other = Item.event(name="Leave talk", start="2026-03-06T09:00")
+    assert title_for("What time does my train leave on the 27th?", other, EXPRESS) == EXPRESS.title
+
+
+def test_event_of_the_day_answers_before_a_note() -> None:
+    note = Item("n9", "Notes", {"title": "Quiz team", "content": "Ana, Rui"})
+    quiz = Item.event(name="School quiz", start="2026-03-07T14:00")
+    asked = asked_item(inputs_for("Where's the quiz on Saturday?", (note, quiz)))
+    assert asked is not None
+    assert (asked.number, asked.certain) == (1, True)
+
+
+def test_two_events_ahead_are_not_certain() -> None:
+    back = Item.event(name="Flight to Porto", start="2026-03-24T06:00")
+    there = Item.event(name="Flight to Oslo", start="2026-03-20T06:00")
+    asked = asked_item(inputs_for("When is my flight?", (back, there)))
+    assert asked is not None
+    assert asked.is_one_of_several
+    assert not asked.certain
+    past = Item.event(name="Flight to Oslo", start="2026-02-20T06:00")
+    assert title_for("When is my flight?", past, back) == back.title
+
+
+def test_item_without_the_fact_does_not_answer() -> None:
+    ticket = mail("E-ticket 417", "Train 12, coach C4, seat 41.")
+    assert title_for("Which seat do I have on the train to Lund?", EXPRESS, ticket) == ticket.title
+
+
+def test_what_somebody_said_is_in_their_own_mail() -> None:
+    def from_(author: str, subject: str, content: str) -> Item:
+        return Item.mail(subject=subject, content=content, author=author, date="2026-03-01T09:00")
+
+    sister = from_("ana@example.com", "Leo school", "Did the doctor say anything about his ear?")
+    doctor = from_("rui@example.com", "Leo: ear drops", "Three drops.")
+    assert title_for("What did the doctor say about Leo's ear?", sister, doctor) == doctor.title
+    assert title_for("What did Rui say about the roof?", sister, doctor) is None

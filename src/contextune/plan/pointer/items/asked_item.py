@@ -5,15 +5,17 @@ item that is named. Here the telling words of a question are compared with the t
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.items.item_words import IN_TITLE, ItemWords
+from contextune.plan.pointer.people.named_people import asked_speaker, speaker_name
+from contextune.plan.pointer.people.senders import sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.policy.cost import singular
-from contextune.search.glosses import gloss
 from contextune.types import Item, local_time
 
 _START = (
@@ -31,6 +33,16 @@ _FACT = re.compile(
 )
 """A question that names the fact it asks for."""
 _AMOUNT = re.compile(rf"{_START}how (?:much|many)\b", re.IGNORECASE)
+_PAYING = frozenset(
+    folded_words("pay paid paying cost costs price priced owe owed spend spent charge charged")
+)
+"""Words of questions for an amount, which a number in the item answers."""
+_TIMED = re.compile(rf"{_START}(?:(?:at |until |from )?(?:when|where|what time)|how long)", re.IGNORECASE)
+"""Asks for a time or a place, which events have."""
+_LEAVING = re.compile(
+    r"\b(?:do|does|did|will|should|must|can|have to|need to) (?:.* )?(?P<verb>leave|depart|arrive|land)\b",
+    re.IGNORECASE,
+)
 _SAID = re.compile(
     r"\b(?:say|said|write|wrote|written|answer(?:ed)?|repl(?:y|ied)|mention(?:ed)?|want)\b", re.IGNORECASE
 )
@@ -55,15 +67,16 @@ _NOUNS = frozenset(
     agenda schedule list entry item thing
     """)
 )
-_TEXT_WEIGHT = 0.7
-"""How much a word in the text of an item counts, compared with one in its title."""
 _MIN_SHARE, _MIN_FACT_SHARE = 0.5, 0.4
 """Least share of the words of a question in the item; less is needed if it has the fact that is asked for."""
 _FACT_WEIGHT = 1.5
-_PREFIX = 5
-"""Words with so many first letters in common are forms of one word: "allergic", "allergies"."""
-_ABBREVIATION = 4
-_ENDING = 4
+ATTRIBUTES = frozenset(
+    folded_words("""
+    number address price cost amount total fee sum score result rate percentage count balance weight size
+    time date day hour place location room name code deadline details status subject
+    """)
+)
+"""Facts that an item may have without the word for them."""
 READ_APPS = frozenset(["Mail", "Calendar", "Notes", "Reminders"])
 """Applications whose items can answer a question."""
 
@@ -81,6 +94,8 @@ class AskedItem:
     """Whether it has the fact that the question asks for by name: "What seat …?"."""
     others: frozenset[int]
     """Items of the application that are not meant."""
+    is_one_of_several: bool = False
+    """Whether events of other names that lie ahead are named equally well."""
 
 
 _KEPT = "asked item"
@@ -104,45 +119,101 @@ def question_words(text: str) -> tuple[str, ...]:
     if _QUESTION.match(text) is None or _HOURS.search(text):
         return ()
     words = dict.fromkeys(folded_words(text))
-    return tuple(word for word in words if word not in STOP_WORDS | _FILLERS and singular(word) not in _NOUNS)
+    fillers = STOP_WORDS | _FILLERS | (_PAYING if _AMOUNT.match(text) else frozenset[str]())
+    if match := _LEAVING.search(text):
+        fillers |= {match["verb"].casefold()}
+    return tuple(word for word in words if word not in fillers and singular(word) not in _NOUNS)
 
 
 def shares_word(item: Item, words: Sequence[str]) -> bool:
     """Whether an item has one of the words, or a form of it."""
-    own = _Words(item)
+    own = ItemWords(item)
     return any(own.weight(word) for word in words)
 
 
 def _find(inputs: PlanningInput) -> AskedItem | None:
     text = inputs.request.text
-    words = question_words(text)
+    words = _untimed(question_words(text), inputs)
     if not words:
         return None
-    items = {n: _Words(item) for n, item in enumerate(inputs.items) if item.app in READ_APPS}
-    if _SAID.search(text):
+    items = {n: ItemWords(item) for n, item in enumerate(inputs.items) if item.app in READ_APPS}
+    if (speaker := asked_speaker(inputs)) is not None:
+        name = frozenset(folded_words(speaker_name(text)))
+        words = tuple(word for word in words if word not in name)
+        items = {n: own for n, own in items.items() if _wrote(speaker, inputs.items[n], inputs)}
+    elif _SAID.search(text):
         items = {n: own for n, own in items.items() if inputs.items[n].app == "Mail"}
     if _AMOUNT.match(text):
         items = {n: own for n, own in items.items() if own.has_number}
     fact = _fact(text, words)
-    if not items or (fact is not None and not any(own.weight(fact) for own in items.values())):
+    if not items or not words or (fact is not None and not any(own.weight(fact) for own in items.values())):
         return None
     weights = {word: _FACT_WEIGHT if word == fact else 1.0 for word in words}
     shares = {n: own.share(weights) for n, own in items.items()}
+    if (
+        fact is not None and singular(fact) not in ATTRIBUTES
+    ):  # an item that has the rest of the words does not answer the question
+        shares = {n: share for n, share in shares.items() if items[n].weight(fact)}
     most = max(shares.values())
     if most < (_MIN_SHARE if fact is None else _MIN_FACT_SHARE):
         return None
-    best = [n for n, share in shares.items() if share == most]
+    best = _fitting([n for n, share in shares.items() if share == most], inputs)
+    best = _closest(best, inputs)
     number = _soonest(best, inputs) if _NEXT.search(text) else best[0]
     meant = inputs.items[number]
     is_only = all(inputs.items[n].app == meant.app for n in best)
     is_covered = all(items[number].weight(word) for word in words)
-    in_title = any(items[number].weight(word) == 1 for word in words)
+    in_title = any(items[number].weight(word) >= IN_TITLE for word in words)
     certain = is_only and is_covered and (in_title or len(words) > 1)
     # of a series, such as a weekly class, the ranking decides
     series = {n for n in best if is_only and inputs.items[n].title == meant.title}
     others = {n for n, item in enumerate(inputs.items) if item.app == meant.app} - series - {number}
     has_fact = fact is not None and items[number].weight(fact) > 0
-    return AskedItem(number, meant.app, certain, has_fact, frozenset(others))
+    is_paid = _AMOUNT.match(text) is not None and not _PAYING.isdisjoint(folded_words(text))
+    ahead = {inputs.items[n].title for n in best if _is_ahead(inputs.items[n], inputs)}
+    several = is_only and len(ahead) > 1 and not _NEXT.search(text)
+    return AskedItem(
+        number, meant.app, certain and not several, has_fact or is_paid, frozenset(others), several
+    )
+
+
+def _wrote(person: int, item: Item, inputs: PlanningInput) -> bool:
+    return item.app == "Mail" and inputs.people.index(sender_of(item)) == person
+
+
+def _untimed(words: Sequence[str], inputs: PlanningInput) -> tuple[str, ...]:
+    """The words of a question without those that only say when: the 27th, Saturday."""
+    text = inputs.request.text
+    for phrase in reversed(inputs.time_phrases):
+        text = f"{text[: phrase.first]} {text[phrase.last :]}"
+    left = frozenset(folded_words(text))
+    return tuple(word for word in words if word in left)
+
+
+def _fitting(numbers: Sequence[int], inputs: PlanningInput) -> list[int]:
+    """Of items that are named equally well, those of the day that is said; for a time or a place, events."""
+    days = {phrase.start.date() for phrase in inputs.time_phrases}
+    starts = {n: _start(inputs.items[n], inputs) for n in numbers}
+    on_day = [n for n, start in starts.items() if start is not None and start.date() in days]
+    if on_day:
+        return on_day
+    if _TIMED.match(inputs.request.text):
+        events = [n for n in numbers if _is_ahead(inputs.items[n], inputs)]
+        return events or list(numbers)
+    return list(numbers)
+
+
+def _closest(numbers: Sequence[int], inputs: PlanningInput) -> list[int]:
+    """Of items that are named equally well, those with most other words of the request: "the last lesson"."""
+    words = frozenset(folded_words(inputs.request.text)) - STOP_WORDS
+    said = {n: len(words.intersection(folded_words(inputs.items[n].title))) for n in numbers}
+    return [n for n in numbers if said[n] == max(said.values())]
+
+
+def _is_ahead(item: Item, inputs: PlanningInput) -> bool:
+    """Whether an item is an event that is not over before today."""
+    start = _start(item, inputs) if item.app == "Calendar" else None
+    return start is not None and start.date() >= inputs.now.date()
 
 
 def _fact(text: str, words: Sequence[str]) -> str | None:
@@ -161,32 +232,3 @@ def _soonest(numbers: Sequence[int], inputs: PlanningInput) -> int:
 def _start(item: Item, inputs: PlanningInput) -> datetime | None:
     time = item.times.get("start") or item.times.get("due")
     return local_time(time, inputs.user.zone).replace(tzinfo=None) if time else None
-
-
-class _Words:
-    """The words of an item, with an English gloss of its title."""
-
-    def __init__(self, item: Item) -> None:
-        self._title = frozenset(folded_words(f"{item.title} {gloss(item.title)}"))
-        self._text = frozenset(folded_words(item.text))
-        self.has_number = any(character.isdigit() for character in item.text)
-
-    def share(self, weights: Mapping[str, float]) -> float:
-        """The share of weighted words that the item has."""
-        return sum(self.weight(word) * weight for word, weight in weights.items()) / sum(weights.values())
-
-    def weight(self, word: str) -> float:
-        """1 for a word of the title, less for one of the text or another form, 0 if it is not there."""
-        if word in self._title:
-            return 1.0
-        has_form = word in self._text or any(_is_form(word, other) for other in self._title)
-        return _TEXT_WEIGHT if has_form else 0.0
-
-
-def _is_form(word: str, other: str) -> bool:
-    """Whether two words are forms of one: a common beginning, or the short form of the other."""
-    if len(word) >= _ABBREVIATION and other.startswith(word):
-        return True
-    return (
-        word[:_PREFIX] == other[:_PREFIX] and len(word) >= _PREFIX and abs(len(word) - len(other)) <= _ENDING
-    )

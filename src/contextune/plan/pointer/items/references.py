@@ -16,6 +16,7 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item
 from contextune.plan.pointer.items.item_nouns import item_app
+from contextune.plan.pointer.people.call_questions import asked_caller, asks_for_calls
 from contextune.plan.pointer.people.named_people import asked_speaker
 from contextune.plan.pointer.people.senders import answered_people, is_own, not_sent_by
 from contextune.plan.pointer.request_words import folded_words
@@ -144,12 +145,11 @@ def added_to(inputs: PlanningInput) -> AddedTo | None:
 def asks_for_person(parameter: Parameter, inputs: PlanningInput) -> bool:
     """Whether the request asks for a person, who is then no value of an optional argument: "Who called?"."""
     names = frozenset(["contact", "person", "caller", "sender", "participant", "who"])
-    return (
-        not parameter.required
-        and bool(names.intersection(parameter.words))
-        and _WHO.match(inputs.request.text) is not None
-        and not any(match.words for match in inputs.names)
-    )
+    if parameter.required or names.isdisjoint(parameter.words):
+        return False
+    if asks_for_calls(inputs) and asked_caller(inputs) is None:  # "Any missed calls?"
+        return True
+    return _WHO.match(inputs.request.text) is not None and not any(match.words for match in inputs.names)
 
 
 @dataclass(frozen=True, slots=True)

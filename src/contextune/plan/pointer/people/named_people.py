@@ -22,7 +22,7 @@ _WRITTEN = re.compile(
 )
 _SAID = re.compile(
     rf"{_START}what did (?P<who>\S.*?) (?:say|write|want|answer|reply|tell (?:me|us)|have to say)"
-    r"(?: back| to me| to us| from me)*[\s.!?]*$",
+    r"(?: back| to me| to us| from me)*(?:,? (?:about|regarding|concerning) (?P<topic>\S.*?))?[\s.!?]*$",
     re.IGNORECASE,
 )
 _FROM = re.compile(
@@ -87,7 +87,7 @@ _CLAUSE = re.compile(r"[,;(/]|\s(?:in|of|at|on|from|with|who|whose|which|for|to)
 
 def called_contact(inputs: PlanningInput) -> int | None:
     """The contact whom the request says to call, if it says nothing else: "Call Marta", "Ring my sister"."""
-    return _contact_in(_CALL, inputs)
+    return contact_in(_CALL, inputs)
 
 
 def called_role(inputs: PlanningInput) -> list[int]:
@@ -104,7 +104,12 @@ def called_role(inputs: PlanningInput) -> list[int]:
 
 def asked_writer(inputs: PlanningInput) -> int | None:
     """The contact of whom the request asks whether they wrote: "Did Marta get back to me?"."""
-    return _contact_in(_WRITTEN, inputs)
+    return contact_in(_WRITTEN, inputs)
+
+
+def expected_writer(inputs: PlanningInput) -> int | None:
+    """The contact from whom the request asks for news: "Any news from Marta?"."""
+    return contact_in(_FROM, inputs) if _NEWS.match(inputs.request.text) else None
 
 
 def is_question_of_writer(text: str) -> bool:
@@ -114,22 +119,34 @@ def is_question_of_writer(text: str) -> bool:
 
 def asked_speaker(inputs: PlanningInput) -> int | None:
     """The contact of whom the request asks what they said: "What did Marta want?"."""
-    return _contact_in(_SAID, inputs)
+    return contact_in(_SAID, inputs)
+
+
+def speaker_name(text: str) -> str:
+    """The words for the person of whom the request asks what they said; empty if it does not."""
+    match = _SAID.match(text)
+    return match["who"] if match else ""
+
+
+def said_topic(text: str) -> str:
+    """What the request asks if somebody said something about; empty if it does not say it."""
+    match = _SAID.match(text)
+    return (match["topic"] or "") if match else ""
 
 
 def told_contact(inputs: PlanningInput) -> int | None:
     """The contact to whom the request says a message: "Tell Marta that …", "Thank my sister for …"."""
-    return _contact_in(_TOLD, inputs)
+    return contact_in(_TOLD, inputs)
 
 
 def answered_contact(inputs: PlanningInput) -> int | None:
     """The contact whom the request says to answer: "Reply to my sister that I'll come"."""
-    return _contact_in(_ANSWERED, inputs)
+    return contact_in(_ANSWERED, inputs)
 
 
 def said_sender(inputs: PlanningInput) -> int | None:
     """The contact from whom a message is, or of whom the request asks what they wrote."""
-    people = (_contact_in(pattern, inputs) for pattern in (_FROM, _WRITTEN, _SAID))
+    people = (contact_in(pattern, inputs) for pattern in (_FROM, _WRITTEN, _SAID))
     return next((person for person in people if person is not None), None)
 
 
@@ -145,7 +162,7 @@ def _titled_contact(inputs: PlanningInput) -> int | None:
     return _related(match["who"], inputs, by_title=True) if match else None
 
 
-def _contact_in(pattern: re.Pattern[str], inputs: PlanningInput) -> int | None:
+def contact_in(pattern: re.Pattern[str], inputs: PlanningInput) -> int | None:
     """The only contact that the group which matched names as a whole, or whose relation it says."""
     match = pattern.match(inputs.request.text)
     if match is None:

@@ -41,16 +41,17 @@ def called_stranger(inputs: PlanningInput) -> str | None:
     is_plain = who.islower() and not re.match(r"(?:my|the|our) ", who)
     if is_plain and len(relation_synonyms(who)) < 2:  # "call mum", but not "call off"
         return None
-    return _stranger(match, inputs)
+    return stranger_in(match, inputs)
 
 
 def addressed_stranger(inputs: PlanningInput) -> str | None:
     """The name of somebody to write to of whom nothing is stored: "Tell Zebulon that …"."""
     match = _WRITTEN_TO.match(inputs.request.text)
-    return None if match is None else _stranger(match, inputs)
+    return None if match is None else stranger_in(match, inputs)
 
 
-def _stranger(match: re.Match[str], inputs: PlanningInput) -> str | None:
+def stranger_in(match: re.Match[str], inputs: PlanningInput) -> str | None:
+    """The role or the name in the group "who" of a match, if nothing is stored of such a person."""
     start, end = match.span("who")
     if any(name.words and name.start < end and start < name.end for name in inputs.names):
         return None

@@ -7,13 +7,15 @@ without saying it: a search "for more of that", a note to translate. Nothing of 
 import re
 from collections.abc import Collection, Iterator
 
-from contextune.plan.names import fold_accents
+from contextune.plan.names import NO_MATCH, fold_accents
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.clauses import clause_ranges
+from contextune.plan.pointer.people.named_people import said_sender
 from contextune.plan.pointer.text import dictation
 from contextune.plan.pointer.text.direct_speech import Gender
 from contextune.plan.pointer.text.new_titles import plain_title, refers_to
 from contextune.plan.pointer.text.speech import find_message, recipient_gender
+from contextune.plan.pointer.values.argument_words import SENDERS
 from contextune.plan.schema import Parameter, is_valid, tool_parameters
 from contextune.search.tokenize import identifier_words, tokenize
 from contextune.types import Argument, Item, Source, Tool
@@ -90,8 +92,9 @@ def _dictated_in(
     if name & _QUERY_NAMES or verbs & _SEARCH_VERBS:
         others = [other for other in tool_parameters(tool) if other is not parameter]
         words = dictation.search_words(text, frozenset(w for other in others for w in other.words), taken)
-        # "open my search history" names the tool, not a topic
-        return words if words and not frozenset(tokenize(words)) <= verbs else None
+        # "open my search history" names the tool, not a topic; "any news from Jan" a sender
+        names = verbs | _sender_words(inputs) if any(SENDERS & {*other.words} for other in others) else verbs
+        return words if words and not frozenset(tokenize(words)) <= names else None
     if verbs & _ADDING_VERBS and name & _MESSAGE_NAMES:
         return dictation.line_to_add(text, taken)
     if name & _TITLE_NAMES:
@@ -104,6 +107,13 @@ def _dictated_in(
     if name & _MESSAGE_NAMES:
         return dictation.note_content(text, taken) or find_message(text, taken, _gender(inputs))
     return None
+
+
+def _sender_words(inputs: PlanningInput) -> frozenset[str]:
+    """The words by which the request names the sender of a message."""
+    sender = said_sender(inputs)
+    match = inputs.names[sender] if sender is not None else NO_MATCH
+    return frozenset(tokenize(inputs.request.text[match.start : match.end])) if match.words else frozenset()
 
 
 def _drafts(

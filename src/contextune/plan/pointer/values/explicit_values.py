@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.clauses import clauses
 from contextune.plan.pointer.items.references import added_to
+from contextune.plan.pointer.people.call_questions import asked_caller
 from contextune.plan.pointer.people.named_people import said_contact, said_sender
 from contextune.plan.pointer.people.senders import named_senders
 from contextune.plan.pointer.values.argument_words import (
@@ -93,6 +94,8 @@ def certain_candidates(
     ):
         return places
     person = said_sender(inputs) if name & SENDERS else said_contact(inputs) if name & PEOPLE else None
+    if person is None and name & PEOPLE:
+        person = asked_caller(inputs)
     if person is not None:
         return [c for c in candidates if c.people == (person,) and c.origin == "contact"]
     if not name & PEOPLE:
