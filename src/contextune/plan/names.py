@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from contextune.search import tokenize
+from contextune.search.glosses import gloss
 from contextune.types import Contact
 
 _WORD = re.compile(r"[^\W_]+")
@@ -85,17 +86,29 @@ def match_names(text: str, contacts: Sequence[Contact]) -> list[NameMatch]:
     places: dict[str, list[int]] = {}
     for number, (word, _, _) in enumerate(words):
         places.setdefault(word, []).append(number)
-    known = {word for contact in contacts for word in name_words(contact.name)}
+    known = {word for contact in contacts for name in _names(contact) for word in name_words(name)}
     nicknames = [
         number
         for number, (word, start, _) in enumerate(words)
         if number and word not in known and len(word) >= _MIN_NICKNAME and text[start].isupper()
     ]
-    matches = [_match(contact, text, words, places, nicknames, has_capitals) for contact in contacts]
+    matches = [
+        max(
+            (_match(name, text, words, places, nicknames, has_capitals) for name in _names(contact)),
+            key=lambda match: match.words,
+        )
+        for contact in contacts
+    ]
     return [
         _affiliated(match, contact, text) if match.words else match
         for match, contact in zip(matches, contacts, strict=True)
     ]
+
+
+def _names(contact: Contact) -> tuple[str, ...]:
+    """The name, and the nicknames that the address book has for it."""
+    nicknames = str(contact.more.get("nickname") or "")
+    return contact.name, *(name.strip() for name in nicknames.split(",") if name.strip())
 
 
 def _affiliated(match: NameMatch, contact: Contact, text: str) -> NameMatch:
@@ -103,7 +116,8 @@ def _affiliated(match: NameMatch, contact: Contact, text: str) -> NameMatch:
     following = _AFFILIATION.match(text, match.end)
     if following is None:
         return match
-    described = " ".join(filter(None, (contact.relation, str(contact.more.get("organization") or ""))))
+    organization = str(contact.more.get("organization") or "")
+    described = " ".join(filter(None, (contact.relation, organization, gloss(organization))))
     domain = (contact.email or "").partition("@")[2].partition(".")[0]
     if fold_accents(following["word"]) not in map(fold_accents, _WORD.findall(f"{described} {domain}")):
         return match
@@ -111,14 +125,14 @@ def _affiliated(match: NameMatch, contact: Contact, text: str) -> NameMatch:
 
 
 def _match(
-    contact: Contact,
+    full_name: str,
     text: str,
     words: Sequence[tuple[str, int, int]],
     places: dict[str, list[int]],
     nicknames: Sequence[int],
     has_capitals: bool,
 ) -> NameMatch:
-    name = name_words(contact.name)
+    name = name_words(full_name)
     hits: dict[int, int] = {}  # position in the name → position in the request
     for position, word in enumerate(name):
         for place in places.get(word, ()):
