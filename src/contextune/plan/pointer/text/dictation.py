@@ -23,7 +23,9 @@ _CALLED = re.compile(
 )
 _DESCRIBED = re.compile(r"(?:what|whatever|after|for|like|as|how|so)\b", re.IGNORECASE)
 """A name that is described, not said: "named for whatever's going on"."""
-_NAME_END = re.compile(r":\s|,\s|\s(?:with|saying|that says)\s|[.!?]\s")
+_NAME_END = re.compile(
+    r":\s|,\s|\s(?:with(?: the)? (?:text|contents?|words|body)|with|saying|that says)\s|[.!?]\s"
+)
 _COLON = re.compile(r":\s+(?=\S)")
 _RENAME = re.compile(r"\b(?:rename|retitle|change)\b", re.IGNORECASE)
 _TO = re.compile(r"\s(?:to|as|into)\s+", re.IGNORECASE)
@@ -100,7 +102,7 @@ _EVENT_END = re.compile(
     r"\s(?:down\b|(?:on|in|into|to) (?:my|the) (?:calendar|diary|agenda|schedule|book))|,\s", re.IGNORECASE
 )
 _LOOSE_END = re.compile(
-    r"(?:[\s,;:-]+(?:on|at|for|in|from|by|around|about|to|down|and|this|next))*[\s,;:-]*$", re.IGNORECASE
+    r"(?:[\s,;:-]+(?:on|at|for|in|from|by|around|about|to|down|and|this|next|the))*[\s,;:-]*$", re.IGNORECASE
 )
 _ADD = re.compile(r"^(?:add|write|put|append|note|jot(?: down)?|log)\s+", re.IGNORECASE)
 _INTO = re.compile(r"\s(?:to|in|into|on|onto|under|against|at the end of)\s", re.IGNORECASE)
