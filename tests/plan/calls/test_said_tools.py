@@ -58,6 +58,17 @@ def inputs_for(text: str) -> PlanningInput:
         ("Add cobalt to the glaze list", "append_to_note"),
         ("Put Naima on the Uptown playlist", "add_to_playlist"),
         ("Remind me tomorrow at four to stretch", "create_reminder"),
+        ("Dial nine one one", "call_number"),
+        ("Call the number in Rui's mail", "call_number"),
+        ("Give my sister a ring", "call_contact"),
+        ("Create a note called Firing with the text cone six", "create_note"),
+        ("Send the clay mail to Marta", "forward_email"),
+        ("Share the glaze list with Marta", "share_note"),
+        ("Schedule a firing on Monday at three", "create_event"),
+        ("Put the firing in my calendar for Monday at three", "create_event"),
+        ("Push the kiln slot back by an hour", "reschedule_event"),
+        ("Cancel my 3 o'clock", "cancel_event"),
+        ("Answer Rui that it works", "reply_to_email"),
     ],
 )
 def test_words_name_the_tool(text: str, tool: str) -> None:
@@ -88,6 +99,10 @@ def test_words_name_the_tool(text: str, tool: str) -> None:
         "Add Blue Train to Uptown",
         "Remind me to stretch after the dance",
         "Remind me what Rui said",
+        "Schedule the kiln slot",
+        "Schedule an email to Marta for Monday at three",
+        "Cancel my 4 o'clock",
+        "Share the studio list with Marta",
     ],
 )
 def test_words_leave_the_tool_open(text: str) -> None:
@@ -131,6 +146,7 @@ def test_answering_the_phone_is_no_reply() -> None:
         ("Ask Rui if he comes", {"send_email", "reply_to_email"}),
         ("Tell Zebulon that it's off", set[str]()),
         ("Move the appointment to Friday", set[str]()),
+        ("Schedule a firing next month", {"create_event"}),
         ("Move the party to Friday", set[str]()),
         ("Sit down and write that mail", set[str]()),
     ],

@@ -12,15 +12,17 @@ from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER, SOUND, does_action
+from contextune.plan.calls.passing_on import passes_on_something_else
+from contextune.plan.calls.people_doubts import reaches_one_of_several
 from contextune.plan.calls.said_doubts import keeps_reported_speech, leaves_an_order
-from contextune.plan.calls.said_tools import is_missed_call
 from contextune.plan.calls.time_doubts import drops_the_time, guesses_the_hour, guesses_the_week
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import READ_APPS, asked_fact, question_words, shares_word
+from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import lacks_description, said_object
-from contextune.plan.pointer.people.named_people import asked_speaker, told_contact
+from contextune.plan.pointer.people.named_people import asked_speaker, is_missed_call, told_contact
 from contextune.plan.pointer.people.senders import named_senders, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.text.new_titles import content_words, says_nothing
@@ -122,7 +124,10 @@ def _does_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     if call_cost(tool) == "read" or any(isinstance(value, list) for value in plan.args.values()):
         return False
     text = _AT_ALL.sub("", inputs.request.text)
-    if not _SEVERAL.search(text):
+    free = [parameter.name for parameter in tool_parameters(tool) if parameter.kind == "free"]
+    # "Tell Ana that we all come" sends one message
+    written = tokenize(" ".join(str(plan.args[name]) for name in free if name in plan.args))
+    if not any(match.group().casefold() not in written for match in _SEVERAL.finditer(text)):
         return False
     titles = [
         str(argument.value)
@@ -284,6 +289,8 @@ def _takes_unsaid_object(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     sources = [source for argument in plan.arguments.values() for source in argument.sources]
     chosen = {source.item for source in sources if source.kind == "item"}
     items = [item for item in inputs.items if item.id in chosen]
+    if any(inputs.items[number] in items for number in events_at_said_hour(inputs)):
+        return False
     return bool(words and items) and not any(words.intersection(folded_words(item.text)) for item in items)
 
 
@@ -317,6 +324,7 @@ def _is_named(title: str, words: frozenset[str]) -> bool:
 
 _REASONS = (
     _takes_a_namesake,
+    reaches_one_of_several,
     _does_one_of_several,
     _uses_another_channel,
     _has_no_details,
@@ -337,5 +345,6 @@ _REASONS = (
     _reads_something_else,
     _ignores_the_sender,
     keeps_reported_speech,
+    passes_on_something_else,
     leaves_an_order,
 )

@@ -16,12 +16,10 @@ from contextune.plan.calls.fill import MAX_TOOLS, MAX_VARIANTS, CallCandidate, f
 from contextune.plan.calls.other_half import with_other_half
 from contextune.plan.calls.people import settle_people
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
-from contextune.plan.calls.said_tools import is_open_tool, is_said_tool
+from contextune.plan.calls.said_tools import is_open_tool, is_said_tool, says_whom
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.people.named_people import called_contact
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.pointer.scoring.scorer import ArgumentScorer, default_scorer
-from contextune.plan.pointer.values.dialled_numbers import dialled_number
 from contextune.plan.policy.readings import Readings
 from contextune.types import Plan, Tool, ToolHit
 
@@ -31,8 +29,8 @@ _MAX_READINGS = 5
 _MIN_PROBABILITY = 0.01
 _SAID = 0.82
 """Least probability of a call of the tool that the words of the request name: writes are made from 0.8 on."""
-_CALLED = 0.88
-"""The same for a call of the one contact, or the number, that the request says to call: from 0.85 on."""
+_REACHED = 0.88
+"""The same where the request says whom to reach, or what to cancel: such calls are made from 0.85 on."""
 _OPEN = 0.55
 """Least probability of a call of a kind that the request says: it is proposed, not made."""
 _UNSERVED = 0.9
@@ -102,8 +100,7 @@ def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[s
     if is_small_talk(text) or is_unserved(text, tools.values()):
         readings = _refused(readings)
     elif readings.plans and is_said_tool(tools[readings.plans[0].tool], inputs):
-        is_call = called_contact(inputs) is not None or dialled_number(text) is not None
-        readings = _raised(readings, _CALLED if is_call else _SAID)
+        readings = _raised(readings, _REACHED if says_whom(inputs) else _SAID)
     elif readings.plans and is_open_tool(tools[readings.plans[0].tool], inputs):
         readings = _raised(readings, _OPEN)
     plans = tuple(doubt(plan, tools[plan.tool], inputs) for plan in readings.plans)

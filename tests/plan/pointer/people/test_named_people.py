@@ -9,9 +9,10 @@ from contextune.plan.pointer.people.named_people import (
     asked_speaker,
     asked_writer,
     called_contact,
+    receiving_contact,
     said_sender,
 )
-from contextune.types import Contact, Request, User
+from contextune.types import Contact, Item, ItemHit, Request, User
 
 USER = User(
     "ines",
@@ -45,10 +46,36 @@ def inputs_for(text: str) -> PlanningInput:
         ("Call Marta and Delfina", None),
         ("Call Marta's school", None),
         ("Call me a taxi", None),
+        ("Give Marta a ring", "Marta Reis"),
+        ("Please give my sister a quick call", "Marta Reis"),
+        ("Give Marta the keys", None),
+        ("Give me a ring", None),
     ],
 )
 def test_contact_to_call(text: str, person: str | None) -> None:
     assert _name(called_contact(inputs_for(text))) == person
+
+
+@pytest.mark.parametrize(("direction", "person"), [("incoming", "Marta Reis"), ("missed", None)])
+def test_calling_back_is_a_plain_call_if_no_call_was_missed(direction: str, person: str | None) -> None:
+    call = Item.call(contact="Marta Reis", number="555-0150", direction=direction, date="2026-03-05T09:00")
+    request = Request("Call Marta back", user="ines", time=datetime(2026, 3, 5, 10, 5))
+    assert _name(called_contact(PlanningInput(request, USER, [ItemHit(call, 1.0)]))) == person
+    assert called_contact(PlanningInput(request, USER)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "person"),
+    [
+        ("Forward Bruno's quote to my sister", "Marta Reis"),
+        ("Share the list with Delfina please", "Delfina"),
+        ("Send the way to the kiln to Bruno Rossi", "Bruno Rossi"),
+        ("Send Delfina the way to my sister", None),
+        ("Forward it to Bruno", None),
+    ],
+)
+def test_contact_who_receives_an_item(text: str, person: str | None) -> None:
+    assert _name(receiving_contact(inputs_for(text))) == person
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item
+from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.people.named_people import asked_speaker
 from contextune.plan.pointer.people.senders import answered_people, is_own, not_sent_by
@@ -124,7 +125,13 @@ class AddedTo(NamedTuple):
 def added_to(inputs: PlanningInput) -> AddedTo | None:
     """What "Add … to …" adds to: a note, or a playlist if the song is known, too; None if that is open."""
     match = _ADD.match(inputs.request.text)
-    if match is None or any(name.words and name.end > match.start("what") for name in inputs.names):
+    if match is None:
+        return None
+    start, end = match.span("what")
+    # "Add Teresa to the sprint demo" invites her, "Ana's book" is a thing
+    if any(
+        name.words and name.end > start and not (name.possessive and name.end < end) for name in inputs.names
+    ):
         return None
     wanted = normalize_text(match["target"])
     targets = {
@@ -133,12 +140,22 @@ def added_to(inputs: PlanningInput) -> AddedTo | None:
         for app, field in _TARGETS
         if item.app == app and normalize_text(str(item.fields.get(field) or "")) == wanted
     }
+    targets = targets or _lists_named(match["target"], inputs)
     if len(targets) != 1:
         return None
     target = targets.pop()
     song = normalize_text(match["what"])
     is_known = any(normalize_text(str(item.fields.get("song_name") or "")) == song for item in inputs.items)
     return target if target.field == "title" or is_known else None
+
+
+def _lists_named(target: str, inputs: PlanningInput) -> set[AddedTo]:
+    """The notes that are lists of what the request says, and say more: "the packing list"."""
+    words = frozenset(folded_words(target)) - _EMPTY
+    if "list" not in words or len(words) == 1:
+        return set()
+    titles = (item.title for item in inputs.items if item.app == "Notes")
+    return {AddedTo(title, "title") for title in titles if words <= frozenset(folded_words(title))}
 
 
 def asks_for_person(parameter: Parameter, inputs: PlanningInput) -> bool:
@@ -213,6 +230,8 @@ def _descriptions(inputs: PlanningInput) -> list[tuple[str, frozenset[str]]]:
 
 def _not_ordered(inputs: PlanningInput) -> set[int]:
     """After "Cancel the yoga", the items whose title has less of these words than another of their app."""
+    if at_hour := events_at_said_hour(inputs):
+        return {n for n, item in enumerate(inputs.items) if "start" in item.times and n not in at_hour}
     words, _ = said_object(inputs.request.text)
     shared = [len(words.intersection(folded_words(item.title))) for item in inputs.items]
     most: dict[str, int] = {}

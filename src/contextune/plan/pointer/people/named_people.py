@@ -7,12 +7,18 @@ from contextune.context.signals.people import relation_synonyms
 from contextune.plan.names import name_words
 from contextune.plan.planning_input import PlanningInput
 from contextune.search import tokenize
-from contextune.types import Contact
+from contextune.types import Contact, Item
 
 _START = r"\W*(?:(?:please|can you|could you|just|so|and|hey|ok(?:ay)?|now),? )*"
+RINGING = r"(?:ring|call|buzz|bell|phone call|tinkle)"
+"""What one gives somebody whom one calls, as a regular expression."""
 _CALL = re.compile(
-    rf"{_START}(?:call|phone|ring|dial)(?: up)? (?P<who>\S.*?)(?: up| now| please| for me| again)*[\s.!?]*$",
+    rf"{_START}(?:(?:call|phone|ring|dial)(?: up)?|give(?=.* an? (?:quick )?{RINGING}\b)) (?P<who>\S.*?)"
+    rf"(?: up| now| please| for me| again| an? (?:quick )?{RINGING})*[\s.!?]*$",
     re.IGNORECASE,
+)
+_CALL_BACK = re.compile(
+    rf"{_START}(?:call|phone|ring) (?P<who>\S.*?) back(?: now| please| for me)*[\s.!?]*$", re.IGNORECASE
 )
 _WRITTEN = re.compile(
     rf"{_START}(?:did|has|have) (?P<who>\S.*?)(?: ever| already| yet| finally)?"
@@ -42,10 +48,15 @@ _ANSWERED = re.compile(
 )
 _TOLD = re.compile(
     rf"{_START}(?:(?:tell|inform|warn|e-?mail|mail|message|write to|let) (?P<who>\S.*?)(?: know)?,? that"
-    r"|ask (?P<asked>\S.*?) (?:if|whether|to|when|where|why|how|what|who)"
+    r"|ask (?P<asked>\S.*?) (?:if|whether|to|for|when|where|why|how|what|who)"
     r"|thank (?P<thanked>\S.*?) for"
     r"|(?:send|e-?mail|mail|message|tell) (?P<quoted>[^\"“”«»,:]+)[,:]? (?=[\"“«]))(?:\s|$|(?=[\"“«])).*$",
     re.IGNORECASE | re.DOTALL,
+)
+_RECEIVES = re.compile(
+    rf"{_START}(?:(?:forward|send|mail|e-?mail|pass)(?: on)? (?P<what>\S.*) (?:on )?to"
+    r"|share (?P<shared>\S.*) with) (?P<who>\S.*?)(?: now| please| too| as well)*[\s.!?]*$",
+    re.IGNORECASE,
 )
 _DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
 _MAX_MODIFIERS = 2
@@ -86,8 +97,24 @@ _CLAUSE = re.compile(r"[,;(/]|\s(?:in|of|at|on|from|with|who|whose|which|for|to)
 
 
 def called_contact(inputs: PlanningInput) -> int | None:
-    """The contact whom the request says to call, if it says nothing else: "Call Marta", "Ring my sister"."""
+    """The contact whom the request says to call, if it says nothing else: "Call Marta", "Ring my sister".
+
+    To call somebody back whose calls were answered is to call them.
+    """
+    person = _contact_in(_CALL_BACK, inputs)
+    if person is not None:
+        calls = [item for hit in inputs.hits if (item := hit.item).app == "PhoneCall"]
+        calls = [item for item in calls if any(inputs.people.index(name) == person for name in item.people)]
+        is_open = not calls or any(is_missed_call(item, person, inputs) for item in calls)
+        return None if is_open else person
     return _contact_in(_CALL, inputs)
+
+
+def is_missed_call(item: Item, person: int, inputs: PlanningInput) -> bool:
+    """Whether an item is a call of a contact that was not answered."""
+    return item.fields.get("direction") == "missed" and any(
+        inputs.people.index(caller) == person for caller in item.people
+    )
 
 
 def called_role(inputs: PlanningInput) -> list[int]:
@@ -127,6 +154,18 @@ def answered_contact(inputs: PlanningInput) -> int | None:
     return _contact_in(_ANSWERED, inputs)
 
 
+def receiving_contact(inputs: PlanningInput) -> int | None:
+    """The contact to whom an item is to be sent: "Forward Jan's quote to my wife"."""
+    match = _RECEIVES.match(inputs.request.text)
+    if match is None:
+        return None
+    start = match.start("what") if match["what"] else match.start("shared")
+    # "Send Ana the way to my sister" is for Ana
+    if any(name.words and name.start == start and not name.possessive for name in inputs.names):
+        return None
+    return _contact_at(*match.span("who"), inputs)
+
+
 def said_sender(inputs: PlanningInput) -> int | None:
     """The contact from whom a message is, or of whom the request asks what they wrote."""
     people = (_contact_in(pattern, inputs) for pattern in (_FROM, _WRITTEN, _SAID))
@@ -151,14 +190,19 @@ def _contact_in(pattern: re.Pattern[str], inputs: PlanningInput) -> int | None:
     if match is None:
         return None
     group = next(name for name, said in match.groupdict().items() if said)
-    start, end = match.span(group)
+    return _contact_at(*match.span(group), inputs)
+
+
+def _contact_at(start: int, end: int, inputs: PlanningInput) -> int | None:
+    """The only contact that a range of the request names as a whole, or whose relation it says."""
+    said = inputs.request.text[start:end]
     named = [n for n, name in enumerate(inputs.names) if name.words and name.start < end and start < name.end]
     if named:
         names = [(n, inputs.names[n]) for n in named]
         whole = [n for n, name in names if name.words >= 1 and name.start <= start and name.end >= end]
         whole = _best_named(whole, inputs)
-        return whole[0] if len(whole) == 1 and not _has_stranger(match[group], inputs) else None
-    return _related(match[group], inputs)
+        return whole[0] if len(whole) == 1 and not _has_stranger(said, inputs) else None
+    return _related(said, inputs)
 
 
 def _best_named(people: Sequence[int], inputs: PlanningInput) -> list[int]:

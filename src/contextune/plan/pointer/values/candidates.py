@@ -315,7 +315,13 @@ def _lists(inputs: PlanningInput, parameter: Parameter) -> Iterator[Candidate]:
         if key and len(key) <= _MAX_LIST:
             groups.setdefault(key, (origin, item, name))
 
-    named = [n for n, count in enumerate(inputs.name_matches) if count]
+    # another of the same surname is not meant by a whole name
+    named = [
+        n
+        for n, match in enumerate(inputs.names)
+        if match.words
+        and not any(other.words > match.words and other.overlaps(match) for other in inputs.names)
+    ]
     best = max(inputs.relation_matches, default=0)
     related = [n for n, count in enumerate(inputs.relation_matches) if count]
     closest = [n for n in related if inputs.relation_matches[n] == best]
