@@ -23,7 +23,7 @@ from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import lacks_description, said_object
 from contextune.plan.pointer.people.named_people import asked_speaker, is_missed_call, told_contact
-from contextune.plan.pointer.people.senders import named_senders, sender_of
+from contextune.plan.pointer.people.senders import answered_people, named_senders, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.text.new_titles import content_words, says_nothing
 from contextune.plan.pointer.values.argument_words import SENDERS
@@ -42,6 +42,13 @@ _SEVERAL = re.compile(
     r"(?! (?:day|night|morning|evening|week|month|right|set|the same)\b)",
     re.IGNORECASE,
 )
+_PLURAL = re.compile(
+    rf"{FILLER}(?:forward|send|share|delete|trash|remove|flag|star|cancel|move|push|complete|tick off)\b"
+    r"[^.,;:!?]*?\b(?P<kind>(?:e-?)?mails|messages|newsletters|invoices|bills|tickets|receipts|meetings"
+    r"|appointments|events|reminders|tasks|notes)\b",
+    re.IGNORECASE,
+)
+"""An order about more than one item: "Forward the gas and water invoices"."""
 _AT_ALL = re.compile(r"\b(?:at|after|of|that['’]s) all\b", re.IGNORECASE)
 _CHANNEL = re.compile(
     rf"{FILLER}(?P<verb>text|sms|whatsapp|dm|slack|telegram|imessage)\s+(?!(?:of|in|is|from)\b)\w"
@@ -100,7 +107,7 @@ def doubt(plan: Plan, tool: Tool, inputs: PlanningInput) -> Plan:
     return plan
 
 
-def _takes_a_namesake(plan: Plan, _: Tool, inputs: PlanningInput) -> bool:
+def _takes_a_namesake(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It takes one of several contacts whom the request names equally well."""
     values = [
         part
@@ -108,6 +115,10 @@ def _takes_a_namesake(plan: Plan, _: Tool, inputs: PlanningInput) -> bool:
         for part in (cast("list[object]", value) if isinstance(value, list) else [value])
     ]
     people = {index for value in values if (index := inputs.people.index(value)) is not None}
+    if identifier_words(tool.name)[:1] == ["reply"] and not answered_people(inputs):
+        taken = {source.item for argument in plan.arguments.values() for source in argument.sources}
+        senders = (inputs.people.index(sender_of(item)) for item in inputs.items if item.id in taken)
+        people |= {sender for sender in senders if sender is not None}
     return any(_has_namesake(index, inputs.names) for index in people)
 
 
@@ -127,7 +138,9 @@ def _does_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     free = [parameter.name for parameter in tool_parameters(tool) if parameter.kind == "free"]
     # "Tell Ana that we all come" sends one message
     written = tokenize(" ".join(str(plan.args[name]) for name in free if name in plan.args))
-    if not any(match.group().casefold() not in written for match in _SEVERAL.finditer(text)):
+    several = [match.group().casefold() for match in _SEVERAL.finditer(text)]
+    several += [match["kind"].casefold() for match in _PLURAL.finditer(text)]
+    if not any(word not in written for word in several):
         return False
     titles = [
         str(argument.value)
@@ -135,7 +148,9 @@ def _does_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
         if any(source.kind == "item" for source in argument.sources)
     ]
     # "All the Way" may be the title itself
-    return bool(titles) and not any(_SEVERAL.search(title) for title in titles)
+    return bool(titles) and not any(
+        _SEVERAL.search(title) or not {*several}.isdisjoint(tokenize(title)) for title in titles
+    )
 
 
 def _uses_another_channel(_: Plan, tool: Tool, inputs: PlanningInput) -> bool:

@@ -14,7 +14,8 @@ from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Plan, Tool
 
 _SEND_ITEM = re.compile(
-    rf"{FILLER}(?:send|forward|pass(?: on)?|share) (?:(?:the|that|this|my|our) |\w+['’]s )(?:[^.,;:!?]* )?"
+    rf"{FILLER}(?:send|forward|pass(?: on)?|share) (?:(?:the|that|this|my|our) |[^.,;:!?]*['’]s )"
+    r"(?:[^.,;:!?]* )?"
     r"(?P<kind>mail|e-?mail|message|note)\b[^.,;:!?]* (?:to|with) \S",
     re.IGNORECASE,
 )

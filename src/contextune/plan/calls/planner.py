@@ -17,6 +17,7 @@ from contextune.plan.calls.other_half import with_other_half
 from contextune.plan.calls.people import settle_people
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
 from contextune.plan.calls.said_tools import is_open_tool, is_said_tool, says_whom
+from contextune.plan.calls.scheduling import orders_event
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.pointer.scoring.scorer import ArgumentScorer, default_scorer
@@ -102,7 +103,7 @@ def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[s
     elif readings.plans and is_said_tool(tools[readings.plans[0].tool], inputs):
         readings = _raised(readings, _REACHED if says_whom(inputs) else _SAID)
     elif readings.plans and is_open_tool(tools[readings.plans[0].tool], inputs):
-        readings = _raised(readings, _OPEN)
+        readings = _raised(readings, _OPEN, lacking=orders_event(inputs))
     plans = tuple(doubt(plan, tools[plan.tool], inputs) for plan in readings.plans)
     readings = with_other_half(replace(readings, plans=plans), inputs, tools)
     return settle_people(readings, inputs, tools)
@@ -117,10 +118,10 @@ def _refused(readings: Readings) -> Readings:
     return Readings(plans, _UNSERVED)
 
 
-def _raised(readings: Readings, least: float) -> Readings:
-    """The readings with a higher probability of the first one, if it lacks no argument."""
+def _raised(readings: Readings, least: float, *, lacking: bool = False) -> Readings:
+    """The readings with a higher probability of the first one, unless it lacks an argument and may not."""
     first, *others = readings.plans
-    if first.missing or first.confidence >= least:
+    if (first.missing and not lacking) or first.confidence >= least:
         return readings
     scale = (1 - least) / max(1 - least, readings.none + sum(plan.confidence for plan in others))
     plans = [replace(plan, confidence=plan.confidence * scale) for plan in others]

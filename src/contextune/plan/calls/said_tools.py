@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER
+from contextune.plan.calls.mailing import REPLY, answers_no_mail, answers_only_mail, mailed_contact
 from contextune.plan.calls.passing_on import passed_on_app, passes_on, shared_note
 from contextune.plan.calls.scheduling import (
     creates_event,
@@ -24,15 +25,17 @@ from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import added_to, replays_last
 from contextune.plan.pointer.people.named_people import (
+    addresses_somebody,
     asked_speaker,
     asked_writer,
     called_contact,
+    called_group,
     is_missed_call,
     is_question_of_writer,
     receiving_contact,
     told_contact,
 )
-from contextune.plan.pointer.people.senders import answered_people, have_written, sender_of
+from contextune.plan.pointer.people.senders import have_written, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.times.event_times import event_time
 from contextune.plan.pointer.values.argument_words import NUMBERS, PEOPLE, SENDERS
@@ -45,11 +48,6 @@ from contextune.types import Item, Tool, ToolHit
 
 Accepts = Callable[[Tool], bool]
 
-_REPLY = re.compile(
-    rf"{FILLER}(?:reply|write back|respond"
-    r"|answer (?!(?:the|my|that) (?:phone|call|door|bell)\b|(?:it|this|me)\b))\b",
-    re.IGNORECASE,
-)
 _SONGS, _ALBUMS = frozenset(["song", "track"]), frozenset(["album", "record"])
 _NOTE = re.compile(
     rf"{FILLER}(?:(?:new |quick )?note(?: to (?:self|myself))?"
@@ -63,7 +61,6 @@ _NAMED_NOTE = re.compile(
     re.IGNORECASE,
 )
 _CANCEL = re.compile(rf"{FILLER}(?:cancel|call off|delete|scrap|drop|remove)\b", re.IGNORECASE)
-_SAYING = re.compile(r":\s|,\s|\s(?:that|saying|with)\s", re.IGNORECASE)
 _WRITING = frozenset(["create", "write", "add", "new", "make", "take"])
 _PLAY = re.compile(
     rf"{FILLER}(?:play|put on)(?: me)? (?P<title>\S.*?)(?: please| again| now)*[\s.!?]*$", re.IGNORECASE
@@ -98,8 +95,8 @@ _GUESTS = PEOPLE & {"participant", "attendee", "guest"}
 
 def said_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
     """The ranks of the tools that the words of the request leave; none if they say nothing of tools."""
-    if _REPLY.match(inputs.request.text):
-        is_new = _answers_no_mail(inputs)
+    if REPLY.match(inputs.request.text):
+        is_new = answers_no_mail(inputs)
         ranks = [rank for rank, hit in enumerate(tools) if is_new and sends_message(hit.tool)]
         return ranks or [rank for rank, hit in enumerate(tools) if _starts_with(hit.tool, _REPLYING)]
     accepts = _said_kind(inputs)
@@ -131,7 +128,13 @@ def says_whom(inputs: PlanningInput) -> bool:
     if called_contact(inputs) is not None or dialled_number(inputs.request.text) is not None:
         return True
     is_shared = shared_note(inputs) is not None and receiving_contact(inputs) is not None
-    return is_shared or _answers_only_mail(inputs) or len(events_at_said_hour(inputs)) == 1
+    is_shared = is_shared or mailed_contact(inputs) is not None or _invited_to_one(inputs)
+    return (
+        is_shared
+        or bool(called_group(inputs))
+        or answers_only_mail(inputs)
+        or len(events_at_said_hour(inputs)) == 1
+    )
 
 
 def is_open_tool(tool: Tool, inputs: PlanningInput) -> bool:
@@ -166,9 +169,13 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return _reads_message
     if _adds_guest(inputs):
         return _takes_guest
+    if called_group(inputs):
+        return _calls_group
+    if mailed_contact(inputs) is not None:
+        return sends_message
     if (app := passed_on_app(inputs)) is not None:
         return lambda tool: tool.app == app and passes_on(tool)
-    if _answers_only_mail(inputs):
+    if answers_only_mail(inputs):
         return lambda tool: _starts_with(tool, _REPLYING)
     if _CANCEL.match(text) and events_at_said_hour(inputs):
         return lambda tool: tool.app == "Calendar" and _starts_with(tool, _CANCELLING)
@@ -200,10 +207,12 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return _writes_in_note
     if _REMIND.match(inputs.request.text):
         return _reminds
-    if _REPLY.match(inputs.request.text) and _answers_no_mail(inputs):
+    if REPLY.match(inputs.request.text) and answers_no_mail(inputs):
         return sends_message
     if (person := told_contact(inputs)) is not None:
         return _writes_to_person if have_written({person}, inputs) else sends_message
+    if addresses_somebody(inputs):
+        return _writes_to_person
     if is_question_of_writer(inputs.request.text):
         return _searches_sender
     if len(apps := {item.app for item in moved_items(inputs)}) == 1:
@@ -263,20 +272,20 @@ def _writes_to_person(tool: Tool) -> bool:
     return sends_message(tool) or _starts_with(tool, _REPLYING)
 
 
-def _answers_no_mail(inputs: PlanningInput) -> bool:
-    """Whether the request says to answer somebody who wrote nothing: that is a new mail."""
-    people = answered_people(inputs)
-    return bool(people) and not have_written(people, inputs)
+def _calls_group(tool: Tool) -> bool:
+    return "call" in identifier_words(tool.name) and any(
+        parameter.kind == "list" and parameter.required for parameter in tool_parameters(tool)
+    )
 
 
-def _answers_only_mail(inputs: PlanningInput) -> bool:
-    """Whether the request says what to answer to one contact, of whom there is one mail."""
-    people = answered_people(inputs)
-    match = _REPLY.match(inputs.request.text)
-    if len(people) != 1 or match is None or not _SAYING.search(inputs.request.text, match.end()):
+def _invited_to_one(inputs: PlanningInput) -> bool:
+    """Whether one contact is to be added to one event, all of whose words the request has from its title."""
+    match = _INVITE.match(inputs.request.text)
+    if match is None or not _adds_guest(inputs):
         return False
-    senders = [inputs.people.index(sender_of(hit.item)) for hit in inputs.hits if sender_of(hit.item)]
-    return sum(sender in people for sender in senders) == 1
+    words = frozenset(folded_words(match["event"])) - STOP_WORDS
+    events = [item for item in inputs.items if item.app == "Calendar"]
+    return sum(words <= frozenset(folded_words(item.title)) for item in events) == 1
 
 
 def _was_written(inputs: PlanningInput) -> bool:

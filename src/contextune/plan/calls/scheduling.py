@@ -17,6 +17,11 @@ _SCHEDULE = re.compile(
     r" (?:calendar|diary|agenda)\b.*",
     re.IGNORECASE,
 )
+_BLOCK = re.compile(rf"{FILLER}block(?: out| off)? (?:(?:the|my|our|on) )?", re.IGNORECASE)
+_MEETING = re.compile(
+    r"\b(?:meeting|appointment|call|lunch|dinner|breakfast|brunch|coffee|drinks|session|visit|event)\b",
+    re.IGNORECASE,
+)
 _OTHER_THINGS = re.compile(
     r"\b(?:e-?mails?|mails?|messages?|texts?|reminders?|alarms?|timers?|posts?|playlists?|routes?|notes?|lists?"
     r"|tables?|flights?|hotels?|rooms?|taxis?|cabs?|tickets?|rides?|trains?|seats?|cars?)\b",
@@ -40,10 +45,17 @@ def creates_event(tool: Tool) -> bool:
 
 def orders_event(inputs: PlanningInput) -> bool:
     """Whether the request says to schedule something new: "Schedule coffee with Ana next month"."""
+    block = _BLOCK.match(inputs.request.text)
+    if block and any(phrase.first <= block.end() < phrase.last for phrase in inputs.time_phrases):
+        return True
     match = _SCHEDULE.match(inputs.request.text)
     if match is None or _OTHER_THINGS.search(match["what"] or match["entered"]):
         return False
-    return match["entered"] is not None or bool(inputs.time_phrases)
+    return (
+        match["entered"] is not None
+        or bool(inputs.time_phrases)
+        or _MEETING.search(match["what"]) is not None
+    )
 
 
 def says_day_and_hour(inputs: PlanningInput) -> bool:

@@ -83,6 +83,11 @@ def test_event_told_by_its_hour_is_moved_to_another() -> None:
     assert plan.args == {"event_name": "Kiln", "start_time": "2026-03-05T16:30"}
 
 
+def test_nobody_is_sent_a_mail_of_their_own() -> None:
+    plan = planned("Forward the ticket to Marta", "forward_email", ANSWER, EARLIER, OTHER)
+    assert plan.args == {"email_subject": "Dinner", "recipient": "marta@example.org"}
+
+
 PACKING = Item("n1", "Notes", {"title": "Packing list Porto", "content": "boots"})
 PRICES = Item("n2", "Notes", {"title": "List of prices", "content": "12"})
 

@@ -6,9 +6,11 @@ import pytest
 
 from contextune.plan import PlanningInput
 from contextune.plan.pointer.people.named_people import (
+    addressed_contact,
     asked_speaker,
     asked_writer,
     called_contact,
+    called_group,
     receiving_contact,
     said_sender,
 )
@@ -62,6 +64,42 @@ def test_calling_back_is_a_plain_call_if_no_call_was_missed(direction: str, pers
     request = Request("Call Marta back", user="ines", time=datetime(2026, 3, 5, 10, 5))
     assert _name(called_contact(PlanningInput(request, USER, [ItemHit(call, 1.0)]))) == person
     assert called_contact(PlanningInput(request, USER)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "people"),
+    [
+        ("Call Marta and Delfina", ["Marta Reis", "Delfina"]),
+        ("Ring my sister, Delfina and Bruno Rossi", ["Marta Reis", "Delfina", "Bruno Rossi"]),
+        ("Call Marta and Bruno", []),
+        ("Call Marta", []),
+    ],
+)
+def test_people_to_call_together(text: str, people: list[str]) -> None:
+    assert [_name(person) for person in called_group(inputs_for(text))] == people
+
+
+@pytest.mark.parametrize(
+    ("text", "addressed"),
+    [
+        ("Tell Marta I'm late", ("Marta Reis", False)),
+        ("Please email my sister that I'm late", ("Marta Reis", True)),
+        ("Write to Bruno Rossi: it works", ("Bruno Rossi", True)),
+        ("Remind Delfina to come", ("Delfina", False)),
+        ("Remind me to call Delfina", None),
+        ("Tell Bruno I'm late", None),
+        ("Tell everyone I'm late", None),
+    ],
+)
+def test_contact_whom_a_message_is_for(text: str, addressed: tuple[str, bool] | None) -> None:
+    found = addressed_contact(inputs_for(text))
+    assert (found and (_name(found[0]), found[1])) == addressed
+
+
+def test_role_by_name_comes_before_a_synonym() -> None:
+    people = (Contact("Anna Krause", relation="coach"), Contact("Frau Lang", relation="trainer"))
+    request = Request("Call the coach", user="ines", time=datetime(2026, 3, 5, 10, 5))
+    assert called_contact(PlanningInput(request, User("ines", {}, contacts=people))) == 0
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from contextune.plan.pointer.text.speech import find_message, recipient_gender
         ("Ask my brother when the train leaves.", "When does the train leave?"),
         ("Let my partner at the card table know the tea is ready", "The tea is ready."),
         ("Thank Anna for the flowers.", "Thank you for the flowers."),
+        ("Remind Mehmet to pick up Elif", "Please pick up Elif."),
         ("Ask Rangi for the trailer", "Could I have the trailer?"),
         ("Ask her for her soup recipe.", "Could I have your soup recipe?"),
         ("Email Felix that I can't ride, do you hear?", "I can't ride, do you hear?"),

@@ -17,8 +17,8 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item
 from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
-from contextune.plan.pointer.people.named_people import asked_speaker
-from contextune.plan.pointer.people.senders import answered_people, is_own, not_sent_by
+from contextune.plan.pointer.people.named_people import asked_speaker, receiving_contact
+from contextune.plan.pointer.people.senders import answered_people, is_own, not_sent_by, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.values.candidate import Candidate
 from contextune.plan.schema import Parameter
@@ -27,6 +27,7 @@ from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Tool, local_time
 
 _REPLYING = frozenset(["reply", "answer", "respond"])
+_PASSING = frozenset(["forward", "share"])
 _LATEST = frozenset(["latest", "newest", "last", "recent"])
 _BETWEEN = frozenset(["most", "new", "unread", "received", "missed", "e"])
 """Words that may stand between "latest" and what it describes."""
@@ -84,6 +85,13 @@ def referred(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput)
     answers = bool(_REPLYING.intersection(identifier_words(tool.name)[:1]))
     if answers:
         excluded |= references.own
+    if _PASSING.intersection(identifier_words(tool.name)[:1]):
+        receiver = receiving_contact(inputs)  # who gets no mail of their own
+        excluded |= {
+            number
+            for number, item in enumerate(inputs.items)
+            if receiver is not None and inputs.people.index(sender_of(item)) == receiver
+        }
     left = [candidate for candidate in candidates if candidate.item not in excluded]
     if not any(candidate.item is not None for candidate in left):
         if answers and answered_people(inputs):  # no mail of somebody else is answered
@@ -114,6 +122,14 @@ def said_object(text: str) -> tuple[frozenset[str], bool]:
     return words, (match["verb"] or "").casefold() in _OPENING
 
 
+_WRITE_INTO = re.compile(
+    rf"{_BEFORE_ORDER}(?:write|note|jot|put|add|log)(?: down)? (?:in|into|to|on|onto) (?:(?:the|my|our) )?"
+    r"(?:note )?(?P<target>\S[^:]*?)(?: note)?(?::| that) (?P<what>\S.*)$",
+    re.IGNORECASE,
+)
+"""The line after the note: "Write in my gift ideas: a lamp"."""
+
+
 class AddedTo(NamedTuple):
     """The note or the playlist, by its whole name, that something is added to."""
 
@@ -125,6 +141,9 @@ class AddedTo(NamedTuple):
 def added_to(inputs: PlanningInput) -> AddedTo | None:
     """What "Add … to …" adds to: a note, or a playlist if the song is known, too; None if that is open."""
     match = _ADD.match(inputs.request.text)
+    if into := _WRITE_INTO.match(inputs.request.text):
+        targets = _titled(into["target"], inputs) or _lists_named(into["target"], inputs)
+        return targets.pop() if len(targets) == 1 else None
     if match is None:
         return None
     start, end = match.span("what")
@@ -147,6 +166,12 @@ def added_to(inputs: PlanningInput) -> AddedTo | None:
     song = normalize_text(match["what"])
     is_known = any(normalize_text(str(item.fields.get("song_name") or "")) == song for item in inputs.items)
     return target if target.field == "title" or is_known else None
+
+
+def _titled(target: str, inputs: PlanningInput) -> set[AddedTo]:
+    """The notes whose whole title the request says."""
+    titles = (item.title for item in inputs.items if item.app == "Notes")
+    return {AddedTo(name, "title") for name in titles if normalize_text(name) == normalize_text(target)}
 
 
 def _lists_named(target: str, inputs: PlanningInput) -> set[AddedTo]:

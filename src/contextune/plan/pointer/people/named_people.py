@@ -17,6 +17,7 @@ _CALL = re.compile(
     rf"(?: up| now| please| for me| again| an? (?:quick )?{RINGING})*[\s.!?]*$",
     re.IGNORECASE,
 )
+_JOINT = re.compile(r"(?P<who>\S.*?)(?:,? and |, )")
 _CALL_BACK = re.compile(
     rf"{_START}(?:call|phone|ring) (?P<who>\S.*?) back(?: now| please| for me)*[\s.!?]*$", re.IGNORECASE
 )
@@ -58,6 +59,13 @@ _RECEIVES = re.compile(
     r"|share (?P<shared>\S.*) with) (?P<who>\S.*?)(?: now| please| too| as well)*[\s.!?]*$",
     re.IGNORECASE,
 )
+_ADDRESSED = re.compile(
+    rf"{_START}(?P<verb>tell|inform|warn|e-?mail|mail|write(?: to)?|ask|thank|let"
+    r"|remind(?! (?:me|us|myself)\b)) "
+    r"(?P<who>(?:my|our|the) [^\W\d_]+|[^\W\d_])",
+    re.IGNORECASE,
+)
+_MAILING = frozenset(["email", "e-mail", "mail", "write", "write to"])
 _DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
 _MAX_MODIFIERS = 2
 _ROLES = tuple(
@@ -103,8 +111,7 @@ def called_contact(inputs: PlanningInput) -> int | None:
     """
     person = _contact_in(_CALL_BACK, inputs)
     if person is not None:
-        calls = [item for hit in inputs.hits if (item := hit.item).app == "PhoneCall"]
-        calls = [item for item in calls if any(inputs.people.index(name) == person for name in item.people)]
+        calls = [hit.item for hit in inputs.hits if hit.item.app == "PhoneCall"]
         is_open = not calls or any(is_missed_call(item, person, inputs) for item in calls)
         return None if is_open else person
     return _contact_in(_CALL, inputs)
@@ -115,6 +122,21 @@ def is_missed_call(item: Item, person: int, inputs: PlanningInput) -> bool:
     return item.fields.get("direction") == "missed" and any(
         inputs.people.index(caller) == person for caller in item.people
     )
+
+
+def called_group(inputs: PlanningInput) -> list[int]:
+    """The contacts whom the request says to call together: "Call Marta and my sister"."""
+    match = _CALL.match(inputs.request.text)
+    if match is None:
+        return []
+    people: list[int] = []
+    for part in _JOINT.finditer(f"{match['who']} and "):
+        start = match.start("who") + part.start("who")
+        person = _contact_at(start, start + len(part["who"]), inputs)
+        if person is None:
+            return []
+        people.append(person)
+    return people if len({*people}) > 1 else []
 
 
 def called_role(inputs: PlanningInput) -> list[int]:
@@ -147,6 +169,25 @@ def asked_speaker(inputs: PlanningInput) -> int | None:
 def told_contact(inputs: PlanningInput) -> int | None:
     """The contact to whom the request says a message: "Tell Marta that …", "Thank my sister for …"."""
     return _contact_in(_TOLD, inputs)
+
+
+def addressed_contact(inputs: PlanningInput) -> tuple[int, bool] | None:
+    """The contact whom a message is for, right after the verb, and whether the verb says to mail it."""
+    match = _ADDRESSED.match(inputs.request.text)
+    if match is None:
+        return None
+    start, end = match.span("who")
+    ends = [name.end for name in inputs.names if name.words and name.start <= start < name.end]
+    person = _contact_at(start, max(ends, default=end), inputs)
+    return None if person is None else (person, match["verb"].casefold() in _MAILING)
+
+
+def addresses_somebody(inputs: PlanningInput) -> bool:
+    """Whether a message is for a contact named right after the verb, be it one of several of that name."""
+    match = _ADDRESSED.match(inputs.request.text)
+    return match is not None and any(
+        name.words and name.start == match.start("who") and not name.possessive for name in inputs.names
+    )
 
 
 def answered_contact(inputs: PlanningInput) -> int | None:
@@ -228,7 +269,7 @@ def _people_of_role(said: str, inputs: PlanningInput, *, by_title: bool = False)
         for contact in inputs.user.contacts
     ]
     described = [n for n, contact in enumerate(inputs.user.contacts) if _is_described(others, contact)]
-    people = [n for n in described if words & roles[n]]
+    people = [n for n in described if head in roles[n]] or [n for n in described if words & roles[n]]
     return people or [n for n in described if not others and _is_short_for(head, roles[n])]
 
 

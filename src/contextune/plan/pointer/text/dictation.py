@@ -104,6 +104,7 @@ _EVENT_END = re.compile(
 _LOOSE_END = re.compile(
     r"(?:[\s,;:-]+(?:on|at|for|in|from|by|around|about|to|down|and|this|next|the))*[\s,;:-]*$", re.IGNORECASE
 )
+_FOR = re.compile(r"\bfor (?P<what>[^\W\d][^.,;:!?]*)", re.IGNORECASE)
 _ADD = re.compile(r"^(?:add|write|put|append|note|jot(?: down)?|log)\s+", re.IGNORECASE)
 _INTO = re.compile(r"\s(?:to|in|into|on|onto|under|against|at the end of)\s", re.IGNORECASE)
 _INTO_NOTE = re.compile(
@@ -245,11 +246,13 @@ def event_to_plan(inputs: PlanningInput) -> str | None:
     if verb is None and not is_bare and not (times and _CALENDAR.search(text)):
         return None
     begin = offset + (verb.end() if verb else 0)
-    ends = [start for start in times if start > begin]
+    ends = [start for start in times if start >= begin]
     if match := _EVENT_END.search(text, begin):
         ends.append(match.start())
     words = _LOOSE_END.sub("", text[begin : min(ends, default=len(text))])
     words = _clean(words, articles=True)
+    if words is None and (later := _FOR.search(text, begin)):  # "Block Friday afternoon for painting"
+        words = _clean(later["what"], articles=True)
     return words if words and frozenset(tokenize(words)) - _REFERRING else None
 
 

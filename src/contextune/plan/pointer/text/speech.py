@@ -28,7 +28,10 @@ _THAT = re.compile(r"(?<=[\w'’)”\"]) that (?=\S)", re.IGNORECASE)
 _CLAUSE = re.compile(r"\S+ \S")
 _SAY = re.compile(r"(?:\band |, |; |\bto |\bjust )?\bsay(?:ing)?,? (?:that )?(?=\S)", re.IGNORECASE)
 _KNOW = re.compile(r"\blet \S+(?: \S+){0,6}? know,? (?:in writing )?(?:that )?(?=\S)", re.IGNORECASE)
-_ASK = re.compile(r"\bask \S+(?: \S+){0,3}? (?P<how>to|if|whether|for) (?=\S)", re.IGNORECASE)
+_ASK = re.compile(
+    r"\b(?:ask|remind(?! (?:me|us|myself)\b)) \S+(?: \S+){0,3}? (?P<how>to|if|whether|for) (?=\S)",
+    re.IGNORECASE,
+)
 _ASK_WHAT = re.compile(
     r"\bask \S+(?: \S+){0,3}? (?=(?:when|where|what|how|why|who|which|about)\b \S)", re.IGNORECASE
 )
