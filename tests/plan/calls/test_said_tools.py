@@ -75,6 +75,8 @@ def inputs_for(text: str) -> PlanningInput:
         ("Remind Marta to bring clay", "send_email"),
         ("Call Marta and Rui Reis", "start_group_call"),
         ("Write in my glaze list: more cobalt", "append_to_note"),
+        ("Wake me up in seven hours", "create_reminder"),
+        ("Make an appointment with Rui on Monday at 11:45", "create_event"),
     ],
 )
 def test_words_name_the_tool(text: str, tool: str) -> None:
@@ -107,6 +109,7 @@ def test_words_name_the_tool(text: str, tool: str) -> None:
         "Remind me what Rui said",
         "Schedule the kiln slot",
         "Call Marta and Zebulon",
+        "Wake me up when it rains",
         "Write in my diary: more cobalt",
         "Schedule an email to Marta for Monday at three",
         "Cancel my 4 o'clock",
@@ -158,6 +161,7 @@ def test_answering_the_phone_is_no_reply() -> None:
         ("Schedule a meeting with Marta", {"create_event"}),
         ("Block Friday afternoon for glazing", {"create_event"}),
         ("Tell Rui it works", {"send_email", "reply_to_email"}),
+        ("Message my mother's gardener: it works", set[str]()),
         ("Move the party to Friday", set[str]()),
         ("Sit down and write that mail", set[str]()),
     ],

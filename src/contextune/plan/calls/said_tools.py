@@ -25,6 +25,7 @@ from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import added_to, replays_last
 from contextune.plan.pointer.people.named_people import (
+    addressed_contact,
     addresses_somebody,
     asked_speaker,
     asked_writer,
@@ -77,6 +78,7 @@ _WRITE_DOWN = re.compile(
 )
 _MOVING = frozenset(["reschedule", "move", "postpone", "delay", "snooze"])
 _REMIND = re.compile(rf"{FILLER}remind me (?:[^,.;:?]+ )?to \w[^.;:?]*[.!]*$", re.IGNORECASE)
+_WAKE = re.compile(rf"{FILLER}(?:wake me(?: up)?|get me up) (?:at|in|by|tomorrow|tonight)\b", re.IGNORECASE)
 _DEPENDING = re.compile(
     r"\b(?:before|after|when|whenever|once|until|till|as soon as|if|while|every|each|daily|weekly|again)\b",
     re.IGNORECASE,
@@ -153,6 +155,8 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return _writes_note
     if _REMIND.match(text) and (not _DEPENDING.search(text) or event_time(inputs) is not None):
         return _reminds
+    if _WAKE.match(text) and inputs.time_phrases and not _DEPENDING.search(text):
+        return _reminds
     if replays_last(text):
         return lambda tool: _plays(tool, _SONGS)
     if (words := _played(inputs)) is not None:
@@ -211,7 +215,7 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return sends_message
     if (person := told_contact(inputs)) is not None:
         return _writes_to_person if have_written({person}, inputs) else sends_message
-    if addresses_somebody(inputs):
+    if addresses_somebody(inputs) or addressed_contact(inputs) is not None:
         return _writes_to_person
     if is_question_of_writer(inputs.request.text):
         return _searches_sender

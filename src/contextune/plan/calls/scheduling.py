@@ -11,8 +11,10 @@ from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Tool
 
 _NEW = r"(?!(?:the|my|our|that|this|these|those|it|his|her|their|all|every)\b)"
+_KIND = r"(?:appointment|meeting|event)\b"
 _SCHEDULE = re.compile(
-    rf"{FILLER}(?:schedule|pencil in|plan|set up|arrange|book) {_NEW}(?P<what>\S.*)"
+    rf"{FILLER}(?:schedule|pencil in|plan|set up|arrange|book|(?:make|create|add)(?= an? (?:new )?{_KIND}))"
+    rf" {_NEW}(?P<what>\S.*)"
     rf"|{FILLER}(?:put|add|enter|pencil|block) (?P<entered>\S.*?) (?:in|into|to|on) (?:my|the|our)"
     r" (?:calendar|diary|agenda)\b.*",
     re.IGNORECASE,

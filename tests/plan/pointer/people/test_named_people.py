@@ -89,11 +89,21 @@ def test_people_to_call_together(text: str, people: list[str]) -> None:
         ("Remind me to call Delfina", None),
         ("Tell Bruno I'm late", None),
         ("Tell everyone I'm late", None),
+        ("Tell Marta's mother I'm late", None),
+        ("Tell my sister’s friend I'm late", None),
     ],
 )
 def test_contact_whom_a_message_is_for(text: str, addressed: tuple[str, bool] | None) -> None:
     found = addressed_contact(inputs_for(text))
     assert (found and (_name(found[0]), found[1])) == addressed
+
+
+@pytest.mark.parametrize(("others", "person"), [((), 0), (("Reis Clay",), None)])
+def test_company_stands_for_its_only_contact(others: tuple[str, ...], person: int | None) -> None:
+    companies = ("Reis Clay", "Kosuta", *others)
+    people = tuple(Contact(f"Ana {n}", more={"organization": name}) for n, name in enumerate(companies))
+    request = Request("Phone Reis Clay", user="ines", time=datetime(2026, 3, 5, 10, 5))
+    assert called_contact(PlanningInput(request, User("ines", {}, contacts=people))) == person
 
 
 def test_role_by_name_comes_before_a_synonym() -> None:

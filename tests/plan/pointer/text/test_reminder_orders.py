@@ -81,6 +81,17 @@ def test_name_of_an_event_ends_at_its_time(text: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "title"),
     [
+        ("Remind me at nine to check in", "Check in"),
+        ("Remind me to pack on Friday at nine", "Pack"),
+    ],
+)
+def test_task_ends_with_its_own_words(text: str, title: str) -> None:
+    assert task_to_remember(inputs_for(text)) == title
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
         ("Block Friday afternoon for painting", "painting"),
         ("Schedule a firing the day after tomorrow at two", "firing"),
     ],

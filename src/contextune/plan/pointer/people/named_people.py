@@ -60,11 +60,12 @@ _RECEIVES = re.compile(
     re.IGNORECASE,
 )
 _ADDRESSED = re.compile(
-    rf"{_START}(?P<verb>tell|inform|warn|e-?mail|mail|write(?: to)?|ask|thank|let"
+    rf"{_START}(?P<verb>tell|inform|warn|e-?mail|mail|message|text|write(?: to)?|ask|thank|let"
     r"|remind(?! (?:me|us|myself)\b)) "
     r"(?P<who>(?:my|our|the) [^\W\d_]+|[^\W\d_])",
     re.IGNORECASE,
 )
+_POSSESSIVE = re.compile(r"['’]s?\b")
 _MAILING = frozenset(["email", "e-mail", "mail", "write", "write to"])
 _DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
 _MAX_MODIFIERS = 2
@@ -178,7 +179,10 @@ def addressed_contact(inputs: PlanningInput) -> tuple[int, bool] | None:
         return None
     start, end = match.span("who")
     ends = [name.end for name in inputs.names if name.words and name.start <= start < name.end]
-    person = _contact_at(start, max(ends, default=end), inputs)
+    end = max(ends, default=end)
+    if _POSSESSIVE.match(inputs.request.text, end):  # "Tell Ana's mother"
+        return None
+    person = _contact_at(start, end, inputs)
     return None if person is None else (person, match["verb"].casefold() in _MAILING)
 
 
@@ -237,6 +241,8 @@ def _contact_in(pattern: re.Pattern[str], inputs: PlanningInput) -> int | None:
 def _contact_at(start: int, end: int, inputs: PlanningInput) -> int | None:
     """The only contact that a range of the request names as a whole, or whose relation it says."""
     said = inputs.request.text[start:end]
+    if (member := _only_member(said, inputs)) is not None:
+        return member
     named = [n for n, name in enumerate(inputs.names) if name.words and name.start < end and start < name.end]
     if named:
         names = [(n, inputs.names[n]) for n in named]
@@ -244,6 +250,17 @@ def _contact_at(start: int, end: int, inputs: PlanningInput) -> int | None:
         whole = _best_named(whole, inputs)
         return whole[0] if len(whole) == 1 and not _has_stranger(said, inputs) else None
     return _related(said, inputs)
+
+
+def _only_member(said: str, inputs: PlanningInput) -> int | None:
+    """The only contact of the company whose whole name is said: "Phone Latu Builders"."""
+    name = name_words(said)
+    people = [
+        number
+        for number, contact in enumerate(inputs.user.contacts)
+        if name and name_words(str(contact.more.get("organization") or "")) == name
+    ]
+    return people[0] if len(people) == 1 else None
 
 
 def _best_named(people: Sequence[int], inputs: PlanningInput) -> list[int]:

@@ -227,10 +227,12 @@ def task_to_remember(inputs: PlanningInput) -> str | None:
         if ENGLISH.verb(following["verb"]):  # "…, then play N17" is another order
             end = following.start()
             break
+    stop = end
     for start, last in sorted(times, reverse=True):
         if last >= end and start > begin:
             end = start
-    words = _clean(_LOOSE_END.sub("", text[begin:end]))
+    # "to check in" ends with its own word, "to pack on" with one of the time
+    words = _clean(_LOOSE_END.sub("", text[begin:end]) if end < stop else text[begin:end])
     if words is None or frozenset(tokenize(words)) <= _REFERRING:  # "remind me about it"
         return None
     return words[:1].upper() + words[1:]

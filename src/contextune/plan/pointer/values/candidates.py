@@ -273,8 +273,13 @@ def contact_value(contact: Contact, parameter: Parameter) -> str:
 
 
 def person_value(value: object, parameter: Parameter, inputs: PlanningInput) -> object:
-    """The value, or for the address of a contact the name, if the argument takes names: "Call Jan"."""
-    if not PEOPLE.intersection(parameter.words) or any(_wanted_spellings(parameter)):
+    """The value, or for a contact the name or the address, whichever the argument takes: "Call Jan"."""
+    if not PEOPLE.intersection(parameter.words):
+        return value
+    if _wanted_spellings(parameter) == (False, True):
+        contact = inputs.people.get(value)
+        return contact.email if contact is not None and contact.email else value
+    if any(_wanted_spellings(parameter)):
         return value
     contact = inputs.people.get(value) if "@" in str(value) else None
     return value if contact is None else contact.name

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.clauses import clauses
 from contextune.plan.pointer.items.references import added_to
-from contextune.plan.pointer.people.named_people import receiving_contact, said_contact, said_sender
+from contextune.plan.pointer.people.named_people import (
+    addressed_contact,
+    receiving_contact,
+    said_contact,
+    said_sender,
+)
 from contextune.plan.pointer.people.senders import named_senders
 from contextune.plan.pointer.values.argument_words import (
     ADDRESSES,
@@ -100,6 +105,8 @@ def certain_candidates(
     if not name & PEOPLE:
         return []
     is_recipient = "recipient" in name and not name & SENDERS
+    if is_recipient and (addressed := addressed_contact(inputs)) is not None:
+        return [c for c in candidates if c.people == (addressed[0],) and c.origin == "contact"]
     if is_recipient and (receiver := receiving_contact(inputs)) is not None:
         return [c for c in candidates if c.people == (receiver,) and c.origin == "contact"]
     if not name & SENDERS and (receiver := _receiver(inputs)) is not None:
