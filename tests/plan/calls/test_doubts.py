@@ -78,6 +78,8 @@ def test_no_default_threshold_lets_a_doubted_call_pass() -> None:
         ("forward_email", "Forward the clay invoices to Bruno Rossi", "Forward the order to Bruno Rossi"),
         ("delete_email", "Delete the mails from Marta", "Delete the mail from Marta"),
         ("cancel_event", "Cancel my kiln meetings", "Cancel my kiln meeting"),
+        ("send_email", "Tell Marta's sister that I'm late", "Tell Marta that the clay is late"),
+        ("reschedule_event", "Bring the party forward by an hour", "Bring the slot forward by an hour"),
         ("send_email", "Ask Marta when the boat with a flag", "Ask Marta when the boat sails"),
         ("send_email", "Tell Marta I'm late and turn the lights off", "Tell Marta I'm late and hungry"),
         ("read_email", "Open the clay order and print it", "Open the clay order and read it to me"),

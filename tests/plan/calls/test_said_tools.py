@@ -159,6 +159,7 @@ def test_answering_the_phone_is_no_reply() -> None:
         ("Move the appointment to Friday", set[str]()),
         ("Schedule a firing next month", {"create_event"}),
         ("Schedule a meeting with Marta", {"create_event"}),
+        ("Schedule a chat with Marta", {"create_event"}),
         ("Block Friday afternoon for glazing", {"create_event"}),
         ("Tell Rui it works", {"send_email", "reply_to_email"}),
         ("Message my mother's gardener: it works", set[str]()),

@@ -13,7 +13,7 @@ from typing import cast
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER, SOUND, does_action
 from contextune.plan.calls.passing_on import passes_on_something_else
-from contextune.plan.calls.people_doubts import reaches_one_of_several
+from contextune.plan.calls.people_doubts import reaches_one_of_several, reaches_the_owner
 from contextune.plan.calls.said_doubts import keeps_reported_speech, leaves_an_order
 from contextune.plan.calls.time_doubts import drops_the_time, guesses_the_hour, guesses_the_week
 from contextune.plan.names import NameMatch
@@ -340,6 +340,7 @@ def _is_named(title: str, words: frozenset[str]) -> bool:
 _REASONS = (
     _takes_a_namesake,
     reaches_one_of_several,
+    reaches_the_owner,
     _does_one_of_several,
     _uses_another_channel,
     _has_no_details,

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.text.direct_speech import is_person
 from contextune.plan.policy.cost import call_cost
 from contextune.search import tokenize
 from contextune.types import Plan, Tool
@@ -15,6 +16,8 @@ _STRANGER = re.compile(
     r",? (?:and|&|plus) (?!I\b)[^\W\d_a-z][^\W\d_]+(?! (?:is|are|was|were|will|has|have)\b)"
 )
 """Somebody unknown beside a contact: "Email Ana and Zebulon"."""
+
+_OWNED = re.compile(r"['’]s? (?P<who>[^\W\d_]+)")
 
 
 class _Person(NamedTuple):
@@ -44,6 +47,16 @@ def reaches_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> boo
         and not first.contacts & second.contacts  # "my sister, Ana, …" is one
         for first, second in pairwise(people)
     )
+
+
+def reaches_the_owner(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It reaches somebody of whom the request names a relation: "Tell Ana's manager that …"."""
+    if call_cost(tool) != "send":
+        return False
+    reached = {n for value in plan.args.values() if (n := inputs.people.index(value)) is not None}
+    owners = [inputs.names[number] for number in reached if inputs.names[number].possessive]
+    following = (_OWNED.match(inputs.request.text, match.end) for match in owners)
+    return any(match is not None and is_person(match["who"]) for match in following)
 
 
 def _is_named_after(person: _Person, people: list[_Person]) -> bool:

@@ -11,6 +11,7 @@ from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Tool
 
 _NEW = r"(?!(?:the|my|our|that|this|these|those|it|his|her|their|all|every)\b)"
+_CLEAR = re.compile(rf"{FILLER}(?:schedule|pencil in)\b", re.IGNORECASE)
 _KIND = r"(?:appointment|meeting|event)\b"
 _SCHEDULE = re.compile(
     rf"{FILLER}(?:schedule|pencil in|plan|set up|arrange|book|(?:make|create|add)(?= an? (?:new )?{_KIND}))"
@@ -56,6 +57,7 @@ def orders_event(inputs: PlanningInput) -> bool:
     return (
         match["entered"] is not None
         or bool(inputs.time_phrases)
+        or _CLEAR.match(inputs.request.text) is not None
         or _MEETING.search(match["what"]) is not None
     )
 

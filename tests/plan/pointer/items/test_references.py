@@ -78,6 +78,11 @@ def test_event_is_told_by_its_hour(text: str, event: str) -> None:
     assert planned(text, "cancel_event", NINE, THREE_NEXT, THREE).args["event_name"] == event
 
 
+def test_event_that_is_brought_forward_is_the_one_that_is_named() -> None:
+    plan = planned("Bring the clay forward by half an hour", "reschedule_event", NINE, THREE, THREE_NEXT)
+    assert plan.args == {"event_name": "Clay", "start_time": "2026-03-06T14:30"}
+
+
 def test_event_told_by_its_hour_is_moved_to_another() -> None:
     plan = planned("Move my 3 o'clock to half past four", "reschedule_event", NINE, THREE_NEXT, THREE)
     assert plan.args == {"event_name": "Kiln", "start_time": "2026-03-05T16:30"}

@@ -40,7 +40,8 @@ _BEFORE_ORDER = r"\W*(?:(?:please|can you|could you|just),? )*"
 _OBJECT = re.compile(
     rf"{_BEFORE_ORDER}"
     r"(?:(?P<verb>open|close|shut|start|cancel|call off|delete|scrap|drop|remove|move|push|shift"
-    r"|postpone|reschedule)|invite \S.*? to)\s+(?:(?:the|my|our|that|this|tomorrow['’]s|today['’]s)\s+)*"
+    r"|postpone|reschedule|delay|put off|put back|(?:bring|pull)(?! up| me))"
+    r"|invite \S.*? to)\s+(?:(?:the|my|our|that|this|tomorrow['’]s|today['’]s)\s+)*"
     r"(?P<what>[\w'’-]+(?:\s+(?!(?:to|until|till|from|for|at|on|with|by|about|in|of)\b)[\w'’-]+){0,2})"
     r"(?:\s+(?:to|until|till|for|at|on|with|by)\s[^,;.!?]*)?[\s.!?]*$",
     re.IGNORECASE,
@@ -116,7 +117,7 @@ def said_object(text: str) -> tuple[frozenset[str], bool]:
     match = _OBJECT.match(text)
     if match is None:
         return frozenset(), False
-    words = frozenset(folded_words(match["what"])) - STOP_WORDS - _DAYS
+    words = frozenset(folded_words(match["what"])) - STOP_WORDS - _DAYS - {"forward", "back", "up", "off"}
     if any(item_app(word) and word != "newsletter" for word in words):
         return frozenset(), False  # "the pension mail" may be in other words
     return words, (match["verb"] or "").casefold() in _OPENING
