@@ -16,6 +16,7 @@ CONTACTS = [
     Contact("Dr. Marta Reis"),
     Contact("Tuula, service manager"),
     Contact("Mike Hall"),
+    Contact("Hatice Demir", more={"nickname": "Anneciğim, Hati"}),
 ]
 
 
@@ -38,11 +39,19 @@ def named(text: str) -> list[str]:
         ("Write to Dr. Reis that I cannot come", ["Dr. Marta Reis"]),
         ("Forward it to Tuula.", ["Tuula, service manager"]),
         ("Call the service desk", []),
+        ("call Hati back", ["Hatice Demir"]),
+        ("Tell Annecigim that I land at six", ["Hatice Demir"]),
         ("Play it again", []),
     ],
 )
 def test_contact_is_found_by_full_first_or_nickname(text: str, names: list[str]) -> None:
     assert named(text) == names
+
+
+def test_company_in_another_language_tells_namesakes_apart() -> None:
+    people = [Contact("Femke Bos", more={"organization": "Haven Ziekenhuis"}), Contact("Femke Vos")]
+    first, second = match_names("Call Femke from the hospital", people)
+    assert first.words > second.words
 
 
 def test_words_of_a_name_stand_together() -> None:

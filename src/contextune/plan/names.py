@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from contextune.search import tokenize
+from contextune.search.glosses import gloss
 from contextune.types import Contact
 
 _WORD = re.compile(r"[^\W_]+")
@@ -116,7 +117,8 @@ def _affiliated(match: NameMatch, contact: Contact, text: str) -> NameMatch:
     following = _AFFILIATION.match(text, match.end)
     if following is None:
         return match
-    described = " ".join(filter(None, (contact.relation, str(contact.more.get("organization") or ""))))
+    organization = str(contact.more.get("organization") or "")
+    described = " ".join(filter(None, (contact.relation, organization, gloss(organization))))
     domain = (contact.email or "").partition("@")[2].partition(".")[0]
     if fold_accents(following["word"]) not in map(fold_accents, _WORD.findall(f"{described} {domain}")):
         return match

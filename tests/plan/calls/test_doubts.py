@@ -68,6 +68,18 @@ def test_no_default_threshold_lets_a_doubted_call_pass() -> None:
             "Tell Marta and Bruno Rossi that she was right",
             "Tell Marta that she was right",
         ),
+        ("send_email", "Email Marta and Bruno Rossi that I'm late", "Email Marta that Bruno Rossi is late"),
+        ("send_email", "Email Marta and Zebulon that I'm late", "Email Marta that Zebulon is late"),
+        ("send_email", "Tell Bruno Rossi and my minister I'm late", "Tell my minister I'm late"),
+        ("invite_participant", "Invite Marta and Bruno Rossi to the kiln", "Invite Marta to the kiln"),
+        ("reply_to_email", "Answer all mails of Marta that it works", "Answer Marta that all of it works"),
+        ("forward_email", "Forward the clay order to Marta", "Forward the clay order to Bruno Rossi"),
+        ("forward_email", "Forward the ticket to Bruno Rossi", "Forward the order to Bruno Rossi"),
+        ("forward_email", "Forward the clay invoices to Bruno Rossi", "Forward the order to Bruno Rossi"),
+        ("delete_email", "Delete the mails from Marta", "Delete the mail from Marta"),
+        ("cancel_event", "Cancel my kiln meetings", "Cancel my kiln meeting"),
+        ("send_email", "Tell Marta's sister that I'm late", "Tell Marta that the clay is late"),
+        ("reschedule_event", "Bring the party forward by an hour", "Bring the slot forward by an hour"),
         ("send_email", "Ask Marta when the boat with a flag", "Ask Marta when the boat sails"),
         ("send_email", "Tell Marta I'm late and turn the lights off", "Tell Marta I'm late and hungry"),
         ("read_email", "Open the clay order and print it", "Open the clay order and read it to me"),
@@ -105,6 +117,12 @@ def test_call_is_doubted(tool: str, doubted: str, sure: str) -> None:
 )
 def test_voice_message_needs_a_missed_call(text: str, items: tuple[Item, ...], is_doubted: bool) -> None:
     assert (probability(text, "play_voicemail", *items) == MAX_PROBABILITY) is is_doubted
+
+
+def test_mail_of_one_of_two_namesakes_is_not_answered_unasked() -> None:
+    swap = Item.mail(subject="Swap?", content="Sunday?", author="rossi@example.org", date="2026-03-04T09:00")
+    assert probability("Tell Bruno yes", "reply_to_email", swap) == MAX_PROBABILITY
+    assert probability("Reply to Bruno: yes", "reply_to_email", swap) == 0.95
 
 
 def test_item_that_is_moved_keeps_its_hour_without_doubt() -> None:

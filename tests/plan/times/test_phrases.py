@@ -27,6 +27,27 @@ MAIL = Item(
 
 
 @pytest.mark.parametrize(
+    ("said", "sign"),
+    [
+        ("Bring the check forward by an hour", -1),
+        ("Move up the check by an hour", -1),
+        ("Move the slot up by an hour", -1),
+        ("Move the catch up by an hour", 1),
+        ("Push the check back by an hour", 1),
+        ("Push the check an hour earlier", -1),
+    ],
+)
+def test_direction_in_which_something_is_moved(said: str, sign: int) -> None:
+    assert [shift.sign for shift in find_times(said, NOW).shifts] == [sign]
+
+
+def test_item_that_is_moved_by_a_week_is_not_moved_by_two() -> None:
+    times = find_times("Postpone the glaze night by a week", NOW)
+    days = {candidate.day for candidate in candidate_times(times, NOW, [EVENT]) if candidate.item == 0}
+    assert days == {date(2024, 5, 18), date(2024, 5, 25)}
+
+
+@pytest.mark.parametrize(
     ("said", "day"),
     [
         ("tomorrow at nine", "2024-05-17"),

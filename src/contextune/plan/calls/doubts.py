@@ -12,8 +12,9 @@ from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER, SOUND, does_action
+from contextune.plan.calls.passing_on import passes_on_something_else
+from contextune.plan.calls.people_doubts import reaches_one_of_several, reaches_the_owner
 from contextune.plan.calls.said_doubts import keeps_reported_speech, leaves_an_order
-from contextune.plan.calls.said_tools import is_missed_call
 from contextune.plan.calls.time_doubts import drops_the_time, guesses_the_hour, guesses_the_week
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
@@ -25,11 +26,17 @@ from contextune.plan.pointer.items.asked_item import (
     question_words,
     shares_word,
 )
+from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import lacks_description, said_object
 from contextune.plan.pointer.people.call_questions import names_unknown_caller
-from contextune.plan.pointer.people.named_people import asked_speaker, said_topic, told_contact
-from contextune.plan.pointer.people.senders import named_senders, sender_of
+from contextune.plan.pointer.people.named_people import (
+    asked_speaker,
+    is_missed_call,
+    said_topic,
+    told_contact,
+)
+from contextune.plan.pointer.people.senders import answered_people, named_senders, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.text.new_titles import content_words, says_nothing
 from contextune.plan.pointer.values.argument_words import SENDERS
@@ -48,6 +55,13 @@ _SEVERAL = re.compile(
     r"(?! (?:day|night|morning|evening|week|month|right|set|the same)\b)",
     re.IGNORECASE,
 )
+_PLURAL = re.compile(
+    rf"{FILLER}(?:forward|send|share|delete|trash|remove|flag|star|cancel|move|push|complete|tick off)\b"
+    r"[^.,;:!?]*?\b(?P<kind>(?:e-?)?mails|messages|newsletters|invoices|bills|tickets|receipts|meetings"
+    r"|appointments|events|reminders|tasks|notes)\b",
+    re.IGNORECASE,
+)
+"""An order about more than one item: "Forward the gas and water invoices"."""
 _AT_ALL = re.compile(r"\b(?:at|after|of|that['’]s) all\b", re.IGNORECASE)
 _CHANNEL = re.compile(
     rf"{FILLER}(?P<verb>text|sms|whatsapp|dm|slack|telegram|imessage)\s+(?!(?:of|in|is|from)\b)\w"
@@ -110,7 +124,7 @@ def doubt(plan: Plan, tool: Tool, inputs: PlanningInput) -> Plan:
     return plan
 
 
-def _takes_a_namesake(plan: Plan, _: Tool, inputs: PlanningInput) -> bool:
+def _takes_a_namesake(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It takes one of several contacts whom the request names equally well."""
     values = [
         part
@@ -118,6 +132,10 @@ def _takes_a_namesake(plan: Plan, _: Tool, inputs: PlanningInput) -> bool:
         for part in (cast("list[object]", value) if isinstance(value, list) else [value])
     ]
     people = {index for value in values if (index := inputs.people.index(value)) is not None}
+    if identifier_words(tool.name)[:1] == ["reply"] and not answered_people(inputs):
+        taken = {source.item for argument in plan.arguments.values() for source in argument.sources}
+        senders = (inputs.people.index(sender_of(item)) for item in inputs.items if item.id in taken)
+        people |= {sender for sender in senders if sender is not None}
     return any(_has_namesake(index, inputs.names) for index in people)
 
 
@@ -134,7 +152,12 @@ def _does_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     if call_cost(tool) == "read" or any(isinstance(value, list) for value in plan.args.values()):
         return False
     text = _AT_ALL.sub("", inputs.request.text)
-    if not _SEVERAL.search(text):
+    free = [parameter.name for parameter in tool_parameters(tool) if parameter.kind == "free"]
+    # "Tell Ana that we all come" sends one message
+    written = tokenize(" ".join(str(plan.args[name]) for name in free if name in plan.args))
+    several = [match.group().casefold() for match in _SEVERAL.finditer(text)]
+    several += [match["kind"].casefold() for match in _PLURAL.finditer(text)]
+    if not any(word not in written for word in several):
         return False
     titles = [
         str(argument.value)
@@ -142,7 +165,9 @@ def _does_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
         if any(source.kind == "item" for source in argument.sources)
     ]
     # "All the Way" may be the title itself
-    return bool(titles) and not any(_SEVERAL.search(title) for title in titles)
+    return bool(titles) and not any(
+        _SEVERAL.search(title) or not {*several}.isdisjoint(tokenize(title)) for title in titles
+    )
 
 
 def _uses_another_channel(_: Plan, tool: Tool, inputs: PlanningInput) -> bool:
@@ -296,6 +321,8 @@ def _takes_unsaid_object(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     sources = [source for argument in plan.arguments.values() for source in argument.sources]
     chosen = {source.item for source in sources if source.kind == "item"}
     items = [item for item in inputs.items if item.id in chosen]
+    if any(inputs.items[number] in items for number in events_at_said_hour(inputs)):
+        return False
     return bool(words and items) and not any(words.intersection(folded_words(item.text)) for item in items)
 
 
@@ -355,6 +382,8 @@ def _is_named(title: str, words: frozenset[str]) -> bool:
 
 _REASONS = (
     _takes_a_namesake,
+    reaches_one_of_several,
+    reaches_the_owner,
     _does_one_of_several,
     _uses_another_channel,
     _has_no_details,
@@ -378,5 +407,6 @@ _REASONS = (
     _lists_calls_of_another,
     _ignores_the_sender,
     keeps_reported_speech,
+    passes_on_something_else,
     leaves_an_order,
 )

@@ -16,12 +16,11 @@ from contextune.plan.calls.fill import MAX_TOOLS, MAX_VARIANTS, CallCandidate, f
 from contextune.plan.calls.other_half import with_other_half
 from contextune.plan.calls.people import settle_people
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
-from contextune.plan.calls.said_tools import is_open_tool, is_said_tool
+from contextune.plan.calls.said_tools import is_open_tool, is_said_tool, says_whom
+from contextune.plan.calls.scheduling import orders_event
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.people.named_people import called_contact
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.pointer.scoring.scorer import ArgumentScorer, default_scorer
-from contextune.plan.pointer.values.dialled_numbers import dialled_number
 from contextune.plan.policy.readings import Readings
 from contextune.types import Plan, Tool, ToolHit
 
@@ -31,8 +30,8 @@ _MAX_READINGS = 5
 _MIN_PROBABILITY = 0.01
 _SAID = 0.82
 """Least probability of a call of the tool that the words of the request name: writes are made from 0.8 on."""
-_CALLED = 0.88
-"""The same for a call of the one contact, or the number, that the request says to call: from 0.85 on."""
+_REACHED = 0.88
+"""The same where the request says whom to reach, or what to cancel: such calls are made from 0.85 on."""
 _OPEN = 0.55
 """Least probability of a call of a kind that the request says: it is proposed, not made."""
 _UNSERVED = 0.9
@@ -102,10 +101,9 @@ def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[s
     if is_small_talk(text) or is_unserved(text, tools.values()):
         readings = _refused(readings)
     elif readings.plans and is_said_tool(tools[readings.plans[0].tool], inputs):
-        is_call = called_contact(inputs) is not None or dialled_number(text) is not None
-        readings = _raised(readings, _CALLED if is_call else _SAID)
+        readings = _raised(readings, _REACHED if says_whom(inputs) else _SAID)
     elif readings.plans and is_open_tool(tools[readings.plans[0].tool], inputs):
-        readings = _raised(readings, _OPEN)
+        readings = _raised(readings, _OPEN, lacking=orders_event(inputs))
     plans = tuple(doubt(plan, tools[plan.tool], inputs) for plan in readings.plans)
     readings = with_other_half(replace(readings, plans=plans), inputs, tools)
     return settle_people(readings, inputs, tools)
@@ -120,10 +118,10 @@ def _refused(readings: Readings) -> Readings:
     return Readings(plans, _UNSERVED)
 
 
-def _raised(readings: Readings, least: float) -> Readings:
-    """The readings with a higher probability of the first one, if it lacks no argument."""
+def _raised(readings: Readings, least: float, *, lacking: bool = False) -> Readings:
+    """The readings with a higher probability of the first one, unless it lacks an argument and may not."""
     first, *others = readings.plans
-    if first.missing or first.confidence >= least:
+    if (first.missing and not lacking) or first.confidence >= least:
         return readings
     scale = (1 - least) / max(1 - least, readings.none + sum(plan.confidence for plan in others))
     plans = [replace(plan, confidence=plan.confidence * scale) for plan in others]

@@ -9,26 +9,41 @@ from collections.abc import Callable, Sequence
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.actions import FILLER
+from contextune.plan.calls.mailing import REPLY, answers_no_mail, answers_only_mail, mailed_contact
+from contextune.plan.calls.passing_on import passed_on_app, passes_on, shared_note
+from contextune.plan.calls.scheduling import (
+    creates_event,
+    moved_items,
+    names_moved_item,
+    orders_event,
+    says_day_and_hour,
+)
 from contextune.plan.calls.searches import searched_kind
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item
+from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import added_to, replays_last
 from contextune.plan.pointer.people.call_questions import asks_for_calls, asks_for_calls_of_role
 from contextune.plan.pointer.people.named_people import (
+    addressed_contact,
+    addresses_somebody,
     asked_speaker,
     asked_writer,
     called_contact,
+    called_group,
     expected_writer,
+    is_missed_call,
     is_question_of_writer,
+    receiving_contact,
     said_topic,
     told_contact,
 )
-from contextune.plan.pointer.people.senders import answered_people, have_written, sender_of
+from contextune.plan.pointer.people.senders import have_written, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.times.event_times import event_time
 from contextune.plan.pointer.values.argument_words import NUMBERS, PEOPLE, SENDERS
-from contextune.plan.pointer.values.dialled_numbers import dialled_number
+from contextune.plan.pointer.values.dialled_numbers import dialled_number, is_number_of_item
 from contextune.plan.pointer.values.explicit_values import said_title_and_artist
 from contextune.plan.schema import tool_parameters
 from contextune.plan.values import normalize_text
@@ -37,11 +52,6 @@ from contextune.types import Item, Tool, ToolHit
 
 Accepts = Callable[[Tool], bool]
 
-_REPLY = re.compile(
-    rf"{FILLER}(?:reply|write back|respond"
-    r"|answer (?!(?:the|my|that) (?:phone|call|door|bell)\b|(?:it|this|me)\b))\b",
-    re.IGNORECASE,
-)
 _SONGS, _ALBUMS = frozenset(["song", "track"]), frozenset(["album", "record"])
 _NOTE = re.compile(
     rf"{FILLER}(?:(?:new |quick )?note(?: to (?:self|myself))?"
@@ -49,6 +59,12 @@ _NOTE = re.compile(
     r"|(?:write|jot|note)(?: (?:this|that|it))? down):\s+\S",
     re.IGNORECASE,
 )
+_NAMED_NOTE = re.compile(
+    rf"{FILLER}(?:take|make|write|create|start|add)(?: me)? a (?:new |quick )?note"
+    r" (?:called|named|titled|entitled)\s+\S",
+    re.IGNORECASE,
+)
+_CANCEL = re.compile(rf"{FILLER}(?:cancel|call off|delete|scrap|drop|remove)\b", re.IGNORECASE)
 _WRITING = frozenset(["create", "write", "add", "new", "make", "take"])
 _PLAY = re.compile(
     rf"{FILLER}(?:play|put on)(?: me)? (?P<title>\S.*?)(?: please| again| now)*[\s.!?]*$", re.IGNORECASE
@@ -63,18 +79,15 @@ _WRITE_DOWN = re.compile(
     r"|(?:make|take) a note (?:that|of)|(?:jot|note) that)\b",
     re.IGNORECASE,
 )
-_MOVE = re.compile(
-    rf"{FILLER}(?:move|push|shift|postpone|reschedule|delay|put off|put back|bring forward)"
-    r"(?: back| forward)? (?P<what>\S.*?)(?: back| forward| off)? (?:to|until|till|by)\s+\S",
-    re.IGNORECASE,
-)
 _MOVING = frozenset(["reschedule", "move", "postpone", "delay", "snooze"])
 _REMIND = re.compile(rf"{FILLER}remind me (?:[^,.;:?]+ )?to \w[^.;:?]*[.!]*$", re.IGNORECASE)
+_WAKE = re.compile(rf"{FILLER}(?:wake me(?: up)?|get me up) (?:at|in|by|tomorrow|tonight)\b", re.IGNORECASE)
 _DEPENDING = re.compile(
     r"\b(?:before|after|when|whenever|once|until|till|as soon as|if|while|every|each|daily|weekly|again)\b",
     re.IGNORECASE,
 )
 """Words behind which a time depends on something else than the clock."""
+_CANCELLING = frozenset(["cancel", "delete", "remove"])
 _ADDING = frozenset(["append", "add"])
 _CALLING = frozenset(["call", "phone", "ring", "dial"])
 _DIAL = re.compile(rf"{FILLER}(?:call|phone|ring|dial)\b[^,;]*$", re.IGNORECASE)
@@ -87,8 +100,8 @@ _GUESTS = PEOPLE & {"participant", "attendee", "guest"}
 
 def said_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
     """The ranks of the tools that the words of the request leave; none if they say nothing of tools."""
-    if _REPLY.match(inputs.request.text):
-        is_new = _answers_no_mail(inputs)
+    if REPLY.match(inputs.request.text):
+        is_new = answers_no_mail(inputs)
         ranks = [rank for rank, hit in enumerate(tools) if is_new and sends_message(hit.tool)]
         return ranks or [rank for rank, hit in enumerate(tools) if _starts_with(hit.tool, _REPLYING)]
     accepts = _said_kind(inputs)
@@ -115,6 +128,20 @@ def is_said_tool(tool: Tool, inputs: PlanningInput) -> bool:
     return accepts is not None and accepts(tool)
 
 
+def says_whom(inputs: PlanningInput) -> bool:
+    """Whether the words say clearly whom or what a call reaches: one contact, a number, a mail, an event."""
+    if called_contact(inputs) is not None or dialled_number(inputs.request.text) is not None:
+        return True
+    is_shared = shared_note(inputs) is not None and receiving_contact(inputs) is not None
+    is_shared = is_shared or mailed_contact(inputs) is not None or _invited_to_one(inputs)
+    return (
+        is_shared
+        or bool(called_group(inputs))
+        or answers_only_mail(inputs)
+        or len(events_at_said_hour(inputs)) == 1
+    )
+
+
 def is_open_tool(tool: Tool, inputs: PlanningInput) -> bool:
     """Whether the tool is of the kind that the request says: one that moves a reminder it names."""
     asked = asked_item(inputs)
@@ -127,9 +154,11 @@ def is_open_tool(tool: Tool, inputs: PlanningInput) -> bool:
 def _said_kind(inputs: PlanningInput) -> Accepts | None:
     """The kind of tool that the words of the request mean; None if they leave it open."""
     text = inputs.request.text
-    if _NOTE.match(text):
+    if _NOTE.match(text) or _NAMED_NOTE.match(text):
         return _writes_note
     if _REMIND.match(text) and (not _DEPENDING.search(text) or event_time(inputs) is not None):
+        return _reminds
+    if _WAKE.match(text) and inputs.time_phrases and not _DEPENDING.search(text):
         return _reminds
     if replays_last(text):
         return lambda tool: _plays(tool, _SONGS)
@@ -149,6 +178,22 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return _reads_message
     if _adds_guest(inputs):
         return _takes_guest
+    if called_group(inputs):
+        return _calls_group
+    if mailed_contact(inputs) is not None:
+        return sends_message
+    if (app := passed_on_app(inputs)) is not None:
+        return lambda tool: tool.app == app and passes_on(tool)
+    if answers_only_mail(inputs):
+        return lambda tool: _starts_with(tool, _REPLYING)
+    if _CANCEL.match(text) and events_at_said_hour(inputs):
+        return lambda tool: tool.app == "Calendar" and _starts_with(tool, _CANCELLING)
+    if is_number_of_item(text):
+        return _calls_number
+    if orders_event(inputs) and says_day_and_hour(inputs):
+        return creates_event
+    if names_moved_item(inputs):
+        return _moves(moved_items(inputs)[0].app)
     if (accepts := searched_kind(inputs)) is not None:
         return accepts
     asked = asked_item(inputs)
@@ -171,16 +216,20 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return _writes_in_note
     if _REMIND.match(inputs.request.text):
         return _reminds
-    if _REPLY.match(inputs.request.text) and _answers_no_mail(inputs):
+    if REPLY.match(inputs.request.text) and answers_no_mail(inputs):
         return sends_message
     if (person := told_contact(inputs)) is not None:
         return _writes_to_person if have_written({person}, inputs) else sends_message
+    if addresses_somebody(inputs) or addressed_contact(inputs) is not None:
+        return _writes_to_person
     if is_question_of_writer(inputs.request.text):
         return _searches_sender
     if asks_for_calls_of_role(inputs.request.text):
         return _lists_calls
-    if (app := _moved_app(inputs)) is not None:
-        return lambda tool: tool.app == app and _starts_with(tool, _MOVING)
+    if len(apps := {item.app for item in moved_items(inputs)}) == 1:
+        return _moves(apps.pop())
+    if orders_event(inputs):
+        return creates_event
     asked = asked_item(inputs)
     return _reads_item(asked.app) if asked is not None and asked.has_fact else None
 
@@ -239,10 +288,20 @@ def _writes_to_person(tool: Tool) -> bool:
     return sends_message(tool) or _starts_with(tool, _REPLYING)
 
 
-def _answers_no_mail(inputs: PlanningInput) -> bool:
-    """Whether the request says to answer somebody who wrote nothing: that is a new mail."""
-    people = answered_people(inputs)
-    return bool(people) and not have_written(people, inputs)
+def _calls_group(tool: Tool) -> bool:
+    return "call" in identifier_words(tool.name) and any(
+        parameter.kind == "list" and parameter.required for parameter in tool_parameters(tool)
+    )
+
+
+def _invited_to_one(inputs: PlanningInput) -> bool:
+    """Whether one contact is to be added to one event, all of whose words the request has from its title."""
+    match = _INVITE.match(inputs.request.text)
+    if match is None or not _adds_guest(inputs):
+        return False
+    words = frozenset(folded_words(match["event"])) - STOP_WORDS
+    events = [item for item in inputs.items if item.app == "Calendar"]
+    return sum(words <= frozenset(folded_words(item.title)) for item in events) == 1
 
 
 def _was_written(inputs: PlanningInput) -> bool:
@@ -257,32 +316,14 @@ def _was_written(inputs: PlanningInput) -> bool:
     return bool(written) and max(written) > max(missed, default="")
 
 
-def is_missed_call(item: Item, person: int, inputs: PlanningInput) -> bool:
-    """Whether an item is a call of a contact that was not answered."""
-    return item.fields.get("direction") == "missed" and any(
-        inputs.people.index(caller) == person for caller in item.people
-    )
-
-
 def _made(item: Item) -> str:
     made = item.times.get("made")
     return made.replace(tzinfo=None).isoformat() if made else ""
 
 
-def _moved_app(inputs: PlanningInput) -> str | None:
-    """The application of what is moved, if its title is said: "Move the toast" may be a reminder."""
-    match = _MOVE.match(inputs.request.text)
-    words = frozenset(folded_words(match["what"])) - STOP_WORDS if match else frozenset[str]()
-    if not words or any(item_app(word) for word in words):
-        return None
-    shares = {
-        item.id: len(words.intersection(folded_words(item.title)))
-        for item in inputs.items
-        if "start" in item.times or "due" in item.times
-    }
-    most = max(shares.values(), default=0)
-    apps = {item.app for item in inputs.items if most and shares.get(item.id) == most}
-    return next(iter(apps)) if len(apps) == 1 else None
+def _moves(app: str) -> Accepts:
+    """Tools that move items of an application: "Move the toast" may be about a reminder."""
+    return lambda tool: tool.app == app and _starts_with(tool, _MOVING)
 
 
 def _writes_in_note(tool: Tool) -> bool:

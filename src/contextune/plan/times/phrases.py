@@ -28,6 +28,11 @@ _DAY = timedelta(days=1)
 _LESS = re.compile(r"\s*(?:ahead|before|earlier|prior|sooner|early|beforehand)\b")
 _MORE = re.compile(r"\s*(?:later|after|extra|more|longer|back|on|past|late|from (?:now|today))\b")
 _IN = re.compile(r"\b(?:in|within|after|for|by|back|extra|another|wait)\s*$")
+_FORWARD = re.compile(
+    r"\b(?:bring|pull)\b[^.;!?]*\bforward\b|\bmove up\b"
+    r"|\b(?:move|bring|pull)\b[^.;!?]*(?<!catch )(?<!pick )(?<!follow )(?<!check )(?<!clean )\bup by\b"
+)
+"""An order to move something to an earlier time: "Bring the call forward by an hour"."""
 _IN_MONTHS = re.compile(r"\bin (?:about )?$")
 _EVE = re.compile(r"\b(?:(?:day|night|evening|morning) (?:before|ahead)|eve of|the eve)\b")
 _MORROW = re.compile(r"\b(?:(?:day|night|evening|morning) after(?! tomorrow)|wait a day|a day later)\b")
@@ -184,7 +189,7 @@ def _shifts(source: ParseInput, low: str) -> Iterator[TimeShift]:
         if duration.months:
             continue
         sign = 0
-        if _LESS.match(low, end):
+        if _LESS.match(low, end) or _FORWARD.search(low):
             sign = -1
         elif _MORE.match(low, end) or _IN.search(low, 0, start) or "extra" in low[start:end]:
             sign = 1

@@ -180,7 +180,9 @@ def _from_item(base: _ItemTime, times: TimeExpressions) -> Iterator[CandidateTim
         yield replace(moved, clock=None, clock_from_item=False)
         if base.clock is not None:
             yield moved
-            yield from _shifted(moved, times.shifts)
+            # whole days are among the offsets: "by a week" moves by one, not by two
+            shifts = [shift for shift in times.shifts if not offset or shift.length % _DAY]
+            yield from _shifted(moved, shifts)
         for clock in times.clocks:
             for option in clock.minutes:
                 at = f"{moved.words} {clock.words}".strip()

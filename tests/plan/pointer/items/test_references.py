@@ -51,6 +51,58 @@ def test_own_mail_is_not_answered() -> None:
     assert planned(text, "reply_to_email", SENT).args["email_subject"] == "Kiln slots"
 
 
+BILL = mail("October", "billing@nordgas.example", "2026-03-01T08:00")
+
+
+@pytest.mark.parametrize(
+    "text", ["Flag Nordgas’s mail", "Flag the mail from Nordgas", "Flag the nordgas's bill"]
+)
+def test_mail_of_a_company_is_told_by_its_address(text: str) -> None:
+    assert planned(text, "flag_email", ANSWER, OTHER, BILL).args["email_subject"] == "October"
+
+
+NINE = Item.event(name="Glazing", start="2026-03-06T09:30", end="2026-03-06T10:00")
+THREE = Item.event(name="Kiln", start="2026-03-05T15:00", end="2026-03-05T16:00")
+THREE_NEXT = Item.event(name="Clay", start="2026-03-06T15:00", end="2026-03-06T16:00")
+
+
+@pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        ("Cancel my 3 o'clock", "Kiln"),
+        ("Cancel my 3 pm tomorrow", "Clay"),
+        ("Call off the nine thirty meeting", "Glazing"),
+    ],
+)
+def test_event_is_told_by_its_hour(text: str, event: str) -> None:
+    assert planned(text, "cancel_event", NINE, THREE_NEXT, THREE).args["event_name"] == event
+
+
+def test_event_that_is_brought_forward_is_the_one_that_is_named() -> None:
+    plan = planned("Bring the clay forward by half an hour", "reschedule_event", NINE, THREE, THREE_NEXT)
+    assert plan.args == {"event_name": "Clay", "start_time": "2026-03-06T14:30"}
+
+
+def test_event_told_by_its_hour_is_moved_to_another() -> None:
+    plan = planned("Move my 3 o'clock to half past four", "reschedule_event", NINE, THREE_NEXT, THREE)
+    assert plan.args == {"event_name": "Kiln", "start_time": "2026-03-05T16:30"}
+
+
+def test_nobody_is_sent_a_mail_of_their_own() -> None:
+    plan = planned("Forward the ticket to Marta", "forward_email", ANSWER, EARLIER, OTHER)
+    assert plan.args == {"email_subject": "Dinner", "recipient": "marta@example.org"}
+
+
+PACKING = Item("n1", "Notes", {"title": "Packing list Porto", "content": "boots"})
+PRICES = Item("n2", "Notes", {"title": "List of prices", "content": "12"})
+
+
+@pytest.mark.parametrize("what", ["a torch and socks", "Rui's hat"])
+def test_list_is_told_by_a_part_of_its_title(what: str) -> None:
+    plan = planned(f"Put {what} on the packing list", "append_to_note", PRICES, PACKING)
+    assert plan.args == {"title": "Packing list Porto", "text": what}
+
+
 @pytest.mark.parametrize(
     "text",
     [

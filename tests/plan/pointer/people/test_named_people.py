@@ -6,12 +6,15 @@ import pytest
 
 from contextune.plan import PlanningInput
 from contextune.plan.pointer.people.named_people import (
+    addressed_contact,
     asked_speaker,
     asked_writer,
     called_contact,
+    called_group,
+    receiving_contact,
     said_sender,
 )
-from contextune.types import Contact, Request, User
+from contextune.types import Contact, Item, ItemHit, Request, User
 
 USER = User(
     "ines",
@@ -45,10 +48,82 @@ def inputs_for(text: str) -> PlanningInput:
         ("Call Marta and Delfina", None),
         ("Call Marta's school", None),
         ("Call me a taxi", None),
+        ("Give Marta a ring", "Marta Reis"),
+        ("Please give my sister a quick call", "Marta Reis"),
+        ("Give Marta the keys", None),
+        ("Give me a ring", None),
     ],
 )
 def test_contact_to_call(text: str, person: str | None) -> None:
     assert _name(called_contact(inputs_for(text))) == person
+
+
+@pytest.mark.parametrize(("direction", "person"), [("incoming", "Marta Reis"), ("missed", None)])
+def test_calling_back_is_a_plain_call_if_no_call_was_missed(direction: str, person: str | None) -> None:
+    call = Item.call(contact="Marta Reis", number="555-0150", direction=direction, date="2026-03-05T09:00")
+    request = Request("Call Marta back", user="ines", time=datetime(2026, 3, 5, 10, 5))
+    assert _name(called_contact(PlanningInput(request, USER, [ItemHit(call, 1.0)]))) == person
+    assert called_contact(PlanningInput(request, USER)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "people"),
+    [
+        ("Call Marta and Delfina", ["Marta Reis", "Delfina"]),
+        ("Ring my sister, Delfina and Bruno Rossi", ["Marta Reis", "Delfina", "Bruno Rossi"]),
+        ("Call Marta and Bruno", []),
+        ("Call Marta", []),
+    ],
+)
+def test_people_to_call_together(text: str, people: list[str]) -> None:
+    assert [_name(person) for person in called_group(inputs_for(text))] == people
+
+
+@pytest.mark.parametrize(
+    ("text", "addressed"),
+    [
+        ("Tell Marta I'm late", ("Marta Reis", False)),
+        ("Please email my sister that I'm late", ("Marta Reis", True)),
+        ("Write to Bruno Rossi: it works", ("Bruno Rossi", True)),
+        ("Remind Delfina to come", ("Delfina", False)),
+        ("Remind me to call Delfina", None),
+        ("Tell Bruno I'm late", None),
+        ("Tell everyone I'm late", None),
+        ("Tell Marta's mother I'm late", None),
+        ("Tell my sister’s friend I'm late", None),
+    ],
+)
+def test_contact_whom_a_message_is_for(text: str, addressed: tuple[str, bool] | None) -> None:
+    found = addressed_contact(inputs_for(text))
+    assert (found and (_name(found[0]), found[1])) == addressed
+
+
+@pytest.mark.parametrize(("others", "person"), [((), 0), (("Reis Clay",), None)])
+def test_company_stands_for_its_only_contact(others: tuple[str, ...], person: int | None) -> None:
+    companies = ("Reis Clay", "Kosuta", *others)
+    people = tuple(Contact(f"Ana {n}", more={"organization": name}) for n, name in enumerate(companies))
+    request = Request("Phone Reis Clay", user="ines", time=datetime(2026, 3, 5, 10, 5))
+    assert called_contact(PlanningInput(request, User("ines", {}, contacts=people))) == person
+
+
+def test_role_by_name_comes_before_a_synonym() -> None:
+    people = (Contact("Anna Krause", relation="coach"), Contact("Frau Lang", relation="trainer"))
+    request = Request("Call the coach", user="ines", time=datetime(2026, 3, 5, 10, 5))
+    assert called_contact(PlanningInput(request, User("ines", {}, contacts=people))) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "person"),
+    [
+        ("Forward Bruno's quote to my sister", "Marta Reis"),
+        ("Share the list with Delfina please", "Delfina"),
+        ("Send the way to the kiln to Bruno Rossi", "Bruno Rossi"),
+        ("Send Delfina the way to my sister", None),
+        ("Forward it to Bruno", None),
+    ],
+)
+def test_contact_who_receives_an_item(text: str, person: str | None) -> None:
+    assert _name(receiving_contact(inputs_for(text))) == person
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ def inputs_for(text: str) -> PlanningInput:
         ("Remind me an hour before they come, for the frying", "the frying", "an hour before they come"),
         ("Remind me at three", "", "at three"),
         ("Set an alarm for six", "", "for six"),
+        ("Set a ten minute timer", "", ""),
+        ("timer 8 minutes", "", "8 minutes"),
     ],
 )
 def test_task_and_when(text: str, task: str, when: str) -> None:
@@ -74,3 +76,25 @@ def test_title_of_a_reminder(text: str, title: str | None) -> None:
 )
 def test_name_of_an_event_ends_at_its_time(text: str, name: str) -> None:
     assert event_to_plan(inputs_for(text)) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Remind me at nine to check in", "Check in"),
+        ("Remind me to pack on Friday at nine", "Pack"),
+    ],
+)
+def test_task_ends_with_its_own_words(text: str, title: str) -> None:
+    assert task_to_remember(inputs_for(text)) == title
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Block Friday afternoon for painting", "painting"),
+        ("Schedule a firing the day after tomorrow at two", "firing"),
+    ],
+)
+def test_title_of_a_new_event_has_no_word_of_its_time(text: str, title: str) -> None:
+    assert event_to_plan(inputs_for(text)) == title

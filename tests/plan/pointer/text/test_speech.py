@@ -26,11 +26,19 @@ from contextune.plan.pointer.text.speech import find_message, recipient_gender
         ("Ask my brother when the train leaves.", "When does the train leave?"),
         ("Let my partner at the card table know the tea is ready", "The tea is ready."),
         ("Thank Anna for the flowers.", "Thank you for the flowers."),
+        ("Remind Mehmet to pick up Elif", "Please pick up Elif."),
+        ("Ask Rangi for the trailer", "Could I have the trailer?"),
+        ("Ask her for her soup recipe.", "Could I have your soup recipe?"),
         ("Email Felix that I can't ride, do you hear?", "I can't ride, do you hear?"),
     ],
 )
 def test_reported_speech_becomes_direct(text: str, message: str) -> None:
     assert find_message(text) == message
+
+
+def test_message_begins_after_the_longest_name() -> None:
+    names = [(5, 9), (5, 18)]  # two people are called Mere
+    assert find_message("Tell Mere Tamihana the third suits us", names) == "The third suits us."
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,11 @@ def test_event_that_is_moved_to_another_day_keeps_its_hour() -> None:
     assert plan.args["start_time"] == "2026-03-10T15:30"
 
 
+def test_event_that_is_moved_by_some_days_is_moved_from_its_own_day() -> None:
+    plan = planned("Postpone the dentist by a week", "reschedule_event", DENTIST)
+    assert plan.args["start_time"] == "2026-03-16T15:30"
+
+
 def test_reminder_of_a_day_has_a_usual_hour() -> None:
     plan = planned("Remind me tomorrow to pack", "create_reminder", LETTER)
     assert plan.args == {"title": "Pack", "due_time": "2026-03-06T09:00"}

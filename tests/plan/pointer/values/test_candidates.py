@@ -7,7 +7,7 @@ import pytest
 
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.scoring.scorer import default_scorer
-from contextune.plan.pointer.values.candidates import find_candidates
+from contextune.plan.pointer.values.candidates import find_candidates, person_value
 from contextune.plan.pointer.values.spans import find_spans
 from contextune.plan.schema import tool_parameters
 from contextune.tools import bundled_toolbox
@@ -58,6 +58,25 @@ def test_contact_value_depends_on_the_argument() -> None:
     assert "rui@example.com" in values("Tell him.", "send_email", "recipient")
     assert "Rui Duarte" in values("Ring him.", "call_contact", "contact")
     assert "555-0142" in values("Ring him.", "call_number", "number")
+
+
+@pytest.mark.parametrize(
+    "text", ["Tell Rui that Marta is late", "Ask my brother to come", "Send the kiln mail to my brother"]
+)
+def test_contact_who_is_addressed_is_the_only_candidate(text: str) -> None:
+    assert values(text, "send_email", "recipient", MAIL) == ["rui@example.com"]
+
+
+def test_whole_name_in_a_group_names_nobody_else() -> None:
+    groups = values("Group call with Rui and Lia Reis", "start_group_call", "contacts")
+    assert sorted(groups[0]) == ["Lia Reis", "Rui Duarte"]
+
+
+def test_name_of_a_contact_becomes_the_address() -> None:
+    (recipient,) = [p for p in tool_parameters(TOOLS["send_email"]) if p.name == "recipient"]
+    inputs = PlanningInput(Request("Mail him", user="ines", time=datetime(2024, 5, 16)), USER)
+    assert person_value("Rui Duarte", recipient, inputs) == "rui@example.com"
+    assert person_value("Marta Reis", recipient, inputs) == "Marta Reis"
 
 
 def test_unknown_caller_is_given_by_number() -> None:

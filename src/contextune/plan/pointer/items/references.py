@@ -15,10 +15,11 @@ from typing import NamedTuple
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item
+from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.people.call_questions import asked_caller, asks_for_calls
-from contextune.plan.pointer.people.named_people import asked_speaker
-from contextune.plan.pointer.people.senders import answered_people, is_own, not_sent_by
+from contextune.plan.pointer.people.named_people import asked_speaker, receiving_contact
+from contextune.plan.pointer.people.senders import answered_people, is_own, not_sent_by, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.values.candidate import Candidate
 from contextune.plan.schema import Parameter
@@ -27,6 +28,7 @@ from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Tool, local_time
 
 _REPLYING = frozenset(["reply", "answer", "respond"])
+_PASSING = frozenset(["forward", "share"])
 _LATEST = frozenset(["latest", "newest", "last", "recent"])
 _BETWEEN = frozenset(["most", "new", "unread", "received", "missed", "e"])
 """Words that may stand between "latest" and what it describes."""
@@ -39,7 +41,8 @@ _BEFORE_ORDER = r"\W*(?:(?:please|can you|could you|just),? )*"
 _OBJECT = re.compile(
     rf"{_BEFORE_ORDER}"
     r"(?:(?P<verb>open|close|shut|start|cancel|call off|delete|scrap|drop|remove|move|push|shift"
-    r"|postpone|reschedule)|invite \S.*? to)\s+(?:(?:the|my|our|that|this|tomorrow['’]s|today['’]s)\s+)*"
+    r"|postpone|reschedule|delay|put off|put back|(?:bring|pull)(?! up| me))"
+    r"|invite \S.*? to)\s+(?:(?:the|my|our|that|this|tomorrow['’]s|today['’]s)\s+)*"
     r"(?P<what>[\w'’-]+(?:\s+(?!(?:to|until|till|from|for|at|on|with|by|about|in|of)\b)[\w'’-]+){0,2})"
     r"(?:\s+(?:to|until|till|for|at|on|with|by)\s[^,;.!?]*)?[\s.!?]*$",
     re.IGNORECASE,
@@ -84,6 +87,13 @@ def referred(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput)
     answers = bool(_REPLYING.intersection(identifier_words(tool.name)[:1]))
     if answers:
         excluded |= references.own
+    if _PASSING.intersection(identifier_words(tool.name)[:1]):
+        receiver = receiving_contact(inputs)  # who gets no mail of their own
+        excluded |= {
+            number
+            for number, item in enumerate(inputs.items)
+            if receiver is not None and inputs.people.index(sender_of(item)) == receiver
+        }
     left = [candidate for candidate in candidates if candidate.item not in excluded]
     if not any(candidate.item is not None for candidate in left):
         if answers and answered_people(inputs):  # no mail of somebody else is answered
@@ -108,10 +118,18 @@ def said_object(text: str) -> tuple[frozenset[str], bool]:
     match = _OBJECT.match(text)
     if match is None:
         return frozenset(), False
-    words = frozenset(folded_words(match["what"])) - STOP_WORDS - _DAYS
+    words = frozenset(folded_words(match["what"])) - STOP_WORDS - _DAYS - {"forward", "back", "up", "off"}
     if any(item_app(word) and word != "newsletter" for word in words):
         return frozenset(), False  # "the pension mail" may be in other words
     return words, (match["verb"] or "").casefold() in _OPENING
+
+
+_WRITE_INTO = re.compile(
+    rf"{_BEFORE_ORDER}(?:write|note|jot|put|add|log)(?: down)? (?:in|into|to|on|onto) (?:(?:the|my|our) )?"
+    r"(?:note )?(?P<target>\S[^:]*?)(?: note)?(?::| that) (?P<what>\S.*)$",
+    re.IGNORECASE,
+)
+"""The line after the note: "Write in my gift ideas: a lamp"."""
 
 
 class AddedTo(NamedTuple):
@@ -125,7 +143,16 @@ class AddedTo(NamedTuple):
 def added_to(inputs: PlanningInput) -> AddedTo | None:
     """What "Add … to …" adds to: a note, or a playlist if the song is known, too; None if that is open."""
     match = _ADD.match(inputs.request.text)
-    if match is None or any(name.words and name.end > match.start("what") for name in inputs.names):
+    if into := _WRITE_INTO.match(inputs.request.text):
+        targets = _titled(into["target"], inputs) or _lists_named(into["target"], inputs)
+        return targets.pop() if len(targets) == 1 else None
+    if match is None:
+        return None
+    start, end = match.span("what")
+    # "Add Teresa to the sprint demo" invites her, "Ana's book" is a thing
+    if any(
+        name.words and name.end > start and not (name.possessive and name.end < end) for name in inputs.names
+    ):
         return None
     wanted = normalize_text(match["target"])
     targets = {
@@ -134,12 +161,28 @@ def added_to(inputs: PlanningInput) -> AddedTo | None:
         for app, field in _TARGETS
         if item.app == app and normalize_text(str(item.fields.get(field) or "")) == wanted
     }
+    targets = targets or _lists_named(match["target"], inputs)
     if len(targets) != 1:
         return None
     target = targets.pop()
     song = normalize_text(match["what"])
     is_known = any(normalize_text(str(item.fields.get("song_name") or "")) == song for item in inputs.items)
     return target if target.field == "title" or is_known else None
+
+
+def _titled(target: str, inputs: PlanningInput) -> set[AddedTo]:
+    """The notes whose whole title the request says."""
+    titles = (item.title for item in inputs.items if item.app == "Notes")
+    return {AddedTo(name, "title") for name in titles if normalize_text(name) == normalize_text(target)}
+
+
+def _lists_named(target: str, inputs: PlanningInput) -> set[AddedTo]:
+    """The notes that are lists of what the request says, and say more: "the packing list"."""
+    words = frozenset(folded_words(target)) - _EMPTY
+    if "list" not in words or len(words) == 1:
+        return set()
+    titles = (item.title for item in inputs.items if item.app == "Notes")
+    return {AddedTo(title, "title") for title in titles if words <= frozenset(folded_words(title))}
 
 
 def asks_for_person(parameter: Parameter, inputs: PlanningInput) -> bool:
@@ -213,6 +256,8 @@ def _descriptions(inputs: PlanningInput) -> list[tuple[str, frozenset[str]]]:
 
 def _not_ordered(inputs: PlanningInput) -> set[int]:
     """After "Cancel the yoga", the items whose title has less of these words than another of their app."""
+    if at_hour := events_at_said_hour(inputs):
+        return {n for n, item in enumerate(inputs.items) if "start" in item.times and n not in at_hour}
     words, _ = said_object(inputs.request.text)
     shared = [len(words.intersection(folded_words(item.title))) for item in inputs.items]
     most: dict[str, int] = {}

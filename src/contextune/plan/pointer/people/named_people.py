@@ -7,12 +7,19 @@ from contextune.context.signals.people import relation_synonyms
 from contextune.plan.names import name_words
 from contextune.plan.planning_input import PlanningInput
 from contextune.search import tokenize
-from contextune.types import Contact
+from contextune.types import Contact, Item
 
 _START = r"\W*(?:(?:please|can you|could you|just|so|and|hey|ok(?:ay)?|now),? )*"
+RINGING = r"(?:ring|call|buzz|bell|phone call|tinkle)"
+"""What one gives somebody whom one calls, as a regular expression."""
 _CALL = re.compile(
-    rf"{_START}(?:call|phone|ring|dial)(?: up)? (?P<who>\S.*?)(?: up| now| please| for me| again)*[\s.!?]*$",
+    rf"{_START}(?:(?:call|phone|ring|dial)(?: up)?|give(?=.* an? (?:quick )?{RINGING}\b)) (?P<who>\S.*?)"
+    rf"(?: up| now| please| for me| again| an? (?:quick )?{RINGING})*[\s.!?]*$",
     re.IGNORECASE,
+)
+_JOINT = re.compile(r"(?P<who>\S.*?)(?:,? and |, )")
+_CALL_BACK = re.compile(
+    rf"{_START}(?:call|phone|ring) (?P<who>\S.*?) back(?: now| please| for me)*[\s.!?]*$", re.IGNORECASE
 )
 _WRITTEN = re.compile(
     rf"{_START}(?:did|has|have) (?P<who>\S.*?)(?: ever| already| yet| finally)?"
@@ -42,11 +49,24 @@ _ANSWERED = re.compile(
 )
 _TOLD = re.compile(
     rf"{_START}(?:(?:tell|inform|warn|e-?mail|mail|message|write to|let) (?P<who>\S.*?)(?: know)?,? that"
-    r"|ask (?P<asked>\S.*?) (?:if|whether|to|when|where|why|how|what|who)"
+    r"|ask (?P<asked>\S.*?) (?:if|whether|to|for|when|where|why|how|what|who)"
     r"|thank (?P<thanked>\S.*?) for"
     r"|(?:send|e-?mail|mail|message|tell) (?P<quoted>[^\"“”«»,:]+)[,:]? (?=[\"“«]))(?:\s|$|(?=[\"“«])).*$",
     re.IGNORECASE | re.DOTALL,
 )
+_RECEIVES = re.compile(
+    rf"{_START}(?:(?:forward|send|mail|e-?mail|pass)(?: on)? (?P<what>\S.*) (?:on )?to"
+    r"|share (?P<shared>\S.*) with) (?P<who>\S.*?)(?: now| please| too| as well)*[\s.!?]*$",
+    re.IGNORECASE,
+)
+_ADDRESSED = re.compile(
+    rf"{_START}(?P<verb>tell|inform|warn|e-?mail|mail|message|text|write(?: to)?|ask|thank|let"
+    r"|remind(?! (?:me|us|myself)\b)) "
+    r"(?P<who>(?:my|our|the) [^\W\d_]+|[^\W\d_])",
+    re.IGNORECASE,
+)
+_POSSESSIVE = re.compile(r"['’]s?\b")
+_MAILING = frozenset(["email", "e-mail", "mail", "write", "write to"])
 _DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
 _MAX_MODIFIERS = 2
 _ROLES = tuple(
@@ -86,8 +106,38 @@ _CLAUSE = re.compile(r"[,;(/]|\s(?:in|of|at|on|from|with|who|whose|which|for|to)
 
 
 def called_contact(inputs: PlanningInput) -> int | None:
-    """The contact whom the request says to call, if it says nothing else: "Call Marta", "Ring my sister"."""
+    """The contact whom the request says to call, if it says nothing else: "Call Marta", "Ring my sister".
+
+    To call somebody back whose calls were answered is to call them.
+    """
+    person = contact_in(_CALL_BACK, inputs)
+    if person is not None:
+        calls = [hit.item for hit in inputs.hits if hit.item.app == "PhoneCall"]
+        is_open = not calls or any(is_missed_call(item, person, inputs) for item in calls)
+        return None if is_open else person
     return contact_in(_CALL, inputs)
+
+
+def is_missed_call(item: Item, person: int, inputs: PlanningInput) -> bool:
+    """Whether an item is a call of a contact that was not answered."""
+    return item.fields.get("direction") == "missed" and any(
+        inputs.people.index(caller) == person for caller in item.people
+    )
+
+
+def called_group(inputs: PlanningInput) -> list[int]:
+    """The contacts whom the request says to call together: "Call Marta and my sister"."""
+    match = _CALL.match(inputs.request.text)
+    if match is None:
+        return []
+    people: list[int] = []
+    for part in _JOINT.finditer(f"{match['who']} and "):
+        start = match.start("who") + part.start("who")
+        person = _contact_at(start, start + len(part["who"]), inputs)
+        if person is None:
+            return []
+        people.append(person)
+    return people if len({*people}) > 1 else []
 
 
 def called_role(inputs: PlanningInput) -> list[int]:
@@ -139,9 +189,43 @@ def told_contact(inputs: PlanningInput) -> int | None:
     return contact_in(_TOLD, inputs)
 
 
+def addressed_contact(inputs: PlanningInput) -> tuple[int, bool] | None:
+    """The contact whom a message is for, right after the verb, and whether the verb says to mail it."""
+    match = _ADDRESSED.match(inputs.request.text)
+    if match is None:
+        return None
+    start, end = match.span("who")
+    ends = [name.end for name in inputs.names if name.words and name.start <= start < name.end]
+    end = max(ends, default=end)
+    if _POSSESSIVE.match(inputs.request.text, end):  # "Tell Ana's mother"
+        return None
+    person = _contact_at(start, end, inputs)
+    return None if person is None else (person, match["verb"].casefold() in _MAILING)
+
+
+def addresses_somebody(inputs: PlanningInput) -> bool:
+    """Whether a message is for a contact named right after the verb, be it one of several of that name."""
+    match = _ADDRESSED.match(inputs.request.text)
+    return match is not None and any(
+        name.words and name.start == match.start("who") and not name.possessive for name in inputs.names
+    )
+
+
 def answered_contact(inputs: PlanningInput) -> int | None:
     """The contact whom the request says to answer: "Reply to my sister that I'll come"."""
     return contact_in(_ANSWERED, inputs)
+
+
+def receiving_contact(inputs: PlanningInput) -> int | None:
+    """The contact to whom an item is to be sent: "Forward Jan's quote to my wife"."""
+    match = _RECEIVES.match(inputs.request.text)
+    if match is None:
+        return None
+    start = match.start("what") if match["what"] else match.start("shared")
+    # "Send Ana the way to my sister" is for Ana
+    if any(name.words and name.start == start and not name.possessive for name in inputs.names):
+        return None
+    return _contact_at(*match.span("who"), inputs)
 
 
 def said_sender(inputs: PlanningInput) -> int | None:
@@ -168,14 +252,32 @@ def contact_in(pattern: re.Pattern[str], inputs: PlanningInput) -> int | None:
     if match is None:
         return None
     group = next(name for name, said in match.groupdict().items() if said)
-    start, end = match.span(group)
+    return _contact_at(*match.span(group), inputs)
+
+
+def _contact_at(start: int, end: int, inputs: PlanningInput) -> int | None:
+    """The only contact that a range of the request names as a whole, or whose relation it says."""
+    said = inputs.request.text[start:end]
+    if (member := _only_member(said, inputs)) is not None:
+        return member
     named = [n for n, name in enumerate(inputs.names) if name.words and name.start < end and start < name.end]
     if named:
         names = [(n, inputs.names[n]) for n in named]
         whole = [n for n, name in names if name.words >= 1 and name.start <= start and name.end >= end]
         whole = _best_named(whole, inputs)
-        return whole[0] if len(whole) == 1 and not _has_stranger(match[group], inputs) else None
-    return _related(match[group], inputs)
+        return whole[0] if len(whole) == 1 and not _has_stranger(said, inputs) else None
+    return _related(said, inputs)
+
+
+def _only_member(said: str, inputs: PlanningInput) -> int | None:
+    """The only contact of the company whose whole name is said: "Phone Latu Builders"."""
+    name = name_words(said)
+    people = [
+        number
+        for number, contact in enumerate(inputs.user.contacts)
+        if name and name_words(str(contact.more.get("organization") or "")) == name
+    ]
+    return people[0] if len(people) == 1 else None
 
 
 def _best_named(people: Sequence[int], inputs: PlanningInput) -> list[int]:
@@ -201,7 +303,7 @@ def _people_of_role(said: str, inputs: PlanningInput, *, by_title: bool = False)
         for contact in inputs.user.contacts
     ]
     described = [n for n, contact in enumerate(inputs.user.contacts) if _is_described(others, contact)]
-    people = [n for n in described if words & roles[n]]
+    people = [n for n in described if head in roles[n]] or [n for n in described if words & roles[n]]
     return people or [n for n in described if not others and _is_short_for(head, roles[n])]
 
 

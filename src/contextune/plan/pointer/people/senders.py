@@ -5,7 +5,7 @@ A sender is who the address says. A name in a title is none: anybody can write "
 
 import re
 
-from contextune.plan.names import NameMatch
+from contextune.plan.names import NameMatch, fold_accents
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.people.named_people import answered_contact, said_sender
@@ -17,6 +17,12 @@ _WORD = re.compile(r"[^\W_]+")
 _ANSWERED = re.compile(
     r"\b(?:reply|respond|answer|(?:write|get) back)(?: back)?(?: to)? "
     r"(?:(?:my|our|the) \w+,? |(?:mr|mrs|ms|miss|dr|prof|sir)\.? )?$",
+    re.IGNORECASE,
+)
+_FROM_COMPANY = re.compile(r"\bfrom (?:the |my |our )?(?P<who>[^\W\d_]{4,})", re.IGNORECASE)
+_OF_COMPANY = re.compile(
+    r"\b(?P<who>[^\W\d_]{4,})['’]s? (?:[\w-]+ ){0,2}?"
+    r"(?:mails?|e-?mails?|messages?|newsletters?|invoices?|bills?|offers?|receipts?|tickets?|statements?)\b",
     re.IGNORECASE,
 )
 _TO = re.compile(r"\b(?:to|with)(?: (?:my|our|the) \w+,?)? $", re.IGNORECASE)
@@ -68,7 +74,7 @@ def not_sent_by(inputs: PlanningInput) -> set[int]:
 
     Those of others are no answer to "Reply to Jan", even if Jan wrote none.
     """
-    strangers = _only_naming(inputs)
+    strangers = _only_naming(inputs) | _not_of_company(inputs)
     senders, answered = named_senders(inputs), answered_people(inputs)
     if not senders:
         return strangers
@@ -102,6 +108,30 @@ def _only_naming(inputs: PlanningInput) -> set[int]:
         and (shared := words.intersection(folded_words(item.title)))
         and shared <= names
     }
+
+
+def _not_of_company(inputs: PlanningInput) -> set[int]:
+    """Messages of others than the company, no contact, from whose address the request says a message is."""
+    text = inputs.request.text
+    said = [match for pattern in (_FROM_COMPANY, _OF_COMPANY) for match in pattern.finditer(text)]
+    names = [
+        fold_accents(match["who"])
+        for match in said
+        if not any(
+            name.words and name.start < match.end("who") and match.start("who") < name.end
+            for name in inputs.names
+        )
+    ]
+    messages = {number: sender for number, item in enumerate(inputs.items) if (sender := sender_of(item))}
+    for name in names:
+        if theirs := {number for number, sender in messages.items() if name in _domain(sender)}:
+            return messages.keys() - theirs
+    return set()
+
+
+def _domain(address: str) -> str:
+    """What an address says about a company: its domain without the last part."""
+    return address.casefold().partition("@")[2].rpartition(".")[0]
 
 
 def _is_sender(match: NameMatch, inputs: PlanningInput) -> bool:

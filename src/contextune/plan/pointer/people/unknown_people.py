@@ -5,6 +5,7 @@ import re
 from contextune.context.signals.people import relation_synonyms
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.people.named_people import RINGING
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.values.dialled_numbers import said_numbers
 from contextune.search import tokenize
@@ -13,9 +14,9 @@ from contextune.types import Item
 _START = r"\W*(?:(?:[Pp]lease|[Cc]an you|[Cc]ould you|[Jj]ust|[Ss]o|[Aa]nd|[Hh]ey|[Oo]k(?:ay)?|[Nn]ow),? )*"
 _NAME = r"(?!I\b)[^\W\d_a-z][\w'’-]*(?: (?!I\b)[^\W\d_a-z][\w'’-]*){0,2}"
 _CALLED = re.compile(
-    rf"{_START}(?:[Cc]all|[Pp]hone|[Rr]ing|[Dd]ial)(?: up)? "
+    rf"{_START}(?:(?:[Cc]all|[Pp]hone|[Rr]ing|[Dd]ial)(?: up)?|[Gg]ive(?=.* an? (?:quick )?{RINGING}\b)) "
     rf"(?P<who>(?:[Mm]y|[Tt]he|[Oo]ur) [^\W\d_]+(?: [^\W\d_]+)?|{_NAME}|[^\W\d_]+)"
-    r"(?: up| back| now| please| for me| again)*[\s.!?]*$"
+    rf"(?: up| back| now| please| for me| again| an? (?:quick )?{RINGING})*[\s.!?]*$"
 )
 _WRITTEN_TO = re.compile(
     rf"{_START}(?:(?:[Ee]-?mail|[Mm]ail|[Tt]ext|[Mm]essage|[Tt]ell|[Aa]sk|[Ii]nform|[Ww]arn|[Tt]hank)"

@@ -23,7 +23,9 @@ _CALLED = re.compile(
 )
 _DESCRIBED = re.compile(r"(?:what|whatever|after|for|like|as|how|so)\b", re.IGNORECASE)
 """A name that is described, not said: "named for whatever's going on"."""
-_NAME_END = re.compile(r":\s|,\s|\s(?:with|saying|that says)\s|[.!?]\s")
+_NAME_END = re.compile(
+    r":\s|,\s|\s(?:with(?: the)? (?:text|contents?|words|body)|with|saying|that says)\s|[.!?]\s"
+)
 _COLON = re.compile(r":\s+(?=\S)")
 _RENAME = re.compile(r"\b(?:rename|retitle|change)\b", re.IGNORECASE)
 _TO = re.compile(r"\s(?:to|as|into)\s+", re.IGNORECASE)
@@ -100,8 +102,9 @@ _EVENT_END = re.compile(
     r"\s(?:down\b|(?:on|in|into|to) (?:my|the) (?:calendar|diary|agenda|schedule|book))|,\s", re.IGNORECASE
 )
 _LOOSE_END = re.compile(
-    r"(?:[\s,;:-]+(?:on|at|for|in|from|by|around|about|to|down|and|this|next))*[\s,;:-]*$", re.IGNORECASE
+    r"(?:[\s,;:-]+(?:on|at|for|in|from|by|around|about|to|down|and|this|next|the))*[\s,;:-]*$", re.IGNORECASE
 )
+_FOR = re.compile(r"\bfor (?P<what>[^\W\d][^.,;:!?]*)", re.IGNORECASE)
 _ADD = re.compile(r"^(?:add|write|put|append|note|jot(?: down)?|log)\s+", re.IGNORECASE)
 _INTO = re.compile(r"\s(?:to|in|into|on|onto|under|against|at the end of)\s", re.IGNORECASE)
 _INTO_NOTE = re.compile(
@@ -224,10 +227,12 @@ def task_to_remember(inputs: PlanningInput) -> str | None:
         if ENGLISH.verb(following["verb"]):  # "…, then play N17" is another order
             end = following.start()
             break
+    stop = end
     for start, last in sorted(times, reverse=True):
         if last >= end and start > begin:
             end = start
-    words = _clean(_LOOSE_END.sub("", text[begin:end]))
+    # "to check in" ends with its own word, "to pack on" with one of the time
+    words = _clean(_LOOSE_END.sub("", text[begin:end]) if end < stop else text[begin:end])
     if words is None or frozenset(tokenize(words)) <= _REFERRING:  # "remind me about it"
         return None
     return words[:1].upper() + words[1:]
@@ -243,11 +248,13 @@ def event_to_plan(inputs: PlanningInput) -> str | None:
     if verb is None and not is_bare and not (times and _CALENDAR.search(text)):
         return None
     begin = offset + (verb.end() if verb else 0)
-    ends = [start for start in times if start > begin]
+    ends = [start for start in times if start >= begin]
     if match := _EVENT_END.search(text, begin):
         ends.append(match.start())
     words = _LOOSE_END.sub("", text[begin : min(ends, default=len(text))])
     words = _clean(words, articles=True)
+    if words is None and (later := _FOR.search(text, begin)):  # "Block Friday afternoon for painting"
+        words = _clean(later["what"], articles=True)
     return words if words and frozenset(tokenize(words)) - _REFERRING else None
 
 

@@ -70,10 +70,15 @@ def sole_pronoun(clause: str, people: Sequence[tuple[int, int]] = ()) -> Gender:
     is_other = (
         any(start < match.start() for start, _ in people)
         or _NAME.search(before) is not None
-        or any(word in _PERSONS or len(relation_synonyms(word)) > 1 for word in words)
+        or any(map(is_person, words))
         or any((other["she"] is None) != (match["she"] is None) for other in _PRONOUN.finditer(clause))
     )
     return "" if is_other else gender
+
+
+def is_person(word: str) -> bool:
+    """Whether a word stands for a person: "manager", "sister"."""
+    return word.casefold() in _PERSONS or len(relation_synonyms(word.casefold())) > 1
 
 
 def turn_pronouns(text: str, gender: Gender) -> str:

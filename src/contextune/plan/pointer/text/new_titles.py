@@ -27,7 +27,7 @@ _POINTING = re.compile(
 )
 """Words that point at something which the request does not name."""
 _ORDER_WORDS = frozenset(
-    folded_words("remind reminder alarm timer set add create make new wake nudge ping buzz tell please")
+    folded_words("remind reminder alarm timer set start add create make new wake nudge ping buzz tell please")
 )
 
 

@@ -13,7 +13,8 @@ from contextune.time_phrases.number_words import CARDINAL_WORDS
 
 ORDER = re.compile(
     r"\b(?:(?:remind|nudge|poke|ping|buzz|nag|prod|jog|tell|wake|shake) me"
-    r"|(?:set|add|create|make|start|new)(?: me)?(?: an?| the)? (?:reminder|alarm|timer)"
+    r"|(?:set|add|create|make|start|new)(?: me)?(?: an?| the)? (?:(?:[\w-]+ ){1,3}?(?=timer\b))?"
+    r"(?:reminder|alarm|timer)|^(?:timer|alarm)(?= (?:for|at|in|of|\d))"
     r"|(?:^|\ba |\banother |\bnew |[.!?] )reminder)\b",
     re.IGNORECASE,
 )

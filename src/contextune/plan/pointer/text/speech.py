@@ -28,7 +28,10 @@ _THAT = re.compile(r"(?<=[\w'’)”\"]) that (?=\S)", re.IGNORECASE)
 _CLAUSE = re.compile(r"\S+ \S")
 _SAY = re.compile(r"(?:\band |, |; |\bto |\bjust )?\bsay(?:ing)?,? (?:that )?(?=\S)", re.IGNORECASE)
 _KNOW = re.compile(r"\blet \S+(?: \S+){0,6}? know,? (?:in writing )?(?:that )?(?=\S)", re.IGNORECASE)
-_ASK = re.compile(r"\bask \S+(?: \S+){0,3}? (?P<how>to|if|whether|for) (?=\S)", re.IGNORECASE)
+_ASK = re.compile(
+    r"\b(?:ask|remind(?! (?:me|us|myself)\b)) \S+(?: \S+){0,3}? (?P<how>to|if|whether|for) (?=\S)",
+    re.IGNORECASE,
+)
 _ASK_WHAT = re.compile(
     r"\bask \S+(?: \S+){0,3}? (?=(?:when|where|what|how|why|who|which|about)\b \S)", re.IGNORECASE
 )
@@ -148,7 +151,7 @@ def _starts(
         elif content := _first_content(text, match.end(), taken):
             starts.append((*_after_to(text, content), ""))
     if match := _WRITE.search(text, begin):
-        for start, end in taken:
+        for start, end in sorted(taken, reverse=True):
             if start == match.end() and _CONTENT.match(text, end + 1):
                 starts.append((*_after_to(text, _after_that(text, end + 1)), ""))
     if not starts and (match := _COMMA.search(text)) and not _inside(match.end(), taken):
@@ -170,11 +173,11 @@ def _first_content(text: str, begin: int, taken: Sequence[tuple[int, int]]) -> i
     """The place after the recipient, where a clause begins: "tell my brother | yes to seven"."""
     names = [end for start, end in taken if start == begin and text[end : end + 1] == " "]
     if names:
-        begin = names[0] + 1
+        begin = max(names) + 1
         while (match := _AND.match(text, begin - 1)) and (
             ends := [end for start, end in taken if start == match.end() and text[end : end + 1] == " "]
         ):
-            begin = ends[0] + 1
+            begin = max(ends) + 1
         return begin + len("that ") if text[begin:].casefold().startswith("that ") else begin
     for match in re.finditer(r"(?<= )", text[begin:]):
         place = begin + match.start()
@@ -205,6 +208,8 @@ def _sentence(content: str, how: str) -> str:
         content = f"Please {content}"
     elif how == "thank":
         content = f"Thank you {content}"
+    elif how == "for":
+        content = f"Could I have {content.rstrip(' .!?')}?"
     elif how in ("if", "whether", "what"):
         content = content.rstrip(" .!?")
         content = f"{ask_directly(content) or content}?"

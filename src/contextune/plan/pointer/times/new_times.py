@@ -21,6 +21,7 @@ from contextune.plan.schema import Parameter
 from contextune.plan.times.phrases import TimeExpressions, find_times
 from contextune.plan.times.resolve import CandidateTime
 from contextune.time_phrases import TimePhrase
+from contextune.time_phrases.durations import DURATION
 from contextune.types import Item, Source, Tool, local_time
 
 USUAL_HOUR = "usual hour"
@@ -29,6 +30,8 @@ _NOW = re.compile(r"\b(?:now|immediately|right away|straight ?away|at once|this 
 _HOURS = ((12, time(9)), (17, time(15)), (20, time(19)), (24, time(22)))
 """The hour that a day or a part of day stands for, by the hour before which it begins."""
 _LAST = re.compile(r"(?:at )?(?:the )?end of\b", re.IGNORECASE)
+_BY = re.compile(rf"\bby (?:about |another )?{DURATION}", re.IGNORECASE)
+"""How much later or earlier than it is an event is to be."""
 _TIMER = re.compile(r"\b(?:timer|alarm|wake me)\b", re.IGNORECASE)
 _DAY, _MINUTE = timedelta(days=1), timedelta(minutes=1)
 
@@ -67,6 +70,8 @@ def new_times(
     moved = {moment for times in starts for moment in times}
     left = [c for c in candidates if c.time is None or _is_new(c.time, inputs, own, moved)]
     left = _in_meant_half(left, inputs, items)
+    if items and _BY.search(inputs.request.text):
+        left = [c for c in left if c.item in items and c.time and (c.time.shift or c.time.day_offset)] or left
     phrase = said_span(inputs)
     order = reminder_order(inputs)
     if phrase is None:

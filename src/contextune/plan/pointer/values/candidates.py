@@ -273,8 +273,13 @@ def contact_value(contact: Contact, parameter: Parameter) -> str:
 
 
 def person_value(value: object, parameter: Parameter, inputs: PlanningInput) -> object:
-    """The value, or for the address of a contact the name, if the argument takes names: "Call Jan"."""
-    if not PEOPLE.intersection(parameter.words) or any(_wanted_spellings(parameter)):
+    """The value, or for a contact the name or the address, whichever the argument takes: "Call Jan"."""
+    if not PEOPLE.intersection(parameter.words):
+        return value
+    if _wanted_spellings(parameter) == (False, True):
+        contact = inputs.people.get(value)
+        return contact.email if contact is not None and contact.email else value
+    if any(_wanted_spellings(parameter)):
         return value
     contact = inputs.people.get(value) if "@" in str(value) else None
     return value if contact is None else contact.name
@@ -315,7 +320,13 @@ def _lists(inputs: PlanningInput, parameter: Parameter) -> Iterator[Candidate]:
         if key and len(key) <= _MAX_LIST:
             groups.setdefault(key, (origin, item, name))
 
-    named = [n for n, count in enumerate(inputs.name_matches) if count]
+    # another of the same surname is not meant by a whole name
+    named = [
+        n
+        for n, match in enumerate(inputs.names)
+        if match.words
+        and not any(other.words > match.words and other.overlaps(match) for other in inputs.names)
+    ]
     best = max(inputs.relation_matches, default=0)
     related = [n for n, count in enumerate(inputs.relation_matches) if count]
     closest = [n for n in related if inputs.relation_matches[n] == best]

@@ -7,7 +7,12 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.clauses import clauses
 from contextune.plan.pointer.items.references import added_to
 from contextune.plan.pointer.people.call_questions import asked_caller
-from contextune.plan.pointer.people.named_people import said_contact, said_sender
+from contextune.plan.pointer.people.named_people import (
+    addressed_contact,
+    receiving_contact,
+    said_contact,
+    said_sender,
+)
 from contextune.plan.pointer.people.senders import named_senders
 from contextune.plan.pointer.values.argument_words import (
     ADDRESSES,
@@ -20,7 +25,7 @@ from contextune.plan.pointer.values.argument_words import (
 )
 from contextune.plan.pointer.values.candidate import Candidate
 from contextune.plan.pointer.values.destinations import said_destination
-from contextune.plan.pointer.values.dialled_numbers import dialled_candidate
+from contextune.plan.pointer.values.dialled_numbers import dialled_candidate, is_number_of_item
 from contextune.plan.pointer.values.spans import TextSpan, title_and_artist
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_text
@@ -70,6 +75,8 @@ def certain_candidates(
     words = name | frozenset(parameter.description_words)
     if words & NUMBERS and (number := dialled_candidate(inputs.request.text)) is not None:
         return [number]
+    if words & NUMBERS and is_number_of_item(inputs.request.text):
+        return [c for c in candidates if c.span and c.item is not None and c.span.shape == "number"]
     for shape, names in (("number", NUMBERS), ("address", ADDRESSES)):
         if words & names:
             spans = [c for c in candidates if c.span and c.item is None and c.span.shape == shape]
@@ -100,6 +107,11 @@ def certain_candidates(
         return [c for c in candidates if c.people == (person,) and c.origin == "contact"]
     if not name & PEOPLE:
         return []
+    is_recipient = "recipient" in name and not name & SENDERS
+    if is_recipient and (addressed := addressed_contact(inputs)) is not None:
+        return [c for c in candidates if c.people == (addressed[0],) and c.origin == "contact"]
+    if is_recipient and (receiver := receiving_contact(inputs)) is not None:
+        return [c for c in candidates if c.people == (receiver,) and c.origin == "contact"]
     if not name & SENDERS and (receiver := _receiver(inputs)) is not None:
         return [c for c in candidates if c.people == (receiver,) and c.origin == "contact"]
     named = [match for match in inputs.names if match.words]
