@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contextune.plan.calls.said_tools import asked_tools, open_tools, said_tools
+from contextune.plan.calls.orders.said_tools import asked_tools, open_tools, said_tools
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import ArgumentChoice, FilledCall, PointerPlanner
 from contextune.plan.values import normalize_value

@@ -10,14 +10,14 @@ from functools import cached_property
 
 import numpy as np
 
-from contextune.plan.calls.actions import is_small_talk, is_unserved
-from contextune.plan.calls.doubts import doubt
+from contextune.plan.calls.doubts.reasons import doubt
 from contextune.plan.calls.fill import MAX_TOOLS, MAX_VARIANTS, CallCandidate, fill_calls
+from contextune.plan.calls.orders.actions import is_small_talk, is_unserved
+from contextune.plan.calls.orders.people import settle_people
+from contextune.plan.calls.orders.said_tools import is_open_tool, is_said_tool, says_whom
+from contextune.plan.calls.orders.scheduling import orders_event
 from contextune.plan.calls.other_half import with_other_half
-from contextune.plan.calls.people import settle_people
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
-from contextune.plan.calls.said_tools import is_open_tool, is_said_tool, says_whom
-from contextune.plan.calls.scheduling import orders_event
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.pointer.scoring.scorer import ArgumentScorer, default_scorer

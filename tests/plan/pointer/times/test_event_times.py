@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from contextune.plan import PlanningInput, PointerPlanner
-from contextune.plan.calls.doubts import MAX_PROBABILITY, doubt
+from contextune.plan.calls.doubts.reasons import MAX_PROBABILITY, doubt
 from contextune.plan.pointer.times.event_times import event_time
 from contextune.tools import bundled_toolbox
 from contextune.types import Item, ItemHit, Request, User

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from contextune.plan import PlanningInput
-from contextune.plan.calls.searches import searched_kind
+from contextune.plan.calls.orders.searches import searched_kind
 from contextune.tools import bundled_toolbox
 from contextune.types import Item, ItemHit, Request, User
 

@@ -2,7 +2,7 @@
 
 import re
 
-from contextune.plan.calls.actions import FILLER
+from contextune.plan.calls.orders.actions import FILLER
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.people.named_people import addressed_contact
 from contextune.plan.pointer.people.senders import answered_people, have_written, sender_of

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from contextune.plan import PlanningInput, Policy
-from contextune.plan.calls.people import settle_people
+from contextune.plan.calls.orders.people import settle_people
 from contextune.plan.policy.readings import Readings
 from contextune.tools import bundled_toolbox
 from contextune.types import Argument, Contact, Item, ItemHit, Plan, Request, User

@@ -7,7 +7,7 @@ user is asked: among those who are meant, or for somebody else.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from contextune.plan.calls.said_tools import calls_person, sends_message
+from contextune.plan.calls.orders.tool_kinds import calls_person, sends_message
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.people.named_people import called_role
 from contextune.plan.pointer.people.unknown_people import addressed_stranger, called_stranger

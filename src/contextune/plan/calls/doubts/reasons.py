@@ -11,35 +11,30 @@ from dataclasses import replace
 from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.calls.actions import FILLER, SOUND, does_action
-from contextune.plan.calls.passing_on import passes_on_something_else
-from contextune.plan.calls.people_doubts import reaches_one_of_several, reaches_the_owner
-from contextune.plan.calls.said_doubts import keeps_reported_speech, leaves_an_order
-from contextune.plan.calls.time_doubts import drops_the_time, guesses_the_hour, guesses_the_week
+from contextune.plan.calls.doubts.people import reaches_one_of_several, reaches_the_owner
+from contextune.plan.calls.doubts.questions import (
+    ignores_the_sender,
+    lacks_the_fact,
+    lists_calls_of_another,
+    plays_no_message,
+    reads_one_of_several,
+    reads_something_else,
+)
+from contextune.plan.calls.doubts.speech import keeps_reported_speech, leaves_an_order
+from contextune.plan.calls.doubts.times import drops_the_time, guesses_the_hour, guesses_the_week
+from contextune.plan.calls.orders.actions import FILLER, SOUND, does_action
+from contextune.plan.calls.orders.passing_on import passes_on_something_else
 from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.items.asked_item import (
-    ATTRIBUTES,
-    READ_APPS,
-    asked_fact,
-    asked_item,
-    question_words,
-    shares_word,
-)
 from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import lacks_description, said_object
-from contextune.plan.pointer.people.call_questions import names_unknown_caller
 from contextune.plan.pointer.people.named_people import (
-    asked_speaker,
-    is_missed_call,
-    said_topic,
     told_contact,
 )
 from contextune.plan.pointer.people.senders import answered_people, named_senders, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.text.new_titles import content_words, says_nothing
-from contextune.plan.pointer.values.argument_words import SENDERS
 from contextune.plan.pointer.values.dialled_numbers import dialled_keys, said_numbers
 from contextune.plan.policy.cost import call_cost, singular
 from contextune.plan.schema import tool_parameters
@@ -87,23 +82,11 @@ _ASKING = re.compile(
 _STOP = re.compile(r"\b(?:stop|turn|switch|put) (?:off )?(?:the|my) (?P<what>[^\W\d_]+)", re.IGNORECASE)
 _MAILBOX = re.compile(r"\b(?:sms|text messages?|whatsapp|telegram|slack|imessages?)\b", re.IGNORECASE)
 _SENTENCES = re.compile(r"[.!?;:]\s+\S")
-_MIN_TELLING = 2
-"""Telling words of a question from which on the item that answers it has one of them."""
 _TITLES = frozenset(["title", "name", "summary", "label", "query"])
 _DELETING = frozenset(["delete", "cancel", "remove", "trash", "erase"])
 _REMOVE_FROM = re.compile(
     rf"{FILLER}(?:remove|delete|take|strike|cross|drop)\s+(?P<part>.+?)\s(?:from|off|out of)\s+"
     r"(?:(?:the|my|our|that|this)\s+)?(?:[^.,;!?]*\s)?(?P<container>\w+)\W*$",
-    re.IGNORECASE,
-)
-_VOICE = re.compile(
-    r"\b(?:voice|voicemail|message|machine|record(?:ing|ed)|play|listen|hear|beep)\b", re.IGNORECASE
-)
-_FROM = re.compile(
-    r"\b(?:(?:e-?)?mails?|messages?|anything|something) from (?P<who>(?:my|the|our) \w+|[A-Z]\w+)"
-)
-_OWN_FACT = re.compile(
-    rf"{FILLER}what(?:['’]?s| is| was| are) (?:my|our|the) (?:[^\W\d_]+ )(?P<head>[^\W\d_]+)[\s.!?]*$",
     re.IGNORECASE,
 )
 _CONTAINERS = frozenset(
@@ -299,20 +282,6 @@ def _passes_over_a_named_item(plan: Plan, tool: Tool, inputs: PlanningInput) -> 
     return any(_is_named(item.title, words) for item in inputs.items)
 
 
-def _plays_no_message(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
-    """It plays a voice message of somebody who has not called in vain, or wrote a mail."""
-    if "voicemail" not in identifier_words(tool.name) or _VOICE.search(inputs.request.text):
-        return False
-    person = next((n for v in plan.args.values() if (n := inputs.people.index(v)) is not None), None)
-    if person is None:
-        return False
-    items = [hit.item for hit in inputs.hits]
-    has_written = asked_speaker(inputs) == person and any(
-        inputs.people.index(sender_of(item)) == person for item in items
-    )
-    return has_written or not any(is_missed_call(item, person, inputs) for item in items)
-
-
 def _takes_unsaid_object(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It takes an item with no word of the object that the request names: "Cancel karaoke"."""
     words, opens = said_object(inputs.request.text)
@@ -324,54 +293,6 @@ def _takes_unsaid_object(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     if any(inputs.items[number] in items for number in events_at_said_hour(inputs)):
         return False
     return bool(words and items) and not any(words.intersection(folded_words(item.text)) for item in items)
-
-
-def _reads_something_else(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
-    """It shows an item with no telling word of the question, where others have some or a fact is asked."""
-    topic = frozenset(folded_words(said_topic(inputs.request.text))) - STOP_WORDS
-    words = tuple(topic) or question_words(inputs.request.text)
-    if (len(words) < _MIN_TELLING and not topic) or call_cost(tool) != "read" or tool.app not in READ_APPS:
-        return False
-    sources = [source for argument in plan.arguments.values() for source in argument.sources]
-    chosen = {source.item for source in sources if source.kind == "item"}
-    named = [item.id for item in inputs.items if shares_word(item, words)]
-    is_named = bool(named or topic) or asked_fact(inputs.request.text) is not None
-    return bool(chosen) and is_named and chosen.isdisjoint(named)
-
-
-def _reads_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
-    """It shows one of the events ahead that a question names equally well: "When is my flight?"."""
-    asked = asked_item(inputs)
-    return asked is not None and asked.is_one_of_several and tool.app == asked.app and bool(plan.arguments)
-
-
-def _lacks_the_fact(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
-    """It shows an item without a word for what is asked: a blood report says no blood group."""
-    match = _OWN_FACT.match(inputs.request.text)
-    if match is None or call_cost(tool) != "read" or tool.app not in READ_APPS:
-        return False
-    head = folded_words(match["head"])[-1:]
-    if not head or singular(head[0]) in ATTRIBUTES or item_app(singular(head[0])):
-        return False
-    sources = [source for argument in plan.arguments.values() for source in argument.sources]
-    chosen = {source.item for source in sources if source.kind == "item"}
-    items = [item for item in inputs.items if item.id in chosen]
-    return bool(items) and not any(shares_word(item, head) for item in items)
-
-
-def _lists_calls_of_another(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
-    """It lists the calls of a contact, where the request asks for somebody who is none."""
-    return tool.app == "PhoneCall" and bool(plan.arguments) and names_unknown_caller(inputs)
-
-
-def _ignores_the_sender(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
-    """It lists messages of anybody, where the request says from whom."""
-    if plan.arguments or not any(SENDERS.intersection(p.words) for p in tool_parameters(tool)):
-        return False
-    match = _FROM.search(inputs.request.text)
-    return match is not None and not any(
-        phrase.first < match.end("who") and match.start("who") < phrase.last for phrase in inputs.time_phrases
-    )
 
 
 def _is_named(title: str, words: frozenset[str]) -> bool:
@@ -399,13 +320,13 @@ _REASONS = (
     _ignores_the_number,
     _deletes_the_whole,
     _passes_over_a_named_item,
-    _plays_no_message,
+    plays_no_message,
     _takes_unsaid_object,
-    _reads_something_else,
-    _reads_one_of_several,
-    _lacks_the_fact,
-    _lists_calls_of_another,
-    _ignores_the_sender,
+    reads_something_else,
+    reads_one_of_several,
+    lacks_the_fact,
+    lists_calls_of_another,
+    ignores_the_sender,
     keeps_reported_speech,
     passes_on_something_else,
     leaves_an_order,

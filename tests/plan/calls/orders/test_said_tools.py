@@ -7,7 +7,7 @@ from tests.plan.calls.tiny_ranker import inputs_for as tiny_inputs
 from tests.plan.calls.tiny_ranker import tiny_ranker, tool_hits
 
 from contextune.plan import CallPlanner, PlanningInput, Policy
-from contextune.plan.calls.said_tools import is_open_tool, is_said_tool, open_tools, said_tools
+from contextune.plan.calls.orders.said_tools import is_open_tool, is_said_tool, open_tools, said_tools
 from contextune.tools import bundled_toolbox
 from contextune.types import Contact, Item, ItemHit, Request, ToolHit, User
 

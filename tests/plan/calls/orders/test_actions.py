@@ -4,7 +4,7 @@ import pytest
 from tests.plan.calls.tiny_ranker import inputs_for, tiny_ranker, tool_hits
 
 from contextune.plan import CallPlanner, Policy
-from contextune.plan.calls.actions import does_action, is_small_talk, is_unserved
+from contextune.plan.calls.orders.actions import does_action, is_small_talk, is_unserved
 from contextune.tools import bundled_toolbox
 from contextune.types import Tool
 

@@ -5,24 +5,45 @@ a probability of its own.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.calls.actions import FILLER
-from contextune.plan.calls.mailing import REPLY, answers_no_mail, answers_only_mail, mailed_contact
-from contextune.plan.calls.passing_on import passed_on_app, passes_on, shared_note
-from contextune.plan.calls.scheduling import (
+from contextune.plan.calls.orders.actions import FILLER
+from contextune.plan.calls.orders.mailing import REPLY, answers_no_mail, answers_only_mail, mailed_contact
+from contextune.plan.calls.orders.passing_on import passed_on_app, passes_on, shared_note
+from contextune.plan.calls.orders.playing import SONGS, played, plays, tools_for_title
+from contextune.plan.calls.orders.scheduling import (
     creates_event,
     moved_items,
     names_moved_item,
     orders_event,
     says_day_and_hour,
 )
-from contextune.plan.calls.searches import searched_kind
+from contextune.plan.calls.orders.searches import searched_kind
+from contextune.plan.calls.orders.tool_kinds import (
+    REPLYING,
+    Accepts,
+    adds_song,
+    appends,
+    calls_group,
+    calls_number,
+    calls_person,
+    lists_calls,
+    moves,
+    reads_item,
+    reads_message,
+    reminds,
+    searches_sender,
+    sends_message,
+    starts_with,
+    takes_guest,
+    writes_in_note,
+    writes_note,
+    writes_to_person,
+)
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item
 from contextune.plan.pointer.items.hour_references import events_at_said_hour
-from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import added_to, replays_last
 from contextune.plan.pointer.people.call_questions import asks_for_calls, asks_for_calls_of_role
 from contextune.plan.pointer.people.named_people import (
@@ -42,17 +63,9 @@ from contextune.plan.pointer.people.named_people import (
 from contextune.plan.pointer.people.senders import have_written, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.times.event_times import event_time
-from contextune.plan.pointer.values.argument_words import NUMBERS, PEOPLE, SENDERS
 from contextune.plan.pointer.values.dialled_numbers import dialled_number, is_number_of_item
-from contextune.plan.pointer.values.explicit_values import said_title_and_artist
-from contextune.plan.schema import tool_parameters
-from contextune.plan.values import normalize_text
-from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Tool, ToolHit
 
-Accepts = Callable[[Tool], bool]
-
-_SONGS, _ALBUMS = frozenset(["song", "track"]), frozenset(["album", "record"])
 _NOTE = re.compile(
     rf"{FILLER}(?:(?:new |quick )?note(?: to (?:self|myself))?"
     r"|(?:take|make|write|create|start|add)(?: me)? a (?:new |quick )?note"
@@ -65,12 +78,6 @@ _NAMED_NOTE = re.compile(
     re.IGNORECASE,
 )
 _CANCEL = re.compile(rf"{FILLER}(?:cancel|call off|delete|scrap|drop|remove)\b", re.IGNORECASE)
-_WRITING = frozenset(["create", "write", "add", "new", "make", "take"])
-_PLAY = re.compile(
-    rf"{FILLER}(?:play|put on)(?: me)? (?P<title>\S.*?)(?: please| again| now)*[\s.!?]*$", re.IGNORECASE
-)
-_PLAYED_FIELDS = {"song_name": _SONGS, "playlist": frozenset(["playlist"]), "album_title": _ALBUMS}
-"""By field of a song, the words of arguments that take it."""
 _INVITE = re.compile(
     rf"{FILLER}(?:add|invite|include|put) (?P<who>\S.*?) (?:to|in|on) (?P<event>\S.*)", re.IGNORECASE
 )
@@ -79,7 +86,6 @@ _WRITE_DOWN = re.compile(
     r"|(?:make|take) a note (?:that|of)|(?:jot|note) that)\b",
     re.IGNORECASE,
 )
-_MOVING = frozenset(["reschedule", "move", "postpone", "delay", "snooze"])
 _REMIND = re.compile(rf"{FILLER}remind me (?:[^,.;:?]+ )?to \w[^.;:?]*[.!]*$", re.IGNORECASE)
 _WAKE = re.compile(rf"{FILLER}(?:wake me(?: up)?|get me up) (?:at|in|by|tomorrow|tonight)\b", re.IGNORECASE)
 _DEPENDING = re.compile(
@@ -88,14 +94,7 @@ _DEPENDING = re.compile(
 )
 """Words behind which a time depends on something else than the clock."""
 _CANCELLING = frozenset(["cancel", "delete", "remove"])
-_ADDING = frozenset(["append", "add"])
-_CALLING = frozenset(["call", "phone", "ring", "dial"])
 _DIAL = re.compile(rf"{FILLER}(?:call|phone|ring|dial)\b[^,;]*$", re.IGNORECASE)
-_SEARCHING = frozenset(["search", "find", "list"])
-_READING = frozenset(["read", "open", "get", "show"])
-_MESSAGES = frozenset(["mail", "email", "message"])
-_REPLYING, _SENDING = frozenset(["reply"]), frozenset(["send", "write"])
-_GUESTS = PEOPLE & {"participant", "attendee", "guest"}
 
 
 def said_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
@@ -103,10 +102,10 @@ def said_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
     if REPLY.match(inputs.request.text):
         is_new = answers_no_mail(inputs)
         ranks = [rank for rank, hit in enumerate(tools) if is_new and sends_message(hit.tool)]
-        return ranks or [rank for rank, hit in enumerate(tools) if _starts_with(hit.tool, _REPLYING)]
+        return ranks or [rank for rank, hit in enumerate(tools) if starts_with(hit.tool, REPLYING)]
     accepts = _said_kind(inputs)
     ranks = [rank for rank, hit in enumerate(tools) if accepts(hit.tool)] if accepts else []
-    return ranks or _tools_for_title(tools, inputs)
+    return ranks or tools_for_title(tools, inputs)
 
 
 def open_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
@@ -118,7 +117,7 @@ def open_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
 def asked_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
     """The ranks of the tools that show the item that a question names in part."""
     asked = asked_item(inputs)
-    accepts = _reads_item(asked.app) if asked is not None else None
+    accepts = reads_item(asked.app) if asked is not None else None
     return [rank for rank, hit in enumerate(tools) if accepts(hit.tool)] if accepts else []
 
 
@@ -145,7 +144,7 @@ def says_whom(inputs: PlanningInput) -> bool:
 def is_open_tool(tool: Tool, inputs: PlanningInput) -> bool:
     """Whether the tool is of the kind that the request says: one that moves a reminder it names."""
     asked = asked_item(inputs)
-    if asked is not None and _reads_item(asked.app)(tool):
+    if asked is not None and reads_item(asked.app)(tool):
         return True
     accepts = _open_kind(inputs)
     return accepts is not None and accepts(tool)
@@ -155,143 +154,73 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
     """The kind of tool that the words of the request mean; None if they leave it open."""
     text = inputs.request.text
     if _NOTE.match(text) or _NAMED_NOTE.match(text):
-        return _writes_note
+        return writes_note
     if _REMIND.match(text) and (not _DEPENDING.search(text) or event_time(inputs) is not None):
-        return _reminds
+        return reminds
     if _WAKE.match(text) and inputs.time_phrases and not _DEPENDING.search(text):
-        return _reminds
+        return reminds
     if replays_last(text):
-        return lambda tool: _plays(tool, _SONGS)
-    if (words := _played(inputs)) is not None:
-        return lambda tool: _plays(tool, words)
+        return lambda tool: plays(tool, SONGS)
+    if (words := played(inputs)) is not None:
+        return lambda tool: plays(tool, words)
     if (target := added_to(inputs)) is not None:
-        return _appends if target.field == "title" else _adds_song
+        return appends if target.field == "title" else adds_song
     if dialled_number(text) is not None and _DIAL.match(text):
-        return _calls_number
+        return calls_number
     if called_contact(inputs) is not None:
         return calls_person
     if asks_for_calls(inputs):
-        return _lists_calls
+        return lists_calls
     if asked_writer(inputs) is not None or expected_writer(inputs) is not None:
-        return _searches_sender
+        return searches_sender
     if _was_written(inputs):
-        return _reads_message
+        return reads_message
     if _adds_guest(inputs):
-        return _takes_guest
+        return takes_guest
     if called_group(inputs):
-        return _calls_group
+        return calls_group
     if mailed_contact(inputs) is not None:
         return sends_message
     if (app := passed_on_app(inputs)) is not None:
         return lambda tool: tool.app == app and passes_on(tool)
     if answers_only_mail(inputs):
-        return lambda tool: _starts_with(tool, _REPLYING)
+        return lambda tool: starts_with(tool, REPLYING)
     if _CANCEL.match(text) and events_at_said_hour(inputs):
-        return lambda tool: tool.app == "Calendar" and _starts_with(tool, _CANCELLING)
+        return lambda tool: tool.app == "Calendar" and starts_with(tool, _CANCELLING)
     if is_number_of_item(text):
-        return _calls_number
+        return calls_number
     if orders_event(inputs) and says_day_and_hour(inputs):
         return creates_event
     if names_moved_item(inputs):
-        return _moves(moved_items(inputs)[0].app)
+        return moves(moved_items(inputs)[0].app)
     if (accepts := searched_kind(inputs)) is not None:
         return accepts
     asked = asked_item(inputs)
-    return _reads_item(asked.app) if asked is not None and asked.certain else None
-
-
-def _reads_item(app: str) -> Accepts:
-    """Tools that show one item of an application: "read_note", "get_event"."""
-
-    def accepts(tool: Tool) -> bool:
-        words = identifier_words(tool.name)
-        return tool.app == app and _starts_with(tool, _READING) and item_app(words[-1]) == app
-
-    return accepts
+    return reads_item(asked.app) if asked is not None and asked.certain else None
 
 
 def _open_kind(inputs: PlanningInput) -> Accepts | None:
     """The kind of tool that the words of the request mean, where they leave open which of them."""
     if _WRITE_DOWN.match(inputs.request.text):
-        return _writes_in_note
+        return writes_in_note
     if _REMIND.match(inputs.request.text):
-        return _reminds
+        return reminds
     if REPLY.match(inputs.request.text) and answers_no_mail(inputs):
         return sends_message
     if (person := told_contact(inputs)) is not None:
-        return _writes_to_person if have_written({person}, inputs) else sends_message
+        return writes_to_person if have_written({person}, inputs) else sends_message
     if addresses_somebody(inputs) or addressed_contact(inputs) is not None:
-        return _writes_to_person
+        return writes_to_person
     if is_question_of_writer(inputs.request.text):
-        return _searches_sender
+        return searches_sender
     if asks_for_calls_of_role(inputs.request.text):
-        return _lists_calls
+        return lists_calls
     if len(apps := {item.app for item in moved_items(inputs)}) == 1:
-        return _moves(apps.pop())
+        return moves(apps.pop())
     if orders_event(inputs):
         return creates_event
     asked = asked_item(inputs)
-    return _reads_item(asked.app) if asked is not None and asked.has_fact else None
-
-
-def _reminds(tool: Tool) -> bool:
-    words = identifier_words(tool.name)
-    return words[-1:] == ["reminder"] and not (_WRITING | {"set"}).isdisjoint(words[:1])
-
-
-def _appends(tool: Tool) -> bool:
-    return _starts_with(tool, _ADDING) and "note" in identifier_words(tool.name)
-
-
-def _adds_song(tool: Tool) -> bool:
-    return _starts_with(tool, _ADDING) and "playlist" in identifier_words(tool.name)
-
-
-def _starts_with(tool: Tool, verbs: frozenset[str]) -> bool:
-    return not verbs.isdisjoint(identifier_words(tool.name)[:1])
-
-
-def calls_person(tool: Tool) -> bool:
-    """Whether a tool calls somebody by name."""
-    return _starts_with(tool, _CALLING) and any(
-        not PEOPLE.isdisjoint(parameter.words) for parameter in tool_parameters(tool) if parameter.required
-    )
-
-
-def _calls_number(tool: Tool) -> bool:
-    return _starts_with(tool, _CALLING) and any(
-        not NUMBERS.isdisjoint(parameter.words) for parameter in tool_parameters(tool) if parameter.required
-    )
-
-
-def _lists_calls(tool: Tool) -> bool:
-    words = identifier_words(tool.name)
-    return _starts_with(tool, _READING | {"list"}) and not {"call", "calls"}.isdisjoint(words[1:])
-
-
-def _searches_sender(tool: Tool) -> bool:
-    return _starts_with(tool, _SEARCHING) and any(
-        not SENDERS.isdisjoint(parameter.words) for parameter in tool_parameters(tool)
-    )
-
-
-def _reads_message(tool: Tool) -> bool:
-    return _starts_with(tool, _READING) and not _MESSAGES.isdisjoint(identifier_words(tool.name))
-
-
-def sends_message(tool: Tool) -> bool:
-    """Whether a tool sends a new message."""
-    return _starts_with(tool, _SENDING) and not _MESSAGES.isdisjoint(identifier_words(tool.name))
-
-
-def _writes_to_person(tool: Tool) -> bool:
-    return sends_message(tool) or _starts_with(tool, _REPLYING)
-
-
-def _calls_group(tool: Tool) -> bool:
-    return "call" in identifier_words(tool.name) and any(
-        parameter.kind == "list" and parameter.required for parameter in tool_parameters(tool)
-    )
+    return reads_item(asked.app) if asked is not None and asked.has_fact else None
 
 
 def _invited_to_one(inputs: PlanningInput) -> bool:
@@ -321,61 +250,6 @@ def _made(item: Item) -> str:
     return made.replace(tzinfo=None).isoformat() if made else ""
 
 
-def _moves(app: str) -> Accepts:
-    """Tools that move items of an application: "Move the toast" may be about a reminder."""
-    return lambda tool: tool.app == app and _starts_with(tool, _MOVING)
-
-
-def _writes_in_note(tool: Tool) -> bool:
-    words = identifier_words(tool.name)
-    return "note" in words and not (_WRITING | {"append"}).isdisjoint(words[:1])
-
-
-def _writes_note(tool: Tool) -> bool:
-    words = identifier_words(tool.name)
-    return words[-1:] == ["note"] and not _WRITING.isdisjoint(words)
-
-
-def _plays(tool: Tool, words: frozenset[str]) -> bool:
-    """Whether a tool plays what an argument with one of these words in its name takes."""
-    return identifier_words(tool.name)[:1] == ["play"] and any(
-        not words.isdisjoint(parameter.words) for parameter in tool_parameters(tool) if parameter.required
-    )
-
-
-def _played(inputs: PlanningInput) -> frozenset[str] | None:
-    """The words of arguments that take what is to be played, if it is all of a known title: "Play Naima"."""
-    said, artist = said_title_and_artist(inputs)
-    if said is not None and artist is not None:
-        # "Play Terra by Tanxugueiras": both are stored with one song
-        stored = [_words_of_title(item, said.text, artist.text) for item in inputs.items]
-        return next((words for words in stored if words is not None), None)
-    match = _PLAY.match(inputs.request.text)
-    if match is None:
-        return None
-    title = normalize_text(match["title"])
-    kinds = {
-        words
-        for item in inputs.items
-        for field, words in _PLAYED_FIELDS.items()
-        if item.app == "Music" and normalize_text(str(item.fields.get(field) or "")) == title
-    }
-    if not title or not kinds:
-        return None
-    # many an album is named after one of its songs
-    return _SONGS if kinds == {_SONGS, _ALBUMS} else next(iter(kinds)) if len(kinds) == 1 else None
-
-
-def _words_of_title(item: Item, title: str, artist: str) -> frozenset[str] | None:
-    """The words of arguments that take a title of an item by this artist, if it has it."""
-    if item.app != "Music" or normalize_text(str(item.fields.get("artist") or "")) != normalize_text(artist):
-        return None
-    fields = (field for field in _PLAYED_FIELDS if field != "playlist")
-    wanted = normalize_text(title)
-    field = next((f for f in fields if normalize_text(str(item.fields.get(f) or "")) == wanted), None)
-    return None if field is None else _PLAYED_FIELDS[field]
-
-
 def _adds_guest(inputs: PlanningInput) -> bool:
     """Whether a person is to be added to an event: "Add Teresa to the sprint demo"."""
     match = _INVITE.match(inputs.request.text)
@@ -393,21 +267,3 @@ def _adds_guest(inputs: PlanningInput) -> bool:
         )
     )
     return events > others
-
-
-def _takes_guest(tool: Tool) -> bool:
-    parameters = [parameter for parameter in tool_parameters(tool) if parameter.required]
-    return any(not _GUESTS.isdisjoint(parameter.words) for parameter in parameters)
-
-
-def _tools_for_title(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
-    """The ranks of the tools that take the title of "play TITLE by ARTIST": an album only if that is said."""
-    title, _ = said_title_and_artist(inputs)
-    if title is None:
-        return []
-    wanted = _ALBUMS if _ALBUMS.intersection(inputs.tokens) else _SONGS
-    return [
-        rank
-        for rank, hit in enumerate(tools)
-        if any(wanted.intersection(parameter.words) for parameter in tool_parameters(hit.tool))
-    ]

@@ -3,7 +3,7 @@
 import re
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.calls.actions import FILLER
+from contextune.plan.calls.orders.actions import FILLER
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.people.senders import sender_of
