@@ -328,8 +328,8 @@ def test_other_name_of_known_application(app: str) -> None:
 
 
 def test_other_names_lead_to_known_applications() -> None:
-    names = ["calendar", "contacts", "SMS", "todo", "phone calls", "Kiln", "Mail"]
-    known = ["Calendar", "Contacts", "Messages", "Tasks", "PhoneCall", "Kiln", "Mail"]
+    names = ["calendar", "contacts", "SMS", "iMessage", "todo", "phone calls", "Kiln", "Mail", "Outlook Mail"]
+    known = ["Calendar", "Contacts", "Messages", "Messages", "Tasks", "PhoneCall", "Kiln", "Mail", "Mail"]
     assert [known_app(name) for name in names] == known
     describe_app("email", AppDescription("letter"))
     assert known_app("email") == "email"
