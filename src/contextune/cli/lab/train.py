@@ -32,7 +32,7 @@ def ranker(
         Path | None, typer.Option(help="Also train on workbench and ikat in this folder.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option(help="Train on the personas' own requests only: a tenth of the examples.")
+        bool, typer.Option(help="Train on the personas' own requests only: an eighth of the examples.")
     ] = False,
     cache: Annotated[
         Path | None,
