@@ -152,6 +152,7 @@ def _without_fixed_fields(app: str) -> AppDescription:
         due=times.get("due", ()),
         people=[name for field in schema.people for name in all_names(app, field)],
         verb=schema.verb,
+        labels={name: label for field, label in schema.text.items() for name in all_names(app, field)},
         infers_times=True,
     )
 
