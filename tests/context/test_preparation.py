@@ -27,7 +27,7 @@ class PausedEmbedder(WordEmbedder):
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         if len(texts) > FEW_ITEMS:
-            assert self.go.wait(60)
+            assert self.go.wait(600)  # a browser on a busy machine is slow
             if self.error:
                 raise self.error
         return super().embed(texts)

@@ -103,6 +103,13 @@ def test_many_threads(embedder: OnnxEmbedder) -> None:
         assert np.abs(rows - alone()[i::4]).max() < 1e-4
 
 
+def test_vectors_do_not_depend_on_the_number_of_threads() -> None:
+    texts = [f"Slot {n} at the kiln" + " is free" * (n % 9) for n in range(40)]
+    one, two = (OnnxEmbedder(threads=threads).embed(texts) for threads in (1, 2))
+    assert np.array_equal(one, two)
+    assert np.array_equal(two[7:8], OnnxEmbedder(threads=2).embed(texts[7:8]))
+
+
 def test_no_texts(embedder: OnnxEmbedder) -> None:
     assert embedder.embed([]).shape == (0, 384)
 

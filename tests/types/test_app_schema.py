@@ -320,7 +320,7 @@ def test_own_description_is_not_extended() -> None:
 @pytest.mark.parametrize("app", ["mail", "Email", "email", "E-Mail", "Gmail"])
 def test_other_name_of_known_application(app: str) -> None:
     one = item(app, title="Roof", sender="jan@example.com", sent="2024-05-13T09:00")
-    assert one.text == "email — Roof — sender: jan@example.com"
+    assert one.text == "email — Roof — from: jan@example.com"
     assert (one.app, one.people, one.made) == (app, ("jan@example.com",), NINE)
     # unlike in Mail itself, a time that cannot be read is no error: such items may be stored already
     unread = item(app, subject="Roof", date="yesterday")
@@ -328,8 +328,8 @@ def test_other_name_of_known_application(app: str) -> None:
 
 
 def test_other_names_lead_to_known_applications() -> None:
-    names = ["calendar", "contacts", "SMS", "todo", "phone calls", "Kiln", "Mail"]
-    known = ["Calendar", "Contacts", "Messages", "Tasks", "PhoneCall", "Kiln", "Mail"]
+    names = ["calendar", "contacts", "SMS", "iMessage", "todo", "phone calls", "Kiln", "Mail", "Outlook Mail"]
+    known = ["Calendar", "Contacts", "Messages", "Messages", "Tasks", "PhoneCall", "Kiln", "Mail", "Mail"]
     assert [known_app(name) for name in names] == known
     describe_app("email", AppDescription("letter"))
     assert known_app("email") == "email"

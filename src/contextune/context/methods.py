@@ -239,7 +239,7 @@ def learned(search: ContextSearch) -> ContextRanking:
         explained = [dict(zip(FAMILIES, row.tolist(), strict=True)) for row in contributions]
         return [*explained, *_no_signals(rows[len(explained) :])]
 
-    return ContextRanking(scored_rows, reasons, signals)
+    return ContextRanking(scored_rows, reasons, signals, words_only=scene.readability < MIN_READABLE)
 
 
 def _prefer_chosen(search: ContextSearch, ranked: RankedScene) -> tuple[list[int], frozenset[int]]:

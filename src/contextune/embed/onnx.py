@@ -3,7 +3,8 @@
 import json
 import os
 from collections.abc import Sequence
-from functools import cache, cached_property
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
@@ -18,6 +19,8 @@ from contextune.embed.scripts import readable_scripts
 from contextune.errors import EmbedderError
 
 THREADS_VARIABLE = "CONTEXTUNE_THREADS"
+_MANY = 32
+"""From so many texts on, a second session with one thread is worth the time to open it."""
 _LOADING = Lock()
 """So that two threads that need the bundled embedder at once load it once."""
 
@@ -34,13 +37,8 @@ class OnnxEmbedder:
         try:
             about = cast("dict[str, Any]", json.loads((folder / "embedder.json").read_text(encoding="utf-8")))
             self._tokenizer = cast("Any", Tokenizer.from_file(str(folder / "tokenizer.json")))
-            options = runtime.SessionOptions()
-            options.intra_op_num_threads = threads
-            # waiting threads would use another 8 ms of a core after every text
-            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-            self._session = runtime.InferenceSession(
-                folder / "model.onnx", options, providers=["CPUExecutionProvider"]
-            )
+            self._threads, self._model = threads or _available_cores(), folder / "model.onnx"
+            self._session = _open_session(self._model, threads)
             self._tokenizer.no_padding()
             self._tokenizer.enable_truncation(int(about["max_tokens"]))
             self._width = int(about["dimensions"])
@@ -65,14 +63,42 @@ class OnnxEmbedder:
     def embed(self, texts: Sequence[str]) -> Matrix:
         """One unit vector per text, which does not depend on the other texts: each is run on its own.
 
-        Batches need padding and are no faster.
+        Batches need padding and are no faster. Of many texts, each is run by one thread: threads that share
+        the work on a text wait for each other after every layer.
         """
         out = np.empty((len(texts), self._width), np.float32)
-        for row, encoding in zip(out, self._tokenizer.encode_batch(replace_surrogates(texts)), strict=True):
-            ids = np.array([encoding.ids], np.int64)
-            inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-            row[:] = self._session.run(["embedding"], inputs)[0][0]
+        encodings = self._tokenizer.encode_batch(replace_surrogates(texts))
+        if self._threads > 1 and len(texts) >= _MANY:
+            with ThreadPoolExecutor(self._threads) as pool:
+                vectors = pool.map(partial(_run, self._single_threaded), encodings)
+                for row, vector in zip(out, vectors, strict=True):
+                    row[:] = vector
+        else:
+            for row, encoding in zip(out, encodings, strict=True):
+                row[:] = _run(self._session, encoding)
         return out
+
+    @cached_property
+    def _single_threaded(self) -> Any:
+        return _open_session(self._model, 1)
+
+
+def _open_session(model: Path, threads: int) -> Any:
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
+    # waiting threads would use another 8 ms of a core after every text
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _run(session: Any, encoding: Any) -> Matrix:
+    ids = np.array([encoding.ids], np.int64)
+    return session.run(["embedding"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
+
+
+def _available_cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def default_embedder() -> OnnxEmbedder:

@@ -81,6 +81,8 @@ class AppDescription:
     due: Sequence[str] = _DUE
     people: Sequence[str] = _PEOPLE
     verb: str = "opened"
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Labels of fields in the item's text, in reading order; others follow under their own names."""
     infers_times: bool = False
     """Whether to look for times in other fields too, by their names and values."""
     _keys: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
@@ -117,12 +119,14 @@ class AppDescription:
         spoken = [name for name in fields if name != "place" and name not in dated]
         title, title_end = self._title(spoken, people, fields, by_key)
         own = [name for name in (title, title_end) if name is not None]
+        labels = {by_key[key]: label for key, label in self.labels.items() if by_key.get(key) in spoken}
+        labels |= {name: _label(name) for name in spoken if name not in labels}
         return AppSchema(
             noun=self.noun or app,
             title=title,
             text={
                 **dict.fromkeys(own, ""),
-                **{name: _label(name) for name in spoken if name not in own},
+                **{name: label for name, label in labels.items() if name not in own},
             },
             made=times.get("made"),
             times=times,

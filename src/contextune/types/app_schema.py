@@ -88,18 +88,19 @@ APPS: Mapping[str, AppSchema] = {
 }
 
 _OTHER_NAMES = {
-    "Mail": "mails email emails e_mail e_mails gmail",
-    "Calendar": "calendars calendar_event calendar_events calendar_app google_calendar",
-    "Google": "web_search web_searches google_search search_history",
-    "Notes": "note",
-    "Music": "songs",
-    "Reminders": "reminder",
-    "PhoneCall": "phone_calls calls call_log phone_log",
-    "Messages": "message sms text_messages",
-    "Tasks": "task to_do to_dos todo todos",
+    "Mail": "mails email emails e_mail e_mails gmail outlook_mail outlook_email apple_mail yahoo_mail",
+    "Calendar": "calendars calendar_event calendar_events calendar_app google_calendar outlook_calendar "
+    "apple_calendar i_cal",
+    "Google": "web_search web_searches google_search google_searches search_history",
+    "Notes": "note apple_notes",
+    "Music": "songs apple_music",
+    "Reminders": "reminder apple_reminders",
+    "PhoneCall": "phone_calls calls call_log call_history phone_log",
+    "Messages": "message sms text_messages i_message i_messages imessage imessages",
+    "Tasks": "task to_do to_dos todo todos to_do_list todo_list google_tasks microsoft_to_do",
     "Files": "file documents",
-    "Photos": "photo pictures",
-    "Contacts": "contact address_book",
+    "Photos": "photo pictures google_photos apple_photos",
+    "Contacts": "contact address_book google_contacts apple_contacts",
 }
 _BY_KEY = {snake_case(app): app for app in (*APPS, *DESCRIBED_APPS)} | {
     name: app for app, names in _OTHER_NAMES.items() for name in names.split()
@@ -151,6 +152,7 @@ def _without_fixed_fields(app: str) -> AppDescription:
         due=times.get("due", ()),
         people=[name for field in schema.people for name in all_names(app, field)],
         verb=schema.verb,
+        labels={name: label for field, label in schema.text.items() for name in all_names(app, field)},
         infers_times=True,
     )
 

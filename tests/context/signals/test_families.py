@@ -204,6 +204,21 @@ class TestOthers:
         assert values(scene, "store.tools behind best") == pytest.approx({"s": 0, "t": -0.3})
         assert store.explain(scene, number_of(scene, "t")) is None
 
+    def test_other_name_of_an_application_has_its_prior(self, make_scene: MakeScene) -> None:
+        request_classes = RequestClasses({}, {"Music": 0.1, "Mail": 0.8}, {"Music": 0.2, "Mail": 0.5})
+        mails = [
+            Item(app, app, {"subject": "Kiln", "date": "2024-05-13T09:00"})
+            for app in ("email", "Outlook Mail", "Mail")
+        ]
+        items = [song("s", "One"), *mails, Item("todo", "todo", {"title": "paint the fence"})]
+        scene = make_scene("Did she write?", items, request_classes=request_classes)
+        mail = dict.fromkeys(("email", "Outlook Mail", "Mail"), 1)
+        assert values(scene, "store.is Mail") == {"s": 0, "todo": 0, **mail}
+        assert values(scene, "state.unread") == {"s": 0, "todo": 0, **mail}
+        expected = {"s": 0.1, "todo": 0.1, **dict.fromkeys(mail, 0.8)}
+        assert values(scene, "store.likely") == pytest.approx(expected)
+        assert store.explain(scene, number_of(scene, "email")) == "the request is probably about an email"
+
     def test_prior_is_missing_if_no_application_is_known(self, make_scene: MakeScene) -> None:
         request_classes = RequestClasses({}, {"Music": 0.8, "Mail": 0.1}, {"Music": 0.5})
         items = [Item("t", "Tasks", {"title": "paint the fence"}), Item("c", "CRM", {"name": "Jaden White"})]

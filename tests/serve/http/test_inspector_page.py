@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from pydantic import TypeAdapter
+from tests.context.test_preparation import MANY, PausedEmbedder
 from tests.paths import ROOT
-from tests.serve.conftest import LiveService, client_with_token, mail
+from tests.serve.conftest import LiveService, client_with_token, mail, running
 from tests.serve.http.inspector_browser import (
     DESKTOP,
     NEEDS_BROWSER,
@@ -26,6 +28,7 @@ from contextune._internal.assets import asset
 from contextune.context import METHODS
 from contextune.context.signals import FAMILIES
 from contextune.datasets import load_persona, read_persona
+from contextune.serve.http import service as service_module
 from contextune.serve.http.inspector import InspectReply
 from contextune.serve.http.requests import ContextMethod
 from contextune.serve.http.tokens import TokenFile
@@ -112,6 +115,8 @@ def test_inspect_equals_the_answer_with_details(service: LiveService, elin: str)
     parts = ("item", "score", "reasons")
     assert [{part: hit[part] for part in parts} for hit in found["context"]] == answer["context"]
     assert found["tools"] == answer["tools"]
+    assert found["words_only"] is answer["words_only"] is False
+    assert found["preparation"] == {"ready": 33, "total": 33}
     assert [hit["id"] for hit in found["alone"]["tools"]] == [hit["id"] for hit in alone["tools"]]
     assert {name: found["plans"][0][name] for name in answer["plan"]} == answer["plan"]
     assert {*found["plans"][0]["why"]} == {*answer["plan"]["arguments"]}
@@ -418,3 +423,45 @@ def test_theme_and_reduced_motion(page: Page, elin: str) -> None:
 
 def opacity(element: Locator) -> str:
     return element.evaluate("element => getComputedStyle(element).opacity")
+
+
+@NEEDS_BROWSER
+def test_ranking_by_words_and_missing_vectors_are_shown(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = PausedEmbedder()
+    embedder.go.set()  # the tools are embedded at once
+
+    def paused(threads: int | None = None) -> PausedEmbedder:
+        del threads
+        return embedder
+
+    for name in ("default_embedder", "OnnxEmbedder"):
+        monkeypatch.setattr(service_module, name, paused)
+    with running(tmp_path, wait=False) as service, service.client("ines") as client:
+        client.put("/v1/me", json={}).raise_for_status()
+        embedder.go.clear()
+        mails = [mail(f"m{n}", "Glaze" if n == 7 else f"Clay {n}") for n in range(MANY)]
+        client.put("/v1/items", json={"items": mails}).raise_for_status()
+        with open_page(browser, service.url) as page:
+            sign_in(page, client.headers["Authorization"].removeprefix("Bearer "))
+            state, notice = page.locator("#a-preparation"), page.locator("#a-words-only")
+            expect(state).to_contain_text(f"0 of {MANY} items have vectors.")
+            ask(page, "Where was the glaze?", "2024-05-16T17:40", "unknown")
+            # the first items may have vectors: tool search needs them
+            expect(notice).to_have_text(re.compile(r"uses alone: \d+ items have no vector yet\.$"))
+            expect(page.locator("#a-item-0")).to_contain_text("Glaze")
+            embedder.go.set()
+            expect(state).to_be_empty()
+            page.get_by_role("textbox", name="Request").press("Enter")
+            expect(notice).to_be_empty()
+
+
+@NEEDS_BROWSER
+def test_request_in_an_unreadable_script_is_ranked_by_words(page: Page, elin: str) -> None:
+    sign_in(page, elin)
+    ask(page, "Когда моя следующая встреча?", "2022-11-17T20:30", "home")
+    expect(page.locator("#a-words-only")).to_contain_text("the embedder cannot read this text")
+    assert violations(page, "#a-words-only") == []
+    ask(page, **REQUEST)
+    expect(page.locator("#a-words-only")).to_be_empty()

@@ -13,7 +13,6 @@ from contextune.errors import ContextuneError
 if TYPE_CHECKING:
     from contextune.context.ranker import ContextRanker
     from contextune.embed import Embedder
-    from contextune.lab.train.rankers.context.examples import ContextExample
 
 app = command_group(help="Train rankers and the planner.")
 
@@ -32,6 +31,13 @@ def ranker(
     public: Annotated[
         Path | None, typer.Option(help="Also train on workbench and ikat in this folder.")
     ] = None,
+    quick: Annotated[
+        bool, typer.Option(help="Train on the personas' own requests only: an eighth of the examples.")
+    ] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Keep the vectors of another embedder in this file, for the next run."),
+    ] = None,
     from_store: Annotated[
         str | None,
         typer.Option(help="Fine-tune a ranker on the feedback in this store: a file, or postgresql://…"),
@@ -45,14 +51,11 @@ def ranker(
     ] = None,
 ) -> None:
     """Train the context ranker on the bundled personas, or fine-tune it on a store's feedback."""
-    if public is not None and (sentence_transformers or endpoint):
-        raise ContextuneError(
-            "--public is for the bundled embedder; for another one, the ranker is trained on the personas' "
-            "own requests only: leave it out"
-        )
+    if public is not None and quick:
+        raise ContextuneError("--quick leaves out all but the personas' own requests: omit it, or --public")
     embedder = _embedder(sentence_transformers, endpoint, model)
     fine_tuned = _fine_tune_ranker(from_store, user, embedder, base) if from_store else None
-    ranker = fine_tuned or _train_ranker(embedder, public)
+    ranker = fine_tuned or _train_ranker(embedder, public, quick=quick, cache=cache)
     ranker.save(out)
     output.out.print(
         f"Written to {out}: Tuner(store, ranker=ContextRanker.load(Path({str(out)!r})))", markup=False
@@ -186,27 +189,14 @@ def plan_lessons(
     output.out.print(f"{len(prompts['lessons'])} lessons and {len(prompts['questions'])} questions in {out}")
 
 
-def _train_ranker(embedder: "Embedder | None", public: Path | None) -> "ContextRanker":
-    from contextune.datasets import bundled_personas, training_personas
+def _train_ranker(
+    embedder: "Embedder | None", public: Path | None, *, quick: bool, cache: Path | None
+) -> "ContextRanker":
+    from contextune.cli.lab.training_data import ranker_data
     from contextune.embed import default_embedder
-    from contextune.lab.train.embedder.fold_vectors import bundled_folds
     from contextune.lab.train.rankers.context import train as recipe
-    from contextune.lab.train.rankers.context.examples import from_embedder
-    from contextune.lab.train.rankers.context.mixture import (
-        bundled_classifier,
-        mixture_examples,
-        training_sets,
-    )
 
-    examples: list[ContextExample]
-    sets = training_sets(public) if public else []
-    with output.progress("Reading personas") as update:
-        if embedder is None:
-            examples = mixture_examples(bundled_folds(), sets, progress=update)
-            classifier = bundled_classifier()
-        else:
-            personas = [*bundled_personas(), *training_personas()]
-            examples, classifier = from_embedder(personas, embedder, progress=update)
+    examples, classifier = ranker_data(embedder, public, quick=quick, cache=cache)
     with output.progress("Signals") as update:
         data = recipe.FeaturedExamples.build(examples, progress=update)
     about = {

@@ -1,14 +1,24 @@
 """Load the training data of rankers and planners, with progress bars."""
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from contextune.cli import output
-from contextune.datasets import bundled_pairs, training_pairs, training_requests
-from contextune.embed import default_embedder
+from contextune.context.signals.request_classifier import RequestClassifier
+from contextune.datasets import (
+    bundled_pairs,
+    bundled_personas,
+    training_pairs,
+    training_personas,
+    training_requests,
+)
+from contextune.embed import Embedder, default_embedder
 from contextune.errors import ContextuneError
 from contextune.lab.bench.quality.plan import persona_plans as bench
-from contextune.lab.train.embedder.fold_vectors import FoldVectors, bundled_folds
+from contextune.lab.public_data.context_sets import ContextSet
+from contextune.lab.train.embedder.fold_vectors import FoldVectors, PersonaVectors, bundled_folds
 from contextune.lab.train.rankers.arguments.examples import (
     PlannedRequest,
     from_personas,
@@ -18,8 +28,14 @@ from contextune.lab.train.rankers.arguments.examples import (
 from contextune.lab.train.rankers.arguments.requests import additional_requests
 from contextune.lab.train.rankers.arguments.times import time_examples
 from contextune.lab.train.rankers.arguments.train import ArgumentTrainingData
-from contextune.lab.train.rankers.context.examples import from_folds
-from contextune.lab.train.rankers.context.mixture import training_request_examples
+from contextune.lab.train.rankers.context.embedded_personas import EmbeddedPersonas, TextVectors
+from contextune.lab.train.rankers.context.examples import ContextExample, from_folds
+from contextune.lab.train.rankers.context.mixture import (
+    bundled_classifier,
+    mixture_examples,
+    training_request_examples,
+    training_sets,
+)
 from contextune.lab.train.rankers.context.train import FeaturedExamples
 from contextune.lab.train.rankers.tools.examples import (
     ToolExample,
@@ -31,8 +47,47 @@ from contextune.lab.train.rankers.tools.examples import (
 )
 from contextune.lab.train.rankers.tools.examples import from_personas as tool_examples
 from contextune.lab.train.rankers.tools.train import fit_by_fold, with_features
+from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
 from contextune.types import Tool
+
+
+def ranker_data(
+    embedder: Embedder | None, public: Path | None = None, *, quick: bool = False, cache: Path | None = None
+) -> tuple[list[ContextExample], RequestClassifier]:
+    """Training examples of the context ranker, and the request classifier of its embedder.
+
+    The bundled embedder was trained on the personas, so its vectors are those of the folds. Any other one
+    embeds the texts here; `cache` is a file for their vectors.
+    """
+    # read first, so that a missing folder is reported before minutes of work
+    sets = training_sets(public) if public else []
+    if embedder is None:
+        return _examples(bundled_folds(), default_embedder(), bundled_classifier(), sets, quick=quick), (
+            bundled_classifier()
+        )
+    with SQLiteStore(cache) if cache else nullcontext() as store:
+        texts = TextVectors(embedder, store)
+        vectors = EmbeddedPersonas(
+            bundled_personas(), training_personas(), texts, {} if quick else training_requests()
+        )
+        with output.progress("Embedding") as update:
+            vectors.embed_all(update)
+        return _examples(vectors, texts, vectors.classifier, sets, quick=quick), vectors.classifier
+
+
+def _examples(
+    vectors: PersonaVectors,
+    embedder: Embedder,
+    classifier: RequestClassifier,
+    sets: Sequence[ContextSet],
+    *,
+    quick: bool,
+) -> list[ContextExample]:
+    with output.progress("Reading personas") as update:
+        if quick:
+            return from_folds(vectors, progress=update)
+        return mixture_examples(vectors, sets, embedder=embedder, classifier=classifier, progress=update)
 
 
 def tool_data(public: Path | None, vectors: Path | None) -> tuple[list[ToolExample], list[ToolExample]]:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from contextune.context.signals.scene import FeatureColumns, Scene
+from contextune.types.app_schema import known_app
 
 _STATES = (
     ("direction", "missed"),
@@ -27,8 +28,8 @@ def compute(scene: Scene) -> FeatureColumns:
     columns, rows = scene.item_columns, scene.rows
     states = {field: values[rows] for field, values in columns.states.items()}
     flags = {f"state.{value}": (states[field] == value).astype(np.float64) for field, value in _STATES}
-    mail = columns.apps.index("Mail") if "Mail" in columns.apps else -1
-    received = (scene.app == mail) & (flags["state.sent"] == 0)
+    mail = np.array([known_app(app) == "Mail" for app in columns.apps], np.bool_)
+    received = mail[scene.app] & (flags["state.sent"] == 0)
     return {
         **flags,
         "state.talk": columns.duration_s[rows],

@@ -6,7 +6,7 @@ import numpy as np
 
 from contextune.context.signals.scene import FeatureColumns, Floats, Scene, constant
 from contextune.types import Item
-from contextune.types.app_schema import APPS
+from contextune.types.app_schema import APPS, known_app
 
 _MIN_PROBABILITY = 0.3
 
@@ -24,7 +24,8 @@ FEATURES = {
 
 def compute(scene: Scene) -> FeatureColumns:
     """The values of all features, one per candidate."""
-    apps, classes = scene.item_columns.apps, scene.request_classes
+    classes = scene.request_classes
+    apps = [known_app(app) for app in scene.item_columns.apps]
     app_likely, app_tools = _by_app(apps, classes.apps), _by_app(apps, classes.tools)
     probabilities = np.array(list(classes.apps.values()) or [np.nan])
     app_similarity = np.full(len(apps), -np.inf)
@@ -33,10 +34,7 @@ def compute(scene: Scene) -> FeatureColumns:
     likely, tools = app_likely[scene.app], app_tools[scene.app]
     return {
         **{
-            f"store.is {app}": (scene.app == apps.index(app)).astype(np.float64)
-            if app in apps
-            else constant(scene, 0)
-            for app in APPS
+            f"store.is {app}": np.array([name == app for name in apps], np.float64)[scene.app] for app in APPS
         },
         "store.likely": likely,
         "store.likely rank": (probabilities[None] > likely[:, None]).sum(1).astype(np.float64),
@@ -51,7 +49,7 @@ def compute(scene: Scene) -> FeatureColumns:
 def explain(scene: Scene, number: int) -> str | None:
     """That the request is probably about an item of this application."""
     item = scene.items[number]
-    if scene.request_classes.apps.get(item.app, 0) < _MIN_PROBABILITY:
+    if scene.request_classes.apps.get(known_app(item.app), 0) < _MIN_PROBABILITY:
         return None
     return f"the request is probably about {_with_article(item)}"
 

@@ -37,6 +37,9 @@ class InspectReply(responses.ToolsReply):
     """The time of the request on the user's clock, to the second, without an offset."""
     context: list[InspectedItem]
     alone: responses.ToolsReply
+    words_only: bool
+    """Whether vectors had no part in the ranking of the items."""
+    preparation: responses.PreparationReply
     plans: list[InspectedPlan]
     seconds: dict[str, float]
 
@@ -57,7 +60,7 @@ def inspect(
     source_ids = _source_items(steps.plans if steps else ())
     items = {item.id: item for item in tuner.store.items(request.user, source_ids)}
     items |= {hit.item.id: hit.item for hit in answer.context}
-    zone = tuner.store.user(request.user).zone
+    zone, preparation = tuner.store.user(request.user).zone, tuner.preparation(request.user)
     return {
         "request": reply["request"],
         "clock": local_time(request.time, zone).isoformat(timespec="seconds"),
@@ -73,6 +76,8 @@ def inspect(
                 reply["context"], answer.context, strict=False
             )  # fewer if they are large
         ],
+        "words_only": answer.words_only,
+        "preparation": {"ready": preparation.ready, "total": preparation.total},
         "tools": reply["tools"],
         "fits": reply["fits"],
         "alone": {

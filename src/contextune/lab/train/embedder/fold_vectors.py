@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,29 @@ OPTIONAL_PARTS = ("large_model_cot",)
 """Arrays of requests that a file may lack: both with the chain of thought of a large model."""
 
 
+class PersonaVectors(Protocol):
+    """Vectors of personas and their requests, by an embedder that has not seen the persona."""
+
+    @property
+    def personas(self) -> Sequence[Persona]:
+        """The personas that are measured on."""
+        ...
+
+    @property
+    def all_personas(self) -> list[Persona]:
+        """These, and those for training only."""
+        ...
+
+    @property
+    def fold(self) -> dict[str, int]:
+        """Fold by persona id."""
+        ...
+
+    def __iter__(self) -> Iterator[tuple[Persona, dict[str, Matrix]]]:
+        """Each persona with its part of every matrix; see `ITEM_PARTS`, `REQUEST_PARTS`, `MORE_PARTS`."""
+        ...
+
+
 @dataclass(frozen=True)
 class FoldVectors:
     """Vectors by persona: `personas` are measured on, `training_only` are not."""
@@ -40,9 +63,13 @@ class FoldVectors:
         """All personas with vectors."""
         return [*self.personas, *self.training_only]
 
-    @cached_property
+    @property
     def fold(self) -> dict[str, int]:
         """Fold by persona id; both sets are spread over all folds."""
+        return self._fold
+
+    @cached_property
+    def _fold(self) -> dict[str, int]:
         return {**assign_folds(self.personas), **assign_folds(self.training_only)}
 
     @cached_property

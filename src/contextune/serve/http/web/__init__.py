@@ -13,7 +13,8 @@ from starlette.responses import RedirectResponse, Response
 _MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 _FILES = (
     "theme.css", "inspector.css", "inspector.js", "answer.js", "api.js", "compare.js", "dom.js", "items.js",
-    "keys.js", "link.js", "map.js", "marks.js", "settings.js", "side.js", "theme.js", "tools.js", "words.js",
+    "keys.js", "link.js", "map.js", "marks.js", "preparation.js", "settings.js", "side.js", "theme.js",
+    "tools.js", "words.js",
 )  # fmt: skip
 _FILE_BY_PATH = {"/inspector/": "index.html"} | {f"/inspector/{name}": name for name in _FILES}
 INSPECTOR_PATHS = frozenset({"/", "/inspector", *_FILE_BY_PATH})

@@ -43,6 +43,7 @@ export class Settings {
     this.#summarize();
   }
 
+  // Whether anything is stored for the user.
   async show(user) {
     const profile = await api.fetchProfile(user);
     this.user = user;
@@ -55,6 +56,7 @@ export class Settings {
     const about = [...details, profile?.zone].filter(Boolean).join(", ");
     const items = profile ? count((await api.call(user, "GET", "items?limit=1")).total, "item") : "No data stored for this user.";
     this.#part("profile").textContent = [about, items].filter(Boolean).join(" · ");
+    return profile !== null;
   }
 
   #radio(value, label) {

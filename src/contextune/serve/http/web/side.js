@@ -5,6 +5,7 @@ import * as api from "./api.js";
 import { byId, copyTemplate } from "./dom.js";
 import { showItems } from "./items.js";
 import { Marks, summarize } from "./marks.js";
+import { describeWordsOnly, Preparation } from "./preparation.js";
 import { Settings } from "./settings.js";
 import { showTools } from "./tools.js";
 import { describeSeconds } from "./words.js";
@@ -26,6 +27,7 @@ export class Side {
     this.root.id = `${prefix}-side`;
     byId("sides").append(this.root);
     this.settings = new Settings(this.part, (user) => attempt(null, () => this.show(user)));
+    this.preparation = new Preparation(this.part);
     this.marks = new Marks(this.root, () => this.#showMarks());
     this.part("ask").addEventListener("submit", (event) => (event.preventDefault(), this.ask(event.submitter)));
     this.part("send").addEventListener("click", () => this.#send());
@@ -59,11 +61,12 @@ export class Side {
 
   async show(user) {
     this.clear();
-    await this.settings.show(user);
+    if (await this.settings.show(user)) await this.preparation.ask(user);
   }
 
   clear() {
     this.#turn += 1;
+    this.preparation.hide();
     this.answer = null;
     this.part("results").hidden = true;
     this.part("hint").hidden = false;
@@ -96,12 +99,14 @@ export class Side {
     showItems(this.part, answer.context, this.marks);
     showTools(this.part, answer, this.marks);
     showAnswer(this.part, answer, this.marks);
+    this.part("words-only").textContent = describeWordsOnly(answer);
     this.marks.clear();
     const seconds = Object.values(answer.seconds).reduce((sum, stage) => sum + stage, 0);
     this.part("seconds").textContent = `Answered in ${describeSeconds(seconds)}. Mark what is right or wrong, and later answers use it.`;
     this.part("hint").hidden = true;
     this.part("results").hidden = false;
-    this.part("status").textContent = describeAnswer(answer);
+    this.part("status").textContent = [describeAnswer(answer), describeWordsOnly(answer)].filter(Boolean).join(" ");
+    this.preparation.show(this.settings.user, answer.preparation);
     this.#onAnswer();
   }
 

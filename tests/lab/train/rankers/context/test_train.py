@@ -23,9 +23,10 @@ from contextune.lab.bench.quality import ablations as ablation_bench
 from contextune.lab.bench.quality.ablations import LEARNING_CURVE, ablations, sample_across_folds
 from contextune.lab.train.embedder.data import assign_folds
 from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import examples as examples_module
+from contextune.lab.train.rankers.context import embedded_personas
 from contextune.lab.train.rankers.context import train as recipe
-from contextune.lab.train.rankers.context.examples import ContextExample, from_embedder
+from contextune.lab.train.rankers.context.embedded_personas import EmbeddedPersonas, TextVectors
+from contextune.lab.train.rankers.context.examples import ContextExample, from_folds
 from contextune.lab.train.rankers.context.from_feedback import continue_training, feedback_examples
 from contextune.lab.train.rankers.context.haystack import haystack_examples
 from contextune.rank import RankerSettings
@@ -105,12 +106,12 @@ def test_one_fold_is_refused(data: recipe.FeaturedExamples) -> None:
 def test_ranker_can_be_trained_for_any_embedder(
     word_embedder: Embedder, store: SQLiteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(examples_module, "bundled_pairs", lambda: bundled_pairs()[::20])
-    monkeypatch.setattr(examples_module, "training_pairs", lambda: training_pairs()[::20])
+    monkeypatch.setattr(embedded_personas, "bundled_pairs", lambda: bundled_pairs()[::20])
+    monkeypatch.setattr(embedded_personas, "training_pairs", lambda: training_pairs()[::20])
     personas = [PERSONA, read_persona(bundled_persona_file("a02"))]
-    examples, classifier = from_embedder(personas, word_embedder)
-    data = recipe.FeaturedExamples.build(examples)
-    ranker = recipe.train(data, classifier, {"embedder": word_embedder.name})
+    vectors = EmbeddedPersonas(personas, [], TextVectors(word_embedder))
+    data = recipe.FeaturedExamples.build(from_folds(vectors))
+    ranker = recipe.train(data, vectors.classifier, {"embedder": word_embedder.name})
     assert ranker.has_classifier_for(word_embedder.name)
     assert data.matrices[0].shape[1] == len(FEATURE_NAMES)
     load_persona(store, PERSONA)

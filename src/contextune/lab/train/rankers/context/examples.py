@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 from contextune.context.build_scene import RequestVectors, scene_from_vectors, scene_without_vectors
 from contextune.context.index import UserIndex
 from contextune.context.signals import RequestClasses, Scene, UseColumns
-from contextune.context.signals.request_classifier import RequestClassifier, build_request_classes
-from contextune.datasets import Pair, Persona, Query, bundled_pairs, training_pairs, usage_events
-from contextune.embed import Embedder, Matrix
-from contextune.lab.train.embedder.data import assign_folds, embed_persona, situation_text
-from contextune.lab.train.embedder.fold_vectors import FoldVectors
+from contextune.context.signals.request_classifier import build_request_classes
+from contextune.datasets import Persona, Query, usage_events
+from contextune.embed import Matrix
+from contextune.lab.train.embedder.fold_vectors import PersonaVectors
 from contextune.tools import bundled_toolbox
-from contextune.tools.tool_text import tool_text
 from contextune.types import Progress, UsageEvent
-from contextune.types.app_schema import APPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +40,7 @@ class ContextExample:
         return [item.id for item in self.scene.items]
 
 
-def from_folds(vectors: FoldVectors, *, progress: Progress | None = None) -> list[ContextExample]:
+def from_folds(vectors: PersonaVectors, *, progress: Progress | None = None) -> list[ContextExample]:
     """The personas' requests, embedded by models that have not seen the persona."""
     measured = {persona.id for persona in vectors.personas}
     examples: list[ContextExample] = []
@@ -146,64 +143,3 @@ class PersonaScenes:
             grades,
             len(gold),
         )
-
-
-def from_embedder(
-    personas: Sequence[Persona], embedder: Embedder, *, progress: Progress | None = None
-) -> tuple[list[ContextExample], RequestClassifier]:
-    """The personas' requests for any embedder, and a request classifier for its vectors.
-
-    For embedders that were not trained on the personas. Request classes come from out-of-fold classifiers;
-    the returned classifier is fitted on everything.
-    """
-    fold, tools = assign_folds(personas), bundled_toolbox()
-    pairs = [*bundled_pairs(), *training_pairs()]
-    tool_vectors = embedder.embed([tool_text(tool) for tool in tools])
-    tool_apps = [tool.app for tool in tools]
-    queries = [(persona, query) for persona in personas for query in persona.queries]
-    bare = embedder.embed([query.text for _, query in queries])
-    vectors = [
-        RequestVectors(*pair)
-        for pair in zip(bare, embedder.embed([situation_text(query) for _, query in queries]), strict=True)
-    ]
-    labels = [
-        *((query.gold.kind or "", _apps(persona, query)) for persona, query in queries),
-        *map(_labels, pairs),
-    ]
-    rows = np.vstack(
-        [
-            *(query_vectors.situated for query_vectors in vectors),
-            embedder.embed([pair.query for pair in pairs]),
-        ]
-    )
-    of_fold = np.array([*(fold[persona.id] for persona, _ in queries), *[-1] * len(pairs)])
-
-    def classifier(excluded_fold: int | None) -> RequestClassifier:
-        chosen = [n for n in range(len(rows)) if excluded_fold is None or of_fold[n] != excluded_fold]
-        kinds, apps = zip(*(labels[n] for n in chosen), strict=True)
-        return RequestClassifier.fit(rows[chosen], kinds, apps, tool_vectors, tool_apps)
-
-    classifiers = {number: classifier(number) for number in sorted(set(fold.values()))}
-    examples: list[ContextExample] = []
-    number = 0
-    for done, persona in enumerate(personas, 1):
-        vectors_of_items, contents = embed_persona(persona, embedder)
-        scenes = PersonaScenes.build(persona, vectors_of_items, contents=contents)
-        for query in persona.queries:
-            query_vectors = vectors[number]
-            classes = classifiers[fold[persona.id]].classify(query_vectors.situated, query_vectors.text)
-            examples.append(scenes.example(query, query_vectors, classes, fold[persona.id]))
-            number += 1
-        if progress:
-            progress(done, len(personas))
-    return examples, classifier(None)
-
-
-def _apps(persona: Persona, query: Query) -> list[str]:
-    return sorted(
-        {item.app for item in persona.items if item.id in (query.gold.relevant or {})} & APPS.keys()
-    )
-
-
-def _labels(pair: Pair) -> tuple[str, list[str]]:
-    return pair.kind, sorted({item.app for item in pair.items})

@@ -10,7 +10,7 @@ import numpy as np
 
 from contextune.datasets import Persona, usage_events
 from contextune.embed import Matrix
-from contextune.lab.train.embedder.fold_vectors import FoldVectors
+from contextune.lab.train.embedder.fold_vectors import PersonaVectors
 from contextune.lab.train.rankers.context.examples import ContextExample, PersonaScenes
 from contextune.types import Item, Progress, UsageEvent
 
@@ -19,7 +19,7 @@ _WEEKS = (-26, -2)
 
 
 def haystack_examples(
-    vectors: FoldVectors, size: int, *, progress: Progress | None = None
+    vectors: PersonaVectors, size: int, *, progress: Progress | None = None
 ) -> Iterator[ContextExample]:
     """The measured requests, each persona padded to `size` items.
 
@@ -34,7 +34,9 @@ def haystack_examples(
             progress(number, len(vectors.personas))
 
 
-def padded_scenes(vectors: FoldVectors, persona: Persona, own: dict[str, Matrix], size: int) -> PersonaScenes:
+def padded_scenes(
+    vectors: PersonaVectors, persona: Persona, own: dict[str, Matrix], size: int
+) -> PersonaScenes:
     """A persona with its vectors, prepared for scenes with `size` items."""
     fold = vectors.fold[persona.id]
     others = [

@@ -17,7 +17,7 @@ from contextune.datasets import Gold, Persona, Query, training_requests
 from contextune.embed import CachedEmbedder, Embedder, Matrix, default_embedder, readability
 from contextune.lab.public_data.context_sets import TRAIN, ContextSet, read_context_sets
 from contextune.lab.train.embedder.data import FOLDS, embed_persona
-from contextune.lab.train.embedder.fold_vectors import FoldVectors
+from contextune.lab.train.embedder.fold_vectors import PersonaVectors
 from contextune.lab.train.rankers.context.authored_stores import authored_stores
 from contextune.lab.train.rankers.context.examples import (
     ContextExample,
@@ -42,7 +42,7 @@ _MAX_HOURS_LATER = 24 * 600
 
 
 def mixture_examples(
-    vectors: FoldVectors,
+    vectors: PersonaVectors,
     public: Sequence[ContextSet] = (),
     *,
     embedder: Embedder | None = None,
@@ -91,7 +91,7 @@ def request_parts(parts: Mapping[str, Matrix]) -> dict[str, Matrix]:
 
 
 def training_request_examples(
-    vectors: FoldVectors, *, with_items_only: bool = True, progress: Progress | None = None
+    vectors: PersonaVectors, *, with_items_only: bool = True, progress: Progress | None = None
 ) -> Iterator[ContextExample]:
     """The training requests, explicit and implicit; half of the explicit ones need no item."""
     requests = training_requests()
@@ -106,7 +106,7 @@ def training_request_examples(
             progress(number, len(vectors.all_personas))
 
 
-def late_examples(vectors: FoldVectors, share: float = 0.3) -> Iterator[ContextExample]:
+def late_examples(vectors: PersonaVectors, share: float = 0.3) -> Iterator[ContextExample]:
     """Requests asked months or years later, where what is said does not depend on the time.
 
     Whole weeks later, so that weekday, hour and with them the vector of the moment stay the same.
@@ -132,7 +132,7 @@ def late_examples(vectors: FoldVectors, share: float = 0.3) -> Iterator[ContextE
                 yield replace(example, measured=False, name=f"late/{example.name}")
 
 
-def bare_examples(vectors: FoldVectors, share: float = 0.3) -> Iterator[ContextExample]:
+def bare_examples(vectors: PersonaVectors, share: float = 0.3) -> Iterator[ContextExample]:
     """Requests over items of an unknown application, of which there is nothing but a text.
 
     Only requests that their words and meaning can answer; without them, the ranker looks for times, uses and
@@ -159,7 +159,7 @@ def bare_examples(vectors: FoldVectors, share: float = 0.3) -> Iterator[ContextE
                 yield replace(example, measured=False, name=f"bare/{example.name}")
 
 
-def large_store_examples(vectors: FoldVectors, per_persona: int = 5) -> Iterator[ContextExample]:
+def large_store_examples(vectors: PersonaVectors, per_persona: int = 5) -> Iterator[ContextExample]:
     """Some requests of every persona over hundreds and thousands of items."""
     requests = training_requests()
     for number, (persona, parts) in enumerate(vectors):
@@ -175,7 +175,7 @@ def large_store_examples(vectors: FoldVectors, per_persona: int = 5) -> Iterator
             yield replace(example, measured=False, name=f"large/{example.name}")
 
 
-def recast_examples(vectors: FoldVectors, share: float = 0.25) -> Iterator[ContextExample]:
+def recast_examples(vectors: PersonaVectors, share: float = 0.25) -> Iterator[ContextExample]:
     """Requests over items some of which are of applications that no model knows, half in large stores."""
     for number, (persona, parts) in enumerate(vectors):
         draw = random.Random(f"recast/{persona.id}")  # noqa: S311  # repeatable, not secret
@@ -191,7 +191,7 @@ def recast_examples(vectors: FoldVectors, share: float = 0.25) -> Iterator[Conte
                 yield replace(example, measured=False, name=f"recast/{example.name}")
 
 
-def blind_examples(vectors: FoldVectors, share: float = 0.15) -> Iterator[ContextExample]:
+def blind_examples(vectors: PersonaVectors, share: float = 0.15) -> Iterator[ContextExample]:
     """Requests without any vector, as of one in a script that the embedder cannot read."""
     for persona, parts in vectors:
         draw = random.Random(f"blind/{persona.id}")  # noqa: S311  # repeatable, not secret
@@ -214,7 +214,7 @@ def _all_requests(
 
 
 def said_examples(
-    vectors: FoldVectors,
+    vectors: PersonaVectors,
     embedder: Embedder,
     classifier: RequestClassifier,
     per_store: tuple[int, int] = (5, 6),
