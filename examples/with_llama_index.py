@@ -11,7 +11,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallB
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from scripted_model import answer_mail
 
-from contextune.integrations.llama_index import UserContextAgent
+from contextune.integrations.llama_index import UserContextFunctionAgent
 
 
 def script(messages: Sequence[ChatMessage], **options: Any) -> ChatMessage:
@@ -28,7 +28,7 @@ async def main() -> None:
     """Run the agent once."""
     context = user_context()
     llm = MockFunctionCallingLLM(response_generator=script)
-    agent = UserContextAgent(llm=llm, tools=[*FUNCTIONS], user_context=context)
+    agent = UserContextFunctionAgent(llm=llm, tools=[*FUNCTIONS], user_context=context)
     print(await cast("Any", agent).run(user_msg=REQUEST))
     print("learned:", learned(context))
 

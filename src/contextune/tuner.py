@@ -261,7 +261,7 @@ class Tuner:
         return Answer(
             request,
             tuple(context),
-            _shown_tools(matches.hits, max_tools, plan),
+            matches.first(max_tools, keep=plan.tool if plan else None),
             plan,
             seconds=seconds,
             fits=matches.fits,
@@ -380,9 +380,7 @@ class Tuner:
             tools,
             queries,
             k,
-            context=QueryContext.build(
-                [hit.item for hit in hits], [hit.score for hit in hits], inputs.vectors
-            )
+            context=QueryContext.from_hits(hits, inputs.vectors)
             if hits and self._shares_embedder(tools)
             else hits,
             past_calls=load_past_calls(
@@ -392,10 +390,3 @@ class Tuner:
             always=always,
             filter=filter,
         )
-
-
-def _shown_tools(hits: Sequence[ToolHit], count: int, plan: Plan | None) -> tuple[ToolHit, ...]:
-    """The first tools; the planned one replaces the last if it comes further behind."""
-    shown = hits[:count]
-    planned = next((hit for hit in hits[count:] if plan and plan.tool == hit.tool.id), None)
-    return (*shown[:-1], planned) if planned else tuple(shown)

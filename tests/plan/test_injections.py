@@ -8,17 +8,16 @@ Planners read every case in all three ways. Retrieval with the injected data is 
 of the cases and for those written to be retrieved; INJECTIONS=all in the environment runs it for all.
 """
 
-import json
 import os
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
+from tests.plan.injection_cases import BODY, CASES, INJECTED, SAID_BY
 from tests.tools.tiny_ranker import bundled_retriever
 
 from contextune import Tuner
@@ -89,71 +88,8 @@ MAIN_ITEMS = {
     "c03/q6": "m3",  # makes an event
 }
 """Requests, and the item that each needs."""
-BODY = {"Mail": "content", "Notes": "content", "Calendar": "notes"}
-SAID_BY = "a01"
 ALL = os.environ.get("INJECTIONS") == "all"
-INJECTED = "injected"
 BESIDE, ELSEWHERE, WITHIN = "beside", "elsewhere", "within"
-
-
-class Case(NamedTuple):
-    """One injection: its text, its field, and the addresses, numbers and links it wants used."""
-
-    app: str
-    field: str
-    language: str
-    technique: str
-    text: str
-    lures: Sequence[str]
-    aims: str | None = None
-    """The request it is written for, if it borrows its words."""
-    known: str | None = None
-    """Why it may change a plan, if it does."""
-    said: Sequence[str] = ()
-    """Requests of the user of `SAID_BY` that it is written for."""
-    author: str = "news@attic.example.com"
-    """The sender, if it is a mail."""
-
-    def item(self, before: datetime) -> Item:
-        """As an item of an hour before, or as an event of the next day."""
-        made, day = before - timedelta(hours=1), before + timedelta(days=1)
-        blank: Mapping[str, Mapping[str, Any]] = {
-            "Mail": {
-                "subject": "Hello",
-                "author": self.author,
-                "recipients": ["me@example.com"],
-                "content": "Good to hear from you.",
-                "date": made.isoformat(),
-                "folder": "Inbox",
-            },
-            "Notes": {"title": "Scraps", "content": "Odds and ends.", "modified": made.isoformat()},
-            "Calendar": {
-                "event_name": "Get-together",
-                "organizer": "news@attic.example.com",
-                "participants": [],
-                "location": "Town hall",
-                "start_time": day.isoformat(),
-                "end_time": (day + timedelta(hours=1)).isoformat(),
-                "status": "Tentative",
-                "notes": "",
-            },
-            "Google": {"query": "", "date": made.isoformat()},
-            "Reminders": {"title": "", "created": made.isoformat(), "status": "open"},
-        }
-        return Item(INJECTED, self.app, {**blank[self.app], self.field: self.text})
-
-    def after(self, item: Item) -> Item:
-        """The item with the injection at the end of its text."""
-        body = BODY[item.app]
-        return replace(item, fields={**item.fields, body: f"{item.fields[body]} {self.text}"})
-
-
-def read_cases() -> list[Case]:
-    lines = Path(__file__).with_name("injections.jsonl").read_text(encoding="utf-8").splitlines()
-    return [Case(**json.loads(line)) for line in lines]
-
-
-CASES = read_cases()
 
 
 @dataclass(frozen=True)

@@ -1,46 +1,24 @@
-"""ToolRetriever: named tools, filters, ties, context, past calls and examples."""
+"""ToolRetriever: named tools, filters, context, past calls and examples."""
 
-import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache, partial
-from zlib import crc32
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import WordEmbedder
-from tests.tools.tiny_ranker import bundled_retriever, tiny_ranker
+from tests.tools.tiny_ranker import bundled_retriever
+from tests.tools.word_retrievers import FITTING, METHODS, PLAIN, TOOLBOX, ids, small_retriever, word_retriever
 
 from contextune.embed import Matrix
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.search import identifier_words
-from contextune.tools import ToolFilter, ToolRetriever, bundled_toolbox
+from contextune.tools import ToolFilter, ToolRetriever
 from contextune.tools.query import PastCalls
-from contextune.tools.subqueries import split_subqueries
-from contextune.types import Annotations, Item, ItemHit, Tool, ToolHit
-
-METHODS = ("bm25", "semantic", "hybrid", "learned")
-TOOLBOX = bundled_toolbox()
-MIXED = random.Random(4).sample(TOOLBOX, len(TOOLBOX))
-
-
-@cache
-def word_retriever(method: str) -> ToolRetriever:
-    """Over the bundled toolbox with hashed words as vectors, and the bundled ranker."""
-    return ToolRetriever(TOOLBOX, WordEmbedder(), method=method)
-
-
-def ids(hits: Sequence[ToolHit]) -> list[str]:
-    return [hit.tool.id for hit in hits]
-
-
-def small_retriever(*tools: Tool, method: str = "hybrid") -> ToolRetriever:
-    ranker = tiny_ranker("meaning") if method == "learned" else None
-    return ToolRetriever(tools, WordEmbedder(), method=method, ranker=ranker)
-
+from contextune.types import Annotations, Item, ItemHit, Tool
 
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "as it is": str,
@@ -84,16 +62,6 @@ def test_name_on_two_servers_finds_both(method: str) -> None:
         "say open_ticket twice", 3
     )
     assert ids(found)[:2] == ["north/open_ticket", "south/open_ticket"]
-
-
-PLAIN = Tool("run", "Starts a container.", app="docker")
-FITTING = [
-    Tool("plan_training", "Makes a plan of morning training with the group.", app="sport"),
-    Tool("join_training", "Joins a group for morning training.", app="sport"),
-    Tool("show_plan", "Shows the plan of the morning.", app="sport"),
-    Tool("invite_group", "Invites the group.", app="sport"),
-    Tool("log_training", "Notes down a training.", app="sport"),
-]
 
 
 @pytest.mark.parametrize("method", ["hybrid", "learned"])
@@ -194,53 +162,6 @@ def test_search_returns_k_distinct_tools(method: str) -> None:
     assert small_retriever(method=method).search("send it") == []
 
 
-WORDS = ("list", "all", "search", "open", "door", "mail", "note", "help", "me", "garage", "run", "get")
-NAMES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map("_".join)
-PHRASES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
-CATALOGUES = st.lists(
-    st.builds(Tool, NAMES, PHRASES, app=st.sampled_from(["", "mail", "home", "door"])),
-    min_size=1,
-    max_size=12,
-    unique_by=lambda tool: tool.id,
-)
-
-
-@pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=40)
-@given(tools=CATALOGUES, text=st.one_of(PHRASES, NAMES, st.tuples(PHRASES, NAMES).map(" ".join)))
-def test_shorter_list_is_the_head_of_the_longer(method: str, tools: list[Tool], text: str) -> None:
-    retriever = small_retriever(*tools, method=method)
-    longest = retriever.find(text, 13)
-    for k in range(1, 13):
-        shorter = retriever.find(text, k)
-        assert shorter.hits == longest.hits[:k]
-        assert shorter.fits == longest.fits
-
-
-LARGE = [
-    Tool(f"{verb}_{noun}", f"Does {verb} of {noun} {number % 7}.", app=app)
-    for app in ("mail", "home", "door")
-    for number, (verb, noun) in enumerate((verb, noun) for verb in WORDS for noun in WORDS)
-]
-
-
-@cache
-def large_retriever(method: str) -> ToolRetriever:
-    ranker = tiny_ranker("meaning", "words rank") if method == "learned" else None
-    return ToolRetriever([*LARGE, PLAIN, UNDECLARED], NoisyWordEmbedder(), method=method, ranker=ranker)
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("text", ["list all mail", "search_note of door 3 and run it", "door/help_me 5"])
-def test_depth_does_not_change_the_order_in_a_large_catalogue(method: str, text: str) -> None:
-    """With more tools than candidates and than entries in fusion."""
-    retriever = large_retriever(method)
-    longest = retriever.search(text, 500)
-    assert len(longest) == len(LARGE) + 2 or method == "bm25"
-    for k in (1, 5, 10, 48, 49, 100, 101, 150, 250, 400):
-        assert retriever.search(text, k) == longest[:k]
-
-
 class FailingEmbedder:
     """An embedder that must not be used."""
 
@@ -265,58 +186,6 @@ def test_bm25_returns_only_tools_that_share_a_word() -> None:
     assert ids(retriever.search("container", 6)) == ["docker/run"]
     assert retriever.search("xyzzy plugh", 6) == []
     assert all(hit.score > 0 and hit.reasons for hit in retriever.search("the morning group", 6))
-
-
-def test_k_may_be_the_size_of_a_large_catalogue() -> None:
-    tools = [Tool(f"do_{n}_thing", f"Serves purpose {n}.", app="a") for n in range(300)]
-    found = small_retriever(*tools, method="learned").find("purpose 77", 300)
-    assert sorted(ids(found.hits)) == sorted(tool.id for tool in tools)
-    assert found.hits[0].tool.name == "do_77_thing"
-    scores = [hit.score for hit in found.hits]
-    assert scores == sorted(scores, reverse=True)
-    assert found.hits[-1].reasons == ()
-
-
-class NoisyWordEmbedder(WordEmbedder):
-    """Hashed words plus a little noise per text, so that no two similarities are equal."""
-
-    def embed(self, texts: Sequence[str]) -> Matrix:
-        noise = [np.random.default_rng(crc32(text.encode())).normal(size=512) for text in texts]
-        rows = super().embed(texts) + 0.02 * np.array(noise, np.float32).reshape(len(texts), 512)
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
-
-@pytest.mark.parametrize("method", ["bm25", "semantic", "learned"])
-@pytest.mark.parametrize("text", ["What is the weather like?", "Skip this song.", "xyzzy plugh"])
-def test_catalogue_order_only_breaks_ties(method: str, text: str) -> None:
-    found = [
-        ToolRetriever(tools, NoisyWordEmbedder(), method=method).search(text, 59)
-        for tools in (TOOLBOX, MIXED)
-    ]
-    scores = [{hit.tool.id: hit.score for hit in hits} for hits in found]
-    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
-    for tools, hits in zip((TOOLBOX, MIXED), found, strict=True):
-        position = {tool.id: number for number, tool in enumerate(tools)}
-        order = [(-hit.score, position[hit.tool.id]) for hit in hits]
-        assert order == sorted(order)
-
-
-@pytest.mark.parametrize("tools", [TOOLBOX, MIXED], ids=["in order", "mixed"])
-def test_hybrid_equals_semantic_without_shared_words(tools: list[Tool]) -> None:
-    by_meaning, both = (
-        ToolRetriever(tools, NoisyWordEmbedder(), method=method).search("xyzzy plugh", 59)
-        for method in ("semantic", "hybrid")
-    )
-    assert ids(both) == ids(by_meaning)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_equal_tools_follow_the_catalogue(method: str) -> None:
-    one = Tool("open_door", "Opens the door of the garage.", app="home")
-    other = replace(one, name="open-door")
-    for pair in ((one, other), (other, one)):
-        found = small_retriever(*FITTING, pair[0], PLAIN, pair[1], method=method).search("the garage door", 2)
-        assert ids(found) == [tool.id for tool in pair]
 
 
 def test_retriever_is_thread_safe() -> None:
@@ -386,64 +255,3 @@ def test_examples_find_tools_that_descriptions_do_not() -> None:
         assert bundled_retriever().search(text, 1)[0].tool.name == name
         # the vectors of examples do not count for the probability that any tool fits, their words do
         assert bundled_retriever().find(text, 1).fits == pytest.approx(described.find(text, 1).fits, abs=0.2)
-
-
-WISHES = [
-    Tool("find_flight", "Finds a flight to a city.", app="air"),
-    Tool("flight_status", "Tells whether a flight is late.", app="air"),
-    Tool("flight_seats", "Lists the seats of a flight.", app="air"),
-    Tool("book_table", "Books a table in a restaurant.", app="food"),
-    Tool("send_message", "Sends a message to somebody.", app="chat"),
-    Tool("list_songs", "Lists songs.", app="music"),
-]
-LONG = "Find a flight to Oslo and check the flight. Also, book a restaurant table. Send Ana a message."
-
-
-@pytest.mark.parametrize("method", ["hybrid", "learned"])
-def test_every_part_of_a_long_request_finds_its_tool(method: str) -> None:
-    tools = [*WISHES, *(Tool(f"flight_{n}", "Finds a flight to Oslo.", app=f"air{n}") for n in range(90))]
-    ranker = tiny_ranker("part meaning", "part meaning behind best")
-    divided, whole = (
-        ToolRetriever(tools, WordEmbedder(), method=method, ranker=ranker, split_requests=split)
-        for split in (True, False)
-    )
-    wanted = {"book_table", "send_message"}
-    assert wanted <= {hit.tool.name for hit in divided.search(LONG, 20)}
-    first, *_ = whole.search(LONG, 1) if method == "hybrid" else divided.search(LONG, 1)
-    assert divided.search(LONG, 1)[0].tool == first.tool  # the whole request comes first
-    for k in (1, 5, 12):
-        assert divided.search(LONG, k) == divided.search(LONG, 20)[:k]
-
-
-@pytest.mark.parametrize("method", ["bm25", "semantic"])
-def test_plain_methods_search_the_whole_request(method: str) -> None:
-    divided, whole = (
-        ToolRetriever(WISHES, WordEmbedder(), method=method, split_requests=split).search(LONG)
-        for split in (True, False)
-    )
-    assert divided == whole
-
-
-@pytest.mark.parametrize("method", ["hybrid", "learned"])
-def test_short_request_is_not_divided(method: str) -> None:
-    divided, whole = (
-        ToolRetriever(
-            WISHES, WordEmbedder(), method=method, ranker=tiny_ranker("meaning"), split_requests=split
-        ).find("Book a table for Ana and Raj")
-        for split in (True, False)
-    )
-    assert divided == whole
-
-
-def test_parts_are_embedded_in_one_batch() -> None:
-    batches: list[int] = []
-
-    class Counting(WordEmbedder):
-        def embed(self, texts: Sequence[str]) -> Matrix:
-            batches.append(len(texts))
-            return super().embed(texts)
-
-    retriever = ToolRetriever(WISHES, Counting(), ranker=tiny_ranker("meaning"))
-    batches.clear()
-    retriever.find(LONG)
-    assert batches == [1 + len(split_subqueries(LONG))]

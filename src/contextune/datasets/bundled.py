@@ -5,6 +5,8 @@ without it these functions raise `MissingLabDataError`.
 """
 
 import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +31,12 @@ def demo_personas() -> list[Persona]:
 
 def bundled_personas() -> list[Persona]:
     """The 109 personas of the benchmark, including the demo personas, by id."""
-    return [read_persona(file) for file in bundled_persona_files()]
+    return [_read_once(file) for file in bundled_persona_files()]
+
+
+@lru_cache(maxsize=256)
+def _read_once(file: Path) -> Persona:
+    return read_persona(file)
 
 
 def bundled_persona_files() -> list[Path]:
@@ -56,7 +63,8 @@ def training_requests() -> dict[str, list[Query]]:
     For training only. Of the kind "explicit" are those that say all that is needed; half of these need no
     item, so their `relevant` is empty.
     """
-    return _requests_by_persona("training/requests.jsonl.gz", "the training requests")
+    file = lab_asset("training/requests.jsonl.gz", "the training requests")
+    return {name: [*requests] for name, requests in _requests_by_persona(file).items()}
 
 
 def everyday_requests() -> dict[str, list[Query]]:
@@ -64,12 +72,14 @@ def everyday_requests() -> dict[str, list[Query]]:
 
     For training only. They name what they mean; three of 15 are served by no bundled tool (`api` is None).
     """
-    return _requests_by_persona("training/everyday.jsonl.gz", "the everyday requests")
+    file = lab_asset("training/everyday.jsonl.gz", "the everyday requests")
+    return {name: [*requests] for name, requests in _requests_by_persona(file).items()}
 
 
-def _requests_by_persona(path: str, what: str) -> dict[str, list[Query]]:
+@lru_cache(maxsize=4)
+def _requests_by_persona(file: Path) -> Mapping[str, Sequence[Query]]:
     requests: dict[str, list[Query]] = {}
-    for line in read_decompressed(lab_asset(path, what)).decode().splitlines():
+    for line in read_decompressed(file).decode().splitlines():
         row = json.loads(line)
         name = row.pop("persona")
         row.pop("set", None)

@@ -138,7 +138,7 @@ def tool_retriever(
     return ObjectRetriever(nodes, SimpleToolNodeMapping(tools))
 
 
-class UserContextAgent(FunctionAgent):
+class UserContextFunctionAgent(FunctionAgent):
     """A `FunctionAgent` that gets the user's items before each message and relevant tools, with feedback.
 
     A function given to `UserContext` as `user` or `place` gets the workflow's context. Items are added to the

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from contextune.embed import Matrix
 from contextune.search import tokenize
 from contextune.tools.tool_text import Span, name_spans
-from contextune.types import Item
+from contextune.types import Item, ItemHit
 
 Floats = NDArray[np.float64]
 _WHOLE_IN_PART = 0.5
@@ -38,6 +38,11 @@ class QueryContext:
         by_rank = 0.5 ** np.arange(len(top_scores))
         weights = 0.5 * by_score + 0.5 * by_rank / max(by_rank.sum(), 1e-9)
         return cls(items[: cls.MAX_ITEMS], weights, vectors[: cls.MAX_ITEMS])
+
+    @classmethod
+    def from_hits(cls, hits: Sequence[ItemHit], vectors: Matrix) -> "QueryContext":
+        """The items of the first hits; `vectors` has a row for each hit."""
+        return cls.build([hit.item for hit in hits], [hit.score for hit in hits], vectors)
 
     @property
     def apps(self) -> Mapping[str, float]:

@@ -41,6 +41,12 @@ class ToolMatches:
     fits: float | None = None
     needs_context: float | None = None
 
+    def first(self, count: int, keep: str | None = None) -> tuple[ToolHit, ...]:
+        """The first `count` hits; the tool with id `keep` replaces the last if it comes further behind."""
+        shown = self.hits[:count]
+        kept = next((hit for hit in self.hits[count:] if hit.tool.id == keep), None)
+        return (*shown[:-1], kept) if kept else shown
+
 
 class ToolRetriever:
     """Searches a catalogue of tools. Safe to share between threads."""
@@ -206,7 +212,7 @@ class ToolRetriever:
             return None
         hits = context[: QueryContext.MAX_ITEMS]
         vectors = self.embedder.embed([hit.item.text for hit in hits])
-        return QueryContext.build([hit.item for hit in hits], [hit.score for hit in hits], vectors)
+        return QueryContext.from_hits(hits, vectors)
 
 
 def _unique(*reasons: str) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """`contextune bench context` and `bench tools` from end to end, on three personas and with few rounds."""
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,16 +20,21 @@ from contextune.lab.bench.quality.by_title import title_requests
 from contextune.lab.bench.quality.context import RANKER, SAME_INPUTS
 from contextune.lab.bench.quality.without_request import RANDOM, WITHOUT_REQUEST
 from contextune.lab.bench.results_file import BenchResults
-from contextune.lab.public_data.context_sets import read_workbench
+from contextune.lab.public_data.context_sets import ContextSet, read_workbench
 from contextune.lab.train import splits
 from contextune.lab.train.embedder import fold_vectors
+from contextune.lab.train.rankers.context import mixture
 from contextune.lab.train.rankers.context import train as context_recipe
+from contextune.lab.train.rankers.context.authored_stores import authored_stores
 from contextune.lab.train.rankers.tools import train as tool_recipe
 
 
 @pytest.fixture(autouse=True)
 def small_benchmark(tmp_path: Path, word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three personas, of which a02 is the test part; an embedder of word counts in place of both."""
+    """Three personas, of which a02 is the test part; an embedder of word counts in place of both.
+
+    Of the authored stores, some requests in Chinese, which the embedder cannot read, and in Spanish.
+    """
     folds = few_folds(tmp_path / "folds.npz", word_embedder, 3)
     monkeypatch.setattr(fold_vectors, "bundled_folds", lambda: folds)
     monkeypatch.setattr("contextune.cli.lab.training_data.bundled_folds", lambda: folds)
@@ -38,6 +44,16 @@ def small_benchmark(tmp_path: Path, word_embedder: Embedder, monkeypatch: pytest
     monkeypatch.setattr(context_recipe, "SECOND_PASS", QUICK)
     monkeypatch.setattr(context_recipe, "GRID", {"ranker": (1.0,), "meaning": (0.0, 0.2)})
     monkeypatch.setattr(tool_recipe, "SETTINGS", QUICK)
+    few_stores = ContextSet(
+        "authored",
+        [
+            replace(user, queries=user.queries[:8])
+            for user in authored_stores().users
+            if user.id in ("language zh", "language es")
+        ],
+    )
+    assert len(few_stores.users) == 2
+    monkeypatch.setattr(mixture, "authored_stores", lambda: few_stores)
     monkeypatch.setattr(by_title, "title_requests", partial(title_requests, count=6))
 
 

@@ -28,6 +28,7 @@ _TIMEOUT_MS = 300_000
 """Generous, for a busy machine."""
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 844}
+REQUEST = {"text": "Poke me an hour before his jab.", "time": "2022-11-17T20:30", "place": "home"}
 
 
 @contextmanager

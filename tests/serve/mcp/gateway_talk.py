@@ -84,10 +84,14 @@ async def connect(gateway: Gateway, user: str | None = None, **options: Any) -> 
 
 
 async def search(client: Client, query: str, k: int = 5) -> dict[str, Any]:
-    result = await client.call_tool("search_tools", {"query": query, "k": k})
-    assert not result.is_error, result.content
-    assert isinstance(result.content[0], TextContent)
-    assert json.loads(result.content[0].text) == result.structured_content
+    return await call_structured(client, "search_tools", {"query": query, "k": k})
+
+
+async def call_structured(client: Client, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Call a tool; the client itself validates the output against the schema."""
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, text(result)
+    assert json.loads(text(result)) == result.structured_content
     return result.structured_content
 
 

@@ -317,7 +317,7 @@ def _tool_query(
     """The tool query of a request, as at run time."""
     top = context[: QueryContext.MAX_ITEMS]
     found = retriever.tool_search_inputs(request, [hit.item.id for hit in top])
-    items = QueryContext.build([hit.item for hit in top], [hit.score for hit in top], found.vectors)
+    items = QueryContext.from_hits(top, found.vectors)
     return ToolQuery(request.text, embedder.embed([request.text])[0], items, app_probabilities=found.apps)
 
 

@@ -197,9 +197,7 @@ class RequestWriter:
 
     def _people(self, item: Item) -> list[str]:
         """Names of the item's people as one says them: of contacts, or as they stand."""
-        contacts = self._index.user.contacts
-        by_address = {address: c.name for c in contacts for address in (c.email, c.phone) if address}
-        names = [by_address.get(person, person) for person in item.people]
+        names = self._full_names(item)
         spoken = [name for name in names if "@" not in name and not any(c.isdigit() for c in name)]
         return [
             name.split()[0] if self._draw.random() < 0.6 and len(name.split()[0]) >= _MIN_NAME else name
@@ -208,14 +206,16 @@ class RequestWriter:
         ]
 
     def _involves(self, row: int, person: str) -> bool:
-        wanted = set(tokenize(person))
-        names = {word for name in self._people_words(row) for word in tokenize(name)}
-        return wanted <= names
+        names = self._full_names(self._index.items[row])
+        return set(tokenize(person)) <= {word for name in names for word in tokenize(name)}
 
-    def _people_words(self, row: int) -> list[str]:
+    def _full_names(self, item: Item) -> list[str]:
+        return [self._name_by_address.get(person, person) for person in item.people]
+
+    @cached_property
+    def _name_by_address(self) -> dict[str, str]:
         contacts = self._index.user.contacts
-        by_address = {address: c.name for c in contacts for address in (c.email, c.phone) if address}
-        return [by_address.get(person, person) for person in self._index.items[row].people]
+        return {address: c.name for c in contacts for address in (c.email, c.phone) if address}
 
     def _nouns(self, row: int) -> dict[str, str]:
         item = self._index.items[row]

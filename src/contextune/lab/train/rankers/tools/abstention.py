@@ -199,7 +199,6 @@ def _with_foreign_context(tool_queries: Sequence[ToolQuery], embedder: Embedder)
             request = replace(host.request(query), text=tool_query.text)
             hits = retriever.rank(request, QueryContext.MAX_ITEMS)
             inputs = retriever.tool_search_inputs(request, [hit.item.id for hit in hits])
-            scores = [hit.score for hit in hits]
-            context = QueryContext.build([hit.item for hit in hits], scores, inputs.vectors)
+            context = QueryContext.from_hits(hits, inputs.vectors)
             with_context.append(replace(tool_query, context=context, app_probabilities=inputs.apps))
     return with_context
