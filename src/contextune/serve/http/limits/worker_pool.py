@@ -209,6 +209,8 @@ class WorkerPool:
     def _finish(self, job: _QueuedCall) -> None:
         with self._changed:
             self._running.discard(job)
+            if not self._queue:
+                self._late_since = None
             self._times.record(job.name, monotonic() - job.started)
 
 
