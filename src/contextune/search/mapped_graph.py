@@ -17,7 +17,7 @@ from contextune.errors import MissingExtraError, StoreError
 
 CONNECTIONS = 32
 EFFORT_ADD = 128
-EFFORT = 512
+EFFORT = 640
 """Candidates per search (HNSW expansion) of a graph of 100,000 rows; larger ones need more."""
 _ROWS_PER_EFFORT = 100_000
 _CHUNK = 8192
