@@ -30,6 +30,18 @@ def test_search_has_no_topic_if_only_a_time_is_said() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "What's the latest on the port strike?",
+        "any updates on the port strike",
+        "Any news about the port strike",
+    ],
+)
+def test_news_are_searched_by_their_subject(text: str) -> None:
+    assert search_words(text, frozenset()) == "port strike"
+
+
+@pytest.mark.parametrize(
     ("text", "content"),
     [
         ("Take a note that the boiler code is F28", "the boiler code is F28"),

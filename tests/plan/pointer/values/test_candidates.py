@@ -233,7 +233,14 @@ def test_day_is_no_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["What's the weather?", "Will it rain on Saturday?", "Do I need an umbrella?"]
+    "text",
+    [
+        "What's the weather?",
+        "Will it rain on Saturday?",
+        "Do I need an umbrella?",
+        "whats the weather like tomorow",
+        "I wonder if I need a coat tomorrow",
+    ],
 )
 def test_plain_question_for_the_weather_means_the_city(text: str) -> None:
     assert values(text, "get_weather", "location", MAIL) == ["Porto"]

@@ -46,7 +46,10 @@ _SEARCH = re.compile(
     r"^(?:(?:search|look|check|scan|go)(?: (?:through|in|on|over|up))?(?: (?:my|the|all my|all the|all))?"
     rf" {_WHERE}(?: for| about| on)?|(?:search|look|hunt)(?: for| up)?|google|look up|find|show|pull up"
     r"|bring up|get|give|dig out|open|(?:are there |is there |is there any |have you )?"
-    r"(?:any|the latest|latest|new|recent)? ?news (?:about|on|of|from)|any|are there|is there"
+    r"(?:any|the latest|latest|new|recent)? ?news (?:about|on|of|from)"
+    r"|(?:what(?:['’]?s| is| are) |tell me |any )?(?:the )?(?:latest|newest|news|headlines?|updates?)"
+    r"(?: news)? (?:about|on|of|from|with|regarding)"
+    r"|what(?:['’]?s| is) (?:going on|happening|new|up) (?:with|at|in|about)|any|are there|is there"
     r"|what(?:['’]d| did| have|['’]ve) i (?:search|searched|google|googled|look up|looked up)"
     r"(?: for| about| on)*)\s+(?:me\s+)?",
     re.IGNORECASE,

@@ -47,13 +47,14 @@ _BREAKS = frozenset(
 _WEATHER = frozenset(
     tokenize("""
     weather forecast rain raining rainy snow snowing snowy sun sunny wind windy storm stormy umbrella raincoat
-    temperature hot cold warm freeze freezing frost
+    temperature hot cold warm freeze freezing frost coat jacket scarf gloves
     """)
 )
 _PLAIN = frozenset(
     tokenize("""
     a an any is it s will be going to gonna the what how do does i need for on like please tell me show give
-    my and so today tonight tomorrow get getting we should take this of in at outside ll
+    my and so today tonight tomorrow get getting we should take this of in at outside ll whats hows are
+    wonder wondering know if whether might may could would think want later now right out have
     """)
 )
 """Words that say nothing about where."""
