@@ -220,7 +220,7 @@ def task_to_remember(inputs: PlanningInput) -> str | None:
     if order is None or not order.has_task:
         return "Wake up" if _WAKE.search(text) else None
     begin, end = order.task
-    times = [(phrase.first, phrase.last) for phrase in inputs.time_phrases]
+    times = [(phrase.first, phrase.last) for phrase in inputs.time_phrases if not order.keeps_times]
     if (event := event_time(inputs)) is not None:
         times.append((event.start, event.end))
     for following in _THEN.finditer(text, begin, end):
