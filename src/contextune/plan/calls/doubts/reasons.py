@@ -12,6 +12,7 @@ from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.doubts.people import reaches_one_of_several, reaches_the_owner
+from contextune.plan.calls.doubts.places import drops_the_place
 from contextune.plan.calls.doubts.questions import (
     ignores_the_sender,
     lacks_the_fact,
@@ -312,6 +313,7 @@ _REASONS = (
     guesses_the_hour,
     guesses_the_week,
     drops_the_time,
+    drops_the_place,
     _does_something_else,
     _stops_something_else,
     _repeats_the_order,
