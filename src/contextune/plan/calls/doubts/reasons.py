@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
+from contextune.plan.calls.doubts.items import deletes_something_else
 from contextune.plan.calls.doubts.people import reaches_one_of_several, reaches_the_owner
 from contextune.plan.calls.doubts.places import drops_the_place
 from contextune.plan.calls.doubts.questions import (
@@ -321,6 +322,7 @@ _REASONS = (
     _sends_another_item,
     _ignores_the_number,
     _deletes_the_whole,
+    deletes_something_else,
     _passes_over_a_named_item,
     plays_no_message,
     _takes_unsaid_object,
