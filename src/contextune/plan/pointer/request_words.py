@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.names import fold_accents
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.scoring.priors import CommonWords
+from contextune.plan.pointer.spelling import respelled
 from contextune.plan.pointer.values.spans import TextSpan, find_spans
 from contextune.search import tokenize
 
@@ -77,7 +79,7 @@ class RequestWords:
         self.inputs, self.common = inputs, common
         self.text = inputs.request.text
         self._rarities: dict[str, float] = {}
-        self.words = folded_words(self.text)
+        self.words = self._respelled(folded_words(self.text))
         self.rarity = [self._rarity(word) for word in self.words]
         self._total_rarity = sum(self.rarity)
         self._places: dict[str, list[int]] = {}
@@ -87,6 +89,17 @@ class RequestWords:
         self._overlaps: dict[str, Overlap] = {}
         self._weights: dict[str, float] = {}
         self._neighbours: dict[tuple[int, int], tuple[str, str]] = {}
+
+    def _respelled(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        """The words; a rare one that no item has is spelt as the only nearly equal word of the titles."""
+        items = self.inputs.items
+        rare = {word for word in words if word not in STOP_WORDS and not self.common.log_count(word)}
+        rare -= frozenset[str]().union(*(folded_vocabulary(item.text) for item in items))
+        rare -= {
+            word for n in self.inputs.names if n.words for word in folded_words(self.text[n.start : n.end])
+        }
+        titles = frozenset[str]().union(*(folded_vocabulary(item.title) for item in items)) if rare else ()
+        return tuple(respelled(word, titles) if word in rare else word for word in words)
 
     def _rarity(self, word: str) -> float:
         rarity = self._rarities.get(word)

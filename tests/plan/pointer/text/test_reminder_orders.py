@@ -32,6 +32,13 @@ def inputs_for(text: str) -> PlanningInput:
         ("Set a reminder for six to feed the cat.", "feed the cat", "for six"),
         ("Remind me at 25:00 to sleep", "sleep", "at 25:00"),
         ("Remind me an hour before they come, for the frying", "the frying", "an hour before they come"),
+        ("Reminder for Saturday morning: plumber at the flat", "plumber at the flat", "for Saturday morning"),
+        ("reminder tomorrow: bring the scores", "bring the scores", "tomorrow"),
+        ("Reminder: call the plumber", "call the plumber", ""),
+        ("dont let me forget to call the school", "call the school", ""),
+        ("Don't let me forget the umbrella", "the umbrella", ""),
+        ("Make sure I pay the baker", "pay the baker", ""),
+        ("Make sure that I don't forget to pay the baker", "pay the baker", ""),
         ("Remind me at three", "", "at three"),
         ("Set an alarm for six", "", "for six"),
         ("Set a ten minute timer", "", ""),
@@ -47,6 +54,7 @@ def test_task_and_when(text: str, task: str, when: str) -> None:
 
 def test_statement_is_no_order() -> None:
     assert reminder_order(inputs_for("They tell me that nine is early enough")) is None
+    assert reminder_order(inputs_for("Make sure I am not disturbed")) is None
     assert reminder_order(inputs_for("Set the fish reminder to 7 am on the 23rd")) is None
 
 
@@ -59,6 +67,11 @@ def test_statement_is_no_order() -> None:
         ("Remind me to stretch and then some", "Stretch and then some"),
         ("Remind me to call mum tomorrow", "Call mum"),
         ("Remind me about it at five", None),
+        ("Reminder for Saturday morning: plumber between 9 and 11", "Plumber between 9 and 11"),
+        ("Reminder: call the plumber at six", "Call the plumber"),
+        ("dont let me forget to call the school on Monday", "Call the school"),
+        ("Make sure I pay the baker tomorrow", "Pay the baker"),
+        ("Don't let me forget it", None),
     ],
 )
 def test_title_of_a_reminder(text: str, title: str | None) -> None:

@@ -51,6 +51,13 @@ def test_event_that_is_moved_by_some_days_is_moved_from_its_own_day() -> None:
     assert plan.args["start_time"] == "2026-03-16T15:30"
 
 
+def test_time_in_the_title_of_a_reminder_is_not_when_it_is_due() -> None:
+    plan = planned("Reminder for Saturday morning: plumber between 9 and 11", "create_reminder", LETTER)
+    assert plan.args == {"title": "Plumber between 9 and 11", "due_time": "2026-03-07T09:00"}
+    plan = planned("Reminder for Saturday evening: party at 10", "create_reminder", LETTER)
+    assert plan.args == {"title": "Party at 10", "due_time": "2026-03-07T19:00"}
+
+
 def test_reminder_of_a_day_has_a_usual_hour() -> None:
     plan = planned("Remind me tomorrow to pack", "create_reminder", LETTER)
     assert plan.args == {"title": "Pack", "due_time": "2026-03-06T09:00"}

@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
+from contextune.plan.calls.doubts.items import deletes_something_else
 from contextune.plan.calls.doubts.people import reaches_one_of_several, reaches_the_owner
+from contextune.plan.calls.doubts.places import drops_the_place
 from contextune.plan.calls.doubts.questions import (
     ignores_the_sender,
     lacks_the_fact,
@@ -312,6 +314,7 @@ _REASONS = (
     guesses_the_hour,
     guesses_the_week,
     drops_the_time,
+    drops_the_place,
     _does_something_else,
     _stops_something_else,
     _repeats_the_order,
@@ -319,6 +322,7 @@ _REASONS = (
     _sends_another_item,
     _ignores_the_number,
     _deletes_the_whole,
+    deletes_something_else,
     _passes_over_a_named_item,
     plays_no_message,
     _takes_unsaid_object,

@@ -62,6 +62,7 @@ from contextune.plan.pointer.people.named_people import (
 )
 from contextune.plan.pointer.people.senders import have_written, sender_of
 from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.text.reminder_orders import reminder_order
 from contextune.plan.pointer.times.event_times import event_time
 from contextune.plan.pointer.values.dialled_numbers import dialled_number, is_number_of_item
 from contextune.types import Item, Tool, ToolHit
@@ -86,7 +87,13 @@ _WRITE_DOWN = re.compile(
     r"|(?:make|take) a note (?:that|of)|(?:jot|note) that)\b",
     re.IGNORECASE,
 )
-_REMIND = re.compile(rf"{FILLER}remind me (?:[^,.;:?]+ )?to \w[^.;:?]*[.!]*$", re.IGNORECASE)
+_REMIND = re.compile(
+    rf"{FILLER}(?:remind me|(?:don['’]?t|do not) let me forget) (?:[^,.;:?]+ )?to \w[^.;:?]*[.!]*$",
+    re.IGNORECASE,
+)
+_NOT_TO_FORGET = re.compile(
+    rf"{FILLER}(?:(?:don['’]?t|do not) let me forget|(?:make|be) sure (?:that )?i) ", re.IGNORECASE
+)
 _WAKE = re.compile(rf"{FILLER}(?:wake me(?: up)?|get me up) (?:at|in|by|tomorrow|tonight)\b", re.IGNORECASE)
 _DEPENDING = re.compile(
     r"\b(?:before|after|when|whenever|once|until|till|as soon as|if|while|every|each|daily|weekly|again)\b",
@@ -155,7 +162,9 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
     text = inputs.request.text
     if _NOTE.match(text) or _NAMED_NOTE.match(text):
         return writes_note
-    if _REMIND.match(text) and (not _DEPENDING.search(text) or event_time(inputs) is not None):
+    if (_REMIND.match(text) or _is_titled_reminder(inputs)) and (
+        not _DEPENDING.search(text) or event_time(inputs) is not None
+    ):
         return reminds
     if _WAKE.match(text) and inputs.time_phrases and not _DEPENDING.search(text):
         return reminds
@@ -203,7 +212,7 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
     """The kind of tool that the words of the request mean, where they leave open which of them."""
     if _WRITE_DOWN.match(inputs.request.text):
         return writes_in_note
-    if _REMIND.match(inputs.request.text):
+    if _REMIND.match(inputs.request.text) or _is_titled_reminder(inputs) or _is_not_to_forget(inputs):
         return reminds
     if REPLY.match(inputs.request.text) and answers_no_mail(inputs):
         return sends_message
@@ -221,6 +230,18 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return creates_event
     asked = asked_item(inputs)
     return reads_item(asked.app) if asked is not None and asked.has_fact else None
+
+
+def _is_titled_reminder(inputs: PlanningInput) -> bool:
+    """Whether a new reminder is said with what it is about: "Reminder for Saturday: wash the car"."""
+    order = reminder_order(inputs)
+    return order is not None and order.after_colon and order.has_task
+
+
+def _is_not_to_forget(inputs: PlanningInput) -> bool:
+    """Whether the request says what not to forget, and when: "Make sure I pay the baker tomorrow"."""
+    order = reminder_order(inputs) if _NOT_TO_FORGET.match(inputs.request.text) else None
+    return order is not None and order.has_task and bool(inputs.time_phrases)
 
 
 def _invited_to_one(inputs: PlanningInput) -> bool:

@@ -21,10 +21,11 @@ from contextune.plan.pointer.people.call_questions import asked_caller, asks_for
 from contextune.plan.pointer.people.named_people import asked_speaker, receiving_contact
 from contextune.plan.pointer.people.senders import answered_people, is_own, not_sent_by, sender_of
 from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.spelling import respelled
 from contextune.plan.pointer.values.candidate import Candidate
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_text
-from contextune.search.tokenize import identifier_words
+from contextune.search.tokenize import identifier_words, tokenize
 from contextune.types import Item, Tool, local_time
 
 _REPLYING = frozenset(["reply", "answer", "respond"])
@@ -35,6 +36,9 @@ _BETWEEN = frozenset(["most", "new", "unread", "received", "missed", "e"])
 _REFERRING = re.compile(
     r"\b(?:the|my|that|this|our)\s+(?P<words>[^\W_][\w'’-]*(?:\s+[\w'’-]+){0,3}?)\s+(?P<noun>[a-z-]+?)s?\b",
     re.IGNORECASE,
+)
+_ABOUT = re.compile(
+    r"\b(?:the|my|that|our)\s+(?P<noun>[a-z-]+)\s+about\s+(?P<topic>[^,;:.!?]+)", re.IGNORECASE
 )
 _BEFORE_ORDER = r"\W*(?:(?:please|can you|could you|just),? )*"
 """Words before the verb of an order, as a regular expression."""
@@ -162,6 +166,7 @@ def added_to(inputs: PlanningInput) -> AddedTo | None:
         if item.app == app and normalize_text(str(item.fields.get(field) or "")) == wanted
     }
     targets = targets or _lists_named(match["target"], inputs)
+    targets = targets or _titled(_respelled_title(match["target"], inputs), inputs)
     if len(targets) != 1:
         return None
     target = targets.pop()
@@ -174,6 +179,13 @@ def _titled(target: str, inputs: PlanningInput) -> set[AddedTo]:
     """The notes whose whole title the request says."""
     titles = (item.title for item in inputs.items if item.app == "Notes")
     return {AddedTo(name, "title") for name in titles if normalize_text(name) == normalize_text(target)}
+
+
+def _respelled_title(target: str, inputs: PlanningInput) -> str:
+    """The name of a note with its misspelt words as titles of notes spell them: "the shoping list"."""
+    known = {word for item in inputs.items if item.app == "Notes" for word in tokenize(item.title)}
+    words = tokenize(target)
+    return " ".join(word if word in known else respelled(word, known) for word in words)
 
 
 def _lists_named(target: str, inputs: PlanningInput) -> set[AddedTo]:
@@ -224,7 +236,7 @@ def _references(inputs: PlanningInput) -> _References:
 def _not_described(inputs: PlanningInput) -> set[int]:
     """After "the milk reminder", the reminders without milk in their title, or text, if some have it."""
     excluded: set[int] = set()
-    for app, words in _descriptions(inputs):
+    for app, words in [*_descriptions(inputs), *_topics(inputs)]:
         numbers = [number for number, item in enumerate(inputs.items) if item.app == app]
         titles = {n: len(words.intersection(folded_words(inputs.items[n].title))) for n in numbers}
         texts = {n: len(words.intersection(folded_words(inputs.items[n].text))) for n in numbers}
@@ -252,6 +264,17 @@ def _descriptions(inputs: PlanningInput) -> list[tuple[str, frozenset[str]]]:
         if app is not None and words:
             described.append((app, words))
     return described
+
+
+def _topics(inputs: PlanningInput) -> list[tuple[str, frozenset[str]]]:
+    """The applications and the words of "the reminder about the milk"."""
+    topics: list[tuple[str, frozenset[str]]] = []
+    for match in _ABOUT.finditer(inputs.request.text):
+        if (app := item_app(match["noun"])) is not None:
+            known = {word for item in inputs.items if item.app == app for word in folded_words(item.title)}
+            words = frozenset(folded_words(match["topic"])) - STOP_WORDS
+            topics.append((app, words | {respelled(word, known) for word in words - known}))
+    return topics
 
 
 def _not_ordered(inputs: PlanningInput) -> set[int]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from contextune.plan.multi_step.languages import ENGLISH
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.text.event_places import said_place
 from contextune.plan.pointer.text.reminder_orders import reminder_order
 from contextune.plan.pointer.times.event_times import event_time
 from contextune.search import tokenize
@@ -223,7 +224,7 @@ def task_to_remember(inputs: PlanningInput) -> str | None:
     if order is None or not order.has_task:
         return "Wake up" if _WAKE.search(text) else None
     begin, end = order.task
-    times = [(phrase.first, phrase.last) for phrase in inputs.time_phrases]
+    times = [(phrase.first, phrase.last) for phrase in inputs.time_phrases if not order.keeps_times]
     if (event := event_time(inputs)) is not None:
         times.append((event.start, event.end))
     for following in _THEN.finditer(text, begin, end):
@@ -241,7 +242,7 @@ def task_to_remember(inputs: PlanningInput) -> str | None:
     return words[:1].upper() + words[1:]
 
 
-def event_to_plan(inputs: PlanningInput) -> str | None:
+def event_to_plan(inputs: PlanningInput, taken: Ranges = ()) -> str | None:
     """The name of a new event: "Schedule a haircut on Saturday at four" → "haircut"."""
     text = inputs.request.text
     stripped, offset = _strip_filler(text)
@@ -254,7 +255,11 @@ def event_to_plan(inputs: PlanningInput) -> str | None:
     ends = [start for start in times if start >= begin]
     if match := _EVENT_END.search(text, begin):
         ends.append(match.start())
-    words = _LOOSE_END.sub("", text[begin : min(ends, default=len(text))])
+    end = min(ends, default=len(text))
+    words, place = text[begin:end], said_place(inputs)
+    if place is not None and begin < place.begin < end and _overlaps((place.start, place.end), taken):
+        words = f"{text[begin : place.begin].rstrip()}{text[place.end : end]}"
+    words = _LOOSE_END.sub("", words)
     words = _clean(words, articles=True)
     if words is None and (later := _FOR.search(text, begin)):  # "Block Friday afternoon for painting"
         words = _clean(later["what"], articles=True)

@@ -102,7 +102,7 @@ def _dictated_in(
         if "reminder" in verbs or "task" in verbs:
             special = dictation.task_to_remember(inputs)
         elif "event" in verbs or "event" in name:
-            special = dictation.event_to_plan(inputs)
+            special = dictation.event_to_plan(inputs, taken)
         return dictation.new_name(text, taken, colon="new" in name) or special
     if name & _MESSAGE_NAMES:
         return dictation.note_content(text, taken) or find_message(text, taken, _gender(inputs))

@@ -11,13 +11,23 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.search import tokenize
 from contextune.time_phrases.number_words import CARDINAL_WORDS
 
+_FORGET = (
+    r"(?:don['’]?t|do not) let me forget"
+    r"|(?:make|be) sure (?:that )?i (?:(?:don['’]?t|do not|never) forget|remember"
+    r"|(?!am\b|was\b|have been\b|can\b|get to\b|don['’]?t\b|do\b)(?=[a-z]+ ))"
+)
+"""Orders that what is to be done follows, with or without "to"."""
 ORDER = re.compile(
-    r"\b(?:(?:remind|nudge|poke|ping|buzz|nag|prod|jog|tell|wake|shake) me"
+    rf"\b(?:(?P<forget>{_FORGET})|(?:remind|nudge|poke|ping|buzz|nag|prod|jog|tell|wake|shake) me"
     r"|(?:set|add|create|make|start|new)(?: me)?(?: an?| the)? (?:(?:[\w-]+ ){1,3}?(?=timer\b))?"
     r"(?:reminder|alarm|timer)|^(?:timer|alarm)(?= (?:for|at|in|of|\d))"
-    r"|(?:^|\ba |\banother |\bnew |[.!?] )reminder)\b",
+    r"|(?:^|\ba |\banother |\bnew |[.!?] )reminder)(?:\b|(?<= ))",
     re.IGNORECASE,
 )
+_TASK = re.compile(r"\W*(?:(?:to|about|that|of)\s+)?", re.IGNORECASE)
+_COLON = re.compile(r"(?P<when>[^:]*(?::\d[^:]*)*):\s+(?=\S)")
+_TIMELESS = re.compile(r"(?:[\s,]|\b(?:for|on|at|in|by|me|the)\b)*", re.IGNORECASE)
+"""What is left of the words before a colon if they say nothing but when."""
 _SUBJECT = re.compile(r"\b(?:i|we|they|he|she|it|who|that|people|always|did)\s+$", re.IGNORECASE)
 """What makes a statement of an order: "they tell me"."""
 _DIRECT = re.compile(r"\W*(?:please\W+|up\W+)?(?:to|about|of|that|:|for(?! me\b))\s+", re.IGNORECASE)
@@ -50,11 +60,18 @@ class ReminderOrder:
     task: tuple[int, int]
     said_when: tuple[int, int]
     """The words between the order and the task; all words behind the order if there is no task."""
+    after_colon: bool = False
+    """Whether a colon separates the task: "Reminder for Saturday: plumber between 9 and 11"."""
 
     @property
     def has_task(self) -> bool:
         """Whether it says what to do."""
         return self.task[0] < self.task[1]
+
+    @property
+    def keeps_times(self) -> bool:
+        """Whether times within the task are part of it: the words before the colon say when."""
+        return self.after_colon and self.said_when[0] < self.said_when[1]
 
 
 def reminder_order(inputs: PlanningInput) -> ReminderOrder | None:
@@ -78,7 +95,11 @@ def find_order(text: str, times: list[tuple[int, int]]) -> ReminderOrder | None:
     for first, last in times:  # "at a quarter to nine to …": the first "to" is part of the time
         if first >= end:
             masked = f"{masked[:first]}{' ' * (last - first)}{masked[last:]}"
-    if task := _DIRECT.match(masked, end):
+    colon = _COLON.match(masked, end)
+    after_colon = colon is not None and _TIMELESS.fullmatch(colon["when"]) is not None
+    if colon is not None and after_colon:
+        begin = colon.end()
+    elif task := (_TASK if match["forget"] else _DIRECT).match(masked, end):
         begin = task.end()
     elif _WHEN.match(masked, end):
         tasks = [to.start("word") for to in _TO.finditer(masked, end) if _begins_task(to["word"])]
@@ -92,9 +113,8 @@ def find_order(text: str, times: list[tuple[int, int]]) -> ReminderOrder | None:
     marker = _MARKER.search(between) if begin < stop else None
     words = between[: marker.start()] if marker else between
     first = end + len(words) - len(words.lstrip(" ,"))
-    return ReminderOrder(
-        end, (begin, stop), (min(first, end + len(words.rstrip())), end + len(words.rstrip()))
-    )
+    last = end + len(words.rstrip())
+    return ReminderOrder(end, (begin, stop), (min(first, last), last), after_colon)
 
 
 def _begins_task(word: str) -> bool:

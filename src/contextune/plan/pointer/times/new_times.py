@@ -95,7 +95,8 @@ def said_phrases(inputs: PlanningInput) -> list[TimePhrase]:
     return [
         phrase
         for phrase in phrases
-        if not first <= phrase.first < phrase.last < last or _ends(phrase, inputs)
+        if not first <= phrase.first < phrase.last <= last
+        or (_ends(phrase, inputs) and not order.keeps_times)
     ]
 
 

@@ -19,9 +19,12 @@ from contextune.plan.pointer.values.argument_words import (
     TITLES,
 )
 from contextune.plan.pointer.values.candidate import OMITTED, Candidate
+from contextune.plan.pointer.values.event_details import said_guest, said_location
 from contextune.plan.pointer.values.explicit_values import certain_candidates
+from contextune.plan.pointer.values.homes import said_home
 from contextune.plan.pointer.values.online_places import is_online
 from contextune.plan.pointer.values.spans import LANGUAGES, TextSpan, find_spans
+from contextune.plan.pointer.values.travel_modes import listed_values, said_mode
 from contextune.plan.schema import Parameter, is_valid
 from contextune.plan.times.resolve import candidate_times
 from contextune.plan.values import find_durations, find_numbers, format_duration, normalize_text
@@ -54,9 +57,15 @@ def find_candidates(
 
     What the request says is a candidate in any case. Where it leaves no doubt, it is the only one.
     """
+    if said := said_mode(inputs, parameter) or said_location(inputs, parameter):
+        return said
+    if "destination" in parameter.words and (home := said_home(inputs)) is not None:
+        return home
     candidates = _valid_candidates(inputs, parameter, origins)
     if not candidates and origins is not None:
         candidates = _valid_candidates(inputs, parameter, None)
+    if (guest := said_guest(inputs, parameter)) is not None:
+        return [candidate for candidate in candidates if candidate.people == (guest,)][:1]
     if certain := certain_candidates(inputs, parameter, candidates):
         return certain
     return candidates if parameter.required else [*candidates, _OMITTED_CANDIDATE]
@@ -205,7 +214,7 @@ def _texts(
         if wanted not in pool.contacts:
             pool.contacts[wanted] = list(_contacts(inputs, wanted))
         yield from pool.contacts[wanted]
-    for word in _named_choices(parameter):
+    for word in listed_values(parameter):
         if word in inputs.tokens:
             yield Candidate(word, "choice", (Source("said", words=word),))
 
@@ -244,14 +253,6 @@ def _fields(inputs: PlanningInput) -> Iterator[Candidate]:
 def _is_informative(value: str) -> bool:
     """Whether the text is informative: the caller "Unknown" is not."""
     return normalize_text(value) not in _UNKNOWN
-
-
-def _named_choices(parameter: Parameter) -> Iterator[str]:
-    """Values listed in the description: "walking, driving, transit or cycling"."""
-    text = parameter.description.casefold()
-    if "," in text or " or " in text:
-        pieces = text.replace(" or ", ",").split(",")
-        yield from (piece.strip() for piece in pieces if piece.strip().isalpha())
 
 
 def _item_spans(inputs: PlanningInput) -> Iterator[Candidate]:

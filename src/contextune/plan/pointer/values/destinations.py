@@ -1,21 +1,25 @@
 """The place that a request for directions says: "the Mercadona in Carballo", "12 Baker Street, London"."""
 
 import re
+from typing import NamedTuple
 
 from contextune.context.stop_words import STOP_WORDS
+from contextune.plan.names import NameMatch
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.clauses import clauses
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.values.candidate import Candidate
 from contextune.plan.pointer.values.spans import TextSpan
+from contextune.plan.pointer.values.travel_modes import MODE_END
 from contextune.search import tokenize
 from contextune.types import Source
 
 _ORDER = re.compile(
     r"\W*(?:(?:please|can you|could you|just|hey|ok(?:ay)?|now|show me|give me|get me|find me|i need),? )*"
     r"(?:navigate|directions?|(?:take|drive|guide|bring|walk|get) me|(?:the )?(?:route|way)"
-    r"|how (?:do|can) i get|route me) to (?:(?:the|my|our|a) )?(?P<place>[^\W_][^:;!?]*?)"
-    r"(?:,? (?:from here|now|please|on foot|by (?:bus|car|bike|train|foot)|walking|driving|cycling))*"
+    r"|how (?:do|can) i (?:get|walk|drive|cycle)|route me) to (?:(?:the|my|our|a) )?"
+    r"(?P<place>[^\W_][^:;!?]*?)"
+    rf"(?:,? (?:from here|now|please|{MODE_END}))*"
     r"[\s.!?]*$",
     re.IGNORECASE,
 )
@@ -26,26 +30,48 @@ _BREAKS = frozenset(
 _MAX_WORDS = 8
 
 
-def said_destination(inputs: PlanningInput) -> list[Candidate]:
-    """The whole place that the request says, if it is a name, or nothing stored is called that; else none."""
+class DestinationWords(NamedTuple):
+    """The words for the place in a request for directions, and where they begin."""
+
+    text: str
+    start: int
+
+
+def destination_words(inputs: PlanningInput) -> DestinationWords | None:
+    """What a request for directions says of the place; None if it is no such request."""
     match = next((match for clause in clauses(inputs) if (match := _ORDER.match(clause))), None)
     if match is None:
-        return []
+        return None
     place = match["place"].strip(" ,.")
+    return DestinationWords(place, inputs.request.text.find(place))
+
+
+def said_destination(inputs: PlanningInput) -> list[Candidate]:
+    """The whole place that the request says, if it is a name, or nothing stored is called that; else none."""
+    said = destination_words(inputs)
+    if said is None:
+        return []
+    place, start = said
     words = tokenize(place)
-    start = inputs.request.text.find(place)
     end = start + len(place)
     is_other = (
         not words
         or len(words) > _MAX_WORDS
         or not _BREAKS.isdisjoint(words)
         or any(phrase.first < end and start < phrase.last for phrase in inputs.time_phrases)
-        or any(name.words and name.start < end and start < name.end for name in inputs.names)
+        or any(_is_person(name, start, end) for name in inputs.names)
     )
     if is_other or (not any(char.isupper() for char in place) and _is_stored(place, inputs)):
         return []
     span = TextSpan(start, end, place, "name", "to")
     return [Candidate(place, "said name", (Source("said", words=place),), span=span)]
+
+
+def _is_person(name: NameMatch, start: int, end: int) -> bool:
+    """Whether a contact is named in a place; one word that is short for a name is not: "Viña del Mar"."""
+    return (
+        name.words > 0 and name.start < end and start < name.end and (name.words >= 1 or name.start == start)
+    )
 
 
 def _is_stored(place: str, inputs: PlanningInput) -> bool:
