@@ -96,8 +96,8 @@ _ROLES = tuple(
 )
 """Words for one role beside those by which items are ranked; address books have "spouse" and "sibling"."""
 _TITLES = {
-    **dict.fromkeys(["dr", "dra", "doctor", "dott", "dottor"], "doctor"),
-    **dict.fromkeys(["prof", "professor"], "professor"),
+    **dict.fromkeys(["dr", "dra", "doctor", "doctora", "dott", "dottor"], "doctor"),
+    **dict.fromkeys(["prof", "profa", "profesor", "profesora", "professor"], "professor"),
 }
 """The role that a title in a name says."""
 _MIN_SHORT = 4
