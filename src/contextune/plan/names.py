@@ -96,7 +96,7 @@ def match_names(text: str, contacts: Sequence[Contact]) -> list[NameMatch]:
     places: dict[str, list[int]] = {}
     for number, (word, _, _) in enumerate(words):
         places.setdefault(word, []).append(number)
-    known = {word for contact in contacts for name in _all_names(contact) for word in name_words(name)}
+    known = {word for contact in contacts for name in all_names(contact) for word in name_words(name)}
     nicknames = [
         number
         for number, (word, start, _) in enumerate(words)
@@ -104,7 +104,7 @@ def match_names(text: str, contacts: Sequence[Contact]) -> list[NameMatch]:
     ]
     matches = [
         max(
-            (_match(name, text, words, places, nicknames, has_capitals) for name in _all_names(contact)),
+            (_match(name, text, words, places, nicknames, has_capitals) for name in all_names(contact)),
             key=lambda match: match.words,
         )
         for contact in contacts
@@ -115,7 +115,7 @@ def match_names(text: str, contacts: Sequence[Contact]) -> list[NameMatch]:
     ]
 
 
-def _all_names(contact: Contact) -> list[str]:
+def all_names(contact: Contact) -> list[str]:
     """The name of a contact, and the nicknames that the address book has: "Amma"."""
     nicknames = contact.more.get("nickname")
     stored = nicknames.split(",") if isinstance(nicknames, str) else ()
