@@ -43,6 +43,10 @@ def test_unknown_sender_is_searched_without_the_words_around(text: str) -> None:
     assert search(text).get("text") in (None, text.split()[-1])
 
 
+def test_question_for_mails_of_an_unknown_sender_searches_no_text() -> None:
+    assert "text" not in search("Any mails from the bank?")
+
+
 def search(text: str) -> dict[str, object]:
     user = User("ines", {}, contacts=CONTACTS)
     request = Request(text, user="ines", time=datetime(2026, 3, 5, 10, 5))

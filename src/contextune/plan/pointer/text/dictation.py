@@ -65,6 +65,7 @@ _SENDER = re.compile(
     r"(?:(?:all|any|every|everything|anything|the|me|my|of|(?:e-?)?mails?|messages?|letters?) )*(?:from|by) ",
     re.IGNORECASE,
 )
+_WHETHER = re.compile(r"(?:any|are there|is there|have you)\b", re.IGNORECASE)
 _NEAR = re.compile(r"\s(?:near|nearby|in|around|close to|by|at|next to|along|beside)\s", re.IGNORECASE)
 _SENDERS = frozenset(["sender", "from", "author"])
 _PLACES = frozenset(["near", "location", "place", "where", "city", "area"])
@@ -215,9 +216,12 @@ def search_words(text: str, parameters: frozenset[str], taken: Ranges = ()) -> s
 
 
 def searched_sender(text: str) -> tuple[int, int] | None:
-    """Where a search says whose messages to find: "the school" in "show me the mails from the school"."""
+    """Where an order says whose messages to find: "the school" in "show me the mails from the school".
+
+    A question whether there are any is not answered by mails that mention the sender.
+    """
     stripped, offset = _strip_filler(text)
-    match = _SEARCH.match(stripped)
+    match = None if _WHETHER.match(stripped) else _SEARCH.match(stripped)
     sender = _SENDER.match(stripped, match.end()) if match else None
     return None if sender is None else (offset + sender.end(), len(text))
 
