@@ -51,6 +51,8 @@ def test_channel_after_a_name_is_no_part_of_the_message() -> None:
 def test_namesakes_of_the_recipient_are_nobody_else() -> None:
     text, names = "Email Camila Soto that I can take her shift", [(6, 12), (6, 17)]
     assert find_message(text, names, people=names) == "I can take your shift."
+    stranger = "email camila soto that pia lost her keys"
+    assert find_message(stranger, names, people=names) == "Pia lost her keys."
     others = [*names, (23, 27)]
     assert find_message("Email Camila Soto that Rosa wants her shift", others, people=others) == (
         "Rosa wants her shift."

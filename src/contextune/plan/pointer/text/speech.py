@@ -57,6 +57,8 @@ _CHANNEL = re.compile(
     rf",? ?{CHANNEL}\b(?:,? that |[,:]? (?!(?:is|was|are|would|will|works?|and|or|if)\b))(?=\S)",
     re.IGNORECASE,
 )
+_OWN_SUBJECT = re.compile(r"(?:i|we|she|he|it|the|my|our|her|his)\b", re.IGNORECASE)
+"""Beginnings of clauses whose subject is no name, even in a request without capitals."""
 _GENDERS: dict[str, Gender] = {"her": "she", "him": "he", "them": "they"}
 _FEMALE = frozenset(
     tokenize("mother mum mom sister daughter wife aunt auntie aunty grandmother gran nana niece girlfriend")
@@ -115,6 +117,8 @@ def _sole_recipient(text: str, start: int, people: Sequence[tuple[int, int]]) ->
     before = sorted(person for person in people if person[0] < start)
     # two people who are called Camila are one name
     recipients = [person for n, person in enumerate(before) if not n or person[0] >= before[n - 1][1]]
+    if len(before) > len(recipients) and not _OWN_SUBJECT.match(text[start:].strip()):
+        return ""  # "Tell Camila Soto that pia lost her keys"
     within = [(first - start, last - start) for first, last in people if first >= start]
     return sole_pronoun(text[start:].strip(), within) if len(recipients) == 1 else ""
 
