@@ -93,3 +93,31 @@ def test_stored_nickname_names_the_contact(text: str) -> None:
     murugan, kamala = match_names(text, contacts)
     assert not murugan.words
     assert kamala.words >= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("give dr. araya a call", 5),
+        ("Call Doctora Araya", 5),
+        ("Call Mrs Araya", 5),
+        ("I miss Araya", 7),
+        ("call araya", 5),
+    ],
+)
+def test_title_in_any_form_belongs_to_the_name(text: str, start: int) -> None:
+    (match,) = match_names(text, [Contact("Dra. Paulina Araya")])
+    assert match.words
+    assert match.start == start
+
+
+def test_title_in_another_form_tells_namesakes_apart() -> None:
+    first, second = match_names("Call Dr. Araya", [Contact("Dra. Paulina Araya"), Contact("Juan Araya")])
+    assert first.words > second.words
+    first, second = match_names("Call Dr. Araya", [Contact("Dra. Paulina Araya"), Contact("Dr. Juan Araya")])
+    assert first.words == second.words
+
+
+def test_whole_name_needs_no_title() -> None:
+    (match,) = match_names("Call Paulina Araya", [Contact("Dra. Paulina Araya")])
+    assert match.full

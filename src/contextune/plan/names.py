@@ -16,10 +16,20 @@ from contextune.types import Contact
 
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"(?:['’]s|['’](?=\s))(?![^\W_])")
-_TITLES = frozenset(
+_HONORIFICS = {
+    form: forms.split()[0]
+    for forms in (
+        "dr dra drs dres doctor doctora doutor doutora dott dottor dottore dottoressa docteur doktor",
+        "prof profa profe profesor profesora professor professora professore professoressa professeur",
+        "mr mister sr senor senhor signor herr monsieur don sir",
+        "mrs ms miss mx sra srta senora senorita senhora frau fraulein madame mme mlle madam dona signora",
+    )
+    for form in forms.split()
+}
+"""Forms of address, each with the first of those that mean the same: "Dr" is also "Dra." and "Doctora"."""
+_TITLES = frozenset(_HONORIFICS) | frozenset(
     tokenize("""
-    mr mrs ms miss mx dr dra dottor doctor prof professor sir madam madame monsieur frau herr senor senora don
-    dona padre father brother sister pastor rabbi imam judge master teacher coach captain officer aunt aunty
+    padre father brother sister pastor rabbi imam judge master teacher coach captain officer aunt aunty
     auntie uncle tante onkel opa oma mama papa nana tio tia kak mwalimu whaea um abu ong ba chu co anh chi bac
     hoca abla abi hanim bey teyze amca apa bhai didi ji sensei san kyra kyr pani pan the of de da do del la le
     el al van von der den di y und and
@@ -86,7 +96,7 @@ def match_names(text: str, contacts: Sequence[Contact]) -> list[NameMatch]:
     places: dict[str, list[int]] = {}
     for number, (word, _, _) in enumerate(words):
         places.setdefault(word, []).append(number)
-    known = {word for contact in contacts for name in _all_names(contact) for word in name_words(name)}
+    known = {word for contact in contacts for name in all_names(contact) for word in name_words(name)}
     nicknames = [
         number
         for number, (word, start, _) in enumerate(words)
@@ -94,7 +104,7 @@ def match_names(text: str, contacts: Sequence[Contact]) -> list[NameMatch]:
     ]
     matches = [
         max(
-            (_match(name, text, words, places, nicknames, has_capitals) for name in _all_names(contact)),
+            (_match(name, text, words, places, nicknames, has_capitals) for name in all_names(contact)),
             key=lambda match: match.words,
         )
         for contact in contacts
@@ -105,7 +115,7 @@ def match_names(text: str, contacts: Sequence[Contact]) -> list[NameMatch]:
     ]
 
 
-def _all_names(contact: Contact) -> list[str]:
+def all_names(contact: Contact) -> list[str]:
     """The name of a contact, and the nicknames that the address book has: "Amma"."""
     nicknames = contact.more.get("nickname")
     stored = nicknames.split(",") if isinstance(nicknames, str) else ()
@@ -154,15 +164,35 @@ def _match(
         1.0 if not has_capitals or not _is_lower(text, words[place][1]) else 0.5 for place in hits.values()
     )
     own_words = [position for position, word in enumerate(name) if word not in _TITLES] or [0]
-    start, end = words[min(hits.values())][1], words[max(hits.values())][2]
+    first, end = min(hits.values()), words[max(hits.values())][2]
+    if (title := _title_before(first, text, words)) is not None:
+        first -= 1
+        weight += any(_HONORIFICS.get(word) == title for word in name)
+    start = words[first][1]
+    named = [position for position, word in enumerate(name) if word not in _HONORIFICS or position in hits]
     return NameMatch(
         weight,
-        len(hits) / len(name),
+        len(hits) / len(named),
         own_words[0] in hits,
         start,
         end,
         bool(_POSSESSIVE.match(text, end)),
     )
+
+
+def _title_before(place: int, text: str, words: Sequence[tuple[str, int, int]]) -> str | None:
+    """The form of address right before a word of the request: "Dr. Araya"."""
+    if not place:
+        return None
+    title, start, end = words[place - 1]
+    gap = text[end : words[place][1]]
+    is_verb = title == "miss" and text[start].islower()
+    return _HONORIFICS.get(title) if gap in (" ", ". ", ".") and not is_verb else None
+
+
+def is_honorific(word: str) -> bool:
+    """Whether a word is a form of address: "Dr", "Sra"."""
+    return fold_accents(word) in _HONORIFICS
 
 
 def _nickname(

@@ -87,6 +87,7 @@ def test_no_default_threshold_lets_a_doubted_call_pass() -> None:
         ("call_contact", "Call Marta on 555-0199", "Call Marta on 555-0150"),
         ("flag_email", "Archive the clay order mail", "Flag the clay order mail"),
         ("send_email", "Send Marta a photo", "Send Marta a mail that the photo is here"),
+        ("send_email", "Send Mrs. Reis a photo, please", "Send Mrs. Reis a mail that the photo is here"),
         ("cancel_event", "Remove Marta from the kiln slot", "Remove the kiln slot from my calendar"),
         ("delete_email", "Remove a line from the clay order", "Delete the clay order mail from Marta"),
         ("cancel_event", "Cancel the clay order", "Cancel the kiln slot"),

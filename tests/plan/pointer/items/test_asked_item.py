@@ -29,6 +29,7 @@ ITEMS = (
 def inputs_for(text: str, items: Sequence[Item] = ITEMS) -> PlanningInput:
     request = Request(text, user="ines", time=datetime(2026, 3, 5, 10, 5))
     contacts = (Contact("Dr. Rui Pinto", "rui@example.com"), Contact("Ana Sousa", "ana@example.com"))
+    contacts = (*contacts, Contact("Luis Vale", "garage@example.com", more={"nickname": "Lucho"}))
     return PlanningInput(request, User("ines", contacts=contacts), [ItemHit(item, 1.0) for item in items])
 
 
@@ -127,3 +128,14 @@ def test_what_somebody_said_is_in_their_own_mail() -> None:
     doctor = from_("rui@example.com", "Leo: ear drops", "Three drops.")
     assert title_for("What did the doctor say about Leo's ear?", sister, doctor) == doctor.title
     assert title_for("What did Rui say about the roof?", sister, doctor) is None
+
+
+@pytest.mark.parametrize("name", ["Lucho", "Luis", "lucho"])
+def test_nickname_names_the_mails_of_a_contact(name: str) -> None:
+    bill = Item.mail(
+        subject="Your car", content="Brakes, 165.", author="garage@example.com", date="2026-03-01T09:00"
+    )
+    other = mail("Your bike", "Brakes, 40.")
+    asked = asked_item(inputs_for(f"How much did {name} want for the brakes?", (other, bill)))
+    assert asked is not None
+    assert (asked.number, asked.certain) == (1, True)

@@ -86,6 +86,8 @@ def test_people_to_call_together(text: str, people: list[str]) -> None:
         ("Please email my sister that I'm late", ("Marta Reis", True)),
         ("Write to Bruno Rossi: it works", ("Bruno Rossi", True)),
         ("Remind Delfina to come", ("Delfina", False)),
+        ("Tell Delfina by mail that I'm late", ("Delfina", True)),
+        ("Let my sister know by e-mail I'm late", ("Marta Reis", True)),
         ("Remind me to call Delfina", None),
         ("Tell Bruno I'm late", None),
         ("Tell everyone I'm late", None),

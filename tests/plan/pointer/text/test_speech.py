@@ -19,6 +19,13 @@ from contextune.plan.pointer.text.speech import find_message, recipient_gender
         ("Send Marisela an email, say I'm bringing two grips", "I'm bringing two grips."),
         ("Let the Father know in writing I'll do my part", "I'll do my part."),
         ("Tell my brother yes to seven", "Yes to seven."),
+        ("Let Rodrigo know by email that I'm sick", "I'm sick."),
+        ("Tell her in an e-mail I'm free", "I'm free."),
+        ("Tell her by mail to come", "Please come."),
+        ("Tell him by mail is fine", "By mail is fine."),
+        ("Write to Rodrigo in an e-mail that I'm sick", "I'm sick."),
+        ("Tell her I'll call her Friday", "I'll call you Friday."),
+        ("Tell her I can take her Friday shift", "I can take your Friday shift."),
         ("Ask her if she can come on Friday", "Can you come on Friday?"),
         ("Ask Bob to bring the keys", "Please bring the keys."),
         ("Tell him to join bridge three", "Please join bridge three."),
@@ -34,6 +41,22 @@ from contextune.plan.pointer.text.speech import find_message, recipient_gender
 )
 def test_reported_speech_becomes_direct(text: str, message: str) -> None:
     assert find_message(text) == message
+
+
+def test_channel_after_a_name_is_no_part_of_the_message() -> None:
+    assert find_message("Tell Andrea by mail that I'm free", [(5, 11)]) == "I'm free."
+    assert find_message("Tell Andrea by email I'm free", [(5, 11)]) == "I'm free."
+
+
+def test_namesakes_of_the_recipient_are_nobody_else() -> None:
+    text, names = "Email Camila Soto that I can take her shift", [(6, 12), (6, 17)]
+    assert find_message(text, names, people=names) == "I can take your shift."
+    stranger = "email camila soto that pia lost her keys"
+    assert find_message(stranger, names, people=names) == "Pia lost her keys."
+    others = [*names, (23, 27)]
+    assert find_message("Email Camila Soto that Rosa wants her shift", others, people=others) == (
+        "Rosa wants her shift."
+    )
 
 
 def test_message_begins_after_the_longest_name() -> None:

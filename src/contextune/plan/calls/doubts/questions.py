@@ -67,7 +67,7 @@ def reads_something_else(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
         return False
     sources = [source for argument in plan.arguments.values() for source in argument.sources]
     chosen = {source.item for source in sources if source.kind == "item"}
-    named = [item.id for item in inputs.items if shares_word(item, words)]
+    named = [item.id for item in inputs.items if shares_word(item, words, inputs)]
     is_named = bool(named or topic) or asked_fact(inputs.request.text) is not None
     return bool(chosen) and is_named and chosen.isdisjoint(named)
 
@@ -89,7 +89,7 @@ def lacks_the_fact(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     sources = [source for argument in plan.arguments.values() for source in argument.sources]
     chosen = {source.item for source in sources if source.kind == "item"}
     items = [item for item in inputs.items if item.id in chosen]
-    return bool(items) and not any(shares_word(item, head) for item in items)
+    return bool(items) and not any(shares_word(item, head, inputs) for item in items)
 
 
 def lists_calls_of_another(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:

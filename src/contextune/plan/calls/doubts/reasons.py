@@ -26,7 +26,7 @@ from contextune.plan.calls.doubts.speech import keeps_reported_speech, leaves_an
 from contextune.plan.calls.doubts.times import drops_the_time, guesses_the_hour, guesses_the_week
 from contextune.plan.calls.orders.actions import FILLER, SOUND, does_action
 from contextune.plan.calls.orders.passing_on import passes_on_something_else
-from contextune.plan.names import NameMatch
+from contextune.plan.names import NameMatch, is_honorific
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
@@ -83,8 +83,11 @@ _ASKING = re.compile(
 )
 _STOP = re.compile(r"\b(?:stop|turn|switch|put) (?:off )?(?:the|my) (?P<what>[^\W\d_]+)", re.IGNORECASE)
 _MAILBOX = re.compile(r"\b(?:sms|text messages?|whatsapp|telegram|slack|imessages?)\b", re.IGNORECASE)
-_SENTENCES = re.compile(r"[.!?;:]\s+\S")
+_SENTENCES = re.compile(r"(?P<word>[^\W_]*)[.!?;:]\s+\S")
+_ORDER = re.compile(rf"(?P<filler>{FILLER})\w", re.IGNORECASE)
 _TITLES = frozenset(["title", "name", "summary", "label", "query"])
+_MAX_LEFT = 1
+"""Words of an order that a text which repeats it may lack: "please" at its end."""
 _DELETING = frozenset(["delete", "cancel", "remove", "trash", "erase"])
 _REMOVE_FROM = re.compile(
     rf"{FILLER}(?:remove|delete|take|strike|cross|drop)\s+(?P<part>.+?)\s(?:from|off|out of)\s+"
@@ -208,16 +211,27 @@ def _stops_something_else(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool
 def _repeats_the_order(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It writes or sends the request itself, which says no text to write: "Send Simone a photo"."""
     text = inputs.request.text
-    if call_cost(tool) == "read" or _SENTENCES.search(text):
+    # "Dr. Reis" is no sentence
+    is_several = any(len(m["word"]) > 1 and not is_honorific(m["word"]) for m in _SENTENCES.finditer(text))
+    if call_cost(tool) == "read" or is_several:
         return False
-    request = tokenize(text)
-    return any(
-        parameter.kind == "free"
+    request = _order_words(text)
+    texts = [
+        _order_words(str(plan.arguments[parameter.name].value))
+        for parameter in tool_parameters(tool)
+        if parameter.kind == "free"
         and not _TITLES.intersection(parameter.words)
         and parameter.name in plan.arguments
-        and tokenize(str(plan.arguments[parameter.name].value)) == request
-        for parameter in tool_parameters(tool)
+    ]
+    return any(
+        request[: len(words)] == words and len(request) - len(words) <= _MAX_LEFT for words in texts if words
     )
+
+
+def _order_words(text: str) -> list[str]:
+    """The words of an order from its verb on."""
+    match = _ORDER.match(text)
+    return tokenize(text[match.end("filler") :] if match else text)
 
 
 def _takes_mail_of_another(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:

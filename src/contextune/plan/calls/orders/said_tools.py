@@ -28,6 +28,7 @@ from contextune.plan.calls.orders.tool_kinds import (
     calls_group,
     calls_number,
     calls_person,
+    does_to_number,
     lists_calls,
     moves,
     reads_item,
@@ -64,7 +65,7 @@ from contextune.plan.pointer.people.senders import have_written, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.text.reminder_orders import reminder_order
 from contextune.plan.pointer.times.event_times import event_time
-from contextune.plan.pointer.values.dialled_numbers import dialled_number, is_number_of_item
+from contextune.plan.pointer.values.dialled_numbers import dialled_number, is_number_of_item, number_verb
 from contextune.types import Item, Tool, ToolHit
 
 _NOTE = re.compile(
@@ -136,7 +137,8 @@ def is_said_tool(tool: Tool, inputs: PlanningInput) -> bool:
 
 def says_whom(inputs: PlanningInput) -> bool:
     """Whether the words say clearly whom or what a call reaches: one contact, a number, a mail, an event."""
-    if called_contact(inputs) is not None or dialled_number(inputs.request.text) is not None:
+    text = inputs.request.text
+    if called_contact(inputs) is not None or (dialled_number(text) or number_verb(text)) is not None:
         return True
     is_shared = shared_note(inputs) is not None and receiving_contact(inputs) is not None
     is_shared = is_shared or mailed_contact(inputs) is not None or _invited_to_one(inputs)
@@ -176,6 +178,8 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return appends if target.field == "title" else adds_song
     if dialled_number(text) is not None and _DIAL.match(text):
         return calls_number
+    if (verb := number_verb(text)) is not None:
+        return does_to_number(verb)
     if called_contact(inputs) is not None:
         return calls_person
     if asks_for_calls(inputs):

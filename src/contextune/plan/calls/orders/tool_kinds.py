@@ -65,6 +65,19 @@ def calls_number(tool: Tool) -> bool:
     )
 
 
+def does_to_number(verb: str) -> Accepts:
+    """Tools that have the verb in their name and take a phone number: "block_caller"."""
+
+    def accepts(tool: Tool) -> bool:
+        return starts_with(tool, frozenset([verb])) and any(
+            not NUMBERS.isdisjoint((*parameter.words, *parameter.description_words))
+            for parameter in tool_parameters(tool)
+            if parameter.required
+        )
+
+    return accepts
+
+
 def lists_calls(tool: Tool) -> bool:
     """Whether a tool lists calls."""
     words = identifier_words(tool.name)

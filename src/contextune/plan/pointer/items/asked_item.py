@@ -125,9 +125,9 @@ def question_words(text: str) -> tuple[str, ...]:
     return tuple(word for word in words if word not in fillers and singular(word) not in _NOUNS)
 
 
-def shares_word(item: Item, words: Sequence[str]) -> bool:
+def shares_word(item: Item, words: Sequence[str], inputs: PlanningInput) -> bool:
     """Whether an item has one of the words, or a form of it."""
-    own = ItemWords(item)
+    own = ItemWords(item, inputs)
     return any(own.weight(word) for word in words)
 
 
@@ -136,7 +136,7 @@ def _find(inputs: PlanningInput) -> AskedItem | None:
     words = _untimed(question_words(text), inputs)
     if not words:
         return None
-    items = {n: ItemWords(item) for n, item in enumerate(inputs.items) if item.app in READ_APPS}
+    items = {n: ItemWords(item, inputs) for n, item in enumerate(inputs.items) if item.app in READ_APPS}
     if (speaker := asked_speaker(inputs)) is not None:
         name = frozenset(folded_words(speaker_name(text)))
         words = tuple(word for word in words if word not in name)

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from contextune.plan.names import all_names
+from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.request_words import folded_words
 from contextune.search.glosses import gloss
 from contextune.search.tokenize import tokenize
@@ -50,11 +52,11 @@ _ENDING = 4
 
 
 class ItemWords:
-    """The words of an item, with an English gloss of its title."""
+    """The words of an item, with an English gloss of its title, and the names of its people."""
 
-    def __init__(self, item: Item) -> None:
+    def __init__(self, item: Item, inputs: PlanningInput) -> None:
         self._title = frozenset(folded_words(f"{item.title} {gloss(item.title)}"))
-        self._text = frozenset(folded_words(item.text))
+        self._text = frozenset(folded_words(f"{item.text} {_people_names(item, inputs)}"))
         self.has_number = any(character.isdigit() for character in item.text)
         if _FLIGHT_NUMBER.search(item.text) and (_ROUTE.search(item.title) or self._text & _FLYING):
             self._title |= {_FLIGHT}
@@ -73,6 +75,13 @@ class ItemWords:
         if word in self._text or any(_is_form(word, other) for other in self._title):
             return _TEXT_WEIGHT
         return _TEXT_SYNONYM if synonyms & self._text else 0.0
+
+
+def _people_names(item: Item, inputs: PlanningInput) -> str:
+    """The names and nicknames of the contacts of an item: a mail of Luis is one of Lucho."""
+    numbers = (inputs.people.index(person) for person in item.people)
+    contacts = [inputs.user.contacts[number] for number in numbers if number is not None]
+    return " ".join(name for contact in contacts for name in all_names(contact))
 
 
 def _is_form(word: str, other: str) -> bool:

@@ -47,8 +47,11 @@ _ANSWERED = re.compile(
     r"(?:,? (?:that|saying|and say|telling|with)\b.*|[:,].*|[\s.!?]*)$",
     re.IGNORECASE | re.DOTALL,
 )
+CHANNEL = r"(?:by|via|per|with|through|over|in|as) (?:an? )?(?:quick )?(?:e-?mail|mail|message|writing)"
+"""How a message is to be sent, between the recipient and the message, as a regular expression."""
 _TOLD = re.compile(
-    rf"{_START}(?:(?:tell|inform|warn|e-?mail|mail|message|write to|let) (?P<who>\S.*?)(?: know)?,? that"
+    rf"{_START}(?:(?:tell|inform|warn|e-?mail|mail|message|write to|let) (?P<who>\S.*?)"
+    rf"(?: know)?(?:,? {CHANNEL})?,? that"
     r"|ask (?P<asked>\S.*?) (?:if|whether|to|for|when|where|why|how|what|who)"
     r"|thank (?P<thanked>\S.*?) for"
     r"|(?:send|e-?mail|mail|message|tell) (?P<quoted>[^\"“”«»,:]+)[,:]? (?=[\"“«]))(?:\s|$|(?=[\"“«])).*$",
@@ -66,6 +69,7 @@ _ADDRESSED = re.compile(
     re.IGNORECASE,
 )
 _POSSESSIVE = re.compile(r"['’]s?\b")
+_BY_MAIL = re.compile(rf"(?: know)?,? {CHANNEL}\b(?<!message)", re.IGNORECASE)
 _MAILING = frozenset(["email", "e-mail", "mail", "write", "write to"])
 _DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
 _MAX_MODIFIERS = 2
@@ -96,8 +100,8 @@ _ROLES = tuple(
 )
 """Words for one role beside those by which items are ranked; address books have "spouse" and "sibling"."""
 _TITLES = {
-    **dict.fromkeys(["dr", "dra", "doctor", "dott", "dottor"], "doctor"),
-    **dict.fromkeys(["prof", "professor"], "professor"),
+    **dict.fromkeys(["dr", "dra", "doctor", "doctora", "dott", "dottor"], "doctor"),
+    **dict.fromkeys(["prof", "profa", "profesor", "profesora", "professor"], "professor"),
 }
 """The role that a title in a name says."""
 _MIN_SHORT = 4
@@ -200,7 +204,8 @@ def addressed_contact(inputs: PlanningInput) -> tuple[int, bool] | None:
     if _POSSESSIVE.match(inputs.request.text, end):  # "Tell Ana's mother"
         return None
     person = _contact_at(start, end, inputs)
-    return None if person is None else (person, match["verb"].casefold() in _MAILING)
+    is_mail = match["verb"].casefold() in _MAILING or _BY_MAIL.match(inputs.request.text, end) is not None
+    return None if person is None else (person, is_mail)
 
 
 def addresses_somebody(inputs: PlanningInput) -> bool:

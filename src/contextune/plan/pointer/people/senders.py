@@ -10,6 +10,7 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.people.named_people import answered_contact, said_sender
 from contextune.plan.pointer.request_words import folded_words
+from contextune.search.glosses import gloss
 from contextune.types import Item, User
 
 _SENT = frozenset(["sent", "sent mail", "sent items", "sent messages", "outbox", "drafts"])
@@ -20,6 +21,12 @@ _ANSWERED = re.compile(
     re.IGNORECASE,
 )
 _FROM_COMPANY = re.compile(r"\bfrom (?:the |my |our )?(?P<who>[^\W\d_]{4,})", re.IGNORECASE)
+_MAILS_FROM = re.compile(
+    r"\b(?:(?:e-?)?mails?|messages?|letters?|newsletters?|anything|everything|something|news) (?:from|by) "
+    r"(?:the |my |our )?(?P<who>[^\W\d_]{3,}(?: [^\W\d_]+){0,3}?)(?=\W*$|[,.;!?]| (?:about|on|regarding)\b)",
+    re.IGNORECASE,
+)
+_DISPLAY_NAME = re.compile(r"^From: (?P<name>.+)$", re.MULTILINE)
 _OF_COMPANY = re.compile(
     r"\b(?P<who>[^\W\d_]{4,})['’]s? (?:[\w-]+ ){0,2}?"
     r"(?:mails?|e-?mails?|messages?|newsletters?|invoices?|bills?|offers?|receipts?|tickets?|statements?)\b",
@@ -127,6 +134,54 @@ def _not_of_company(inputs: PlanningInput) -> set[int]:
         if theirs := {number for number, sender in messages.items() if name in _domain(sender)}:
             return messages.keys() - theirs
     return set()
+
+
+def company_message(inputs: PlanningInput) -> int | None:
+    """A message of the only company, no contact, from which the request asks for messages: "from the school".
+
+    Its address or its name says the words, maybe in another language: "Colegio Alborada" is a school.
+    """
+    match = _MAILS_FROM.search(inputs.request.text)
+    if match is None or named_senders(inputs) or _is_person_or_time(match, inputs):
+        return None
+    words = frozenset(folded_words(match["who"]))
+    messages = {
+        n: item for n, item in enumerate(inputs.items) if sender_of(item) and not is_own(item, inputs.user)
+    }
+    for is_said in (_is_in_address, _is_in_display_name):
+        theirs = [n for n, item in messages.items() if is_said(words, item)]
+        if theirs:
+            is_one = len({sender_of(messages[n]).casefold() for n in theirs}) == 1
+            return theirs[0] if is_one else None
+    return None
+
+
+def names_unknown_sender(inputs: PlanningInput) -> bool:
+    """Whether the request asks for messages of a name of which no message is: "mails from Zebulon"."""
+    match = _MAILS_FROM.search(inputs.request.text)
+    if match is None or not match["who"][0].isupper() or named_senders(inputs):
+        return False
+    words = frozenset(folded_words(match["who"]))
+    return not _is_person_or_time(match, inputs) and not any(
+        words.intersection(folded_words(item.text)) for item in inputs.items if sender_of(item)
+    )
+
+
+def _is_person_or_time(match: re.Match[str], inputs: PlanningInput) -> bool:
+    start, end = match.span("who")
+    ranges = [(name.start, name.end) for name in inputs.names if name.words]
+    ranges += [(phrase.first, phrase.last) for phrase in inputs.time_phrases]
+    return any(first < end and start < last for first, last in ranges)
+
+
+def _is_in_address(words: frozenset[str], item: Item) -> bool:
+    return all(word in _domain(sender_of(item)) for word in words)
+
+
+def _is_in_display_name(words: frozenset[str], item: Item) -> bool:
+    content = str(item.fields.get("content") or "")
+    names = " ".join(match["name"] for match in _DISPLAY_NAME.finditer(content))
+    return words.issubset(folded_words(f"{names} {gloss(names)}"))
 
 
 def _domain(address: str) -> str:

@@ -66,9 +66,10 @@ _CONTAINER = re.compile(
     re.IGNORECASE,
 )
 _SENDER = re.compile(
-    r"(?:(?:all|any|every|everything|anything|the|me|e-?mails?|mail|messages?|letters?) )*(?:from|by) ",
+    r"(?:(?:all|any|every|everything|anything|the|me|my|of|(?:e-?)?mails?|messages?|letters?) )*(?:from|by) ",
     re.IGNORECASE,
 )
+_WHETHER = re.compile(r"(?:any|are there|is there|have you)\b", re.IGNORECASE)
 _NEAR = re.compile(r"\s(?:near|nearby|in|around|close to|by|at|next to|along|beside)\s", re.IGNORECASE)
 _SENDERS = frozenset(["sender", "from", "author"])
 _PLACES = frozenset(["near", "location", "place", "where", "city", "area"])
@@ -216,6 +217,25 @@ def search_words(text: str, parameters: frozenset[str], taken: Ranges = ()) -> s
     words = _clean(_CONTAINER.sub("", said, count=1), articles=True)
     words = _clean(_CONTAINER.sub("", words or "", count=1), articles=True)
     return words if words and frozenset(tokenize(words)) - _REFERRING - _WHEN else None
+
+
+def searched_sender(text: str) -> tuple[int, int] | None:
+    """Where an order says whose messages to find: "the school" in "show me the mails from the school".
+
+    A question whether there are any is not answered by mails that mention the sender.
+    """
+    stripped, offset = _strip_filler(text)
+    match = None if _WHETHER.match(stripped) else _SEARCH.match(stripped)
+    sender = _SENDER.match(stripped, match.end()) if match else None
+    return None if sender is None else (offset + sender.end(), len(text))
+
+
+def sender_topic(text: str, taken: Ranges = ()) -> str | None:
+    """The words for a sender as a text to search; None if they are a value of another argument."""
+    place = searched_sender(text)
+    if place is None or _overlaps(place, taken):
+        return None
+    return _clean(text[slice(*place)], articles=True)
 
 
 def task_to_remember(inputs: PlanningInput) -> str | None:

@@ -26,6 +26,12 @@ _EXPANDED = {"'s": "is", "'re": "are", "'m": "am", "'ll": "will", "'ve": "have",
 _NO_OBJECT = (
     r"(?=\s*(?:$|[.,;!?]|(?:to|for|at|in|on|from|with|about|and|or|if|when|tomorrow|today|tonight)\b))"
 )
+_REACHING = (
+    r"(?:call|ring|phone|text|e-?mail|mail|message|see|meet|visit|tell|ask|help|pay|miss|join|catch|pick|fetch"
+    r"|write|answer|collect|invite)"
+)
+"""Verbs whose object is a person, so that a day after it is none: "I'll call her Friday"."""
+_DAY = r"(?=\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\s+(?:this|next|later|soon|again|back|up|then)\b)"
 _PRONOUN = re.compile(r"\b(?:(?P<she>she|hers?)|(?P<he>he|him|his))\b", re.IGNORECASE)
 _NAME = re.compile(r"\b(?!I\b)[^\W\d_a-z][^\W\d_]+")
 _PERSONS = frozenset(
@@ -102,6 +108,8 @@ def turn_pronouns(text: str, gender: Gender) -> str:
     )
     text = re.sub(pattern, turned, text, flags=re.IGNORECASE)
     text = re.sub(rf"\b{_OBJECTS[gender]}\b{_NO_OBJECT}", "you", text, flags=re.IGNORECASE)
+    reached = rf"\b(?P<verb>{_REACHING}) {_OBJECTS[gender]}\b{_DAY}"
+    text = re.sub(reached, lambda match: f"{match['verb']} you", text, flags=re.IGNORECASE)
     return re.sub(rf"\b{_POSSESSIVES[gender]}\b(?= \w)", "your", text, flags=re.IGNORECASE)
 
 

@@ -11,6 +11,7 @@ from contextune.plan.names import NO_MATCH, fold_accents
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.clauses import clause_ranges
 from contextune.plan.pointer.people.named_people import said_sender
+from contextune.plan.pointer.people.senders import named_senders
 from contextune.plan.pointer.text import dictation
 from contextune.plan.pointer.text.direct_speech import Gender
 from contextune.plan.pointer.text.new_titles import plain_title, refers_to
@@ -92,6 +93,8 @@ def _dictated_in(
     if name & _QUERY_NAMES or verbs & _SEARCH_VERBS:
         others = [other for other in tool_parameters(tool) if other is not parameter]
         words = dictation.search_words(text, frozenset(w for other in others for w in other.words), taken)
+        if words is None and any(SENDERS & {*other.words} for other in others):
+            return _unknown_sender(text, inputs, taken, values)
         # "open my search history" names the tool, not a topic; "any news from Jan" a sender
         names = verbs | _sender_words(inputs) if any(SENDERS & {*other.words} for other in others) else verbs
         return words if words and not frozenset(tokenize(words)) <= names else None
@@ -107,6 +110,15 @@ def _dictated_in(
     if name & _MESSAGE_NAMES:
         return dictation.note_content(text, taken) or find_message(text, taken, _gender(inputs))
     return None
+
+
+def _unknown_sender(
+    text: str, inputs: PlanningInput, taken: list[tuple[int, int]], values: Collection[str]
+) -> str | None:
+    """The words for a sender who is no value of another argument: "school" in "mails from the school"."""
+    times = [(phrase.first, phrase.last) for phrase in inputs.time_phrases]
+    is_known = bool(values) or bool(named_senders(inputs))
+    return None if is_known else dictation.sender_topic(text, [*taken, *times])
 
 
 def _sender_words(inputs: PlanningInput) -> frozenset[str]:

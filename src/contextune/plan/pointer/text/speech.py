@@ -7,6 +7,7 @@ it means the recipient: after "tell her", if the recipient is a woman, or if nob
 import re
 from collections.abc import Sequence
 
+from contextune.plan.pointer.people.named_people import CHANNEL
 from contextune.plan.pointer.text.direct_speech import (
     Gender,
     ask_directly,
@@ -52,6 +53,12 @@ _CONTENT = re.compile(
     r"|where|why|which|who|to|the answer) ",
     re.IGNORECASE,
 )
+_CHANNEL = re.compile(
+    rf",? ?{CHANNEL}\b(?:,? that |[,:]? (?!(?:is|was|are|would|will|works?|and|or|if)\b))(?=\S)",
+    re.IGNORECASE,
+)
+_OWN_SUBJECT = re.compile(r"(?:i|we|she|he|it|the|my|our|her|his)\b", re.IGNORECASE)
+"""Beginnings of clauses whose subject is no name, even in a request without capitals."""
 _GENDERS: dict[str, Gender] = {"her": "she", "him": "he", "them": "they"}
 _FEMALE = frozenset(
     tokenize("mother mum mom sister daughter wife aunt auntie aunty grandmother gran nana niece girlfriend")
@@ -87,6 +94,8 @@ def find_message(
     if not found:
         return None
     start, how, recipient = min(found, key=lambda entry: entry[0])
+    if channel := _CHANNEL.match(text, start):
+        start, how = _after_to(text, channel.end())
     content = text[start:].strip()
     if not content.strip(" .!?"):
         return None
@@ -105,7 +114,11 @@ def _quoted_message(text: str, frame: re.Match[str], taken: Sequence[tuple[int, 
 
 def _sole_recipient(text: str, start: int, people: Sequence[tuple[int, int]]) -> Gender:
     """The pronoun of the message, if it means the only person who is named before it."""
-    recipients = {person for person in people if person[0] < start}
+    before = sorted(person for person in people if person[0] < start)
+    # two people who are called Camila are one name
+    recipients = [person for n, person in enumerate(before) if not n or person[0] >= before[n - 1][1]]
+    if len(before) > len(recipients) and not _OWN_SUBJECT.match(text[start:].strip()):
+        return ""  # "Tell Camila Soto that pia lost her keys"
     within = [(first - start, last - start) for first, last in people if first >= start]
     return sole_pronoun(text[start:].strip(), within) if len(recipients) == 1 else ""
 

@@ -35,6 +35,12 @@ _OF_ITEM = re.compile(
     r" (?:in|from|on|at the (?:end|bottom) of) (?:my|the|that|this|\w+['’]s)\b",
     re.IGNORECASE,
 )
+_ORDERED = re.compile(
+    r"\W*(?:(?:please|can you|could you|would you|just),? )*(?P<verb>[a-z]+)"
+    r"(?: (?:(?:all )?(?:the )?calls from|the|this|that|number|caller))*:? "
+    r"(?P<number>[+(]?\d(?:[ ()./-]{0,2}\d){6,})(?:,? (?:please|now|for me|for good|from now on))*\W*$",
+    re.IGNORECASE,
+)
 _CLOCK = re.compile(r"\d{1,2}[.:]\d\d")
 _KEYS = re.compile(r"[^\d+*#]")
 
@@ -70,6 +76,12 @@ def dialled_candidate(text: str) -> Candidate | None:
     if span is None:
         return None
     return Candidate(span.text, "said number", (Source("said", words=span.text),), span=span)
+
+
+def number_verb(text: str) -> str | None:
+    """The verb of an order whose only object is a phone number: "Block +56 9 8100 2233"."""
+    match = _ORDERED.match(text)
+    return match["verb"].casefold() if match else None
 
 
 def is_number_of_item(text: str) -> bool:

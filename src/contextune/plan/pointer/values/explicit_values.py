@@ -13,7 +13,12 @@ from contextune.plan.pointer.people.named_people import (
     said_contact,
     said_sender,
 )
-from contextune.plan.pointer.people.senders import named_senders
+from contextune.plan.pointer.people.senders import (
+    company_message,
+    named_senders,
+    names_unknown_sender,
+    sender_of,
+)
 from contextune.plan.pointer.values.argument_words import (
     ADDRESSES,
     ARTISTS,
@@ -23,7 +28,7 @@ from contextune.plan.pointer.values.argument_words import (
     SENDERS,
     TITLES,
 )
-from contextune.plan.pointer.values.candidate import Candidate
+from contextune.plan.pointer.values.candidate import OMITTED, Candidate
 from contextune.plan.pointer.values.destinations import said_destination
 from contextune.plan.pointer.values.dialled_numbers import dialled_candidate, is_number_of_item
 from contextune.plan.pointer.values.spans import TextSpan, title_and_artist
@@ -106,6 +111,12 @@ def certain_candidates(
         person = asked_caller(inputs)
     if person is not None:
         return [c for c in candidates if c.people == (person,) and c.origin == "contact"]
+    if name & SENDERS and (number := company_message(inputs)) is not None:
+        message = inputs.items[number]
+        source = Source("item", message.id)
+        return [Candidate(sender_of(message), f"{message.app}.author", (source,), number, "author")]
+    if name & SENDERS and not parameter.required and names_unknown_sender(inputs):
+        return [Candidate(None, OMITTED)]
     if not name & PEOPLE:
         return []
     is_recipient = "recipient" in name and not name & SENDERS
