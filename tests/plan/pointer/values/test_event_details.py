@@ -42,18 +42,6 @@ def test_place_that_is_said_is_the_location(text: str, name: str, place: str | N
     assert (args["event_name"], args.get("location")) == (name, place)
 
 
-@pytest.mark.parametrize(
-    ("text", "guests"),
-    [
-        ("Schedule coffee with Marta on Tuesday at 11", ["Marta Reis"]),
-        ("Schedule coffee with Ana Lima on Tuesday at 11", ["Ana Lima"]),
-        ("Schedule coffee with Ana on Tuesday at 11", None),
-    ],
-)
-def test_the_one_contact_who_is_named_is_a_participant(text: str, guests: list[str] | None) -> None:
-    assert plan(text).args.get("participants") == guests
-
-
 def test_event_without_the_place_that_is_said_is_doubted() -> None:
     tool = Tool("create_event", "Puts an event on the calendar", "Calendar")
     filled = Plan("create_event", {"title": Argument("coffee", (), 1.0)}, 1.0, (), "create_event")

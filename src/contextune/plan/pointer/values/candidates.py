@@ -19,7 +19,7 @@ from contextune.plan.pointer.values.argument_words import (
     TITLES,
 )
 from contextune.plan.pointer.values.candidate import OMITTED, Candidate
-from contextune.plan.pointer.values.event_details import said_guest, said_location
+from contextune.plan.pointer.values.event_details import said_location
 from contextune.plan.pointer.values.explicit_values import certain_candidates
 from contextune.plan.pointer.values.homes import said_home
 from contextune.plan.pointer.values.online_places import is_online
@@ -64,8 +64,6 @@ def find_candidates(
     candidates = _valid_candidates(inputs, parameter, origins)
     if not candidates and origins is not None:
         candidates = _valid_candidates(inputs, parameter, None)
-    if (guest := said_guest(inputs, parameter)) is not None:
-        return [candidate for candidate in candidates if candidate.people == (guest,)][:1]
     if certain := certain_candidates(inputs, parameter, candidates):
         return certain
     return candidates if parameter.required else [*candidates, _OMITTED_CANDIDATE]

@@ -1,6 +1,4 @@
-"""Where a new event takes place and who comes, as the request says it."""
-
-import re
+"""Where a new event takes place, as the request says it."""
 
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.text.dictation import event_to_plan
@@ -13,13 +11,6 @@ from contextune.plan.values import normalize_text
 from contextune.types import Source
 
 _LOCATIONS = frozenset(["location", "place", "venue", "where"])
-_GUESTS = frozenset(
-    [
-        *("participant", "participants", "attendee", "attendees", "guest", "guests"),
-        *("invitee", "invitees"),
-    ]
-)
-_WITH = re.compile(r"\bwith (?:(?:my|our|the) )?$", re.IGNORECASE)
 
 
 def event_place(inputs: PlanningInput) -> EventPlace | None:
@@ -40,17 +31,3 @@ def said_location(inputs: PlanningInput, parameter: Parameter) -> list[Candidate
     span = TextSpan(place.start, place.end, place.text, "name", "at")
     source = Source("said", words=place.text)
     return [Candidate(next(same, place.text), "said name", (source,), span=span)]
-
-
-def said_guest(inputs: PlanningInput, parameter: Parameter) -> int | None:
-    """The only contact with whom a new event is, by the index; None for other arguments."""
-    if parameter.kind != "list" or _GUESTS.isdisjoint(parameter.words):
-        return None
-    named = [number for number, match in enumerate(inputs.names) if match.words]
-    best = max((inputs.names[number].words for number in named), default=0)
-    meant = [number for number in named if inputs.names[number].words == best]
-    if len(meant) != 1 or any(not inputs.names[n].overlaps(inputs.names[meant[0]]) for n in named):
-        return None
-    match = inputs.names[meant[0]]
-    is_guest = _WITH.search(inputs.request.text, 0, match.start) and not match.possessive
-    return meant[0] if is_guest and event_to_plan(inputs) is not None else None
