@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from contextune.plan.calls.used_data import used_ids
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.times.clock_halves import other_half
 from contextune.plan.policy.cost import call_cost
@@ -36,8 +37,7 @@ def with_other_half(readings: Readings, inputs: PlanningInput, tools: Mapping[st
 def _in_other_half(plan: Plan, tool: Tool, inputs: PlanningInput) -> Plan | None:
     if call_cost(tool) == "read":
         return None
-    sources = [source for argument in plan.arguments.values() for source in argument.sources]
-    about = {source.item for source in sources if source.kind == "item"}
+    about = used_ids(plan)
     items = frozenset(number for number, item in enumerate(inputs.items) if item.id in about)
     for parameter in tool_parameters(tool):
         argument = plan.arguments.get(parameter.name)

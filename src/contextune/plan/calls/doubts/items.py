@@ -3,6 +3,7 @@
 import re
 
 from contextune.context.stop_words import STOP_WORDS
+from contextune.plan.calls.used_data import used_items
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.request_words import folded_words
@@ -14,18 +15,16 @@ _ABOUT = re.compile(
     r"\b(?:the|my|that|our) (?P<noun>[a-z-]+) (?:about|regarding|concerning|to|for) (?P<topic>[^,;:.!?]+)",
     re.IGNORECASE,
 )
-_DELETING = frozenset(["delete", "cancel", "remove", "trash", "erase"])
+DELETING = frozenset(["delete", "cancel", "remove", "trash", "erase"])
 
 
 def deletes_something_else(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It deletes an item with no word of its topic: "Delete the reminder about the sunscreen"."""
     match = _ABOUT.search(inputs.request.text)
-    if match is None or not item_app(match["noun"]) or _DELETING.isdisjoint(identifier_words(tool.name)):
+    if match is None or not item_app(match["noun"]) or DELETING.isdisjoint(identifier_words(tool.name)):
         return False
     topic = frozenset(folded_words(match["topic"])) - STOP_WORDS
-    sources = [source for argument in plan.arguments.values() for source in argument.sources]
-    chosen = {source.item for source in sources if source.kind == "item"}
-    texts = [frozenset(folded_words(item.text)) for item in inputs.items if item.id in chosen]
+    texts = [frozenset(folded_words(item.text)) for item in used_items(plan, inputs)]
     is_said = any(word in text or respelled(word, text) in text for text in texts for word in topic)
     is_time = any(
         phrase.first < match.end("topic") and match.start("topic") < phrase.last

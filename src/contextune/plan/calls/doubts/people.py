@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
+from contextune.plan.calls.used_data import reached_people
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.text.direct_speech import is_person
 from contextune.plan.policy.cost import call_cost
@@ -32,7 +33,7 @@ def reaches_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> boo
     """It reaches one of the people whom the request joins: "Email Ana and Bo that …"."""
     if call_cost(tool) != "send":
         return False
-    reached = {n for value in plan.args.values() if (n := inputs.people.index(value)) is not None}
+    reached = reached_people(plan, inputs)
     people, text = _people(inputs), inputs.request.text
     if any(
         person.contacts & reached
@@ -53,7 +54,7 @@ def reaches_the_owner(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It reaches somebody of whom the request names a relation: "Tell Ana's manager that …"."""
     if call_cost(tool) != "send":
         return False
-    reached = {n for value in plan.args.values() if (n := inputs.people.index(value)) is not None}
+    reached = reached_people(plan, inputs)
     owners = [inputs.names[number] for number in reached if inputs.names[number].possessive]
     following = (_OWNED.match(inputs.request.text, match.end) for match in owners)
     return any(match is not None and is_person(match["who"]) for match in following)

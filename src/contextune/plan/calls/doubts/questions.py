@@ -4,6 +4,7 @@ import re
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.orders.actions import FILLER
+from contextune.plan.calls.used_data import used_ids, used_items
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import (
     ATTRIBUTES,
@@ -65,8 +66,7 @@ def reads_something_else(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     words = tuple(topic) or question_words(inputs.request.text)
     if (len(words) < _MIN_TELLING and not topic) or call_cost(tool) != "read" or tool.app not in READ_APPS:
         return False
-    sources = [source for argument in plan.arguments.values() for source in argument.sources]
-    chosen = {source.item for source in sources if source.kind == "item"}
+    chosen = used_ids(plan)
     named = [item.id for item in inputs.items if shares_word(item, words, inputs)]
     is_named = bool(named or topic) or asked_fact(inputs.request.text) is not None
     return bool(chosen) and is_named and chosen.isdisjoint(named)
@@ -86,9 +86,7 @@ def lacks_the_fact(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     head = folded_words(match["head"])[-1:]
     if not head or singular(head[0]) in ATTRIBUTES or item_app(singular(head[0])):
         return False
-    sources = [source for argument in plan.arguments.values() for source in argument.sources]
-    chosen = {source.item for source in sources if source.kind == "item"}
-    items = [item for item in inputs.items if item.id in chosen]
+    items = used_items(plan, inputs)
     return bool(items) and not any(shares_word(item, head, inputs) for item in items)
 
 

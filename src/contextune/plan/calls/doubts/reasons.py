@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.calls.doubts.items import deletes_something_else
+from contextune.plan.calls.doubts.items import DELETING, deletes_something_else
 from contextune.plan.calls.doubts.people import reaches_one_of_several, reaches_the_owner
 from contextune.plan.calls.doubts.places import drops_the_place
 from contextune.plan.calls.doubts.questions import (
@@ -26,6 +26,7 @@ from contextune.plan.calls.doubts.speech import keeps_reported_speech, leaves_an
 from contextune.plan.calls.doubts.times import drops_the_time, guesses_the_hour, guesses_the_week
 from contextune.plan.calls.orders.actions import FILLER, SOUND, does_action
 from contextune.plan.calls.orders.passing_on import passes_on_something_else
+from contextune.plan.calls.used_data import used_ids, used_items
 from contextune.plan.names import NameMatch, is_honorific
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.hour_references import events_at_said_hour
@@ -88,7 +89,6 @@ _ORDER = re.compile(rf"(?P<filler>{FILLER})\w", re.IGNORECASE)
 _TITLES = frozenset(["title", "name", "summary", "label", "query"])
 _MAX_LEFT = 1
 """Words of an order that a text which repeats it may lack: "please" at its end."""
-_DELETING = frozenset(["delete", "cancel", "remove", "trash", "erase"])
 _REMOVE_FROM = re.compile(
     rf"{FILLER}(?:remove|delete|take|strike|cross|drop)\s+(?P<part>.+?)\s(?:from|off|out of)\s+"
     r"(?:(?:the|my|our|that|this)\s+)?(?:[^.,;!?]*\s)?(?P<container>\w+)\W*$",
@@ -253,9 +253,7 @@ def _sends_another_item(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It sends or deletes an item that has no word of its description: "Forward the rota mail"."""
     if call_cost(tool) != "send":
         return False
-    sources = [source for argument in plan.arguments.values() for source in argument.sources]
-    taken = {source.item for source in sources if source.kind == "item"}
-    return any(item.id in taken and lacks_description(item, inputs) for item in inputs.items)
+    return any(lacks_description(item, inputs) for item in used_items(plan, inputs))
 
 
 def _ignores_the_number(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
@@ -270,7 +268,7 @@ def _ignores_the_number(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
 
 def _deletes_the_whole(_: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It deletes an item, where the request says to take something from it."""
-    if not _DELETING.intersection(identifier_words(tool.name)):
+    if not DELETING.intersection(identifier_words(tool.name)):
         return False
     match = _REMOVE_FROM.match(inputs.request.text)
     if match is None or singular(match["container"].casefold()) in _CONTAINERS:
@@ -284,8 +282,7 @@ def _passes_over_a_named_item(plan: Plan, tool: Tool, inputs: PlanningInput) -> 
     """It changes or sends an item of which the request says no word, though it names another item."""
     if call_cost(tool) == "read":
         return False
-    sources = [source for argument in plan.arguments.values() for source in argument.sources]
-    chosen = {source.item for source in sources if source.kind == "item"}
+    chosen = used_ids(plan)
     text = inputs.request.text
     for match in sorted(inputs.names, key=lambda match: -match.start):
         if match.words:
@@ -303,9 +300,7 @@ def _takes_unsaid_object(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     words, opens = said_object(inputs.request.text)
     if call_cost(tool) == "read" and not opens:
         return False
-    sources = [source for argument in plan.arguments.values() for source in argument.sources]
-    chosen = {source.item for source in sources if source.kind == "item"}
-    items = [item for item in inputs.items if item.id in chosen]
+    items = used_items(plan, inputs)
     if any(inputs.items[number] in items for number in events_at_said_hour(inputs)):
         return False
     return bool(words and items) and not any(words.intersection(folded_words(item.text)) for item in items)

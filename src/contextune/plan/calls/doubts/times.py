@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
+from contextune.plan.calls.used_data import used_ids
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.text.reminder_orders import reminder_order
 from contextune.plan.pointer.times.event_times import event_time
@@ -32,7 +33,7 @@ def guesses_the_hour(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     times = [source for source in sources if source.kind == "time"]
     if any(source.field == USUAL_HOUR for source in times):
         return True
-    moved = {source.item for source in sources if source.kind == "item"}
+    moved = used_ids(plan)
     is_unsaid = any(source.item is not None and source.item not in moved for source in times)
     return is_unsaid and said_span(inputs) is not None
 

@@ -4,13 +4,14 @@ import re
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.orders.actions import FILLER
+from contextune.plan.calls.orders.tool_kinds import starts_with
+from contextune.plan.calls.used_data import reached_people
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.people.senders import sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.values import normalize_text
 from contextune.search.glosses import gloss
-from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Plan, Tool
 
 _SEND_ITEM = re.compile(
@@ -32,7 +33,7 @@ _PASSING = frozenset(["forward", "share"])
 
 def passes_on(tool: Tool) -> bool:
     """Whether a tool sends an item to somebody: "forward_email", "share_note"."""
-    return not _PASSING.isdisjoint(identifier_words(tool.name)[:1])
+    return starts_with(tool, _PASSING)
 
 
 def passed_on_app(inputs: PlanningInput) -> str | None:
@@ -57,7 +58,7 @@ def passes_on_something_else(plan: Plan, tool: Tool, inputs: PlanningInput) -> b
         return False
     taken = {source.item for argument in plan.arguments.values() for source in argument.sources}
     items = [item for item in inputs.items if item.id in taken]
-    reached = {n for value in plan.args.values() if (n := inputs.people.index(value)) is not None}
+    reached = reached_people(plan, inputs)
     if any(sender_of(item) and inputs.people.index(sender_of(item)) in reached for item in items):
         return True
     match = _PASS_ON.match(inputs.request.text)

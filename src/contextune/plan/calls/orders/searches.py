@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.orders.actions import FILLER
+from contextune.plan.calls.orders.tool_kinds import starts_with
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.references import item_app
 from contextune.plan.pointer.people.senders import sender_of
@@ -43,6 +44,7 @@ _FROM = re.compile(
     re.IGNORECASE,
 )
 """Asks for all messages of somebody: songs and notes are said by their own words."""
+_SEARCHING = frozenset(["search"])
 _KINDS = frozenset(
     tokenize("""
     news headline headlines picture pictures image images photo photos pic pics video videos clip clips
@@ -98,7 +100,7 @@ def _telling(text: str) -> frozenset[str]:
 
 
 def _searches(tool: Tool) -> bool:
-    return identifier_words(tool.name)[:1] == ["search"]
+    return starts_with(tool, _SEARCHING)
 
 
 def _searches_own(tool: Tool) -> bool:
