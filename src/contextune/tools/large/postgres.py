@@ -57,6 +57,10 @@ class _NewTools:
         )
 
 
+_Stored = Mapping[str, tuple[str, str]]
+"""Source and body of stored tools, by id."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Changes:
     diff: CatalogDiff
@@ -133,11 +137,13 @@ class PostgresCatalog(PostgresDatabase):
         """
         new = _NewTools.build(tools, source)
         with self._transaction(READ) as connection:
-            vectors = self._embed_changed(connection, new, vector_cache)
+            stored = self._bodies(connection, list(new.tools))
+        vectors = self._embed_changed(new, stored, vector_cache)
         with self._transaction(WRITE) as connection:
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (sql.LOCK,))
+            stored = self._bodies(connection, list(new.tools))  # another process may have written
             with rebuilt_indexes(connection, len(vectors)):
-                changes = self._replace(connection, new, vectors, keep=keep, keep_tools=keep_tools)
+                changes = self._replace(connection, new, stored, vectors, keep=keep, keep_tools=keep_tools)
             self._count(connection, changes.written, changes.old)
         return changes.diff
 
@@ -156,17 +162,17 @@ class PostgresCatalog(PostgresDatabase):
             with rebuilt_indexes(connection, None):
                 for source, tools in sources:
                     new = _NewTools.build(tools, source)
-                    vectors = self._embed_changed(connection, new, vector_cache)
-                    written += len(self._replace(connection, new, vectors).written)
+                    stored = self._bodies(connection, list(new.tools))
+                    vectors = self._embed_changed(new, stored, vector_cache)
+                    written += len(self._replace(connection, new, stored, vectors).written)
             query = "UPDATE state SET tools = (SELECT count(*) FROM tools) RETURNING tools"
             self._recount(connection, connection.execute(query).fetchall()[0][0])
         return written
 
     def _embed_changed(
-        self, connection: "Connection", new: "_NewTools", cache: VectorCache | None
+        self, new: "_NewTools", stored: _Stored, cache: VectorCache | None
     ) -> dict[str, Matrix]:
         """Vectors of the tools that are not stored, by id."""
-        stored = self._bodies(connection, list(new.tools))
         fresh = [
             tool for name, tool in new.tools.items() if stored.get(name, ("", ""))[1] != new.bodies[name]
         ]
@@ -177,6 +183,7 @@ class PostgresCatalog(PostgresDatabase):
         self,
         connection: "Connection",
         new: "_NewTools",
+        stored: _Stored,
         vectors: dict[str, Matrix],
         *,
         keep: Collection[str] = (),
@@ -189,7 +196,6 @@ class PostgresCatalog(PostgresDatabase):
         refused: list[RefusedTool] = []
         old: list[Tool] = []
         written: list[Tool] = []
-        stored = self._bodies(connection, list(new.tools))
         for name, tool in new.tools.items():
             owner, body = stored.get(name, (new.source, None))
             if body == new.bodies[name]:
