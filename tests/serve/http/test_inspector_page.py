@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
-from tests.context.test_preparation import MANY, PausedEmbedder
-from tests.serve.conftest import LiveService, mail, running
+from tests.context.test_preparation import MANY
+from tests.serve.conftest import LiveService, mail
+from tests.serve.http.conftest import PreparingService
 from tests.serve.http.inspector_browser import (
     DESKTOP,
     NEEDS_BROWSER,
@@ -22,7 +22,6 @@ from tests.serve.http.inspector_browser import (
 )
 
 from contextune import SQLiteStore
-from contextune.serve.http import service as service_module
 from contextune.serve.http.tokens import TokenFile
 
 pytestmark = pytest.mark.timeout(900)  # axe takes minutes on a busy machine
@@ -327,34 +326,21 @@ def opacity(element: Locator) -> str:
 
 @NEEDS_BROWSER
 def test_ranking_by_words_and_missing_vectors_are_shown(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, preparing: PreparingService
 ) -> None:
-    embedder = PausedEmbedder()
-    embedder.go.set()  # the tools are embedded at once
-
-    def paused(threads: int | None = None) -> PausedEmbedder:
-        del threads
-        return embedder
-
-    for name in ("default_embedder", "OnnxEmbedder"):
-        monkeypatch.setattr(service_module, name, paused)
-    with running(tmp_path, wait=False) as service, service.client("ines") as client:
-        client.put("/v1/me", json={}).raise_for_status()
-        embedder.go.clear()
-        mails = [mail(f"m{n}", "Glaze" if n == 7 else f"Clay {n}") for n in range(MANY)]
-        client.put("/v1/items", json={"items": mails}).raise_for_status()
-        with open_page(browser, service.url) as page:
-            sign_in(page, client.headers["Authorization"].removeprefix("Bearer "))
-            state, notice = page.locator("#a-preparation"), page.locator("#a-words-only")
-            expect(state).to_contain_text(f"0 of {MANY} items have vectors.")
-            ask(page, "Where was the glaze?", "2024-05-16T17:40", "unknown")
-            # the first items may have vectors: tool search needs them
-            expect(notice).to_have_text(re.compile(r"uses alone: \d+ items have no vector yet\.$"))
-            expect(page.locator("#a-item-0")).to_contain_text("Glaze")
-            embedder.go.set()
-            expect(state).to_be_empty()
-            page.get_by_role("textbox", name="Request").press("Enter")
-            expect(notice).to_be_empty()
+    client, embedder = preparing.client, preparing.embedder
+    with open_page(browser, preparing.service.url) as page:
+        sign_in(page, client.headers["Authorization"].removeprefix("Bearer "))
+        state, notice = page.locator("#a-preparation"), page.locator("#a-words-only")
+        expect(state).to_contain_text(f"0 of {MANY} items have vectors.")
+        ask(page, "Where was the glaze?", "2024-05-16T17:40", "unknown")
+        # the first items may have vectors: tool search needs them
+        expect(notice).to_have_text(re.compile(r"uses alone: \d+ items have no vector yet\.$"))
+        expect(page.locator("#a-item-0")).to_contain_text("Glaze")
+        embedder.go.set()
+        expect(state).to_be_empty()
+        page.get_by_role("textbox", name="Request").press("Enter")
+        expect(notice).to_be_empty()
 
 
 @NEEDS_BROWSER
