@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune._internal.array_files import read_arrays
 from contextune.context.build_scene import build_scene
 from contextune.context.index_cache import UserIndexCache
 from contextune.context.ranker import ContextRanker
@@ -99,8 +100,8 @@ def groups_to_bytes(groups: list[CandidateGroup]) -> bytes:
 
 def groups_from_bytes(content: bytes) -> list[CandidateGroup]:
     """The inverse of `groups_to_bytes`."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return [
-            CandidateGroup(arrays[f"matrix {number}"], arrays[f"grades {number}"])
-            for number in range(int(arrays["count"]))
-        ]
+    arrays = read_arrays(io.BytesIO(content))
+    return [
+        CandidateGroup(arrays[f"matrix {number}"], arrays[f"grades {number}"])
+        for number in range(int(arrays["count"]))
+    ]

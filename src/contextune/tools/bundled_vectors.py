@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune._internal.array_files import read_arrays
 from contextune._internal.model_files import model_folder
 from contextune.embed import Matrix
 
@@ -35,6 +36,6 @@ def bundled_vectors() -> BundledVectors:
 
     `python -m contextune.lab.train.embedder.tool_vectors` writes them.
     """
-    with np.load(model_folder("toolbox") / VECTORS_FILE) as content:
-        digests = [row.tobytes() for row in content["digests"]]
-        return BundledVectors(str(content["model"]), dict(zip(digests, content["vectors"], strict=True)))
+    content = read_arrays(model_folder("toolbox") / VECTORS_FILE)
+    digests = [row.tobytes() for row in content["digests"]]
+    return BundledVectors(str(content["model"]), dict(zip(digests, content["vectors"], strict=True)))

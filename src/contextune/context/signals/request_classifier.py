@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune._internal.array_files import read_arrays
 from contextune.context.signals.scene import RequestClasses
 from contextune.context.signals.utterance import REQUEST_KINDS
 from contextune.errors import RankerError
@@ -72,9 +73,9 @@ class RequestClassifier:
     def load(cls, file: Path) -> "RequestClassifier":
         """Read a classifier from a `.npz` file."""
         try:
-            with np.load(file, allow_pickle=False) as arrays:
-                kinds, apps, tools = (arrays[name].astype(np.float32) for name in ("kinds", "apps", "tools"))
-                return cls(kinds, apps, tools, tuple(map(str, arrays["tool_apps"])))
+            arrays = read_arrays(file)
+            kinds, apps, tools = (arrays[name].astype(np.float32) for name in ("kinds", "apps", "tools"))
+            return cls(kinds, apps, tools, tuple(map(str, arrays["tool_apps"])))
         except (OSError, KeyError, ValueError) as error:
             raise RankerError(f"{file}: not a request classifier: {error}") from None
 

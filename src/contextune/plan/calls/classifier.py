@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune._internal.array_files import read_arrays
 from contextune.context.signals.request_classifier import softmax
 from contextune.errors import RankerError
 from contextune.search.tokenize import identifier_words
@@ -54,8 +55,8 @@ class ToolClassifier:
     def load(cls, file: Path) -> "ToolClassifier":
         """Read a classifier from an `.npz` file."""
         try:
-            with np.load(file, allow_pickle=False) as arrays:
-                return cls(tuple(map(str, arrays["names"])), arrays["weights"].astype(np.float32))
+            arrays = read_arrays(file)
+            return cls(tuple(map(str, arrays["names"])), arrays["weights"].astype(np.float32))
         except (OSError, KeyError, ValueError) as error:
             raise RankerError(f"{file}: not a tool classifier: {error}") from None
 

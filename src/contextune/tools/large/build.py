@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune._internal.array_files import read_array
 from contextune.embed import Embedder, Matrix
 from contextune.errors import MissingExtraError, StoreError
 from contextune.search.mapped_graph import write_graph
@@ -223,7 +224,7 @@ def _open_segments(folder: Path, manifest: Manifest) -> list[tuple[Segment, Mask
         segment = Segment.open(folder / name, manifest.averages)
         dead = np.zeros(len(segment), bool)
         if removed:
-            dead[np.load(folder / removed)] = True
+            dead[read_array(folder / removed)] = True
         segments.append((segment, dead))
     return segments
 

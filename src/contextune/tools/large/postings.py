@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune._internal.array_files import map_array
 from contextune.search.bm25 import length_norms
-from contextune.tools.large.string_table import map_array
 
 Rows = NDArray[np.int32]
 Floats = NDArray[np.float32]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune._internal.array_files import map_array
 from contextune.embed import Matrix
 from contextune.search import identifier_words
 from contextune.search.mapped_graph import MappedGraph
@@ -25,7 +26,7 @@ from contextune.tools.large.postings import (
     merge_postings,
     write_counts,
 )
-from contextune.tools.large.string_table import StringTable, map_array
+from contextune.tools.large.string_table import StringTable
 from contextune.tools.tool_text import FIELDS, MAX_NAME_WORDS, field_tokens
 from contextune.types import Tool
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from contextune._internal.array_files import read_array
 from contextune.embed import Embedder
 from contextune.errors import StoreError
 from contextune.tools.catalog_file import CatalogFile, CatalogRevision
@@ -124,7 +125,7 @@ def _signature(catalog: CatalogFile) -> tuple[int, int]:
 def open_snapshot(folder: Path, manifest: Manifest, *, verify: bool = False) -> IndexSnapshot:
     """Map the files of a generation; raises `FileNotFoundError` if a file is missing."""
     manifest.check(folder, deep=verify)
-    removed = (np.load(folder / name) if name else np.empty(0, np.intp) for name in manifest.removed)
+    removed = (read_array(folder / name) if name else np.empty(0, np.intp) for name in manifest.removed)
     try:
         segments = [Segment.open(folder / name, manifest.averages) for name in manifest.segments]
         return IndexSnapshot(segments, removed)

@@ -7,10 +7,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-
-def map_array(path: Path) -> NDArray[Any]:
-    """A memory-mapped array as a plain one: slices of `np.memmap` are slow to create."""
-    return np.load(path, mmap_mode="r").view(np.ndarray)
+from contextune._internal.array_files import map_array
 
 
 class StringTable(Sequence[bytes]):
