@@ -72,7 +72,7 @@ def test_missing_input_counts_as_the_mean(model: LogisticRegression) -> None:
     assert LogisticRegression.fit(rows, labels, NAMES).weights[0] > 0.5
 
 
-@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:Degrees of freedom")
+@pytest.mark.filterwarnings("error")
 def test_constant_and_missing_inputs_get_no_weight() -> None:
     rows, labels = sample(500)
     empty = np.column_stack([rows, np.full(500, np.nan), np.full(500, 2.5)])

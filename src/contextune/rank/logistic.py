@@ -47,8 +47,9 @@ class LogisticRegression:
         if labels.all() or not labels.any():
             raise RankerError("only one class in the training data: give positive and negative examples")
         values = rows.astype(np.float64)
-        mean = np.nan_to_num(np.nanmean(values, axis=0))
-        spread = np.nan_to_num(np.nanstd(values, axis=0)) + 1e-6
+        values[:, np.isnan(values).all(axis=0)] = 0.0  # inputs that are always missing
+        mean = np.nanmean(values, axis=0)
+        spread = np.nanstd(values, axis=0) + 1e-6
         inputs = np.nan_to_num((values - mean) / spread)
         share: Floats = np.ones(len(labels), np.float64) if weights is None else weights
         totals: Floats = np.where(labels, float(share[labels].sum()), float(share[~labels].sum()))
