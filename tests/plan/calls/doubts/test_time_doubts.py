@@ -90,3 +90,10 @@ def test_other_time_than_the_said_one_is_in_doubt(text: str, time: str, is_doubt
     }
     plan = Plan(tool.id, arguments, 0.95, name=tool.name)
     assert (doubt(plan, tool, inputs_for(text)).confidence <= MAX_PROBABILITY) is is_doubted
+
+
+def test_time_of_an_item_that_a_reminder_does_not_say_is_in_doubt() -> None:
+    inputs, tool = inputs_for("Remind me to take the x-rays to the dentist"), TOOLS["create_reminder"]
+    due = Argument("2026-03-09T15:30", (Source("time", DENTIST.id, "start_time"),))
+    plan = Plan(tool.id, {"title": Argument("Take the x-rays to the dentist"), "due_time": due}, 0.95)
+    assert doubt(plan, tool, inputs).confidence == MAX_PROBABILITY

@@ -8,7 +8,13 @@ from contextune.plan.calls.used_data import used_ids
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.text.reminder_orders import reminder_order
 from contextune.plan.pointer.times.event_times import event_time
-from contextune.plan.pointer.times.new_times import USUAL_HOUR, fits_phrase, said_phrases, said_span
+from contextune.plan.pointer.times.new_times import (
+    USUAL_HOUR,
+    fits_phrase,
+    said_phrases,
+    said_span,
+    says_no_time,
+)
 from contextune.plan.policy.cost import call_cost
 from contextune.plan.schema import tool_parameters
 from contextune.search import tokenize
@@ -26,7 +32,7 @@ _MIN_CONFIDENCE = 0.5
 
 
 def guesses_the_hour(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
-    """It sets a time of which the request says the day only, and no item that it moves has the hour."""
+    """It sets an hour that the request does not say, and that no item which it moves has."""
     if call_cost(tool) == "read":
         return False
     sources = [source for argument in plan.arguments.values() for source in argument.sources]
@@ -35,7 +41,9 @@ def guesses_the_hour(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
         return True
     moved = used_ids(plan)
     is_unsaid = any(source.item is not None and source.item not in moved for source in times)
-    return is_unsaid and said_span(inputs) is not None
+    order = reminder_order(inputs)
+    is_open = order is not None and order.has_task and says_no_time(inputs)
+    return is_unsaid and (is_open or said_span(inputs) is not None)
 
 
 def guesses_the_week(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
