@@ -23,7 +23,12 @@ from contextune.plan.calls.doubts.questions import (
     reads_something_else,
 )
 from contextune.plan.calls.doubts.speech import keeps_reported_speech, leaves_an_order
-from contextune.plan.calls.doubts.times import drops_the_time, guesses_the_hour, guesses_the_week
+from contextune.plan.calls.doubts.times import (
+    drops_the_time,
+    guesses_the_hour,
+    guesses_the_week,
+    leaves_the_day,
+)
 from contextune.plan.calls.orders.actions import FILLER, SOUND, does_action
 from contextune.plan.calls.orders.passing_on import passes_on_something_else
 from contextune.plan.calls.used_data import used_ids, used_items
@@ -322,6 +327,7 @@ _REASONS = (
     _writes_unsaid,
     guesses_the_hour,
     guesses_the_week,
+    leaves_the_day,
     drops_the_time,
     drops_the_place,
     _does_something_else,

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from contextune.plan.calls.used_data import used_ids
+from contextune.context.history import day_of_history
+from contextune.plan.calls.used_data import used_ids, used_items
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.text.reminder_orders import reminder_order
 from contextune.plan.pointer.times.event_times import event_time
@@ -19,7 +20,7 @@ from contextune.plan.policy.cost import call_cost
 from contextune.plan.schema import tool_parameters
 from contextune.search import tokenize
 from contextune.time_phrases import TimePhrase
-from contextune.types import Plan, Tool
+from contextune.types import Plan, Tool, local_time
 
 _TODAY = re.compile(r"\b(?:today|tonight|now|this|next)\b", re.IGNORECASE)
 _NUMERIC = re.compile(
@@ -55,6 +56,21 @@ def guesses_the_week(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     times = [source for argument in plan.arguments.values() for source in argument.sources]
     return bool(open_days) and any(
         source.kind == "time" and open_days[0].words.casefold() in source.words.casefold() for source in times
+    )
+
+
+def leaves_the_day(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It changes an event of another day than the one that the conversation is about."""
+    if call_cost(tool) == "read":
+        return False
+    day = day_of_history(inputs.request, inputs.now)
+    starts = [
+        local_time(item.times["start"], inputs.user.zone).date()
+        for item in used_items(plan, inputs)
+        if "start" in item.times
+    ]
+    return day is not None and any(
+        all(start != first.date() for first, _ in day.readings) for start in starts
     )
 
 
