@@ -8,6 +8,7 @@ from contextune.context.history import day_of_history
 from contextune.plan.calls.used_data import used_ids, used_items
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.text.reminder_orders import reminder_order
+from contextune.plan.pointer.times.arrival_days import arrival_day, says_arrival
 from contextune.plan.pointer.times.event_times import event_time
 from contextune.plan.pointer.times.new_times import (
     USUAL_HOUR,
@@ -57,6 +58,14 @@ def guesses_the_week(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     return bool(open_days) and any(
         source.kind == "time" and open_days[0].words.casefold() in source.words.casefold() for source in times
     )
+
+
+def guesses_the_arrival(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It asks for some day, where the request says by a journey when, and no stored event tells its day."""
+    days = [parameter for parameter in tool_parameters(tool) if parameter.kind == "day"]
+    if not days or not says_arrival(inputs):
+        return False
+    return not any(arrival_day(inputs, parameter) for parameter in days if parameter.name in plan.arguments)
 
 
 def leaves_the_day(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
