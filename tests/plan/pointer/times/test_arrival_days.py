@@ -39,6 +39,7 @@ def test_unknown_day_of_a_journey_is_in_doubt() -> None:
     inputs = inputs_for("Will it rain when we get to Funchal?", CLASS)
     plan = PointerPlanner().plan_tool(inputs, WEATHER)
     assert plan is not None
+    assert "date" not in plan.args
     assert guesses_the_arrival(plan, WEATHER, inputs)
     said = inputs_for("Will it rain on Sunday when we get to Funchal?", CLASS)
     assert not guesses_the_arrival(plan, WEATHER, said)

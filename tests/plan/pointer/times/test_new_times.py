@@ -6,7 +6,7 @@ import pytest
 
 from contextune.plan import PlanningInput, PointerPlanner
 from contextune.tools import bundled_toolbox
-from contextune.types import Item, ItemHit, Plan, Request, User
+from contextune.types import Item, ItemHit, Plan, Request, Turn, User
 
 TOOLS = {tool.name: tool for tool in bundled_toolbox()}
 NOW = datetime(2026, 3, 5, 10, 5)  # a Thursday
@@ -97,3 +97,14 @@ def test_order_without_a_time_takes_none_from_a_mail(text: str, tool: str) -> No
 def test_reminder_without_a_time_takes_none_from_the_text_of_a_mail() -> None:
     plan = planned("Remind me to collect the kiln shelf", "create_reminder", OFFER)
     assert plan.args == {"title": "Collect the kiln shelf"}
+
+
+def test_event_of_the_conversation_stays_on_its_day() -> None:
+    history = (Turn("user", "What's on Monday?"), Turn("assistant", "Dentist"))
+    request = Request("Make it 4:15 instead", user="ines", time=NOW, history=history)
+    inputs = PlanningInput(request, User("ines"), [ItemHit(DENTIST, 1.0), ItemHit(OFFER, 0.9)])
+    filled = PointerPlanner().fill_tool(inputs, TOOLS["reschedule_event"])
+    assert filled is not None
+    assert filled.plan.args == {"event_name": "Dentist", "start_time": "2026-03-09T16:15"}
+    times = next(choice for choice in filled.choices if choice.parameter.name == "start_time")
+    assert {str(candidate.value)[:10] for candidate in times.candidates} == {"2026-03-09"}

@@ -6,7 +6,7 @@ from datetime import date
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.request_words import folded_words
-from contextune.plan.pointer.values.candidate import Candidate
+from contextune.plan.pointer.values.candidate import OMITTED, Candidate
 from contextune.plan.schema import Parameter
 from contextune.plan.times.resolve import CandidateTime
 from contextune.types import Source, local_time
@@ -27,7 +27,7 @@ def says_arrival(inputs: PlanningInput) -> bool:
 
 
 def arrival_day(inputs: PlanningInput, parameter: Parameter) -> list[Candidate]:
-    """The day of the next event ahead that names the place of the journey; none if there is none."""
+    """The day of the next event ahead that names the place of the journey; without one, no day."""
     match = _ARRIVAL.search(inputs.request.text)
     if parameter.kind != "day" or match is None or inputs.time_phrases:
         return []
@@ -39,7 +39,7 @@ def arrival_day(inputs: PlanningInput, parameter: Parameter) -> list[Candidate]:
         if words and local and local > inputs.now and words.intersection(folded_words(item.text)):
             starts.append((local.date(), number))
     if not starts:
-        return []
+        return [] if parameter.required else [Candidate(None, OMITTED)]
     day, number = min(starts)
     item = inputs.items[number]
     field = item.schema.times["start"]

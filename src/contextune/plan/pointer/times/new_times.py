@@ -7,8 +7,9 @@ the user is asked.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 
+from contextune.context.history import day_of_history
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.text.new_titles import content_words
@@ -95,7 +96,7 @@ def new_times(
     starts = (_own_times(inputs.items[number], inputs, ("start", "due")) for number in items)
     moved = {moment for times in starts for moment in times}
     left = [c for c in candidates if c.time is None or _is_new(c.time, inputs, own, moved)]
-    left = _in_meant_half(left, inputs, items)
+    left = _on_day_of_history(_in_meant_half(left, inputs, items), inputs, moved)
     if items and _BY.search(inputs.request.text):
         left = [c for c in left if c.item in items and c.time and (c.time.shift or c.time.day_offset)] or left
     phrase = said_span(inputs)
@@ -253,6 +254,16 @@ def _in_meant_half(
         c for c in candidates if c.time is None or not (c.time.clock_from_request and c.time.clock in wrong)
     ]
     return left if any(c.time is not None for c in left) else list(candidates)
+
+
+def _on_day_of_history(
+    candidates: Sequence[Candidate], inputs: PlanningInput, moved: set[datetime]
+) -> list[Candidate]:
+    """The candidates on the day that the conversation is about, if what the call moves is on that day."""
+    phrase = day_of_history(inputs.request, inputs.now)
+    days = {start.date() for start, _ in phrase.readings} if phrase else set[date]()
+    days &= {moment.date() for moment in moved}
+    return [c for c in candidates if c.time is not None and c.time.day in days] or list(candidates)
 
 
 def said_span(inputs: PlanningInput) -> TimePhrase | None:
