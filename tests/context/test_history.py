@@ -1,11 +1,18 @@
 """Requests that depend on preceding turns are completed; self-contained ones are unchanged."""
 
+from datetime import datetime
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextune.context.history import complete_from_history, depends_on_history, embed_with_history
+from contextune.context.history import (
+    complete_from_history,
+    day_of_history,
+    depends_on_history,
+    embed_with_history,
+)
 from contextune.embed import Embedder
 from contextune.search import tokenize
 from contextune.types import Request, Turn
@@ -201,3 +208,18 @@ def test_acronyms_are_not_replaced_by_names() -> None:
     before = Turn("user", "How do I parse JSON in Java?")
     request = Request("And with Python?", "ines", history=(before,))
     assert complete_from_history(request) == "And with Python? parse JSON"
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "day"),
+    [
+        ("Move it to 8:15", "What's on Tuesday evening next week?", "2024-05-21"),
+        ("cancel it", "anything on saturday?", "2024-05-18"),
+        ("Move it to Monday at 8:15", "What's on Tuesday evening?", None),
+        ("Play Candy by Cameo", "What's on Tuesday evening?", None),
+        ("Move it to 8:15", "Who wrote to me?", None),
+    ],
+)
+def test_day_of_the_last_turn_counts_for_what_refers_to_it(text: str, before: str, day: str | None) -> None:
+    phrase = day_of_history(make_request(text, [("user", before)]), datetime(2024, 5, 16, 17, 40))
+    assert (str(phrase.start.date()) if phrase else None) == day

@@ -48,6 +48,13 @@ DAYS = [
     ("Monday fortnight", "2024-06-03"),
     ("Remind me 12/13", "2024-12-13"),
     ("25/12", "2023-12-25"),
+    ("Move the tasting to Wednesday 29th", "2024-05-29"),
+    ("Wednesday the 29th", "2024-05-29"),
+    ("Wed, 29th", "2024-05-29"),
+    ("on Tuesday, 4th", "2024-06-04"),
+    ("book the hall on 23rd", "2024-05-23"),
+    ("What's on on Black Friday?", "2024-11-29"),
+    ("on Ash Wednesday", "2025-03-05"),
 ]
 
 
@@ -134,6 +141,28 @@ def test_range_of_days_may_be_over() -> None:
     last_week = (_time("2024-05-13"), _time("2024-05-16"))
     assert last_week in _only("mails from Monday to Wednesday").readings
     assert _only("What did I play from Monday to Wednesday?").interval == last_week
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Find the Cyber Monday newsletter",
+        "the good friday playlist",
+        "Who wrote about casual friday?",
+        "Recipe for a sunday roast",
+        "Open monday.com",
+        "Turn left on 5th avenue",
+    ],
+)
+def test_weekdays_within_names_are_no_times(text: str) -> None:
+    assert not parse_time_phrases(text, NOW)
+    assert not find_times(text, NOW).days
+
+
+@pytest.mark.parametrize("text", ["on Tuesday evening next week", "next week on Tuesday evening"])
+def test_part_of_a_day_between_weekday_and_week(text: str) -> None:
+    assert _only(text).start == datetime(2024, 5, 21, 17)
+    assert [day.dates[0] for day in find_times(text, NOW).days] == [date(2024, 5, 21)]
 
 
 def test_week_on_monday_moves_no_event() -> None:

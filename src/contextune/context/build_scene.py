@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from contextune.context.candidates import select_candidates
 from contextune.context.enriched.row_vectors import RowVectors
 from contextune.context.enriched.text import moment_text
-from contextune.context.history import complete_from_history, embed_with_history
+from contextune.context.history import complete_from_history, day_of_history, embed_with_history
 from contextune.context.index import UserIndex, UserState
 from contextune.context.ranker import ContextRanker
 from contextune.context.signals import RequestClasses, Scene, Similarities, UseColumns
@@ -197,4 +197,5 @@ def _scene(
         request_classes=request_classes,
         readability=readability,
         query=query if query != request.text else "",
+        day=day.text if (day := day_of_history(request, now)) is not None else "",
     )

@@ -10,12 +10,14 @@ other languages only the length of the request and a preceding question are used
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from itertools import pairwise
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.embed import Embedder, Matrix
 from contextune.embed.protocol import normalize_rows
 from contextune.search import tokenize
+from contextune.time_phrases import TimePhrase, parse_time_phrases
 from contextune.types import Request
 
 _MAX_TURNS = 6
@@ -26,6 +28,8 @@ _MAX_WORD_LENGTH = 32
 _LONG_TURN = 40
 """Of turns with more words, only the first and the last sentence are used: the topic and the question."""
 
+_MIN_CONFIDENCE = 0.5
+_DAYLONG = frozenset(["day", "part of day"])
 _VERBS = frozenset(
     tokenize("""
     add answer ask book bring buy call cancel change check close connect create decline delete dial dislike
@@ -73,6 +77,25 @@ _QUESTION_MARKS = ("?", "？", "؟")
 def complete_from_history(request: Request) -> str:
     """The request's text, with a few words of the history appended if it depends on them."""
     return " ".join([request.text, *_completion(request)]) if depends_on_history(request) else request.text
+
+
+def day_of_history(request: Request, now: datetime) -> TimePhrase | None:
+    """The day that the user's last turn was about, if the request depends on it and says no day itself.
+
+    "What's on Friday evening?", "Make it 7:30": an event of Friday is meant.
+    """
+    before = [turn.text for turn in request.history if turn.speaker == "user"]
+    if not before or not depends_on_history(request):
+        return None
+    own = parse_time_phrases(request.text, now)
+    if any(phrase.form not in ("clock", "bare part") and phrase.kind != "duration" for phrase in own):
+        return None
+    days = [
+        phrase
+        for phrase in parse_time_phrases(before[-1], now, min_confidence=_MIN_CONFIDENCE)
+        if phrase.kind != "recurrence" and (phrase.form != "clock" or phrase.granularity in _DAYLONG)
+    ]
+    return days[0] if len(days) == 1 and days[0].granularity in _DAYLONG else None
 
 
 def embed_with_history(request: Request, embedder: Embedder) -> Matrix:

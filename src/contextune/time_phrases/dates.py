@@ -29,12 +29,19 @@ _BARE = re.compile(
     r"| ?(?:inch|in\b|cup|sec|tsp|tbsp|mm|of\b))"
 )
 """Without a preposition only a day above twelve tells a date: "12/13", but no "1/2", "3/6" or "24/7"."""
+_BEHIND_SHORT = "|".join(
+    rf"(?<=\b{name}{end})"
+    for name in ("mon", "tue", "tues", "wed", "weds", "thu", "thur", "thurs", "fri", "sat", "sun")
+    for end in (" ", ", ", "\\. ")
+)
 _NTH = re.compile(
-    rf"\bthe (?P<day>\d{{1,2}}(?:st|nd|rd|th)|(?:(?<=on the )|(?<=day the )){ORDINAL}"
+    rf"(?:\bthe |(?<=day )|(?<=day, )|(?<=\bon )|(?<=\bby )|{_BEHIND_SHORT})"
+    rf"(?P<day>\d{{1,2}}(?:st|nd|rd|th)|(?:(?<=on the )|(?<=day the )){ORDINAL}"
     rf"|(?:(?<=for the )|(?<=by the )|(?<=till the )|(?<=until the )|(?<=since the ))"
     rf"(?!first|second|third){ORDINAL})\b"
     r"(?! (?:time|floor|street|avenue|ave|grade|row|edition|century|place|birthday|one|man|day|week"
-    r"|anniversary|class|gate|year|try|amendment|hole|door|house|item|song|of (?!this|next|last|the month)))"
+    r"|anniversary|class|gate|year|try|thing|amendment|hole|door|house|item|song"
+    r"|of (?!this|next|last|the month)))"
     r"(?P<of> of (?:(?P<mod>this|next|last) month|the month))?"
 )
 _ANY = re.compile(r"\d|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|the)")

@@ -75,6 +75,12 @@ _AFTER_SHORT = re.compile(
 )
 _TITLE = re.compile(r"[\w,] [A-Z]\w* $")
 """A capitalised word in the middle of a sentence."""
+_BEFORE_NAME = re.compile(
+    r"\b(?:black|cyber|casual|good|ash|palm|maundy|shrove|whit|easter|super|giving|manic|blue|stormy|bloody"
+    r"|ruby|taco|freaky) $"
+)
+"""Words with which a weekday is a name: "Black Friday" is a sale, and on a date of its own."""
+_BEHIND_NAME = re.compile(r"\.(?:com|org|net)\b| (?:roast|times|telegraph|best|school|papers?|blues)\b")
 _ALSO_WORDS = frozenset(["sat", "sun", "mon", "wed"])
 
 
@@ -151,9 +157,17 @@ def find_day_parts(source: ParseInput) -> Iterator[TimeAtom]:
 def find_weekdays(source: ParseInput, *, plurals: bool = False) -> Iterator[TimeAtom]:
     """Weekdays in full; "on Mondays" is a recurrence, and left out unless `plurals` is set."""
     for match in _WEEKDAY.finditer(source.low):
-        if match["plural"] and not plurals:
+        if (match["plural"] and not plurals) or _is_name(source, match):
             continue
         yield _weekday_atom(source, match, WEEKDAYS.index(match["name"]), (match["week"] or "").strip())
+
+
+def _is_name(source: ParseInput, match: re.Match[str]) -> bool:
+    """Whether a weekday is part of a name: "Casual Friday", "the Sunday roast", "monday.com"."""
+    if match["modifier"] or match["week"]:
+        return False
+    before = _BEFORE_NAME.search(source.low, max(0, match.start() - 12), match.start())
+    return before is not None or _BEHIND_NAME.match(source.low, match.end()) is not None
 
 
 def _short_weekdays(source: ParseInput) -> Iterator[TimeAtom]:

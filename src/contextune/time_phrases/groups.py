@@ -48,6 +48,8 @@ def merge_days(atoms: Sequence[TimeAtom], source: ParseInput) -> list[TimeAtom]:
     for atom in atoms:
         if merged and (both := _one_day(merged[-1], atom, source)):
             merged[-1] = both
+        elif len(merged) > 1 and (both := _across_part(merged[-2], merged[-1], atom, source)):
+            merged[-2:] = both
         else:
             merged.append(atom)
     return merged
@@ -63,6 +65,16 @@ def group_atoms(atoms: Sequence[TimeAtom], source: ParseInput) -> list[AtomGroup
         else:
             groups.append(group)
     return groups
+
+
+def _across_part(
+    day: TimeAtom, part: TimeAtom, week: TimeAtom, source: ParseInput
+) -> tuple[TimeAtom, TimeAtom] | None:
+    """The day of a week that is said behind a part of the day: "Friday evening next week"."""
+    if part.form != "bare part" or week.form != "week" or source.low[part.last : week.first].strip(" ,"):
+        return None
+    both = _one_day(day, replace(week, first=part.first), source)
+    return None if both is None else (replace(both, last=day.last), replace(part, last=week.last))
 
 
 def _one_day(a: TimeAtom, b: TimeAtom, source: ParseInput) -> TimeAtom | None:

@@ -48,11 +48,17 @@ _WHOLE_NAMES: Mapping[str, _DateOfYear] = {
     r"(?:(?:saint|st\.?) )?valentine'?s'? day": _fixed(2, 14),
     r"(?:saint|st\.?) (?:patrick|paddy)'?s day|paddy'?s day": _fixed(3, 17),
     r"april fools?'?s?'? day": _fixed(4, 1),
+    r"shrove tuesday|pancake day": _after_easter(-47),
+    r"ash wednesday": _after_easter(-46),
+    r"palm sunday": _after_easter(-7),
+    r"maundy thursday": _after_easter(-3),
     r"good friday": _after_easter(-2),
     r"easter sunday|easter day": _after_easter(0),
     r"easter monday": _after_easter(1),
     r"whit monday": _after_easter(50),
     r"thanksgiving day": _thanksgiving,
+    r"black friday": lambda year: _thanksgiving(year) + timedelta(days=1),
+    r"cyber monday": lambda year: _thanksgiving(year) + timedelta(days=4),
 }
 _SHORT_NAMES: Mapping[str, _DateOfYear] = {
     r"christmas|xmas": _fixed(12, 25),
@@ -71,12 +77,18 @@ _NO_NOUN = (
     r"(?!['-]?\w)(?=\s*(?:$|[.,;:!?)–-])"
     r"|\s+(?:to|at|and|or|in|on|with|please|so|that|if|when|we|i|\d{4})\b)"
 )
+_DESCRIBING = re.compile(
+    r" (?:e-?mails?|mails?|messages?|newsletters?|notes?|lists?|reminders?|deals?|sales?|offers?|discounts?"
+    r"|codes?|vouchers?|songs?|playlists?|recipes?|agreement)\b"
+)
+"""What a holiday describes, without being its date: "the Black Friday email"."""
 _HOLIDAY = re.compile(
     rf"\b(?:(?P<lead>{_LEAD}) )?(?:{_WHOLE})(?!['\w])(?: (?P<year>(?:19|20)\d\d)\b)?"
     rf"|\b(?P<lead2>{_LEAD}) (?:{_SHORT}){_NO_NOUN}(?: (?P<year2>(?:19|20)\d\d)\b)?"
 )
 _ANY = re.compile(
     r"christmas|xmas|boxing|new year|stephen|valentine|pat|padd|fool|good fri|east|whit|hallow|thanks"
+    r"|shrove|pancake|ash wed|palm|maundy|black fri|cyber mon"
 )
 _TENSES = {"last": -1, "since": -1, "from": 0, "next": 1, "by": 1, "until": 1, "till": 1, "'til": 1}
 
@@ -90,6 +102,8 @@ def find_holidays(source: ParseInput) -> Iterator[TimeAtom]:
         lead = match["lead"] or match["lead2"] or ""
         if lead and name[0] == "s" and source.text[match.start()].isupper() and match.start():
             continue  # "Play Last Christmas"
+        if (not lead or lead in ("of", "for")) and _DESCRIBING.match(source.low, match.end()):
+            continue
         year = match["year"] or match["year2"]
         years = [int(year)] if year else [source.now.year + offset for offset in (-1, 0, 1)]
         days = [

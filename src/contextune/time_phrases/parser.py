@@ -26,7 +26,7 @@ from contextune.time_phrases.resolve import group_direction, group_granularity, 
 _ANY = re.compile(
     r"\d|\b(?:day|today|to[mn]|tmrw|yester|night|overnight|bedtime|noon|mid|week|fortnight|month|year|yr|quarter|half"
     r"|morning|afternoon|evening|hour|hr|min|sec|dail|annual|every|each|lunch|breakfast|dinner|supper|work|spring|summer|autumn|fall"
-    r"|winter|christmas|xmas|easter|hallow|valentine|thanksgiving|good fri|bed|first thing"
+    r"|winter|christmas|xmas|easter|hallow|valentine|thanksgiving|good fri|pancake|bed|first thing"
     r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|one|two|three|four|five"
     r"|six|seven|eight|nine|ten|eleven|twelve|the [\w-]+(?:st|nd|rd|th)\b|end of)"
 )

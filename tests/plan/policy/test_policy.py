@@ -10,7 +10,7 @@ from tests.plan.policy.readings import BY_ID, TOOLS, call, decide
 from contextune.errors import InvalidRequestError
 from contextune.plan.policy import COSTS, Policy, Readings
 from contextune.plan.policy.policy import ACT, CONFIRM
-from contextune.types import Annotations, Plan
+from contextune.types import Annotations, Argument, Plan, Source
 
 READ = call("read_note", 0.6, title="Kiln slots")
 WRITE = call("pin_note", 0.6, title="Kiln slots")
@@ -190,3 +190,21 @@ def test_act_implies_enough_certainty(probability: float, rival: float, none: fl
     else:
         assert decided.question is not None
         assert decided.question.text
+
+
+def test_part_of_another_value_is_no_choice() -> None:
+    tool = TOOLS["get_directions"].id
+    whole = Argument("Oficina Reis, 3 Rua do Sol", (Source("item", "e1", "location"),))
+    part = Argument("Rua do Sol", (Source("item", "e1", "location", "Rua do Sol"),))
+    other = Argument("Rua da Paz", (Source("item", "e1", "location", "Rua da Paz"),))
+    plans = [Plan(tool, {"destination": value}, 0.4, name="get_directions") for value in (whole, part, other)]
+    assert Readings(tuple(plans)).others() == (plans[2],)
+    assert Readings((plans[1], plans[0])).others() == ()
+
+
+def test_titles_of_two_items_are_a_choice_even_if_one_is_part_of_the_other() -> None:
+    plans = [
+        Plan(TOOLS["read_note"].id, {"title": Argument(title, (Source("item", title, "title"),))}, 0.4)
+        for title in ("Kiln", "Kiln slots")
+    ]
+    assert Readings(tuple(plans)).others() == (plans[1],)

@@ -136,7 +136,7 @@ def _quoted_share(scene: Scene) -> Floats:
 def _time_features(scene: Scene) -> FeatureColumns:
     spans = [
         ((start - scene.now).total_seconds() / 3600, (end - scene.now).total_seconds() / 3600)
-        for start, end in find_probable_intervals(scene.text, scene.now)
+        for start, end in find_probable_intervals(scene.times_text, scene.now)
     ]
     if not spans:
         missing = constant(scene, math.nan)

@@ -73,11 +73,18 @@ class Scene:
     """Share of the request that the embedder can read."""
     query: str = ""
     """The request completed from its history; empty if it is the same as `text`."""
+    day: str = ""
+    """Words of an earlier turn for the day that the request is about; empty if the request says its own."""
 
     @cached_property
     def words(self) -> list[str]:
         """The words of the request."""
         return tokenize(self.text)
+
+    @property
+    def times_text(self) -> str:
+        """The text to read times of items from."""
+        return self.day or self.text
 
     @cached_property
     def query_words(self) -> list[str]:

@@ -98,7 +98,7 @@ def _named_time_features(scene: Scene, hour: Floats) -> FeatureColumns:
     """The features that depend on times named in the request."""
     spans = [
         ((start - scene.now).total_seconds() / 3600, (end - scene.now).total_seconds() / 3600)
-        for start, end in find_intervals(scene.text, scene.now)
+        for start, end in find_intervals(scene.times_text, scene.now)
     ]
 
     def within_spans(values: Floats) -> Floats:

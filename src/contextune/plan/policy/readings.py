@@ -33,10 +33,15 @@ class Readings:
         return cls(() if plan is None else (plan,), 0.0 if fits is None else 1.0 - fits)
 
     def others(self) -> tuple[Plan, ...]:
-        """The readings beside the first that are different calls, most probable first."""
+        """The readings beside the first that are different calls, most probable first.
+
+        A value that is only a part of another's is no other reading.
+        """
         different: list[Plan] = []
         for plan in sorted(self.plans[1:], key=lambda plan: -plan.confidence):
-            if all(not _is_same_call(plan, other) for other in (self.plans[0], *different)):
+            if not any(
+                _is_same_call(plan, other) or _is_part(plan, other) for other in (self.plans[0], *different)
+            ):
                 different.append(plan)
         return tuple(different)
 
@@ -74,3 +79,23 @@ def is_namesake(plan: Plan, other: Plan) -> bool:
 
 def _is_same_call(plan: Plan, other: Plan) -> bool:
     return (plan.tool, plan.args) == (other.tool, other.args)
+
+
+def _is_part(plan: Plan, other: Plan) -> bool:
+    """Whether two calls differ in one value, which is a span of a text and part of the other, or the reverse.
+
+    "Meadow Lane" in "Camera Repairs, 14 Meadow Lane" is no other place; two notes whose titles begin alike
+    are two notes.
+    """
+    if plan.tool != other.tool or plan.args.keys() != other.args.keys():
+        return False
+    names = [name for name, value in plan.args.items() if value != other.args[name]]
+    if len(names) != 1:
+        return False
+    first, second = plan.arguments[names[0]], other.arguments[names[0]]
+    part, whole = sorted((first, second), key=lambda argument: len(str(argument.value)))
+    if not isinstance(part.value, str) or not isinstance(whole.value, str):
+        return False
+    is_span = any(source.kind == "item" and source.words for source in part.sources)
+    words, text = (" ".join(tokenize(argument.value)) for argument in (part, whole))
+    return is_span and bool(words) and f" {words} " in f" {text} "

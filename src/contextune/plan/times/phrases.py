@@ -58,6 +58,8 @@ _DAY_RULES = (
     find_calendar_periods,
 )
 _DAY_FORMS = frozenset(["relative day", "weekday", "date", "day of month", "part of day", "weekend"])
+_JOINED_FORMS = frozenset(["week", "bare part"])
+"""What is no day by itself, but may tell which one is meant."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,8 @@ def _days(source: ParseInput) -> Iterator[DayMention]:
     atoms = [
         atom
         for atom in find_atoms(source, _DAY_RULES)
-        if atom.form in (*_DAY_FORMS, "week") and not _HOURLY.search(source.low[atom.first : atom.last])
+        if atom.form in (*_DAY_FORMS, *_JOINED_FORMS)
+        and not _HOURLY.search(source.low[atom.first : atom.last])
     ]
     for duration, start, end in find_duration_words(source.low):
         if duration.months and _IN_MONTHS.search(source.before(start)):
@@ -157,7 +160,7 @@ def _days(source: ParseInput) -> Iterator[DayMention]:
                 day = duration.add_to(source.now).date()
                 yield DayMention(start, end, source.text[start:end], (day,))
     for atom in merge_days(drop_overlaps(atoms), source):
-        if atom.form != "week":
+        if atom.form not in _JOINED_FORMS:
             yield DayMention(atom.first, atom.last, source.text[atom.first : atom.last], _dates(atom, source))
 
 

@@ -8,7 +8,7 @@ import pytest
 from contextune.plan import PlanningInput, PointerPlanner
 from contextune.plan.calls.doubts.reasons import MAX_PROBABILITY, doubt
 from contextune.tools import bundled_toolbox
-from contextune.types import Argument, Item, ItemHit, Plan, Request, Source, User
+from contextune.types import Argument, Item, ItemHit, Plan, Request, Source, Turn, User
 
 TOOLS = {tool.name: tool for tool in bundled_toolbox()}
 NOW = datetime(2026, 3, 5, 10, 5)  # a Thursday
@@ -90,3 +90,25 @@ def test_other_time_than_the_said_one_is_in_doubt(text: str, time: str, is_doubt
     }
     plan = Plan(tool.id, arguments, 0.95, name=tool.name)
     assert (doubt(plan, tool, inputs_for(text)).confidence <= MAX_PROBABILITY) is is_doubted
+
+
+def test_time_of_an_item_that_a_reminder_does_not_say_is_in_doubt() -> None:
+    inputs, tool = inputs_for("Remind me to take the x-rays to the dentist"), TOOLS["create_reminder"]
+    due = Argument("2026-03-09T15:30", (Source("time", DENTIST.id, "start_time"),))
+    plan = Plan(tool.id, {"title": Argument("Take the x-rays to the dentist"), "due_time": due}, 0.95)
+    assert doubt(plan, tool, inputs).confidence == MAX_PROBABILITY
+
+
+@pytest.mark.parametrize(
+    ("before", "is_doubted"), [("What's on Saturday?", True), ("What's on Monday?", False)]
+)
+def test_event_of_another_day_than_the_conversation_is_in_doubt(before: str, is_doubted: bool) -> None:
+    request = Request("Make it 4:30 pm", user="ines", time=NOW, history=(Turn("user", before),))
+    inputs = PlanningInput(request, User("ines"), [ItemHit(DENTIST, 1.0)])
+    arguments = {
+        "event_name": Argument("Dentist", (Source("item", DENTIST.id, "event_name"),)),
+        "start_time": Argument("2026-03-09T16:30", (Source("time", DENTIST.id, "start_time"),)),
+    }
+    tool = TOOLS["reschedule_event"]
+    doubted = doubt(Plan(tool.id, arguments, 0.95), tool, inputs)
+    assert (doubted.confidence == MAX_PROBABILITY) is is_doubted

@@ -111,3 +111,11 @@ def test_item_is_used_where_the_request_refers_to_it() -> None:
     assert composed("Put it into German.", "translate_text", "text", MAIL) == "It is red again today."
     assert composed("More of that, please.", "search_web", "query", MAIL) == "Nightly build"
     assert composed("Search the web for red pandas.", "search_web", "query", MAIL) == "red pandas"
+
+
+def test_new_note_that_is_only_named_does_not_repeat_the_order() -> None:
+    tool = TOOLS["create_note"]
+    content = next(p for p in tool_parameters(tool) if p.name == "content")
+    text = compose_text(inputs_for("Open a new note named Kiln log"), tool, content, None)
+    assert text is not None
+    assert text.value == "Kiln log"

@@ -37,6 +37,14 @@ from contextune.plan.pointer.text.speech import find_message, recipient_gender
         ("Ask Rangi for the trailer", "Could I have the trailer?"),
         ("Ask her for her soup recipe.", "Could I have your soup recipe?"),
         ("Email Felix that I can't ride, do you hear?", "I can't ride, do you hear?"),
+        ("The kiln is stuck at 600, let my partner know", "The kiln is stuck at 600."),
+        ("I can't fetch her tonight. Please tell her.", "I can't fetch you tonight."),
+        ("We missed the 9.40 and let Dr Reis know please", "We missed the 9.40."),
+        ("No to the second coat, tell him to leave it", "No to the second coat. Please leave it."),
+        ("Answer that the glaze is dry", "The glaze is dry."),
+        ("Reply we're bringing the tent", "We're bringing the tent."),
+        ("My tutor should know that I passed", "I passed."),
+        ("The caterer needs to be told we're forty now", "We're forty now."),
     ],
 )
 def test_reported_speech_becomes_direct(text: str, message: str) -> None:
@@ -65,7 +73,15 @@ def test_message_begins_after_the_longest_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Reply to Lars.", "Yes to ten minutes.", "Drop her a line about that plane."]
+    "text",
+    [
+        "Reply to Lars.",
+        "Yes to ten minutes.",
+        "Drop her a line about that plane.",
+        "Reply that one",
+        "Cancel the tasting and let them know",
+        "I should know that song by now",
+    ],
 )
 def test_request_without_a_message_has_none(text: str) -> None:
     assert find_message(text) is None

@@ -2,9 +2,11 @@
 
 from datetime import datetime
 
+import pytest
+
 from contextune.plan import PlanningInput, PointerPlanner
 from contextune.tools import bundled_toolbox
-from contextune.types import Item, ItemHit, Plan, Request, User
+from contextune.types import Item, ItemHit, Plan, Request, Turn, User
 
 TOOLS = {tool.name: tool for tool in bundled_toolbox()}
 NOW = datetime(2026, 3, 5, 10, 5)  # a Thursday
@@ -68,3 +70,41 @@ def test_reminder_of_a_day_has_a_usual_hour() -> None:
 def test_time_that_has_passed_is_not_set() -> None:
     plan = planned("Remind me to pack", "create_reminder", LETTER)
     assert plan.args.get("due_time", "2027") > "2026-03-05T10:05"
+
+
+OFFER = Item.mail(
+    subject="Kiln shelf",
+    content="Ana here: your kiln shelf is ready. We are open tomorrow from 9:00 to 12:30.",
+    author="ana@example.com",
+    date="2026-03-05T08:50",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        ("Book a meeting with Ana", "create_event"),
+        ("please set up another kiln call with my sister", "create_event"),
+        ("Reschedule the dentist", "reschedule_event"),
+        ("Can you postpone my dentist appointment?", "reschedule_event"),
+    ],
+)
+def test_order_without_a_time_takes_none_from_a_mail(text: str, tool: str) -> None:
+    plan = planned(text, tool, OFFER, DENTIST)
+    assert "start_time" in [missing.argument for missing in plan.missing]
+
+
+def test_reminder_without_a_time_takes_none_from_the_text_of_a_mail() -> None:
+    plan = planned("Remind me to collect the kiln shelf", "create_reminder", OFFER)
+    assert plan.args == {"title": "Collect the kiln shelf"}
+
+
+def test_event_of_the_conversation_stays_on_its_day() -> None:
+    history = (Turn("user", "What's on Monday?"), Turn("assistant", "Dentist"))
+    request = Request("Make it 4:15 instead", user="ines", time=NOW, history=history)
+    inputs = PlanningInput(request, User("ines"), [ItemHit(DENTIST, 1.0), ItemHit(OFFER, 0.9)])
+    filled = PointerPlanner().fill_tool(inputs, TOOLS["reschedule_event"])
+    assert filled is not None
+    assert filled.plan.args == {"event_name": "Dentist", "start_time": "2026-03-09T16:15"}
+    times = next(choice for choice in filled.choices if choice.parameter.name == "start_time")
+    assert {str(candidate.value)[:10] for candidate in times.candidates} == {"2026-03-09"}

@@ -251,6 +251,31 @@ def test_weather_elsewhere_is_not_of_the_city(text: str) -> None:
     assert values(text, "get_weather", "location", MAIL) != ["Porto"]
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("will it snow on sunday in vantaa", "vantaa"),
+        ("whats the weather in monte gordo like tomorrow", "monte gordo"),
+        ("Will it rain in Duarte tomorrow?", "Duarte"),  # as a contact is called
+        ("forecast for porto please", "porto"),
+    ],
+)
+def test_place_of_the_weather_in_any_spelling(text: str, place: str) -> None:
+    assert values(text, "get_weather", "location", MAIL) == [place]
+
+
+@pytest.mark.parametrize(
+    "text", ["Do I need a coat for dinner?", "Will it rain in the garden?", "Is it cold in my studio?"]
+)
+def test_occasion_is_no_place_of_the_weather(text: str) -> None:
+    assert len(values(text, "get_weather", "location", MAIL)) > 1
+
+
+def test_person_whom_an_event_is_for_is_no_place() -> None:
+    text = "Schedule a fitting for Oriane on Saturday at two"
+    assert len(values(text, "create_event", "location", MAIL)) > 1
+
+
 @pytest.mark.parametrize("text", ["Take me home.", "How do I get to my home?"])
 def test_own_place_is_the_destination(text: str) -> None:
     assert values(text, "get_directions", "destination", MAIL) == ["home"]

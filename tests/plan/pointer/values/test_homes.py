@@ -5,6 +5,7 @@ from datetime import datetime
 import pytest
 
 from contextune.plan import PlanningInput, PointerPlanner
+from contextune.plan.calls.doubts.places import goes_elsewhere
 from contextune.tools import bundled_toolbox
 from contextune.types import Contact, Item, ItemHit, Plan, Request, User
 
@@ -48,3 +49,45 @@ def plan(text: str) -> Plan:
     found = PointerPlanner().plan_tool(PlanningInput(request, USER, [ItemHit(TEA, 1.0)]), DIRECTIONS)
     assert found is not None
     return found
+
+
+VET = Contact("Dr. Uxía Gil", more={"title": "Vet", "organization": "Clínica Gil", "note": "Nala's vet"})
+TUTOR = Contact("Iago Paz", more={"note": "Rosa's tutor", "addresses": ["Praza Maior 9, Lugo"]})
+COACH = Contact("Brais Coto", more={"title": "Tutor", "organization": "Academia Coto"})
+JAB = Item.event(name="Nala jab", start="2026-03-09T15:00", location="Clínica Gil, Rúa Real 8")
+
+
+def planned(text: str, contacts: tuple[Contact, ...], *items: Item) -> PlanningInput:
+    request = Request(text, user="ines", time=datetime(2026, 3, 5, 10, 5))
+    return PlanningInput(request, User("ines", {}, {}, contacts), [ItemHit(item, 1.0) for item in items])
+
+
+@pytest.mark.parametrize(
+    ("text", "items", "place"),
+    [
+        ("Directions to my vet", (), "Clínica Gil"),
+        ("directions to Nala's vet", (JAB,), "Clínica Gil, Rúa Real 8"),
+        ("Take me to Rosa's tutor", (), "Praza Maior 9, Lugo"),  # one of two tutors
+    ],
+)
+def test_place_of_a_contact_by_occupation(text: str, items: tuple[Item, ...], place: str) -> None:
+    inputs = planned(text, (VET, TUTOR, COACH), *items)
+    filled = PointerPlanner().plan_tool(inputs, DIRECTIONS)
+    assert filled is not None
+    assert filled.args["destination"] == place
+    assert not goes_elsewhere(filled, DIRECTIONS, inputs)
+
+
+@pytest.mark.parametrize("text", ["Directions to my physio", "Directions to Suso's physio"])
+def test_unknown_occupation_is_in_doubt(text: str) -> None:
+    inputs = planned(text, (VET,), TEA)
+    filled = PointerPlanner().plan_tool(inputs, DIRECTIONS)
+    assert filled is not None
+    assert filled.missing or goes_elsewhere(filled, DIRECTIONS, inputs)
+
+
+def test_name_with_a_possessive_is_a_place() -> None:
+    inputs = planned("Directions to St Paul's Church", (VET,))
+    filled = PointerPlanner().plan_tool(inputs, DIRECTIONS)
+    assert filled is not None
+    assert filled.args["destination"] == "St Paul's Church"

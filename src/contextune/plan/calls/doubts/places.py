@@ -1,8 +1,10 @@
-"""A reason to doubt a call because of a place: one that is said, and that no argument says."""
+"""Reasons to doubt a call because of a place: one that no argument says, or that nothing stored leads to."""
 
 from contextune.plan.calls.orders.scheduling import creates_event
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.values.event_details import event_place
+from contextune.plan.pointer.values.homes import professional_words
 from contextune.plan.values import normalize_text
 from contextune.types import Plan, Tool
 
@@ -14,3 +16,14 @@ def drops_the_place(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
         return False
     values = " ".join(normalize_text(str(value)) for value in plan.args.values())
     return normalize_text(place.text) not in values
+
+
+def goes_elsewhere(plan: Plan, _: Tool, inputs: PlanningInput) -> bool:
+    """It leads to a place of somebody whom the request describes, and of whom nothing stored says so."""
+    destination = plan.arguments.get("destination")
+    words = professional_words(inputs) if destination is not None else frozenset[str]()
+    if not words or destination is None or any(source.kind == "contact" for source in destination.sources):
+        return False
+    sources = {source.item for source in destination.sources}
+    items = [item for item in inputs.items if item.id in sources]
+    return not any(words.intersection(folded_words(item.text)) for item in items)

@@ -13,7 +13,7 @@ from typing import cast
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.doubts.items import DELETING, deletes_something_else
 from contextune.plan.calls.doubts.people import reaches_one_of_several, reaches_the_owner
-from contextune.plan.calls.doubts.places import drops_the_place
+from contextune.plan.calls.doubts.places import drops_the_place, goes_elsewhere
 from contextune.plan.calls.doubts.questions import (
     ignores_the_sender,
     lacks_the_fact,
@@ -23,7 +23,13 @@ from contextune.plan.calls.doubts.questions import (
     reads_something_else,
 )
 from contextune.plan.calls.doubts.speech import keeps_reported_speech, leaves_an_order
-from contextune.plan.calls.doubts.times import drops_the_time, guesses_the_hour, guesses_the_week
+from contextune.plan.calls.doubts.times import (
+    drops_the_time,
+    guesses_the_arrival,
+    guesses_the_hour,
+    guesses_the_week,
+    leaves_the_day,
+)
 from contextune.plan.calls.orders.actions import FILLER, SOUND, does_action
 from contextune.plan.calls.orders.passing_on import passes_on_something_else
 from contextune.plan.calls.used_data import used_ids, used_items
@@ -322,8 +328,11 @@ _REASONS = (
     _writes_unsaid,
     guesses_the_hour,
     guesses_the_week,
+    guesses_the_arrival,
+    leaves_the_day,
     drops_the_time,
     drops_the_place,
+    goes_elsewhere,
     _does_something_else,
     _stops_something_else,
     _repeats_the_order,

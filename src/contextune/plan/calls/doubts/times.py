@@ -4,16 +4,24 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from contextune.plan.calls.used_data import used_ids
+from contextune.context.history import day_of_history
+from contextune.plan.calls.used_data import used_ids, used_items
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.text.reminder_orders import reminder_order
+from contextune.plan.pointer.times.arrival_days import arrival_day, says_arrival
 from contextune.plan.pointer.times.event_times import event_time
-from contextune.plan.pointer.times.new_times import USUAL_HOUR, fits_phrase, said_phrases, said_span
+from contextune.plan.pointer.times.new_times import (
+    USUAL_HOUR,
+    fits_phrase,
+    said_phrases,
+    said_span,
+    says_no_time,
+)
 from contextune.plan.policy.cost import call_cost
 from contextune.plan.schema import tool_parameters
 from contextune.search import tokenize
 from contextune.time_phrases import TimePhrase
-from contextune.types import Plan, Tool
+from contextune.types import Plan, Tool, local_time
 
 _TODAY = re.compile(r"\b(?:today|tonight|now|this|next)\b", re.IGNORECASE)
 _NUMERIC = re.compile(
@@ -26,7 +34,7 @@ _MIN_CONFIDENCE = 0.5
 
 
 def guesses_the_hour(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
-    """It sets a time of which the request says the day only, and no item that it moves has the hour."""
+    """It sets an hour that the request does not say, and that no item which it moves has."""
     if call_cost(tool) == "read":
         return False
     sources = [source for argument in plan.arguments.values() for source in argument.sources]
@@ -35,7 +43,9 @@ def guesses_the_hour(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
         return True
     moved = used_ids(plan)
     is_unsaid = any(source.item is not None and source.item not in moved for source in times)
-    return is_unsaid and said_span(inputs) is not None
+    order = reminder_order(inputs)
+    is_open = order is not None and order.has_task and says_no_time(inputs)
+    return is_unsaid and (is_open or said_span(inputs) is not None)
 
 
 def guesses_the_week(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
@@ -47,6 +57,29 @@ def guesses_the_week(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     times = [source for argument in plan.arguments.values() for source in argument.sources]
     return bool(open_days) and any(
         source.kind == "time" and open_days[0].words.casefold() in source.words.casefold() for source in times
+    )
+
+
+def guesses_the_arrival(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It asks for some day, where the request says by a journey when, and no stored event tells its day."""
+    days = [parameter for parameter in tool_parameters(tool) if parameter.kind == "day"]
+    if not days or not says_arrival(inputs):
+        return False
+    return not any(arrival_day(inputs, parameter) for parameter in days if parameter.name in plan.arguments)
+
+
+def leaves_the_day(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It changes an event of another day than the one that the conversation is about."""
+    if call_cost(tool) == "read":
+        return False
+    day = day_of_history(inputs.request, inputs.now)
+    starts = [
+        local_time(item.times["start"], inputs.user.zone).date()
+        for item in used_items(plan, inputs)
+        if "start" in item.times
+    ]
+    return day is not None and any(
+        all(start != first.date() for first, _ in day.readings) for start in starts
     )
 
 

@@ -143,16 +143,24 @@ def quoted_text(text: str, taken: Ranges = ()) -> str | None:
 
 def new_name(text: str, taken: Ranges = (), *, colon: bool = False) -> str | None:
     """A name to give: "called Asado", "rename formulas to Colour book"; with `colon` also after a colon."""
-    if (match := _CALLED.search(text)) and not _DESCRIBED.match(text, match.end()):
-        rest = text[match.end() :]
-        quoted = _QUOTED.match(rest)
-        end = _NAME_END.search(rest)
-        return (quoted[1] or quoted[2]) if quoted else _clean(rest[: end.start()] if end else rest)
+    if name := said_name(text):
+        return name
     if (verb := _RENAME.search(text)) is not None:
         begin = max([end for start, end in taken if start >= verb.start()], default=verb.end())
         if match := _TO.search(text, begin):
             return _clean(text[match.end() :]) if not quoted_text(text, taken) else quoted_text(text, taken)
     return quoted_text(text, taken) or (_after_colon(text, taken) if colon else None)
+
+
+def said_name(text: str) -> str | None:
+    """The name that a request says for something new: "called Asado"."""
+    match = _CALLED.search(text)
+    if match is None or _DESCRIBED.match(text, match.end()):
+        return None
+    rest = text[match.end() :]
+    quoted = _QUOTED.match(rest)
+    end = _NAME_END.search(rest)
+    return (quoted[1] or quoted[2]) if quoted else _clean(rest[: end.start()] if end else rest)
 
 
 def _after_colon(text: str, taken: Ranges) -> str | None:

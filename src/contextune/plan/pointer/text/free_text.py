@@ -150,6 +150,8 @@ def _drafts(
             yield item.title, Source("frame", item.id, item.schema.title)
     if is_message and _is_only_command(inputs):
         return
+    if name & _MESSAGE_NAMES and not is_message and (title := dictation.said_name(request)):
+        yield title, Source("frame", words=request)  # a new note that is only named
     if name & _TITLE_NAMES:
         yield plain_title(inputs) or _first_words(request), Source("frame", words=request)
     yield request, Source("frame", words=request)

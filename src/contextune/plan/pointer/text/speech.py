@@ -7,6 +7,7 @@ it means the recipient: after "tell her", if the recipient is a woman, or if nob
 import re
 from collections.abc import Sequence
 
+from contextune.plan.multi_step.languages import ENGLISH
 from contextune.plan.pointer.people.named_people import CHANNEL
 from contextune.plan.pointer.text.direct_speech import (
     Gender,
@@ -19,7 +20,7 @@ from contextune.search import tokenize
 
 _FRAME = re.compile(
     r"\b(?:reply|respond|answer|write|send|e-?mail|mail|text|message|tell|let|inform|note|drop|shoot|ask|thank"
-    r"|warn|remind|assure|promise|say)\b",
+    r"|warn|remind|assure|promise|say|(?:should|must|ought to|needs? to|has to|have to) (?:know|be told))\b",
     re.IGNORECASE,
 )
 _COLON = re.compile(r":\s+(?=\S)")
@@ -29,6 +30,36 @@ _THAT = re.compile(r"(?<=[\w'’)”\"]) that (?=\S)", re.IGNORECASE)
 _CLAUSE = re.compile(r"\S+ \S")
 _SAY = re.compile(r"(?:\band |, |; |\bto |\bjust )?\bsay(?:ing)?,? (?:that )?(?=\S)", re.IGNORECASE)
 _KNOW = re.compile(r"\blet \S+(?: \S+){0,6}? know,? (?:in writing )?(?:that )?(?=\S)", re.IGNORECASE)
+_SHOULD_KNOW = re.compile(
+    r"(?<!\bi )(?<!\bwe )(?<!\byou )\b(?:should|must|ought to|needs? to|has to|have to) (?:know|be told)"
+    r",? (?:that )?(?=\S+ \S)",
+    re.IGNORECASE,
+)
+_REPLY = re.compile(
+    r"\b(?:reply|respond|answer|write)(?: back)?"
+    r"(?:,? that (?=(?:he|she|it|they|there|you|the|my|our|this|[A-Z])\b)|,? (?:that )?(?=(?:i|we)\b['’ ]))",
+    re.IGNORECASE,
+)
+"""A message right behind the verb, to whoever wrote: "reply that I'll be there"."""
+_LAST_ORDER = re.compile(
+    r"(?P<message>\S.*?\S)[,;:.!]?(?: [-–—])? (?:(?:and|so|please|can you|could you|will you|just|then) )*"
+    r"(?:let (?P<who>\S+(?: \S+){0,3}?) know"
+    r"|(?:tell|inform|warn|text|message|e-?mail) (?P<told>[\w'’-]+(?: [\w'’-]+){0,2}?))"
+    r"(?: (?:that|so|about (?:it|this|that)))?(?:,? (?:please|will you|would you|asap|now))?[\s.!?]*$",
+    re.IGNORECASE,
+)
+"""An order to tell what stands before it: "I'm stuck in traffic, let Suso know"."""
+_TOLD = re.compile(r"(?:her|him|them|everyone|everybody|(?:my|our|the) [^\W\d_]+)", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"\W*(?P<answer>(?:yes|no|ok(?:ay)?|sure|agreed) (?:to|for|with) [^,;.!?]+?)(?:[,;.!]| and)\s+"
+    r"(?:(?:and|so|please|just) )*",
+    re.IGNORECASE,
+)
+"""An answer before the order to give it: "Yes to the proof, tell him to print it"."""
+_QUESTION = re.compile(
+    r"(?:what|when|where|who|how|which|why|is|are|am|do|does|did|will|can|could|would|should|have|has)\b",
+    re.IGNORECASE,
+)
 _ASK = re.compile(
     r"\b(?:ask|remind(?! (?:me|us|myself)\b)) \S+(?: \S+){0,3}? (?P<how>to|if|whether|for) (?=\S)",
     re.IGNORECASE,
@@ -90,6 +121,9 @@ def find_message(
         return _sentence(short["what"], "")
     if quoted := _quoted_message(text, frame, taken):
         return _sentence(quoted, "")
+    if last := _said_before(text, people):
+        gender = _recipient(text, last.end("message"), last.end()) or gender
+        return _sentence(turn_pronouns(last["message"], gender), "")
     found = _starts(text, frame, taken)
     if not found:
         return None
@@ -100,7 +134,19 @@ def find_message(
     if not content.strip(" .!?"):
         return None
     pronoun = recipient or gender or _sole_recipient(text, start, people)
-    return _sentence(turn_pronouns(content, pronoun), how)
+    message = _sentence(turn_pronouns(content, pronoun), how)
+    answer = _ANSWER.fullmatch(text, 0, frame.start())
+    return f"{_sentence(answer['answer'], '')} {message}" if answer else message
+
+
+def _said_before(text: str, people: Sequence[tuple[int, int]]) -> re.Match[str] | None:
+    """The match of an order to tell what stands before it, if that is a statement."""
+    match = _LAST_ORDER.match(text)
+    if match is None or _QUESTION.match(match["message"]):
+        return None
+    is_order = ENGLISH.verb(match["message"].split()[0].casefold())
+    is_person = match["who"] or _TOLD.fullmatch(match["told"]) or match.span("told") in people
+    return match if is_person and not is_order else None
 
 
 def _quoted_message(text: str, frame: re.Match[str], taken: Sequence[tuple[int, int]]) -> str | None:
@@ -146,7 +192,7 @@ def _starts(
     colons = [match for match in _COLON.finditer(text, begin) if not _inside(match.start(), taken)]
     if colons:
         starts.append((colons[0].end(), "", ""))
-    for pattern in (_SAY, _KNOW):
+    for pattern in (_SAY, _KNOW, _SHOULD_KNOW, _REPLY):
         match = pattern.search(text, begin)
         if match and not _inside(match.start(), taken):
             starts.append((match.end(), "", _recipient(text, match.start(), match.end())))

@@ -7,8 +7,9 @@ the user is asked.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 
+from contextune.context.history import day_of_history
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.text.new_titles import content_words
@@ -32,6 +33,30 @@ _HOURS = ((12, time(9)), (17, time(15)), (20, time(19)), (24, time(22)))
 _LAST = re.compile(r"(?:at )?(?:the )?end of\b", re.IGNORECASE)
 _BY = re.compile(rf"\bby (?:about |another )?{DURATION}", re.IGNORECASE)
 """How much later or earlier than it is an event is to be."""
+_FILLER = (
+    r"\W*(?:(?:please|can you|could you|would you|hey|ok(?:ay)?|just|let['’]?s|i (?:want|need|have) to"
+    r"|i['’]d like to),? )*"
+)
+_NEW = re.compile(
+    rf"{_FILLER}(?:book|schedule|set up|arrange|plan|organi[sz]e|create|make|add|put in|pencil in|enter)"
+    r"(?: me| us)?(?: in)? (?:an?|another|some|one more|new) [^,;.:!?]+[\s.!?]*",
+    re.IGNORECASE,
+)
+_MOVED = re.compile(
+    rf"{_FILLER}(?:reschedule|move|postpone|shift|push(?: back)?|delay|rearrange|put off|change)"
+    r" [^,;.:!?]+[\s.!?]*",
+    re.IGNORECASE,
+)
+_WITH = re.compile(r"\b(?:with|for) (?:my|our|his|her|their|the) \w+", re.IGNORECASE)
+_SAYS_WHEN = re.compile(
+    r"\b(?:to|until|till|as|like|because|so|when|where|after|before|instead|sa(?:ys?|id)|wrote|writes|suggest\w*"
+    r"|propos\w*|ask\w*|offer\w*|want\w*|around)\b",
+    re.IGNORECASE,
+)
+"""Words that lead to a time which the request itself does not say."""
+_POINTS = re.compile(
+    r"\b(?:the|that|this|these|those|it|there|my|our|his|her|their|same|one)\b", re.IGNORECASE
+)
 _TIMER = re.compile(r"\b(?:timer|alarm|wake me)\b", re.IGNORECASE)
 _DAY, _MINUTE = timedelta(days=1), timedelta(minutes=1)
 
@@ -59,6 +84,8 @@ def new_times(
         return list(candidates)
     if (event := event_time(inputs)) is not None:
         return [_event_candidate(event, inputs)]
+    if parameter.required and leaves_time_open(inputs):
+        return []
     roles = ("start", "due") if inputs.times.refers_to_end else ("start", "end", "due")
     own = {
         moment
@@ -69,7 +96,7 @@ def new_times(
     starts = (_own_times(inputs.items[number], inputs, ("start", "due")) for number in items)
     moved = {moment for times in starts for moment in times}
     left = [c for c in candidates if c.time is None or _is_new(c.time, inputs, own, moved)]
-    left = _in_meant_half(left, inputs, items)
+    left = _on_day_of_history(_in_meant_half(left, inputs, items), inputs, moved)
     if items and _BY.search(inputs.request.text):
         left = [c for c in left if c.item in items and c.time and (c.time.shift or c.time.day_offset)] or left
     phrase = said_span(inputs)
@@ -83,6 +110,24 @@ def new_times(
     if within or parameter.required:
         return within
     return [_usual_time(phrase, inputs)] if phrase.end > inputs.now else left
+
+
+def says_no_time(inputs: PlanningInput) -> bool:
+    """Whether no word of the request says when, by itself or relative to an item."""
+    is_said = bool(inputs.time_phrases or inputs.times.days or _says_more(inputs.times))
+    return not is_said and event_time(inputs) is None
+
+
+def leaves_time_open(inputs: PlanningInput) -> bool:
+    """Whether an order for a new event, or to move one, is no more than that: "Book a call with Ana".
+
+    The time of an item that shares a word with it is no answer to when.
+    """
+    text = inputs.request.text
+    if not says_no_time(inputs) or _SAYS_WHEN.search(text):
+        return False
+    is_new = _NEW.fullmatch(text) is not None and _POINTS.search(_WITH.sub("", text)) is None
+    return is_new or _MOVED.fullmatch(text) is not None
 
 
 def said_phrases(inputs: PlanningInput) -> list[TimePhrase]:
@@ -160,6 +205,8 @@ def _is_unsaid(candidate: Candidate, inputs: PlanningInput) -> bool:
     """Whether it is the time of an item that a reminder has nothing to do with: "Remind me to buy milk"."""
     if candidate.item is None or said_phrases(inputs) or _says_more(inputs.times):
         return False
+    if candidate.time is not None and candidate.time.in_text:  # "We are open until six" is no time to do it
+        return True
     return content_words(inputs).isdisjoint(folded_words(inputs.items[candidate.item].text))
 
 
@@ -207,6 +254,16 @@ def _in_meant_half(
         c for c in candidates if c.time is None or not (c.time.clock_from_request and c.time.clock in wrong)
     ]
     return left if any(c.time is not None for c in left) else list(candidates)
+
+
+def _on_day_of_history(
+    candidates: Sequence[Candidate], inputs: PlanningInput, moved: set[datetime]
+) -> list[Candidate]:
+    """The candidates on the day that the conversation is about, if what the call moves is on that day."""
+    phrase = day_of_history(inputs.request, inputs.now)
+    days = {start.date() for start, _ in phrase.readings} if phrase else set[date]()
+    days &= {moment.date() for moment in moved}
+    return [c for c in candidates if c.time is not None and c.time.day in days] or list(candidates)
 
 
 def said_span(inputs: PlanningInput) -> TimePhrase | None:

@@ -9,6 +9,7 @@ from contextune.plan.lures import has_link
 from contextune.plan.names import fold_accents
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.clauses import crosses_clauses
+from contextune.plan.pointer.times.arrival_days import arrival_day
 from contextune.plan.pointer.values.argument_words import (
     ADDRESSES,
     ARTISTS,
@@ -21,7 +22,7 @@ from contextune.plan.pointer.values.argument_words import (
 from contextune.plan.pointer.values.candidate import OMITTED, Candidate
 from contextune.plan.pointer.values.event_details import said_location
 from contextune.plan.pointer.values.explicit_values import certain_candidates
-from contextune.plan.pointer.values.homes import said_home
+from contextune.plan.pointer.values.homes import said_home, said_workplace
 from contextune.plan.pointer.values.online_places import is_online
 from contextune.plan.pointer.values.spans import LANGUAGES, TextSpan, find_spans
 from contextune.plan.pointer.values.travel_modes import listed_values, said_mode
@@ -57,10 +58,14 @@ def find_candidates(
 
     What the request says is a candidate in any case. Where it leaves no doubt, it is the only one.
     """
-    if said := said_mode(inputs, parameter) or said_location(inputs, parameter):
+    if said := (
+        said_mode(inputs, parameter) or said_location(inputs, parameter) or arrival_day(inputs, parameter)
+    ):
         return said
-    if "destination" in parameter.words and (home := said_home(inputs)) is not None:
-        return home
+    if "destination" in parameter.words:
+        place = said_home(inputs)
+        if (place := said_workplace(inputs) if place is None else place) is not None:
+            return place
     candidates = _valid_candidates(inputs, parameter, origins)
     if not candidates and origins is not None:
         candidates = _valid_candidates(inputs, parameter, None)

@@ -27,6 +27,8 @@ _BREAKS = frozenset(
     tokenize("by from for and with via then before after when where who my his her their next last our at it")
 )
 """Words with which a phrase says more than a place, or describes it."""
+_DESCRIBED = re.compile(r"['’]s? [^\W\d_A-Z][^\W_]*$")
+"""Whose place it is, and not its name: "Suso's dentist", but "St Paul's Church"."""
 _MAX_WORDS = 8
 
 
@@ -58,6 +60,7 @@ def said_destination(inputs: PlanningInput) -> list[Candidate]:
         not words
         or len(words) > _MAX_WORDS
         or not _BREAKS.isdisjoint(words)
+        or _DESCRIBED.search(place) is not None
         or any(phrase.first < end and start < phrase.last for phrase in inputs.time_phrases)
         or any(_is_person(name, start, end) for name in inputs.names)
     )

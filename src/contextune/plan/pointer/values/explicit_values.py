@@ -32,6 +32,7 @@ from contextune.plan.pointer.values.candidate import OMITTED, Candidate
 from contextune.plan.pointer.values.destinations import said_destination
 from contextune.plan.pointer.values.dialled_numbers import dialled_candidate, is_number_of_item
 from contextune.plan.pointer.values.spans import TextSpan, title_and_artist
+from contextune.plan.pointer.values.weather_places import asks_for_weather, weather_place
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_text
 from contextune.search import tokenize
@@ -49,21 +50,7 @@ _BREAKS = frozenset(
     )
 )
 """Words that are no part of a destination."""
-_WEATHER = frozenset(
-    tokenize("""
-    weather forecast rain raining rainy snow snowing snowy sun sunny wind windy storm stormy umbrella raincoat
-    temperature hot cold warm freeze freezing frost coat jacket scarf gloves
-    """)
-)
-_PLAIN = frozenset(
-    tokenize("""
-    a an any is it s will be going to gonna the what how do does i need for on like please tell me show give
-    my and so today tonight tomorrow get getting we should take this of in at outside ll whats hows are
-    wonder wondering know if whether might may could would think want later now right out have
-    """)
-)
-"""Words that say nothing about where."""
-_PLACE_WORDS = frozenset(["in", "near", "to", "around", "for"])
+_PLACE_WORDS = frozenset(["in", "near", "to", "around"])
 
 
 def certain_candidates(
@@ -103,7 +90,7 @@ def certain_candidates(
             else []
         )
         or _said_places(inputs, candidates)
-        or (_own_places(inputs, candidates) if "destination" in name else _city(inputs, candidates))
+        or (_own_places(inputs, candidates) if "destination" in name else weather_place(inputs, candidates))
     ):
         return places
     person = said_sender(inputs) if name & SENDERS else said_contact(inputs) if name & PEOPLE else None
@@ -153,17 +140,24 @@ def said_title_and_artist(inputs: PlanningInput) -> tuple[TextSpan | None, TextS
 
 def _said_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The only name after "in", "near" or "to" in the request, at its full length: "Weather in Vantaa"."""
+    is_weather = asks_for_weather(inputs)
     spans = [
         candidate
         for candidate in candidates
         if candidate.item is None
         and candidate.span is not None
-        and candidate.span.before in _PLACE_WORDS
+        # "a haircut for Anjali" says no place, "the forecast for Vantaa" does
+        and (candidate.span.before in _PLACE_WORDS or (candidate.span.before == "for" and is_weather))
         and all(
             word[0].isupper() for word in (candidate.span.text.split()[0], candidate.span.text.split()[-1])
         )
         and not any(_cross(candidate.span, phrase.first, phrase.last) for phrase in inputs.time_phrases)
-        and not any(match.words and _cross(candidate.span, match.start, match.end) for match in inputs.names)
+        and (
+            candidate.span.before == "in"  # a company that is called like its town is not meant
+            or not any(
+                match.words and _cross(candidate.span, match.start, match.end) for match in inputs.names
+            )
+        )
     ]
     if len({candidate.span.start for candidate in spans if candidate.span}) != 1:
         return []
@@ -193,17 +187,6 @@ def _own_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[
     match = _DESTINATION.search(inputs.request.text)
     place = normalize_text(match["place"]) if match else ""
     return [c for c in candidates if c.origin == "place" and normalize_text(str(c.value)) == place][:1]
-
-
-def _city(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The user's city, if the request asks for the weather and says neither a place nor anything else."""
-    text = inputs.request.text
-    for phrase in reversed(inputs.time_phrases):
-        text = f"{text[: phrase.first]} {text[phrase.last :]}"
-    words = frozenset(tokenize(text))
-    if words.isdisjoint(_WEATHER) or not words <= _WEATHER | _PLAIN:
-        return []
-    return [candidate for candidate in candidates if candidate.origin == "profile.city"]
 
 
 def _cross(span: TextSpan, start: int, end: int) -> bool:
