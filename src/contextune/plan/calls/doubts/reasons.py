@@ -32,9 +32,7 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import lacks_description, said_object
-from contextune.plan.pointer.people.named_people import (
-    told_contact,
-)
+from contextune.plan.pointer.people.named_people import addressed_people, told_contact
 from contextune.plan.pointer.people.senders import answered_people, named_senders, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.text.new_titles import content_words, says_nothing
@@ -237,9 +235,9 @@ def _order_words(text: str) -> list[str]:
 def _takes_mail_of_another(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It takes a message of somebody else than the sender, or answers another than whom the request names."""
     senders = named_senders(inputs)
-    told = told_contact(inputs) if identifier_words(tool.name)[:1] == ["reply"] else None
-    if told is not None:
-        senders |= {told}
+    if identifier_words(tool.name)[:1] == ["reply"]:
+        told = told_contact(inputs)
+        senders |= addressed_people(inputs) if told is None else {told}
     if not senders:
         return False
     taken = {source.item for argument in plan.arguments.values() for source in argument.sources}

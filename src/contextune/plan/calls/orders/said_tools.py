@@ -11,7 +11,7 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.orders.actions import FILLER
 from contextune.plan.calls.orders.mailing import REPLY, answers_no_mail, answers_only_mail, mailed_contact
 from contextune.plan.calls.orders.passing_on import passed_on_app, passes_on, shared_note
-from contextune.plan.calls.orders.playing import SONGS, played, plays, tools_for_title
+from contextune.plan.calls.orders.playing import ARTISTS, PLAYLISTS, SONGS, played, plays, tools_for_title
 from contextune.plan.calls.orders.scheduling import (
     creates_event,
     moved_items,
@@ -44,12 +44,17 @@ from contextune.plan.calls.orders.tool_kinds import (
 )
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item
+from contextune.plan.pointer.items.described_music import (
+    described_playlists,
+    describes_music,
+    replays_last,
+)
 from contextune.plan.pointer.items.hour_references import events_at_said_hour
-from contextune.plan.pointer.items.references import added_to, replays_last
+from contextune.plan.pointer.items.references import added_to
 from contextune.plan.pointer.people.call_questions import asks_for_calls, asks_for_calls_of_role
 from contextune.plan.pointer.people.named_people import (
     addressed_contact,
-    addresses_somebody,
+    addressed_people,
     asked_speaker,
     asked_writer,
     called_contact,
@@ -172,6 +177,8 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return reminds
     if replays_last(text):
         return lambda tool: plays(tool, SONGS)
+    if describes_music(text) and len({playlist.value for playlist in described_playlists(inputs)}) == 1:
+        return lambda tool: plays(tool, PLAYLISTS)
     if (words := played(inputs)) is not None:
         return lambda tool: plays(tool, words)
     if (target := added_to(inputs)) is not None:
@@ -222,8 +229,12 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return sends_message
     if (person := told_contact(inputs)) is not None:
         return writes_to_person if have_written({person}, inputs) else sends_message
-    if addresses_somebody(inputs) or addressed_contact(inputs) is not None:
+    if addressed_people(inputs) or addressed_contact(inputs) is not None:
         return writes_to_person
+    if describes_music(inputs.request.text):
+        has_playlists = any(item.fields.get("playlist") for item in inputs.items)
+        words = SONGS | ARTISTS | PLAYLISTS if has_playlists else SONGS | ARTISTS
+        return lambda tool: plays(tool, words)
     if is_question_of_writer(inputs.request.text):
         return searches_sender
     if asks_for_calls_of_role(inputs.request.text):

@@ -208,11 +208,15 @@ def addressed_contact(inputs: PlanningInput) -> tuple[int, bool] | None:
     return None if person is None else (person, is_mail)
 
 
-def addresses_somebody(inputs: PlanningInput) -> bool:
-    """Whether a message is for a contact named right after the verb, be it one of several of that name."""
+def addressed_people(inputs: PlanningInput) -> frozenset[int]:
+    """The contacts whom a message may be for, named right after the verb: all of that name."""
     match = _ADDRESSED.match(inputs.request.text)
-    return match is not None and any(
-        name.words and name.start == match.start("who") and not name.possessive for name in inputs.names
+    if match is None:
+        return frozenset()
+    return frozenset(
+        number
+        for number, name in enumerate(inputs.names)
+        if name.words and name.start == match.start("who") and not name.possessive
     )
 
 
