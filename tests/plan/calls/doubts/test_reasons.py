@@ -165,3 +165,10 @@ def test_calls_of_another_are_not_listed_unasked() -> None:
     tool = TOOLS["get_call_history"]
     plan = Plan(tool.id, {"contact": Argument("Bruno Rossi")}, 0.95, name=tool.name)
     assert doubt(plan, tool, inputs).confidence == MAX_PROBABILITY
+
+
+def test_item_with_the_name_that_is_said_is_not_passed_over() -> None:
+    pay = Item.reminder(title="Pay Marta for May", due="2026-03-06T08:00", created="2026-03-01T19:00")
+    paid = Item.mail(subject="Fee paid!", content="Done.", author="x@example.org", date="2026-03-04T09:00")
+    text = "i've paid marta, mark it as done"
+    assert probability(text, "complete_reminder", pay, paid) > MAX_PROBABILITY

@@ -173,3 +173,19 @@ def test_note_has_a_password_without_the_word() -> None:
     asked = asked_item(inputs_for("WHAT'S THE WIFI PASSWORD IN THE WORKSHOP", (*ITEMS[:3], note)))
     assert asked is not None
     assert (asked.number, asked.certain) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("find the boat insurance policy", "Boat insurance policy 2026"),
+        ("Show me the boat insurance", "Boat insurance policy 2026"),
+        ("find the insurance", None),
+        ("Find the boat harbour", None),
+        ("what did I write down about Rui's boat", "Boat jobs for Rui"),
+    ],
+)
+def test_order_to_show_an_item_says_its_title(text: str, title: str | None) -> None:
+    policy = mail("Boat insurance policy 2026", "Attached, for Rui Pinto.")
+    jobs = Item("n9", "Notes", {"title": "Boat jobs for Rui", "content": "Sand the keel."})
+    assert title_for(text, policy, jobs) == title

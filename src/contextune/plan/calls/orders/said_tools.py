@@ -13,7 +13,9 @@ from contextune.plan.calls.orders.mailing import REPLY, answers_no_mail, answers
 from contextune.plan.calls.orders.passing_on import passed_on_app, passes_on, shared_note
 from contextune.plan.calls.orders.playing import ARTISTS, PLAYLISTS, SONGS, played, plays, tools_for_title
 from contextune.plan.calls.orders.scheduling import (
+    asks_for_event,
     creates_event,
+    lists_events,
     moved_items,
     names_moved_item,
     orders_event,
@@ -34,6 +36,7 @@ from contextune.plan.calls.orders.tool_kinds import (
     reads_item,
     reads_message,
     reminds,
+    returns_call,
     searches_sender,
     sends_message,
     starts_with,
@@ -57,11 +60,13 @@ from contextune.plan.pointer.people.named_people import (
     addressed_people,
     asked_speaker,
     asked_writer,
+    called_back_contact,
     called_contact,
     called_group,
     expected_writer,
     is_missed_call,
     is_question_of_writer,
+    missed_contact,
     receiving_contact,
     said_topic,
     told_contact,
@@ -143,7 +148,9 @@ def is_said_tool(tool: Tool, inputs: PlanningInput) -> bool:
 def says_whom(inputs: PlanningInput) -> bool:
     """Whether the words say clearly whom or what a call reaches: one contact, a number, a mail, an event."""
     text = inputs.request.text
-    if called_contact(inputs) is not None or (dialled_number(text) or number_verb(text)) is not None:
+    if called_contact(inputs) is not None or called_back_contact(inputs) is not None:
+        return True
+    if (dialled_number(text) or number_verb(text)) is not None:
         return True
     is_shared = shared_note(inputs) is not None and receiving_contact(inputs) is not None
     is_shared = is_shared or mailed_contact(inputs) is not None or _invited_to_one(inputs)
@@ -189,6 +196,8 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return does_to_number(verb)
     if called_contact(inputs) is not None:
         return calls_person
+    if called_back_contact(inputs) is not None:
+        return returns_call
     if asks_for_calls(inputs):
         return lists_calls
     if asked_writer(inputs) is not None or expected_writer(inputs) is not None:
@@ -235,6 +244,10 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         has_playlists = any(item.fields.get("playlist") for item in inputs.items)
         words = SONGS | ARTISTS | PLAYLISTS if has_playlists else SONGS | ARTISTS
         return lambda tool: plays(tool, words)
+    if missed_contact(inputs) is not None:
+        return returns_call
+    if asks_for_event(inputs):
+        return lists_events
     if is_question_of_writer(inputs.request.text):
         return searches_sender
     if asks_for_calls_of_role(inputs.request.text):

@@ -55,6 +55,17 @@ _HOURS = re.compile(r"\b(?:do|does|is|are)\b.+\b(?:open|close|closed|shut)\b", r
 """Asks for the opening hours of a business, which no item has."""
 _LIST = re.compile(r"\b(?:my|our|the) (?:[\w'’-]+ ){1,2}list\b", re.IGNORECASE)
 _LIST_APPS = frozenset(["Notes", "Reminders"])
+_FIND = re.compile(
+    rf"{_START}(?:find|show|pull up|bring up|dig out|get)(?: me)? (?:the|my|our) (?!way\b|nearest\b)",
+    re.IGNORECASE,
+)
+"""Orders to show an item, if they say its title."""
+_NOTED = re.compile(
+    rf"{_START}what (?:did|have|had) (?:i|we) (?:write|written|note|noted|jot|jotted|put)(?: it)? down\b",
+    re.IGNORECASE,
+)
+"""Asks for what is in a note."""
+_NOTING = frozenset(folded_words("down note noted jot jotted scribble ask mention"))
 _NEXT = re.compile(r"\bnext\b", re.IGNORECASE)
 _FILLERS = frozenset(
     folded_words("""
@@ -123,11 +134,15 @@ def asked_fact(text: str) -> str | None:
 
 
 def question_words(text: str) -> tuple[str, ...]:
-    """The telling words of a question about an item; empty for other requests."""
-    if _QUESTION.match(text) is None or _HOURS.search(text):
+    """The telling words of a question about an item, or an order to show it; empty for other requests."""
+    finds = _FIND.match(text)
+    if (_QUESTION.match(text) is None and finds is None) or _HOURS.search(text):
         return ()
+    text = text if finds is None else text[finds.end() :]
     words = dict.fromkeys(folded_words(text))
     fillers = STOP_WORDS | _FILLERS | (_PAYING if _AMOUNT.match(text) else frozenset[str]())
+    if _NOTED.match(text):
+        fillers |= _NOTING
     if match := _LEAVING.search(text):
         fillers |= {match["verb"].casefold()}
     return tuple(
@@ -153,6 +168,8 @@ def _find(inputs: PlanningInput) -> AskedItem | None:
         name = frozenset(folded_words(speaker_name(text)))
         words = tuple(word for word in words if word not in name)
         items = {n: own for n, own in items.items() if _wrote(speaker, inputs.items[n], inputs)}
+    elif _NOTED.match(text):
+        items = {n: own for n, own in items.items() if inputs.items[n].app == "Notes"}
     elif _SAID.search(text):
         items = {n: own for n, own in items.items() if inputs.items[n].app == "Mail"}
     if _LIST.search(text):
@@ -179,6 +196,10 @@ def _find(inputs: PlanningInput) -> AskedItem | None:
     is_only = all(inputs.items[n].app == meant.app for n in best)
     needed = [word for word in words if meant.app != "Notes" or word not in _SECRETS] or words
     is_covered = all(items[number].weight(word) for word in needed)
+    if _FIND.match(text) and not (
+        len(words) > 1 and all(items[number].weight(word) >= IN_TITLE for word in words)
+    ):
+        return None
     in_title = any(items[number].weight(word) >= IN_TITLE for word in words)
     # the only word, in the text of the best item and of no other
     is_unique = number == 0 and not any(own.share(weights) for n, own in items.items() if n != number)
