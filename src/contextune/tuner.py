@@ -20,6 +20,7 @@ from contextune.plan import CallPlanner, Planner, PlanningInput, Steps
 from contextune.plan.multi_step.split import split_request, tool_verbs
 from contextune.plan.multi_step.step_planner import CarryItems, plan_steps
 from contextune.plan.planning_input import RequestVector
+from contextune.plan.pointer.items.named_hits import with_named_hits
 from contextune.plan.policy import Policy, Readings, read_request
 from contextune.store import Store, open_store
 from contextune.tools import QueryGenerator, ToolFilter, ToolMatches, ToolQueries, ToolRetriever, search_all
@@ -255,6 +256,7 @@ class Tuner:
         seconds["tools"] = perf_counter() - start
         start = perf_counter()
         planning_input = self._planning_input(request, context, matches.needs_context, inputs)
+        planning_input = with_named_hits(planning_input, context)
         readings = read_request(self._planner, planning_input, matches.hits, matches.fits)
         plan = self._decide(readings, matches.hits)
         seconds["plan"] = perf_counter() - start

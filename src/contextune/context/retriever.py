@@ -27,6 +27,9 @@ from contextune.errors import InvalidRequestError
 from contextune.store import Store
 from contextune.types import NAMELESS, ContextHits, ItemHit, Progress, Reasons, Request, User, local_time
 
+_FURTHER = 40
+"""Rank up to which items behind those of the context are kept for planners."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolSearchInputs:
@@ -168,7 +171,8 @@ class ContextRetriever:
             ItemHit(items[row], score, Reasons(lambda n=n: reasons()[n]))
             for n, (row, score) in enumerate(scored_rows)
         )
-        return ContextHits(hits, words_only=ranking.words_only)
+        further = [ItemHit(items[row], score) for row, score in ranking.scored_rows[depth:_FURTHER]]
+        return ContextHits(hits, words_only=ranking.words_only, further=further)
 
     def _ranking(self, request: Request, state: UserState, k: int | None) -> tuple[ContextRanking, int]:
         """The ranking of all candidates, and how many of them to return."""

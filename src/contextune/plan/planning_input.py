@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -47,6 +47,8 @@ class PlanningInput:
     """The embedded text, for planners that classify it."""
     max_items: int = MAX_ITEMS
     """Items that planners read; a large language model can read more."""
+    named_hits: Sequence[ItemHit] = field(default=())
+    """Items that are ranked behind these, and that the request names; planners read them, too."""
 
     @cached_property
     def kept(self) -> dict[str, object]:
@@ -55,8 +57,12 @@ class PlanningInput:
 
     @cached_property
     def read_hits(self) -> list[ItemHit]:
-        """The best `max_items` hits, without lures of strangers."""
-        return list(islice((hit for hit in self.hits if not is_lure(hit.item, self.people)), self.max_items))
+        """The best `max_items` hits and those that are named, without lures of strangers."""
+        best = list(islice((hit for hit in self.hits if not is_lure(hit.item, self.people)), self.max_items))
+        # the scores of the others are scaled as without them
+        lowest = min((hit.score for hit in best), default=0.0)
+        named = (hit for hit in self.named_hits if not is_lure(hit.item, self.people))
+        return best + [replace(hit, score=max(hit.score, lowest)) for hit in named]
 
     @cached_property
     def items(self) -> list[Item]:

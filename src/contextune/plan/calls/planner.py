@@ -19,6 +19,7 @@ from contextune.plan.calls.orders.scheduling import orders_event
 from contextune.plan.calls.other_half import with_other_half
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.items.described_music import describes_music
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.pointer.scoring.scorer import ArgumentScorer, default_scorer
 from contextune.plan.policy.readings import Readings
@@ -103,7 +104,7 @@ def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[s
     elif readings.plans and is_said_tool(tools[readings.plans[0].tool], inputs):
         readings = _raised(readings, _REACHED if says_whom(inputs) else _SAID)
     elif readings.plans and is_open_tool(tools[readings.plans[0].tool], inputs):
-        readings = _raised(readings, _OPEN, lacking=orders_event(inputs))
+        readings = _raised(readings, _OPEN, lacking=orders_event(inputs) or describes_music(text))
     plans = tuple(doubt(plan, tools[plan.tool], inputs) for plan in readings.plans)
     readings = with_other_half(replace(readings, plans=plans), inputs, tools)
     return settle_people(readings, inputs, tools)

@@ -91,7 +91,7 @@ class PointerPlanner:
             origins = statistics.priors.known_origins(tool, parameter)
             if asks_for_person(parameter, inputs):
                 return
-            candidates = referred(find_candidates(inputs, parameter, origins), tool, inputs)
+            candidates = referred(find_candidates(inputs, parameter, origins), tool, inputs, parameter)
             candidates = new_times(candidates, tool, parameter, inputs, draft.chosen.items)
             if not candidates:
                 draft.ask(parameter)

@@ -84,6 +84,7 @@ def test_no_default_threshold_lets_a_doubted_call_pass() -> None:
         ("send_email", "Tell Marta I'm late and turn the lights off", "Tell Marta I'm late and hungry"),
         ("read_email", "Open the clay order and print it", "Open the clay order and read it to me"),
         ("reply_to_email", "Thank Bruno Rossi for the clay", "Thank Marta for the clay"),
+        ("reply_to_email", "Tell Bruno Rossi we need no clay", "Tell Marta we need no clay"),
         ("call_contact", "Call Marta on 555-0199", "Call Marta on 555-0150"),
         ("flag_email", "Archive the clay order mail", "Flag the clay order mail"),
         ("send_email", "Send Marta a photo", "Send Marta a mail that the photo is here"),
@@ -92,6 +93,8 @@ def test_no_default_threshold_lets_a_doubted_call_pass() -> None:
         ("delete_email", "Remove a line from the clay order", "Delete the clay order mail from Marta"),
         ("cancel_event", "Cancel the clay order", "Cancel the kiln slot"),
         ("cancel_event", "Cancel karaoke", "Cancel the slot"),
+        ("delete_email", "Delete the bank holiday sale mail", "Delete the clay bag order mail"),
+        ("reschedule_event", "Move the kiln to Friday 13th at six", "Move the kiln to Friday at six"),
         ("reschedule_event", "Move the party to Monday at six", "Move the kiln to Monday at six"),
         ("invite_participant", "Invite Marta to the party", "Invite Marta to the kiln slot"),
         ("delete_email", "Delete the newsletter", "Delete the clay order"),
@@ -162,3 +165,10 @@ def test_calls_of_another_are_not_listed_unasked() -> None:
     tool = TOOLS["get_call_history"]
     plan = Plan(tool.id, {"contact": Argument("Bruno Rossi")}, 0.95, name=tool.name)
     assert doubt(plan, tool, inputs).confidence == MAX_PROBABILITY
+
+
+def test_item_with_the_name_that_is_said_is_not_passed_over() -> None:
+    pay = Item.reminder(title="Pay Marta for May", due="2026-03-06T08:00", created="2026-03-01T19:00")
+    paid = Item.mail(subject="Fee paid!", content="Done.", author="x@example.org", date="2026-03-04T09:00")
+    text = "i've paid marta, mark it as done"
+    assert probability(text, "complete_reminder", pay, paid) > MAX_PROBABILITY

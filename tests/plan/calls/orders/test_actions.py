@@ -43,6 +43,10 @@ TOOLS = {tool.name: tool for tool in bundled_toolbox()}
         "Sort my notes by date",
         "Tweet that I'm running late",
         "Put the loft book away",
+        "Send Neusa 40 euros",
+        "Please transfer £120 to my landlord",
+        "Make the music a bit louder",
+        "quieter please",
     ],
 )
 def test_order_that_no_bundled_tool_carries_out(text: str) -> None:
@@ -77,6 +81,8 @@ def test_order_that_no_bundled_tool_carries_out(text: str) -> None:
         ("What is 14 October like?", "list_events"),
         ("How many days a week do I row?", "read_note"),
         ("Post office near me", "search_places"),
+        ("Send Neusa a mail that the kiln costs $65", "send_email"),
+        ("Tell Neusa: $65", "send_email"),
     ],
 )
 def test_tool_that_does_what_is_ordered(text: str, tool: str) -> None:

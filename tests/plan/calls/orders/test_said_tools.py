@@ -171,6 +171,9 @@ def test_answering_the_phone_is_no_reply() -> None:
         ("Message my mother's gardener: it works", set[str]()),
         ("Move the party to Friday", set[str]()),
         ("Sit down and write that mail", set[str]()),
+        ("Is there a kiln on Monday?", {"list_events"}),
+        ("Is there karaoke on Monday?", set[str]()),
+        ("Put on what I glaze to", {"play_song", "play_artist", "play_playlist"}),
     ],
 )
 def test_words_leave_a_kind_of_tool(text: str, tools: set[str]) -> None:
@@ -220,3 +223,18 @@ def test_named_reminder_is_proposed_to_be_moved_instead_of_an_event() -> None:
     plan = Policy().decide(readings, {hit.tool.id: hit.tool for hit in hits}.__getitem__)
     assert plan is not None
     assert (plan.name, plan.args["title"], plan.decision) == ("reschedule_reminder", "write toast", "confirm")
+
+
+def test_missed_call_is_returned_to_its_caller() -> None:
+    missed = Item.call(contact="Rui Reis", number="555-0151", direction="missed", date="2026-03-05T09:00")
+
+    def inputs(text: str, *items: Item) -> PlanningInput:
+        request = Request(text, user="ines", time=datetime(2026, 3, 5, 10, 5))
+        return PlanningInput(request, USER, [ItemHit(item, 1.0) for item in items])
+
+    returning = TOOLS["return_missed_call"]
+    assert is_said_tool(returning, inputs("Call Rui back", missed))
+    assert not is_said_tool(returning, inputs("Call Marta back", missed))
+    assert is_open_tool(returning, inputs("Oh no, I missed Rui's call", missed))
+    assert not is_open_tool(returning, inputs("I missed Rui", SLOT))
+    assert not is_open_tool(returning, inputs("I missed the bus", missed))

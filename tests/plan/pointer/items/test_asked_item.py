@@ -139,3 +139,53 @@ def test_nickname_names_the_mails_of_a_contact(name: str) -> None:
     asked = asked_item(inputs_for(f"How much did {name} want for the brakes?", (other, bill)))
     assert asked is not None
     assert (asked.number, asked.certain) == (1, True)
+
+
+def test_list_of_a_question_is_a_note() -> None:
+    order = mail("Your pharmacy order arrives today", "Two parcels.")
+    note = Item("n9", "Notes", {"title": "Pharmacies", "content": "plasters"})
+    assert title_for("What's on my pharmacy list?", order, note) == note.title
+    assert title_for("When does the pharmacy order arrive?", order, note) == order.title
+
+
+def test_inflection_in_the_title_is_the_word() -> None:
+    asked = asked_item(inputs_for("What do I have to pack for Sunday?"))
+    assert asked is not None
+    assert (ITEMS[asked.number].title, asked.certain) == ("Packing list", True)
+
+
+def test_what_is_charged_is_a_price() -> None:
+    task = Item.reminder(title="Charge the drill", due="2026-03-06T08:00", created="2026-03-01T19:00")
+    prices = Item("n9", "Notes", {"title": "Prices", "content": "Half day 180 EUR, full day 320 EUR"})
+    assert title_for("what do I charge for half a day", prices, task) == prices.title
+
+
+def test_only_word_in_the_text_of_the_best_item_alone_is_certain() -> None:
+    roof = mail("Roof on Friday", "From May on, the storage fee is 84 EUR.")
+    for items, certain in (((roof, *ITEMS), True), ((*ITEMS[:3], roof), False)):
+        asked = asked_item(inputs_for("How much is the storage going up to?", items))
+        assert asked is not None
+        assert (items[asked.number], asked.certain) == (roof, certain)
+
+
+def test_note_has_a_password_without_the_word() -> None:
+    note = Item("n9", "Notes", {"title": "Workshop", "content": "Wifi: foggy-lantern"})
+    asked = asked_item(inputs_for("WHAT'S THE WIFI PASSWORD IN THE WORKSHOP", (*ITEMS[:3], note)))
+    assert asked is not None
+    assert (asked.number, asked.certain) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("find the boat insurance policy", "Boat insurance policy 2026"),
+        ("Show me the boat insurance", "Boat insurance policy 2026"),
+        ("find the insurance", None),
+        ("Find the boat harbour", None),
+        ("what did I write down about Rui's boat", "Boat jobs for Rui"),
+    ],
+)
+def test_order_to_show_an_item_says_its_title(text: str, title: str | None) -> None:
+    policy = mail("Boat insurance policy 2026", "Attached, for Rui Pinto.")
+    jobs = Item("n9", "Notes", {"title": "Boat jobs for Rui", "content": "Sand the keel."})
+    assert title_for(text, policy, jobs) == title

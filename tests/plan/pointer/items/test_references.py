@@ -246,3 +246,28 @@ def test_song_to_play_again_is_the_last_one_played(text: str) -> None:
         ),
     ]
     assert planned(text, "play_song", *songs).args["song_name"] == "Tri Martolod"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Delete the cyber monday mail", "Delete the Cyber Monday email.", "delete my cyber mondey e-mail"],
+)
+def test_description_of_several_words_names_the_item(text: str) -> None:
+    sale = mail("Cyber Monday: lamps at half price", "news@lamps.example", "2026-03-01T08:00")
+    plan = planned(text, "delete_email", OTHER, ANSWER, sale)
+    assert plan.args == {"email_subject": sale.title}
+
+
+def test_words_of_a_description_are_no_title_beside_the_item() -> None:
+    bike = Item.event(name="Bike MOT", start="2026-03-09T15:00")
+    dentist = Item.event(name="Dentist", start="2026-03-06T09:00")
+    plan = planned("Move the MOT to Monday 16th at 9 am", "reschedule_event", dentist, bike)
+    assert plan.args["event_name"] == "Bike MOT"
+    vaccines = Item.note(title="Vaccination dates", content="May.", modified="2026-03-05T09:00")
+    paint = Item.note(title="Paint", content="Red.", modified="2026-03-05T09:00")
+    assert planned("Pin the vacination note", "pin_note", paint, vaccines).args == {"title": vaccines.title}
+
+
+def test_message_to_somebody_answers_their_own_mail() -> None:
+    plan = planned("Tell Marta we need no clay before Easter", "reply_to_email", OTHER, EARLIER)
+    assert plan.args["email_subject"] == "Clay order"

@@ -133,6 +133,7 @@ def test_contact_who_receives_an_item(text: str, person: str | None) -> None:
     [
         ("Did Marta ever get back to me?", "Marta Reis"),
         ("Has the doctor replied yet?", "Bruno Rossi"),
+        ("did bruno rossi write about the tanks", "Bruno Rossi"),
         ("Did Marta write down the code?", None),
         ("Did Marta call?", None),
     ],
@@ -169,3 +170,28 @@ def test_contact_from_whom_a_message_is(text: str, person: str | None) -> None:
 
 def _name(index: int | None) -> str | None:
     return None if index is None else USER.contacts[index].name
+
+
+@pytest.mark.parametrize(
+    ("text", "person"),
+    [
+        ("Ring my pops please", "Jens Berg"),
+        ("Call Ana from work", "Ana Lund"),
+        ("Call Ana from Boreal Boats", "Ana Lund"),
+        ("Call Ana from Austral Boats", None),
+        ("Call Ana", None),
+        ("Call the kids' doctor", "Dr. Eva Holm"),
+        ("Call my doctor", None),
+    ],
+)
+def test_contact_by_nickname_organization_or_specialty(text: str, person: str | None) -> None:
+    people = (
+        Contact("Jens Berg", more={"nickname": "Pops"}),
+        Contact("Ana Lund", more={"organization": "Boreal Boats"}),
+        Contact("Ana Vik"),
+        Contact("Dr. Eva Holm", more={"title": "Pediatrician"}),
+        Contact("Dr. Nils Dahl", more={"title": "Cardiologist"}),
+    )
+    request = Request(text, user="ines", time=datetime(2026, 3, 5, 10, 5))
+    called = called_contact(PlanningInput(request, User("ines", {}, contacts=people)))
+    assert (None if called is None else people[called].name) == person

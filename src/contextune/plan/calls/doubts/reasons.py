@@ -32,15 +32,13 @@ from contextune.plan.calls.doubts.times import (
 )
 from contextune.plan.calls.orders.actions import FILLER, SOUND, does_action
 from contextune.plan.calls.orders.passing_on import passes_on_something_else
-from contextune.plan.calls.used_data import used_ids, used_items
+from contextune.plan.calls.used_data import reached_people, used_ids, used_items
 from contextune.plan.names import NameMatch, is_honorific
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import lacks_description, said_object
-from contextune.plan.pointer.people.named_people import (
-    told_contact,
-)
+from contextune.plan.pointer.people.named_people import addressed_people, called_contact, told_contact
 from contextune.plan.pointer.people.senders import answered_people, named_senders, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.text.new_titles import content_words, says_nothing
@@ -130,6 +128,7 @@ def _takes_a_namesake(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
         taken = {source.item for argument in plan.arguments.values() for source in argument.sources}
         senders = (inputs.people.index(sender_of(item)) for item in inputs.items if item.id in taken)
         people |= {sender for sender in senders if sender is not None}
+    people -= {called_contact(inputs)}  # "Ana from work" is one of them
     return any(_has_namesake(index, inputs.names) for index in people)
 
 
@@ -243,9 +242,9 @@ def _order_words(text: str) -> list[str]:
 def _takes_mail_of_another(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     """It takes a message of somebody else than the sender, or answers another than whom the request names."""
     senders = named_senders(inputs)
-    told = told_contact(inputs) if identifier_words(tool.name)[:1] == ["reply"] else None
-    if told is not None:
-        senders |= {told}
+    if identifier_words(tool.name)[:1] == ["reply"]:
+        told = told_contact(inputs)
+        senders |= addressed_people(inputs) if told is None else {told}
     if not senders:
         return False
     taken = {source.item for argument in plan.arguments.values() for source in argument.sources}
@@ -298,6 +297,10 @@ def _passes_over_a_named_item(plan: Plan, tool: Tool, inputs: PlanningInput) -> 
         return False
     if any(item.id in chosen and words.intersection(folded_words(item.text)) for item in inputs.items):
         return False
+    if not reached_people(plan, inputs) and any(  # "I've paid Ana, mark it as done"
+        frozenset(folded_words(item.title)) & _names(inputs) for item in used_items(plan, inputs)
+    ):
+        return False
     return any(_is_named(item.title, words) for item in inputs.items)
 
 
@@ -310,6 +313,12 @@ def _takes_unsaid_object(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     if any(inputs.items[number] in items for number in events_at_said_hour(inputs)):
         return False
     return bool(words and items) and not any(words.intersection(folded_words(item.text)) for item in items)
+
+
+def _names(inputs: PlanningInput) -> frozenset[str]:
+    """The words of the names that the request says."""
+    text = inputs.request.text
+    return frozenset(word for n in inputs.names if n.words for word in folded_words(text[n.start : n.end]))
 
 
 def _is_named(title: str, words: frozenset[str]) -> bool:

@@ -142,6 +142,17 @@ _SALE = re.compile(
     r"|(?:in|on) (?:the|my|our) (?:[\w-]+ )?(?:shop|store|marketplace))\W*$",
     re.IGNORECASE,
 )
+_MONEY = re.compile(
+    rf"{FILLER}(?:send|give|lend|transfer|e-?transfer|venmo|zelle|paypal)\b(?!.*\b(?:mail|message|note|that)\b)"
+    r"[^:,]*?(?:[$€£¥]\s?\d[\d.,]*|\b\d[\d.,]*\s?(?:[$€£¥]|dollars?|euros?|pounds?|bucks|quid|eur|usd|gbp)\b)"
+    r"[^:,]*$",
+    re.IGNORECASE,
+)
+_LOUDNESS = re.compile(
+    rf"{FILLER}(?:(?:make|turn) (?:it|that|this|the \w+|my \w+) )?(?:a (?:bit|little) |much )?"
+    r"(?:louder|quieter|softer)(?: please)?\W*$",
+    re.IGNORECASE,
+)
 _UNITS = (
     r"(?:ounces?|pounds?|grams?|kilos?|kilograms?|stones?|litres?|liters?|gallons?|pints?|cups?|(?:table|tea)?spoons?"
     r"|inch(?:es)?|feet|foot|yards?|miles?|(?:centi|milli|kilo)?met(?:re|er)s?|minutes|hours|seconds|days|weeks)"
@@ -239,6 +250,8 @@ def _needed_for_thing(text: str) -> frozenset[str] | None:
         (_PAGE, frozenset[str]()),
         (_SETTING, _SETTINGS),
         (_SALE, _ACTIONS["sell"]),
+        (_MONEY, _ACTIONS["pay"]),
+        (_LOUDNESS, frozenset(map(stem, ["volume", "loudness"]))),
         (_SUM, _CALCULATING),
     ):
         if match := pattern.match(text):

@@ -12,11 +12,12 @@ from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Tool, ToolHit
 
 SONGS, _ALBUMS = frozenset(["song", "track"]), frozenset(["album", "record"])
+PLAYLISTS, ARTISTS = frozenset(["playlist"]), frozenset(["artist", "band"])
 _PLAY = re.compile(
     rf"{FILLER}(?:play|put on)(?: me)? (?P<title>\S.*?)(?: please| again| now)*[\s.!?]*$", re.IGNORECASE
 )
 
-_PLAYED_FIELDS = {"song_name": SONGS, "playlist": frozenset(["playlist"]), "album_title": _ALBUMS}
+_PLAYED_FIELDS = {"song_name": SONGS, "playlist": PLAYLISTS, "album_title": _ALBUMS}
 """By field of a song, the words of arguments that take it."""
 
 

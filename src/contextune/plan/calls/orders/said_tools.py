@@ -11,9 +11,11 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.orders.actions import FILLER
 from contextune.plan.calls.orders.mailing import REPLY, answers_no_mail, answers_only_mail, mailed_contact
 from contextune.plan.calls.orders.passing_on import passed_on_app, passes_on, shared_note
-from contextune.plan.calls.orders.playing import SONGS, played, plays, tools_for_title
+from contextune.plan.calls.orders.playing import ARTISTS, PLAYLISTS, SONGS, played, plays, tools_for_title
 from contextune.plan.calls.orders.scheduling import (
+    asks_for_event,
     creates_event,
+    lists_events,
     moved_items,
     names_moved_item,
     orders_event,
@@ -34,6 +36,7 @@ from contextune.plan.calls.orders.tool_kinds import (
     reads_item,
     reads_message,
     reminds,
+    returns_call,
     searches_sender,
     sends_message,
     starts_with,
@@ -44,19 +47,26 @@ from contextune.plan.calls.orders.tool_kinds import (
 )
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item
+from contextune.plan.pointer.items.described_music import (
+    described_playlists,
+    describes_music,
+    replays_last,
+)
 from contextune.plan.pointer.items.hour_references import events_at_said_hour
-from contextune.plan.pointer.items.references import added_to, replays_last
+from contextune.plan.pointer.items.references import added_to
 from contextune.plan.pointer.people.call_questions import asks_for_calls, asks_for_calls_of_role
 from contextune.plan.pointer.people.named_people import (
     addressed_contact,
-    addresses_somebody,
+    addressed_people,
     asked_speaker,
     asked_writer,
+    called_back_contact,
     called_contact,
     called_group,
     expected_writer,
     is_missed_call,
     is_question_of_writer,
+    missed_contact,
     receiving_contact,
     said_topic,
     told_contact,
@@ -138,7 +148,9 @@ def is_said_tool(tool: Tool, inputs: PlanningInput) -> bool:
 def says_whom(inputs: PlanningInput) -> bool:
     """Whether the words say clearly whom or what a call reaches: one contact, a number, a mail, an event."""
     text = inputs.request.text
-    if called_contact(inputs) is not None or (dialled_number(text) or number_verb(text)) is not None:
+    if called_contact(inputs) is not None or called_back_contact(inputs) is not None:
+        return True
+    if (dialled_number(text) or number_verb(text)) is not None:
         return True
     is_shared = shared_note(inputs) is not None and receiving_contact(inputs) is not None
     is_shared = is_shared or mailed_contact(inputs) is not None or _invited_to_one(inputs)
@@ -172,6 +184,8 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return reminds
     if replays_last(text):
         return lambda tool: plays(tool, SONGS)
+    if describes_music(text) and len({playlist.value for playlist in described_playlists(inputs)}) == 1:
+        return lambda tool: plays(tool, PLAYLISTS)
     if (words := played(inputs)) is not None:
         return lambda tool: plays(tool, words)
     if (target := added_to(inputs)) is not None:
@@ -182,6 +196,8 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return does_to_number(verb)
     if called_contact(inputs) is not None:
         return calls_person
+    if called_back_contact(inputs) is not None:
+        return returns_call
     if asks_for_calls(inputs):
         return lists_calls
     if asked_writer(inputs) is not None or expected_writer(inputs) is not None:
@@ -222,8 +238,16 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return sends_message
     if (person := told_contact(inputs)) is not None:
         return writes_to_person if have_written({person}, inputs) else sends_message
-    if addresses_somebody(inputs) or addressed_contact(inputs) is not None:
+    if addressed_people(inputs) or addressed_contact(inputs) is not None:
         return writes_to_person
+    if describes_music(inputs.request.text):
+        has_playlists = any(item.fields.get("playlist") for item in inputs.items)
+        words = SONGS | ARTISTS | PLAYLISTS if has_playlists else SONGS | ARTISTS
+        return lambda tool: plays(tool, words)
+    if missed_contact(inputs) is not None:
+        return returns_call
+    if asks_for_event(inputs):
+        return lists_events
     if is_question_of_writer(inputs.request.text):
         return searches_sender
     if asks_for_calls_of_role(inputs.request.text):

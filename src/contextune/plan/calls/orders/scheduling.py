@@ -6,7 +6,9 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.orders.actions import FILLER
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.item_nouns import item_app
+from contextune.plan.pointer.items.item_words import is_inflection
 from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.policy.cost import singular
 from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Tool
 
@@ -36,6 +38,10 @@ _MOVE = re.compile(
     r"(?: back| forward| up)? (?P<what>\S.*?)(?: back| forward| off| up)? (?:to|until|till|by)\s+\S",
     re.IGNORECASE,
 )
+_IS_THERE = re.compile(
+    rf"{FILLER}(?:is there|are there|do (?:i|we) have|have (?:i|we) got) (?:an?|any|the)?\s*(?P<what>\S.*)",
+    re.IGNORECASE,
+)
 _CREATING = frozenset(["create", "add", "new", "schedule"])
 _EVENTS = frozenset(["event", "appointment", "meeting"])
 
@@ -59,6 +65,28 @@ def orders_event(inputs: PlanningInput) -> bool:
         or bool(inputs.time_phrases)
         or _CLEAR.match(inputs.request.text) is not None
         or _MEETING.search(match["what"]) is not None
+    )
+
+
+def lists_events(tool: Tool) -> bool:
+    """Whether a tool lists the events of a time."""
+    words = identifier_words(tool.name)
+    return words[:1] == ["list"] and not _EVENTS.isdisjoint(map(singular, words))
+
+
+def asks_for_event(inputs: PlanningInput) -> bool:
+    """Whether the request asks if an event that is stored is at a time: "Is there judo on Monday?"."""
+    match = _IS_THERE.match(inputs.request.text)
+    if match is None or not inputs.time_phrases:
+        return False
+    words = frozenset(folded_words(match["what"])) - STOP_WORDS
+    words -= {word for phrase in inputs.time_phrases for word in folded_words(phrase.text)}
+    return any(
+        word == other or is_inflection(word, other)
+        for item in inputs.items
+        if "start" in item.times
+        for other in folded_words(item.title)
+        for word in words
     )
 
 

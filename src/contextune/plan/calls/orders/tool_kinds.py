@@ -58,6 +58,11 @@ def calls_person(tool: Tool) -> bool:
     )
 
 
+def returns_call(tool: Tool) -> bool:
+    """Whether a tool calls back somebody whose call was missed."""
+    return {"return", "missed"}.issubset(identifier_words(tool.name))
+
+
 def calls_number(tool: Tool) -> bool:
     """Whether a tool dials a number."""
     return starts_with(tool, _CALLING) and any(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from contextune.context.stop_words import STOP_WORDS
+from contextune.plan.names import is_honorific
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.item_words import IN_TITLE, ItemWords
 from contextune.plan.pointer.people.named_people import asked_speaker, speaker_name
@@ -24,7 +25,7 @@ _START = (
 )
 _QUESTION = re.compile(
     rf"{_START}(?:at |on |in |from |until )?(?:when(?:['’]?s)?|where(?:['’]?s)?|what(?:['’]?s)?|which"
-    r"|who(?:['’]?s)?|how (?:much|many|long))\b",
+    r"|who(?:['’]?s)?|how (?:much|many|long)|w[ah]ts)\b",
     re.IGNORECASE,
 )
 _FACT = re.compile(
@@ -32,7 +33,10 @@ _FACT = re.compile(
     re.IGNORECASE,
 )
 """A question that names the fact it asks for."""
-_AMOUNT = re.compile(rf"{_START}how (?:much|many)\b", re.IGNORECASE)
+_AMOUNT = re.compile(
+    rf"{_START}(?:how (?:much|many)\b|what (?:do|does|did|will) [^?]+ (?:pay|charge|cost|owe)\b)",
+    re.IGNORECASE,
+)
 _PAYING = frozenset(
     folded_words("pay paid paying cost costs price priced owe owed spend spent charge charged")
 )
@@ -49,15 +53,28 @@ _SAID = re.compile(
 """Asks for what somebody wrote, which is in a mail."""
 _HOURS = re.compile(r"\b(?:do|does|is|are)\b.+\b(?:open|close|closed|shut)\b", re.IGNORECASE)
 """Asks for the opening hours of a business, which no item has."""
+_LIST = re.compile(r"\b(?:my|our|the) (?:[\w'’-]+ ){1,2}list\b", re.IGNORECASE)
+_LIST_APPS = frozenset(["Notes", "Reminders"])
+_FIND = re.compile(
+    rf"{_START}(?:find|show|pull up|bring up|dig out|get)(?: me)? (?:the|my|our) (?!way\b|nearest\b)",
+    re.IGNORECASE,
+)
+"""Orders to show an item, if they say its title."""
+_NOTED = re.compile(
+    rf"{_START}what (?:did|have|had) (?:i|we) (?:write|written|note|noted|jot|jotted|put)(?: it)? down\b",
+    re.IGNORECASE,
+)
+"""Asks for what is in a note."""
+_NOTING = frozenset(folded_words("down note noted jot jotted scribble ask mention"))
 _NEXT = re.compile(r"\bnext\b", re.IGNORECASE)
 _FILLERS = frozenset(
     folded_words("""
-    when whens where wheres what whats which who whos how many much long time day date hour next last latest
-    first again exactly soon actually start starts begin begins end ends take takes happen happening due
-    supposed tell know remember check i im id my our we us have got left is are was were will be today
-    tomorrow tonight yesterday week month year monday tuesday wednesday thursday friday saturday sunday
+    when whens where wheres what whats wats whts which who whos how many much long time day date hour next
+    last latest first again exactly soon actually start starts begin begins end ends take takes happen
+    happening due supposed tell know remember check i im id my our we us have got left is are was were will be
+    today tomorrow tonight yesterday week month year monday tuesday wednesday thursday friday saturday sunday
     morning afternoon evening noon wrote write written said say sent send come comes go called rang rung ring
-    phoned put
+    phoned put coming going
     """)
 )
 """Words of questions that say nothing about which item is meant."""
@@ -73,10 +90,12 @@ _FACT_WEIGHT = 1.5
 ATTRIBUTES = frozenset(
     folded_words("""
     number address price cost amount total fee sum score result rate percentage count balance weight size
-    time date day hour place location room name code deadline details status subject
+    time date day hour place location room name code password deadline details status subject
     """)
 )
 """Facts that an item may have without the word for them."""
+_SECRETS = frozenset(["password", "passcode", "pin", "code", "login"])
+"""What a note of a name may hold without the word for it: "Wifi: foggy-lantern"."""
 READ_APPS = frozenset(["Mail", "Calendar", "Notes", "Reminders"])
 """Applications whose items can answer a question."""
 
@@ -115,14 +134,22 @@ def asked_fact(text: str) -> str | None:
 
 
 def question_words(text: str) -> tuple[str, ...]:
-    """The telling words of a question about an item; empty for other requests."""
-    if _QUESTION.match(text) is None or _HOURS.search(text):
+    """The telling words of a question about an item, or an order to show it; empty for other requests."""
+    finds = _FIND.match(text)
+    if (_QUESTION.match(text) is None and finds is None) or _HOURS.search(text):
         return ()
+    text = text if finds is None else text[finds.end() :]
     words = dict.fromkeys(folded_words(text))
     fillers = STOP_WORDS | _FILLERS | (_PAYING if _AMOUNT.match(text) else frozenset[str]())
+    if _NOTED.match(text):
+        fillers |= _NOTING
     if match := _LEAVING.search(text):
         fillers |= {match["verb"].casefold()}
-    return tuple(word for word in words if word not in fillers and singular(word) not in _NOUNS)
+    return tuple(
+        word
+        for word in words
+        if word not in fillers and singular(word) not in _NOUNS and not is_honorific(word)
+    )
 
 
 def shares_word(item: Item, words: Sequence[str], inputs: PlanningInput) -> bool:
@@ -141,8 +168,13 @@ def _find(inputs: PlanningInput) -> AskedItem | None:
         name = frozenset(folded_words(speaker_name(text)))
         words = tuple(word for word in words if word not in name)
         items = {n: own for n, own in items.items() if _wrote(speaker, inputs.items[n], inputs)}
+    elif _NOTED.match(text):
+        items = {n: own for n, own in items.items() if inputs.items[n].app == "Notes"}
     elif _SAID.search(text):
         items = {n: own for n, own in items.items() if inputs.items[n].app == "Mail"}
+    if _LIST.search(text):
+        lists = {n: own for n, own in items.items() if inputs.items[n].app in _LIST_APPS}
+        items = lists if any(own.share(dict.fromkeys(words, 1.0)) for own in lists.values()) else items
     if _AMOUNT.match(text):
         items = {n: own for n, own in items.items() if own.has_number}
     fact = _fact(text, words)
@@ -162,9 +194,16 @@ def _find(inputs: PlanningInput) -> AskedItem | None:
     number = _soonest(best, inputs) if _NEXT.search(text) else best[0]
     meant = inputs.items[number]
     is_only = all(inputs.items[n].app == meant.app for n in best)
-    is_covered = all(items[number].weight(word) for word in words)
+    needed = [word for word in words if meant.app != "Notes" or word not in _SECRETS] or words
+    is_covered = all(items[number].weight(word) for word in needed)
+    if _FIND.match(text) and not (
+        len(words) > 1 and all(items[number].weight(word) >= IN_TITLE for word in words)
+    ):
+        return None
     in_title = any(items[number].weight(word) >= IN_TITLE for word in words)
-    certain = is_only and is_covered and (in_title or len(words) > 1)
+    # the only word, in the text of the best item and of no other
+    is_unique = number == 0 and not any(own.share(weights) for n, own in items.items() if n != number)
+    certain = is_only and is_covered and (in_title or len(words) > 1 or is_unique)
     # of a series, such as a weekly class, the ranking decides
     series = {n for n in best if is_only and inputs.items[n].title == meant.title}
     others = {n for n, item in enumerate(inputs.items) if item.app == meant.app} - series - {number}
@@ -184,7 +223,8 @@ def _wrote(person: int, item: Item, inputs: PlanningInput) -> bool:
 def _untimed(words: Sequence[str], inputs: PlanningInput) -> tuple[str, ...]:
     """The words of a question without those that only say when: the 27th, Saturday."""
     text = inputs.request.text
-    for phrase in reversed(inputs.time_phrases):
+    # the price of "half a day" is for any day
+    for phrase in reversed([phrase for phrase in inputs.time_phrases if phrase.kind != "duration"]):
         text = f"{text[: phrase.first]} {text[phrase.last :]}"
     left = frozenset(folded_words(text))
     return tuple(word for word in words if word in left)

@@ -11,7 +11,10 @@ _NOUNS = {
     **dict.fromkeys(["song", "track"], "Music"),
 }
 
+ITEM_NOUN = "(?:" + "|".join([*_NOUNS, "e-mail"]) + ")s?"
+"""One of these nouns, as a regular expression."""
+
 
 def item_app(noun: str) -> str | None:
     """The application whose items a noun stands for, if any: "mails" are of Mail."""
-    return _NOUNS.get(singular(noun.casefold()))
+    return _NOUNS.get(singular(noun.casefold().replace("e-mail", "email")))

@@ -39,7 +39,7 @@ _FLYING = frozenset(
     tokenize("boarding baggage luggage airline airlines airways terminal gate departs departure pnr")
 )
 _TITLE_WEIGHT = 0.9
-"""How much a synonym in the title counts, compared with the word itself."""
+"""How much a synonym or an inflection in the title counts, compared with the word itself."""
 _TEXT_WEIGHT = 0.7
 """How much a word in the text of an item counts, compared with one in its title."""
 _TEXT_SYNONYM = 0.6
@@ -49,6 +49,7 @@ _PREFIX = 5
 """Words with so many first letters in common are forms of one word: "allergic", "allergies"."""
 _ABBREVIATION = 4
 _ENDING = 4
+_MIN_INFLECTED = 3
 
 
 class ItemWords:
@@ -70,7 +71,7 @@ class ItemWords:
         if word in self._title:
             return 1.0
         synonyms = frozenset[str]().union(*(group for group in _SYNONYMS if word in group))
-        if synonyms & self._title:
+        if synonyms & self._title or any(is_inflection(word, other) for other in self._title):
             return _TITLE_WEIGHT
         if word in self._text or any(_is_form(word, other) for other in self._title):
             return _TEXT_WEIGHT
@@ -82,6 +83,17 @@ def _people_names(item: Item, inputs: PlanningInput) -> str:
     numbers = (inputs.people.index(person) for person in item.people)
     contacts = [inputs.user.contacts[number] for number in numbers if number is not None]
     return " ".join(name for contact in contacts for name in all_names(contact))
+
+
+def is_inflection(word: str, other: str) -> bool:
+    """Whether two folded words are inflections of one: "pack" and "packing", "grocery" and "groceries"."""
+    short, long = sorted((word, other), key=len)
+    if len(short) < _MIN_INFLECTED:
+        return False
+    stem = short.removesuffix("e")
+    return long in {f"{stem}ing", f"{stem}ed", f"{stem}{stem[-1]}ing", f"{stem}{stem[-1]}ed"} or (
+        short.endswith("y") and long == f"{short[:-1]}ie"
+    )
 
 
 def _is_form(word: str, other: str) -> bool:

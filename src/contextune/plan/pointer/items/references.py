@@ -15,26 +15,35 @@ from typing import NamedTuple
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item
+from contextune.plan.pointer.items.described_music import (
+    described_candidates,
+    describes_music,
+    replays_last,
+)
 from contextune.plan.pointer.items.hour_references import events_at_said_hour
-from contextune.plan.pointer.items.item_nouns import item_app
+from contextune.plan.pointer.items.item_nouns import ITEM_NOUN, item_app
 from contextune.plan.pointer.people.call_questions import asked_caller, asks_for_calls
-from contextune.plan.pointer.people.named_people import asked_speaker, receiving_contact
+from contextune.plan.pointer.people.named_people import addressed_people, asked_speaker, receiving_contact
 from contextune.plan.pointer.people.senders import answered_people, is_own, not_sent_by, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.spelling import respelled
 from contextune.plan.pointer.values.candidate import Candidate
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_text
+from contextune.search.glosses import gloss
 from contextune.search.tokenize import identifier_words, tokenize
 from contextune.types import Item, Tool, local_time
 
 _REPLYING = frozenset(["reply", "answer", "respond"])
 _PASSING = frozenset(["forward", "share"])
+_CREATING = frozenset(["create", "add", "new"])
 _LATEST = frozenset(["latest", "newest", "last", "recent"])
 _BETWEEN = frozenset(["most", "new", "unread", "received", "missed", "e"])
 """Words that may stand between "latest" and what it describes."""
+_INNER = r"(?!(?:the|my|our|a|an|about|from|to|of|in|on|for|with|and|by|at|i)\b)[^\W_][\w'’-]*"
+"""A word of a description of an item."""
 _REFERRING = re.compile(
-    r"\b(?:the|my|that|this|our)\s+(?P<words>[^\W_][\w'’-]*(?:\s+[\w'’-]+){0,3}?)\s+(?P<noun>[a-z-]+?)s?\b",
+    rf"\b(?:the|my|that|this|our)\s+(?P<words>{_INNER}(?:\s+{_INNER}){{0,3}}?)\s+(?P<noun>{ITEM_NOUN})\b",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
@@ -64,16 +73,6 @@ _ADD = re.compile(
     re.IGNORECASE,
 )
 _TARGETS = (("Notes", "title"), ("Music", "playlist"))
-_REPLAY = re.compile(
-    r"\W*(?:(?:please|can you|could you|just|hey|ok|okay),? )*"
-    r"(?:play|put|start|resume)(?: me)?(?: back| on)? "
-    r"(?:(?:what(?:ever)?|the (?:song|track|one|music|tune)(?: that)?|that (?:song|track|tune)) (?:i|we)"
-    r"(?: was| were|['’]ve been| have been|['’]d been| had been|['’]d| had)?(?: just| only)?"
-    r" (?:listening to|playing|hearing|played|heard|on)(?: last| before| just now| earlier| again)*"
-    r"|(?:that (?:song|track|tune)|the (?:last|same) (?:song|track|tune|one)|the (?:song|track|tune))"
-    r"(?: on)? (?:again|once more|one more time))\W*",
-    re.IGNORECASE,
-)
 _EMPTY = frozenset(
     folded_words("the my that this our a an to of for on in at and or about from with by old new")
 )
@@ -82,15 +81,19 @@ _SERIES = 0.6
 """Share of their words that two titles of one series have in common: invoices, reports."""
 
 
-def referred(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput) -> list[Candidate]:
-    """The candidates without those of items that the request does not refer to."""
+def referred(
+    candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput, parameter: Parameter | None = None
+) -> list[Candidate]:
+    """The candidates for a parameter without those of items that the request does not refer to."""
+    if tool.app == "Music" and describes_music(inputs.request.text):
+        return described_candidates(candidates, inputs, parameter)
     if not any(candidate.item is not None for candidate in candidates):
         return list(candidates)
     references = _references(inputs)
     excluded = references.others
     answers = bool(_REPLYING.intersection(identifier_words(tool.name)[:1]))
     if answers:
-        excluded |= references.own
+        excluded |= references.own | _not_of_addressed(inputs)
     if _PASSING.intersection(identifier_words(tool.name)[:1]):
         receiver = receiving_contact(inputs)  # who gets no mail of their own
         excluded |= {
@@ -107,14 +110,45 @@ def referred(candidates: Sequence[Candidate], tool: Tool, inputs: PlanningInput)
     is_asked = asked is not None and any(candidate.item == asked.number for candidate in left)
     if asked_speaker(inputs) is not None or is_asked:  # the words of a question are no title
         left = [candidate for candidate in left if candidate.item is not None]
+    if not _CREATING.intersection(identifier_words(tool.name)[:1]):
+        left = _without_references(left, inputs)
     items = {candidate.item for candidate in left}
     superseded = {number for number, other in references.superseded if other in items}
     return [candidate for candidate in left if candidate.item not in superseded]
 
 
-def replays_last(text: str) -> bool:
-    """Whether the request means the song that was played last: "Put on what I was just listening to"."""
-    return _REPLAY.fullmatch(text) is not None
+def _not_of_addressed(inputs: PlanningInput) -> set[int]:
+    """The messages of others than whom an answer is for, if some are theirs: "Tell Ana we need no more"."""
+    people = addressed_people(inputs)
+    senders = {
+        n: inputs.people.index(sender) for n, item in enumerate(inputs.items) if (sender := sender_of(item))
+    }
+    if not people.intersection(senders.values()):
+        return set()
+    return {number for number, sender in senders.items() if sender not in people}
+
+
+def _without_references(candidates: Sequence[Candidate], inputs: PlanningInput) -> list[Candidate]:
+    """The candidates without the words that only refer to an item: "the Black Friday mail" is no title."""
+    ordered, _ = said_object(inputs.request.text)
+    words = ordered.union(*(described for _, described in described_items(inputs)))
+    titled = {
+        candidate.item
+        for candidate in candidates
+        if candidate.item is not None
+        and candidate.value == inputs.items[candidate.item].title
+        and words.intersection(folded_words(inputs.items[candidate.item].title))
+    }
+    if not titled:
+        return list(candidates)
+    words |= {word for phrase in inputs.time_phrases for word in folded_words(phrase.text)}
+    return [
+        candidate
+        for candidate in candidates
+        if candidate.item is not None
+        or candidate.span is None
+        or not (ordered or words.issuperset(folded_words(str(candidate.value))))
+    ]
 
 
 def said_object(text: str) -> tuple[frozenset[str], bool]:
@@ -236,34 +270,54 @@ def _references(inputs: PlanningInput) -> _References:
 def _not_described(inputs: PlanningInput) -> set[int]:
     """After "the milk reminder", the reminders without milk in their title, or text, if some have it."""
     excluded: set[int] = set()
-    for app, words in [*_descriptions(inputs), *_topics(inputs)]:
+    for app, words in [*described_items(inputs), *_topics(inputs)]:
         numbers = [number for number, item in enumerate(inputs.items) if item.app == app]
         titles = {n: len(words.intersection(folded_words(inputs.items[n].title))) for n in numbers}
         texts = {n: len(words.intersection(folded_words(inputs.items[n].text))) for n in numbers}
-        shared = titles if any(titles.values()) else texts
+        # the text of a song has its playlist and its artist, too
+        shared = titles if any(titles.values()) or app == "Music" else texts
         most = max(shared.values(), default=0)
         excluded |= {number for number, count in shared.items() if count < most}
     return excluded
 
 
 def lacks_description(item: Item, inputs: PlanningInput) -> bool:
-    """Whether the request describes an item of this application by words of which this one has none."""
-    described = [words for app, words in _descriptions(inputs) if app == item.app]
-    own = {*folded_words(item.text)}
-    for contact in filter(None, map(inputs.people.get, item.people)):  # "the minister's mail"
-        own.update(folded_words(f"{contact.name} {contact.relation or ''}"))
-    return bool(described) and not any(words & own for words in described)
+    """Whether the request describes an item of this application by other words than those of this one.
+
+    A word of the title or the people suffices; of words in the text, all are needed.
+    """
+    described = [words for app, words in described_items(inputs) if app == item.app]
+    people = " ".join(
+        f"{contact.name} {contact.relation or ''}"  # "the minister's mail"
+        for contact in filter(None, map(inputs.people.get, item.people))
+    )
+    title = frozenset(folded_words(f"{item.title} {gloss(item.title)} {sender_of(item)} {people}"))
+    text = title.union(folded_words(item.text))
+    return bool(described) and not any(words & title or words <= text for words in described)
 
 
-def _descriptions(inputs: PlanningInput) -> list[tuple[str, frozenset[str]]]:
+def described_items(inputs: PlanningInput) -> list[tuple[str, frozenset[str]]]:
     """The applications and the words of "the milk reminder", "my pension mail"."""
     described: list[tuple[str, frozenset[str]]] = []
     for match in _REFERRING.finditer(inputs.request.text):
         app = item_app(match["noun"])
         words = frozenset(folded_words(match["words"])) - _EMPTY - _LATEST
-        if app is not None and words:
-            described.append((app, words))
+        if app is not None and (words := _untimed(words, app, inputs)):
+            described.append((app, _respelled(words, app, inputs)))
     return described
+
+
+def _untimed(words: frozenset[str], app: str, inputs: PlanningInput) -> frozenset[str]:
+    """The words without those that say when, unless they are of a title: "the Black Friday mail"."""
+    if any(words <= frozenset(folded_words(item.title)) for item in inputs.items if item.app == app):
+        return words
+    return words - frozenset(word for phrase in inputs.time_phrases for word in folded_words(phrase.text))
+
+
+def _respelled(words: frozenset[str], app: str, inputs: PlanningInput) -> frozenset[str]:
+    """The words, with those that misspell a word of a title also as that word."""
+    known = {word for item in inputs.items if item.app == app for word in folded_words(item.title)}
+    return words | {respelled(word, known) for word in words - known}
 
 
 def _topics(inputs: PlanningInput) -> list[tuple[str, frozenset[str]]]:
@@ -271,9 +325,8 @@ def _topics(inputs: PlanningInput) -> list[tuple[str, frozenset[str]]]:
     topics: list[tuple[str, frozenset[str]]] = []
     for match in _ABOUT.finditer(inputs.request.text):
         if (app := item_app(match["noun"])) is not None:
-            known = {word for item in inputs.items if item.app == app for word in folded_words(item.title)}
             words = frozenset(folded_words(match["topic"])) - STOP_WORDS
-            topics.append((app, words | {respelled(word, known) for word in words - known}))
+            topics.append((app, _respelled(words, app, inputs)))
     return topics
 
 

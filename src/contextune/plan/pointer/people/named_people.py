@@ -21,10 +21,16 @@ _JOINT = re.compile(r"(?P<who>\S.*?)(?:,? and |, )")
 _CALL_BACK = re.compile(
     rf"{_START}(?:call|phone|ring) (?P<who>\S.*?) back(?: now| please| for me)*[\s.!?]*$", re.IGNORECASE
 )
+_MISSED = re.compile(
+    r"\W*(?:(?:oh|ah|oops|damn|sorry|no|so|hm+),? )*i(?:['’]ve)? (?:just |must have )?missed (?P<who>\S.*?)"
+    r"(?:['’]s? call)?(?: again| earlier| just now)?[\s.!?]*$",
+    re.IGNORECASE,
+)
 _WRITTEN = re.compile(
     rf"{_START}(?:did|has|have) (?P<who>\S.*?)(?: ever| already| yet| finally)?"
     r" (?:write|written|reply|replied|answer|answered|respond|responded|(?:get|got|gotten) back"
-    r"|e?mail|e?mailed)(?: back)?(?:(?: to)? (?:me|us))?(?: yet| already| today)*[\s.!?]*$",
+    r"|e?mail|e?mailed)(?: back)?(?:(?: to)? (?:me|us))?(?: yet| already| today)*"
+    r"(?:,? (?:about|regarding|concerning) \S.*?)?[\s.!?]*$",
     re.IGNORECASE,
 )
 _SAID = re.compile(
@@ -73,6 +79,9 @@ _BY_MAIL = re.compile(rf"(?: know)?,? {CHANNEL}\b(?<!message)", re.IGNORECASE)
 _MAILING = frozenset(["email", "e-mail", "mail", "write", "write to"])
 _DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
 _MAX_MODIFIERS = 2
+_OWN = re.compile(r"(?:my|our)\s+", re.IGNORECASE)
+_OF = re.compile(r" (?:from|at|of) (?:the )?(?P<place>(?P<work>work|office)$|\S.*)", re.IGNORECASE)
+_CHILDREN = frozenset(["kid", "kids", "child", "children", "childrens", "baby", "babys"])
 _ROLES = tuple(
     frozenset(group.split())
     for group in (
@@ -116,10 +125,24 @@ def called_contact(inputs: PlanningInput) -> int | None:
     """
     person = contact_in(_CALL_BACK, inputs)
     if person is not None:
-        calls = [hit.item for hit in inputs.hits if hit.item.app == "PhoneCall"]
-        is_open = not calls or any(is_missed_call(item, person, inputs) for item in calls)
-        return None if is_open else person
+        has_calls = any(hit.item.app == "PhoneCall" for hit in inputs.hits)
+        return person if has_calls and called_back_contact(inputs) is None else None
     return contact_in(_CALL, inputs)
+
+
+def called_back_contact(inputs: PlanningInput) -> int | None:
+    """The contact whom the request says to call back, if a call of theirs was missed."""
+    return _missed(contact_in(_CALL_BACK, inputs), inputs)
+
+
+def missed_contact(inputs: PlanningInput) -> int | None:
+    """The contact whose call the request says was missed, if one was: "Oh, I missed Marta"."""
+    return _missed(contact_in(_MISSED, inputs), inputs)
+
+
+def _missed(person: int | None, inputs: PlanningInput) -> int | None:
+    is_missed = person is not None and any(is_missed_call(hit.item, person, inputs) for hit in inputs.hits)
+    return person if is_missed else None
 
 
 def is_missed_call(item: Item, person: int, inputs: PlanningInput) -> bool:
@@ -208,11 +231,15 @@ def addressed_contact(inputs: PlanningInput) -> tuple[int, bool] | None:
     return None if person is None else (person, is_mail)
 
 
-def addresses_somebody(inputs: PlanningInput) -> bool:
-    """Whether a message is for a contact named right after the verb, be it one of several of that name."""
+def addressed_people(inputs: PlanningInput) -> frozenset[int]:
+    """The contacts whom a message may be for, named right after the verb: all of that name."""
     match = _ADDRESSED.match(inputs.request.text)
-    return match is not None and any(
-        name.words and name.start == match.start("who") and not name.possessive for name in inputs.names
+    if match is None:
+        return frozenset()
+    return frozenset(
+        number
+        for number, name in enumerate(inputs.names)
+        if name.words and name.start == match.start("who") and not name.possessive
     )
 
 
@@ -241,7 +268,15 @@ def said_sender(inputs: PlanningInput) -> int | None:
 
 def said_contact(inputs: PlanningInput) -> int | None:
     """The contact of an order to call, or of a question what they wrote or said; also by a job title."""
-    people = (find(inputs) for find in (called_contact, asked_writer, asked_speaker, _titled_contact))
+    finds = (
+        called_contact,
+        called_back_contact,
+        missed_contact,
+        asked_writer,
+        asked_speaker,
+        _titled_contact,
+    )
+    people = (find(inputs) for find in finds)
     return next((person for person in people if person is not None), None)
 
 
@@ -262,14 +297,17 @@ def contact_in(pattern: re.Pattern[str], inputs: PlanningInput) -> int | None:
 
 def _contact_at(start: int, end: int, inputs: PlanningInput) -> int | None:
     """The only contact that a range of the request names as a whole, or whose relation it says."""
-    said = inputs.request.text[start:end]
+    text = inputs.request.text
+    if (own := _OWN.match(text, start)) and any(n.words and n.start == own.end() for n in inputs.names):
+        start = own.end()  # "my Dad", whom the address book calls so
+    said = text[start:end]
     if (member := _only_member(said, inputs)) is not None:
         return member
     named = [n for n, name in enumerate(inputs.names) if name.words and name.start < end and start < name.end]
     if named:
         names = [(n, inputs.names[n]) for n in named]
         whole = [n for n, name in names if name.words >= 1 and name.start <= start and name.end >= end]
-        whole = _best_named(whole, inputs)
+        whole = _best_named(whole, inputs) or _of_organization(start, end, inputs)
         return whole[0] if len(whole) == 1 and not _has_stranger(said, inputs) else None
     return _related(said, inputs)
 
@@ -291,6 +329,20 @@ def _best_named(people: Sequence[int], inputs: PlanningInput) -> list[int]:
     return [n for n in people if inputs.names[n].words == most]
 
 
+def _of_organization(start: int, end: int, inputs: PlanningInput) -> list[int]:
+    """Those of the name whose organization is said: "Ana from Nordlicht Bikes", "Ana from work"."""
+    match = _OF.search(inputs.request.text[start:end])
+    if match is None:
+        return []
+    place = name_words(match["place"])
+    organizations = {
+        number: name_words(str(inputs.user.contacts[number].more.get("organization") or ""))
+        for number, name in enumerate(inputs.names)
+        if name.words and name.start == start
+    }
+    return [n for n, own in organizations.items() if own and (match["work"] or own == place)]
+
+
 def _related(said: str, inputs: PlanningInput, *, by_title: bool = False) -> int | None:
     """The only contact with a relation, or a job title: "my sister", "the bike mechanic", "Ben's teacher"."""
     related = _people_of_role(said, inputs, by_title=by_title)
@@ -300,6 +352,8 @@ def _related(said: str, inputs: PlanningInput, *, by_title: bool = False) -> int
 def _people_of_role(said: str, inputs: PlanningInput, *, by_title: bool = False) -> list[int]:
     """The contacts of a relation, or with a title in their name; or with a job title."""
     *others, head = tokenize(_DETERMINER.sub("", said, count=1)) or [""]
+    if head == "doctor" and others and _CHILDREN.issuperset(others):
+        head, others, by_title = "paediatrician", [], True
     if not head or len(others) > _MAX_MODIFIERS:
         return []
     words = relation_synonyms(head).union(*(group for group in _ROLES if head in group))
