@@ -256,7 +256,6 @@ class Tuner:
         seconds["tools"] = perf_counter() - start
         start = perf_counter()
         planning_input = self._planning_input(request, context, matches.needs_context, inputs)
-        planning_input = with_named_hits(planning_input, context)
         readings = read_request(self._planner, planning_input, matches.hits, matches.fits)
         plan = self._decide(readings, matches.hits)
         seconds["plan"] = perf_counter() - start
@@ -326,7 +325,9 @@ class Tuner:
         `inputs` are those of the search for tools, if there was one.
         """
         user = inputs.user if inputs else self._retriever.user(request.user)
-        planning_input = PlanningInput(request, user, context, needs_context=needs_context)
+        planning_input = with_named_hits(
+            PlanningInput(request, user, context, needs_context=needs_context), context
+        )
         if self._tools is None or not self._shares_embedder(self._tools) or not self._searched_tools():
             return planning_input
         embedder = self._tools.embedder

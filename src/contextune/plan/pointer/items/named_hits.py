@@ -5,6 +5,7 @@ items. Of each application, the best-ranked item is added whose title has more o
 that are read.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from contextune.plan.planning_input import PlanningInput
@@ -15,7 +16,7 @@ from contextune.plan.pointer.request_words import folded_vocabulary, folded_word
 from contextune.types import ContextHits, ItemHit
 
 
-def with_named_hits(inputs: PlanningInput, context: ContextHits) -> PlanningInput:
+def with_named_hits(inputs: PlanningInput, context: Sequence[ItemHit]) -> PlanningInput:
     """The input with those of its context and behind it that the request names better than what it reads."""
     words = _object_words(inputs)
     if not words:
@@ -25,7 +26,8 @@ def with_named_hits(inputs: PlanningInput, context: ContextHits) -> PlanningInpu
     for item in inputs.items:
         most[item.app] = max(most.get(item.app, 0), _count(words, item.title))
     named: dict[str, ItemHit] = {}
-    for hit in (*context, *context.further):
+    further = context.further if isinstance(context, ContextHits) else ()
+    for hit in (*context, *further):
         app, count = hit.item.app, _count(words, hit.item.title)
         if hit.item.id not in read and count > most.get(app, 0):
             most[app], named[app] = count, hit
