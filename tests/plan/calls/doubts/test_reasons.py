@@ -94,7 +94,6 @@ def test_no_default_threshold_lets_a_doubted_call_pass() -> None:
         ("cancel_event", "Cancel the clay order", "Cancel the kiln slot"),
         ("cancel_event", "Cancel karaoke", "Cancel the slot"),
         ("delete_email", "Delete the bank holiday sale mail", "Delete the clay bag order mail"),
-        ("reschedule_event", "Move the kiln to Friday 13th at six", "Move the kiln to Friday at six"),
         ("reschedule_event", "Move the party to Monday at six", "Move the kiln to Monday at six"),
         ("invite_participant", "Invite Marta to the party", "Invite Marta to the kiln slot"),
         ("delete_email", "Delete the newsletter", "Delete the clay order"),

@@ -28,10 +28,6 @@ _NUMERIC = re.compile(
     r"\b(?:at|on|by|until|till|before|after|around)\s+(?P<time>\d{1,2}[:.h]\d\d|\d{1,2}/\d{1,2}|\d{3,4})\b(?!\s*[€$£%])"
 )
 """Digits that are meant as a time, whether or not there is such a time: "at 25:00"."""
-_MONTH_DAY = re.compile(
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,? (?:the )?(?P<time>\d{1,2}(?:st|nd|rd|th))\b", re.I
-)
-"""The day of the month behind a weekday: without it, another week may be meant."""
 _EMPTY = frozenset(tokenize("please up me the a an at on in by about around just only again maybe then and"))
 _REPEATS = frozenset(["repeat", "repeats", "recurrence", "frequency", "rrule", "interval", "recurring"])
 _MIN_CONFIDENCE = 0.5
@@ -138,7 +134,7 @@ def _unread(inputs: PlanningInput) -> Iterator[str]:
     text = inputs.request.text
     ranges = [(phrase.first, phrase.last) for phrase in inputs.time_phrases]
     ranges += [(clock.start, clock.end) for clock in inputs.times.clocks]
-    for match in (*_NUMERIC.finditer(text), *_MONTH_DAY.finditer(text)):
+    for match in _NUMERIC.finditer(text):
         start, end = match.span("time")
         if not any(first < end and start < last for first, last in ranges):
             yield match["time"].casefold()
