@@ -99,6 +99,7 @@ def test_no_default_threshold_lets_a_doubted_call_pass() -> None:
         ("delete_email", "Delete the newsletter", "Delete the clay order"),
         ("read_email", "Open the door", "Open the clay order"),
         ("search_emails", "Any mail from the landlord?", "Any mail from this week?"),
+        ("skip_track", "What's next?", "Next one, please"),
         ("create_reminder", "Remind me at 4 pm", "Remind me at 4 pm of the clay order"),
         ("create_reminder", "Remind me tomorrow to buy clay", "Remind me tomorrow at 9 to buy clay"),
     ],

@@ -57,6 +57,7 @@ def inputs_for(text: str) -> PlanningInput:
         ("Please ring my sister", "call_contact"),
         ("Did Marta ever get back to me?", "search_emails"),
         ("Has my sister written yet?", "search_emails"),
+        ("mails from marta", "search_emails"),
         ("What did Rui say?", "read_email"),
         ("Add cobalt to the glaze list", "append_to_note"),
         ("Put Naima on the Uptown playlist", "add_to_playlist"),
@@ -173,6 +174,7 @@ def test_answering_the_phone_is_no_reply() -> None:
         ("Sit down and write that mail", set[str]()),
         ("Is there a kiln on Monday?", {"list_events"}),
         ("Is there karaoke on Monday?", set[str]()),
+        ("Navigate to the harbour on foot", {"get_directions"}),
         ("Put on what I glaze to", {"play_song", "play_artist", "play_playlist"}),
     ],
 )

@@ -34,6 +34,24 @@ def inputs_for(text: str, items: Sequence[Item] = ITEMS) -> PlanningInput:
 
 
 @pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("How much was the last water bill?", "Water bill for February"),
+        ("how much was my latest water bill", "Water bill for February"),
+        ("How much was the water bill for January?", "Water bill for January"),
+    ],
+)
+def test_last_of_several_is_the_newest(text: str, title: str) -> None:
+    bills = [
+        Item.mail(subject=f"Water bill for {month}", content="31.20", author="a@example.com", date=date)
+        for month, date in (("January", "2026-02-01T09:00"), ("February", "2026-03-01T09:00"))
+    ]
+    asked = asked_item(inputs_for(text, bills))
+    assert asked is not None
+    assert bills[asked.number].title == title
+
+
+@pytest.mark.parametrize(
     ("text", "title", "certain"),
     [
         ("How many vacation days do I have left?", "Vacation days 2026", True),

@@ -106,6 +106,10 @@ def test_task_ends_with_its_own_words(text: str, title: str) -> None:
     ("text", "title"),
     [
         ("Block Friday afternoon for painting", "painting"),
+        ("Block out Saturday at nine for raking leaves", "raking leaves"),
+        ("Book in lunch with Ana tomorrow at one", "lunch with Ana"),
+        ("Book a chat with Ana on Monday at two about the roof", "chat with Ana about the roof"),
+        ("Book a chat with Ana on Monday at about two", "chat with Ana"),
         ("Schedule a firing the day after tomorrow at two", "firing"),
     ],
 )

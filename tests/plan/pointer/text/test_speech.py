@@ -121,3 +121,4 @@ def test_quoted_message_follows_its_recipient() -> None:
     assert find_message('Send Eoin "x-rays attached"', [(5, 9)]) == "X-rays attached."
     assert find_message("Write to Eoin: “see you at six”.", [(9, 13)]) == "See you at six."
     assert find_message('Send Eoin the mail "Rota"', [(5, 9)]) is None
+    assert find_message('Answer the mail about the rota with "fine by me"') == "Fine by me."

@@ -4,6 +4,7 @@ import re
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.orders.actions import FILLER
+from contextune.plan.calls.orders.tool_kinds import starts_with
 from contextune.plan.calls.used_data import used_ids, used_items
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import (
@@ -40,6 +41,10 @@ _FROM = re.compile(
     r"\b(?:(?:e-?)?mails?|messages?|anything|something) from (?P<who>(?:my|the|our) \w+|[A-Z]\w+)"
 )
 
+_PLAYBACK = frozenset(["skip", "pause", "resume", "stop"])
+_ASKS = re.compile(
+    rf"{FILLER}(?:what|who|when|where|which|how (?:much|many|long))(?:['’]?s|['’]re)?\b", re.IGNORECASE
+)
 _OWN_FACT = re.compile(
     rf"{FILLER}what(?:['’]?s| is| was| are) (?:my|our|the) (?:[^\W\d_]+ )(?P<head>[^\W\d_]+)[\s.!?]*$",
     re.IGNORECASE,
@@ -88,6 +93,11 @@ def lacks_the_fact(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
         return False
     items = used_items(plan, inputs)
     return bool(items) and not any(shares_word(item, head, inputs) for item in items)
+
+
+def acts_on_playback(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:  # noqa: ARG001  # as all doubts
+    """It skips or stops what is playing, where the request asks something: "What's next?"."""
+    return starts_with(tool, _PLAYBACK) and _ASKS.match(inputs.request.text) is not None
 
 
 def lists_calls_of_another(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:

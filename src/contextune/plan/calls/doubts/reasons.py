@@ -15,6 +15,7 @@ from contextune.plan.calls.doubts.items import DELETING, deletes_something_else
 from contextune.plan.calls.doubts.people import reaches_one_of_several, reaches_the_owner
 from contextune.plan.calls.doubts.places import drops_the_place, goes_elsewhere
 from contextune.plan.calls.doubts.questions import (
+    acts_on_playback,
     ignores_the_sender,
     lacks_the_fact,
     lists_calls_of_another,
@@ -356,6 +357,7 @@ _REASONS = (
     reads_something_else,
     reads_one_of_several,
     lacks_the_fact,
+    acts_on_playback,
     lists_calls_of_another,
     ignores_the_sender,
     keeps_reported_speech,

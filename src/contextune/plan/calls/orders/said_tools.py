@@ -31,6 +31,7 @@ from contextune.plan.calls.orders.tool_kinds import (
     calls_number,
     calls_person,
     does_to_number,
+    guides,
     lists_calls,
     moves,
     reads_item,
@@ -69,12 +70,14 @@ from contextune.plan.pointer.people.named_people import (
     missed_contact,
     receiving_contact,
     said_topic,
+    titled_contact,
     told_contact,
 )
 from contextune.plan.pointer.people.senders import have_written, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.text.reminder_orders import reminder_order
 from contextune.plan.pointer.times.event_times import event_time
+from contextune.plan.pointer.values.destinations import destination_words
 from contextune.plan.pointer.values.dialled_numbers import dialled_number, is_number_of_item, number_verb
 from contextune.types import Item, Tool, ToolHit
 
@@ -246,6 +249,10 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return lambda tool: plays(tool, words)
     if missed_contact(inputs) is not None:
         return returns_call
+    if titled_contact(inputs) is not None:
+        return calls_person
+    if destination_words(inputs) is not None:
+        return guides
     if asks_for_event(inputs):
         return lists_events
     if is_question_of_writer(inputs.request.text):

@@ -35,6 +35,11 @@ def reads_item(app: str) -> Accepts:
     return accepts
 
 
+def guides(tool: Tool) -> bool:
+    """Whether a tool shows the way to somewhere."""
+    return any("destination" in parameter.words for parameter in tool_parameters(tool))
+
+
 def reminds(tool: Tool) -> bool:
     """Whether a tool creates a reminder."""
     words = identifier_words(tool.name)

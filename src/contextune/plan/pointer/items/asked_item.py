@@ -67,6 +67,11 @@ _NOTED = re.compile(
 """Asks for what is in a note."""
 _NOTING = frozenset(folded_words("down note noted jot jotted scribble ask mention"))
 _NEXT = re.compile(r"\bnext\b", re.IGNORECASE)
+_LATEST = re.compile(
+    r"\b(?:(?:the|my|our) (?:very )?last|latest|newest|most recent)\b"
+    r"(?! (?:time|day|week|weekend|month|year|night|minute|hour|few|two|three|four|\d))",
+    re.IGNORECASE,
+)
 _FILLERS = frozenset(
     folded_words("""
     when whens where wheres what whats wats whts which who whos how many much long time day date hour next
@@ -192,6 +197,8 @@ def _find(inputs: PlanningInput) -> AskedItem | None:
     best = _fitting([n for n, share in shares.items() if share == most], inputs)
     best = _closest(best, inputs)
     number = _soonest(best, inputs) if _NEXT.search(text) else best[0]
+    if _LATEST.search(text):
+        number = _latest(best, inputs)
     meant = inputs.items[number]
     is_only = all(inputs.items[n].app == meant.app for n in best)
     needed = [word for word in words if meant.app != "Notes" or word not in _SECRETS] or words
@@ -267,6 +274,13 @@ def _soonest(numbers: Sequence[int], inputs: PlanningInput) -> int:
     starts = {n: _start(inputs.items[n], inputs) for n in numbers}
     ahead = {n: start for n, start in starts.items() if start is not None and start >= inputs.now}
     return min(ahead, key=lambda n: ahead[n]) if ahead else numbers[0]
+
+
+def _latest(numbers: Sequence[int], inputs: PlanningInput) -> int:
+    """The newest item up to now; the best one if none has a time."""
+    times = {n: local_time(time, inputs.user.zone) for n in numbers if (time := inputs.items[n].time)}
+    past = {n: time for n, time in times.items() if time.replace(tzinfo=None) <= inputs.now}
+    return max(past, key=lambda n: past[n]) if past else numbers[0]
 
 
 def _start(item: Item, inputs: PlanningInput) -> datetime | None:

@@ -45,6 +45,8 @@ _FROM = re.compile(
 _NEWS = re.compile(
     rf"{_START}(?:(?:is there|are there|do (?:i|we) have|have (?:i|we) got|did (?:i|we) get) )?"
     r"(?:any|some|an)(?:thing)?(?: (?:news|word|mails?|e-?mails?|messages?|answer|reply|replies))?(?: yet)?"
+    r" (?:from|by) (?:(?:my|the|our) )?\w[\w'’ -]*[\s.!?]*$"
+    rf"|{_START}(?:(?:all|the|my) )*(?:(?:e-?)?mails|messages)"
     r" (?:from|by) (?:(?:my|the|our) )?\w[\w'’ -]*[\s.!?]*$",
     re.IGNORECASE,
 )
@@ -274,13 +276,13 @@ def said_contact(inputs: PlanningInput) -> int | None:
         missed_contact,
         asked_writer,
         asked_speaker,
-        _titled_contact,
+        titled_contact,
     )
     people = (find(inputs) for find in finds)
     return next((person for person in people if person is not None), None)
 
 
-def _titled_contact(inputs: PlanningInput) -> int | None:
+def titled_contact(inputs: PlanningInput) -> int | None:
     """The only contact with the job title of "call my manager", who may be somebody else's manager."""
     match = _CALL.match(inputs.request.text)
     return _related(match["who"], inputs, by_title=True) if match else None

@@ -87,7 +87,7 @@ _WHEN = frozenset(
 _THEN = re.compile(r",?\s+(?:and\s+)?then\s+(?P<verb>\w+)", re.IGNORECASE)
 _WAKE = re.compile(r"\b(?:wake me|get me up)\b", re.IGNORECASE)
 _EVENT_VERB = re.compile(
-    r"^(?:put|schedule|add|book|create|set up|plan|pencil in|pencil|block|make|enter)\s+"
+    r"^(?:put|schedule|add|book(?: in)?|create|set up|plan|pencil(?: in)?|block(?: out| off)?|make|enter)\s+"
     r"(?:(?:me|us)\s+(?:in\s+)?(?:for\s+)?)?",
     re.IGNORECASE,
 )
@@ -109,6 +109,7 @@ _EVENT_END = re.compile(
 _LOOSE_END = re.compile(
     r"(?:[\s,;:-]+(?:on|at|for|in|from|by|around|about|to|down|and|this|next|the))*[\s,;:-]*$", re.IGNORECASE
 )
+_TOPIC = re.compile(r"\babout (?!(?:\d|noon|midnight|half|quarter|an? )\b)[^\W\d][^.,;:!?]*", re.IGNORECASE)
 _FOR = re.compile(r"\bfor (?P<what>[^\W\d][^.,;:!?]*)", re.IGNORECASE)
 _ADD = re.compile(r"^(?:add|write|put|append|note|jot(?: down)?|log)\s+", re.IGNORECASE)
 _INTO = re.compile(r"\s(?:to|in|into|on|onto|under|against|at the end of)\s", re.IGNORECASE)
@@ -291,6 +292,11 @@ def event_to_plan(inputs: PlanningInput, taken: Ranges = ()) -> str | None:
     words = _clean(words, articles=True)
     if words is None and (later := _FOR.search(text, begin)):  # "Block Friday afternoon for painting"
         words = _clean(later["what"], articles=True)
+    elif words is not None and ends and (topic := _TOPIC.search(text, end)):
+        # "a meeting with Bo on Friday at two about the roof", but not "at about two"
+        clocks = [(clock.start, clock.end) for clock in inputs.times.clocks]
+        if not _overlaps(topic.span(), clocks):
+            words = f"{words} {_clean(topic.group())}"
     return words if words and frozenset(tokenize(words)) - _REFERRING else None
 
 

@@ -25,6 +25,9 @@ _FRAME = re.compile(
 )
 _COLON = re.compile(r":\s+(?=\S)")
 _QUOTED = re.compile(r"[,:]? (?:saying |with )?[\"“«](?P<message>[^\"“”«»]+)[\"”»]\W*$")
+_WITH_QUOTED = re.compile(
+    r"(?:\b(?:saying|with|say|that says)|:) [\"“«](?P<message>[^\"“”«»]+)[\"”»]\W*$", re.IGNORECASE
+)
 _AND = re.compile(r",? (?:and |or )?")
 _THAT = re.compile(r"(?<=[\w'’)”\"]) that (?=\S)", re.IGNORECASE)
 _CLAUSE = re.compile(r"\S+ \S")
@@ -121,6 +124,8 @@ def find_message(
         return _sentence(short["what"], "")
     if quoted := _quoted_message(text, frame, taken):
         return _sentence(quoted, "")
+    if quoted := _WITH_QUOTED.search(text, frame.end()):
+        return _sentence(quoted["message"], "")
     if last := _said_before(text, people):
         gender = _recipient(text, last.end("message"), last.end()) or gender
         return _sentence(turn_pronouns(last["message"], gender), "")

@@ -32,7 +32,7 @@ from contextune.plan.pointer.values.candidate import OMITTED, Candidate
 from contextune.plan.pointer.values.destinations import said_destination
 from contextune.plan.pointer.values.dialled_numbers import dialled_candidate, is_number_of_item
 from contextune.plan.pointer.values.spans import TextSpan, title_and_artist
-from contextune.plan.pointer.values.weather_places import asks_for_weather, weather_place
+from contextune.plan.pointer.values.weather_places import asks_for_weather, said_near, weather_place
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_text
 from contextune.search import tokenize
@@ -89,6 +89,7 @@ def certain_candidates(
             if "destination" in name
             else []
         )
+        or (said_near(inputs) if "near" in name else [])
         or _said_places(inputs, candidates)
         or (_own_places(inputs, candidates) if "destination" in name else weather_place(inputs, candidates))
     ):

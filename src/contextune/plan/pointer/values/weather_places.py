@@ -21,7 +21,7 @@ _PLAIN = frozenset(
     tokenize("""
     a an any is it s will be going to gonna the what how do does i need for on like please tell me show give
     my and so today tonight tomorrow get getting we should take this of in at outside ll whats hows are
-    wonder wondering know if whether might may could would think want later now right out have
+    wonder wondering know if whether might may could would think want later now right out have doing looking
     """)
 )
 """Words that say nothing about where."""
@@ -32,9 +32,24 @@ _PLACE = re.compile(
     r"(?=(?: (?:like|please|looking|going to be|be))*\s*(?:$|[|,;.!?]))",
     re.IGNORECASE,
 )
+_NEAR = re.compile(
+    r"\b(?:near|close to|next to) (?P<place>[^\W\d_][\w'’.-]*(?: [\w'’.-]+){0,3}?)(?: please)?[\s.!?]*$",
+    re.IGNORECASE,
+)
 _NO_PLACE = STOP_WORDS | frozenset(tokenize("general case total fact person town bed school work advance"))
 _CERTAIN = frozenset(["in", "near", "around"])
 """Prepositions before a place; after "at" and "for" may be an occasion: "for dinner"."""
+
+
+def said_near(inputs: PlanningInput) -> list[Candidate]:
+    """The place at the end of a request for something near it, in any spelling: "a café near elm street"."""
+    match = _NEAR.search(inputs.request.text)
+    if match is None or not _NO_PLACE.isdisjoint(tokenize(match["place"])):
+        return []
+    span = TextSpan(*match.span("place"), match["place"], "name", "near")
+    if any(phrase.first < span.end and span.start < phrase.last for phrase in inputs.time_phrases):
+        return []
+    return [Candidate(span.text, "said name", (Source("said", words=span.text),), span=span)]
 
 
 def asks_for_weather(inputs: PlanningInput) -> bool:
