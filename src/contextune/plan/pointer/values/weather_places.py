@@ -46,7 +46,8 @@ def said_near(inputs: PlanningInput) -> list[Candidate]:
     match = _NEAR.search(inputs.request.text)
     if match is None or not _NO_PLACE.isdisjoint(tokenize(match["place"])):
         return []
-    span = TextSpan(*match.span("place"), match["place"], "name", "near")
+    place = match["place"].rstrip(".")
+    span = TextSpan(match.start("place"), match.start("place") + len(place), place, "name", "near")
     if any(phrase.first < span.end and span.start < phrase.last for phrase in inputs.time_phrases):
         return []
     return [Candidate(span.text, "said name", (Source("said", words=span.text),), span=span)]
