@@ -118,7 +118,7 @@ _PLAN = (
 _HISTORY = tuple(
     f"history-{which}-{name}{part}"
     for which in ("untuned", "tuned")
-    for name in ("mudoco", "ikat")
+    for name in ("mudoco", "ikat", "ikat-topic-changed")
     for part in ("", "-by-kind")
 )
 _QUERYGEN = (
