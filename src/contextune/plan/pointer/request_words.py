@@ -62,6 +62,11 @@ def folded_words(text: str) -> tuple[str, ...]:
     return tuple(_stem(fold_accents(word)) for word in tokenize(text))
 
 
+def time_words(inputs: PlanningInput) -> frozenset[str]:
+    """The words of a request that say when."""
+    return frozenset(word for phrase in inputs.time_phrases for word in folded_words(phrase.text))
+
+
 @lru_cache(maxsize=4096)
 def folded_vocabulary(text: str) -> frozenset[str]:
     """The different words of `folded_words`; cached, since the items of a user recur in many requests."""

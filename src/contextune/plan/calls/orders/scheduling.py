@@ -6,8 +6,8 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.orders.actions import FILLER
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.item_nouns import item_app
-from contextune.plan.pointer.items.item_words import is_inflection
-from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.items.item_words import shares_form
+from contextune.plan.pointer.request_words import folded_words, time_words
 from contextune.plan.policy.cost import singular
 from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Tool
@@ -80,14 +80,8 @@ def asks_for_event(inputs: PlanningInput) -> bool:
     if match is None or not inputs.time_phrases:
         return False
     words = frozenset(folded_words(match["what"])) - STOP_WORDS
-    words -= {word for phrase in inputs.time_phrases for word in folded_words(phrase.text)}
-    return any(
-        word == other or is_inflection(word, other)
-        for item in inputs.items
-        if "start" in item.times
-        for other in folded_words(item.title)
-        for word in words
-    )
+    words -= time_words(inputs)
+    return any(shares_form(words, item.title) for item in inputs.items if "start" in item.times)
 
 
 def says_day_and_hour(inputs: PlanningInput) -> bool:

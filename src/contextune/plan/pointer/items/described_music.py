@@ -10,7 +10,7 @@ from datetime import datetime
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.items.item_words import is_inflection
+from contextune.plan.pointer.items.item_words import shares_form
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.values.candidate import Candidate
 from contextune.plan.schema import Parameter
@@ -79,7 +79,7 @@ def described_playlists(inputs: PlanningInput) -> list[Candidate]:
         for number, item in enumerate(inputs.items)
         if item.app == "Notes" and "playlist" in folded_words(item.text)
         for line in _PURPOSE.finditer(str(item.fields.get("content") or ""))
-        if _shares_word(words, line["use"])
+        if shares_form(words, line["use"])
     ]
 
 
@@ -89,7 +89,7 @@ def _heard_then(songs: set[int], inputs: PlanningInput) -> set[int]:
     hours = [
         (_in_week(item.times["start"], inputs), _in_week(item.times["end"], inputs))
         for item in inputs.items
-        if "start" in item.times and "end" in item.times and _shares_word(words, item.title)
+        if "start" in item.times and "end" in item.times and shares_form(words, item.title)
     ]
     return {
         number
@@ -108,8 +108,3 @@ def _in_week(time: datetime, inputs: PlanningInput) -> tuple[int, int, int]:
 def _clause_words(text: str) -> frozenset[str]:
     match = _DESCRIBED.match(text)
     return frozenset(folded_words(match["clause"])) - STOP_WORDS - _LISTENING if match else frozenset()
-
-
-def _shares_word(words: frozenset[str], text: str) -> bool:
-    others = folded_words(text)
-    return any(word == other or is_inflection(word, other) for word in words for other in others)

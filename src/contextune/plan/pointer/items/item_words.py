@@ -1,7 +1,7 @@
 """The words of an item, and how well a word of a question matches them: "fly" is said of a flight."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from contextune.plan.names import all_names
 from contextune.plan.planning_input import PlanningInput
@@ -76,6 +76,12 @@ class ItemWords:
         if word in self._text or any(_is_form(word, other) for other in self._title):
             return _TEXT_WEIGHT
         return _TEXT_SYNONYM if synonyms & self._text else 0.0
+
+
+def shares_form(words: Iterable[str], text: str) -> bool:
+    """Whether a text has one of the folded words, or an inflection of it."""
+    others = folded_words(text)
+    return any(word == other or is_inflection(word, other) for word in words for other in others)
 
 
 def _people_names(item: Item, inputs: PlanningInput) -> str:

@@ -12,7 +12,7 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import question_words
 from contextune.plan.pointer.items.item_words import is_inflection
 from contextune.plan.pointer.items.references import described_items, said_object
-from contextune.plan.pointer.request_words import folded_vocabulary, folded_words
+from contextune.plan.pointer.request_words import folded_vocabulary, time_words
 from contextune.types import ContextHits, ItemHit
 
 
@@ -39,7 +39,7 @@ def _object_words(inputs: PlanningInput) -> frozenset[str]:
     text = inputs.request.text
     words = said_object(text)[0].union(question_words(text))
     words = words.union(*(described for _, described in described_items(inputs)))
-    return words - frozenset(word for phrase in inputs.time_phrases for word in folded_words(phrase.text))
+    return words - time_words(inputs)
 
 
 def _count(words: frozenset[str], title: str) -> int:

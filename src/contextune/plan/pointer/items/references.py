@@ -25,7 +25,7 @@ from contextune.plan.pointer.items.item_nouns import ITEM_NOUN, item_app
 from contextune.plan.pointer.people.call_questions import asked_caller, asks_for_calls
 from contextune.plan.pointer.people.named_people import addressed_people, asked_speaker, receiving_contact
 from contextune.plan.pointer.people.senders import answered_people, is_own, not_sent_by, sender_of
-from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.request_words import folded_words, time_words
 from contextune.plan.pointer.spelling import respelled
 from contextune.plan.pointer.values.candidate import Candidate
 from contextune.plan.schema import Parameter
@@ -141,7 +141,7 @@ def _without_references(candidates: Sequence[Candidate], inputs: PlanningInput) 
     }
     if not titled:
         return list(candidates)
-    words |= {word for phrase in inputs.time_phrases for word in folded_words(phrase.text)}
+    words |= time_words(inputs)
     return [
         candidate
         for candidate in candidates
@@ -311,7 +311,7 @@ def _untimed(words: frozenset[str], app: str, inputs: PlanningInput) -> frozense
     """The words without those that say when, unless they are of a title: "the Black Friday mail"."""
     if any(words <= frozenset(folded_words(item.title)) for item in inputs.items if item.app == app):
         return words
-    return words - frozenset(word for phrase in inputs.time_phrases for word in folded_words(phrase.text))
+    return words - time_words(inputs)
 
 
 def _respelled(words: frozenset[str], app: str, inputs: PlanningInput) -> frozenset[str]:
