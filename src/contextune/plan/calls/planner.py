@@ -15,13 +15,13 @@ from contextune.plan.calls.fill import MAX_TOOLS, MAX_VARIANTS, CallCandidate, f
 from contextune.plan.calls.orders.actions import is_small_talk, is_unserved
 from contextune.plan.calls.orders.people import settle_people
 from contextune.plan.calls.orders.said_tools import is_open_tool, is_said_tool, says_whom
-from contextune.plan.calls.orders.scheduling import orders_event
 from contextune.plan.calls.other_half import with_other_half
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.described_music import describes_music
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.pointer.scoring.scorer import ArgumentScorer, default_scorer
+from contextune.plan.pointer.text.event_orders import orders_event
 from contextune.plan.policy.readings import Readings
 from contextune.types import Plan, Tool, ToolHit
 
@@ -102,7 +102,8 @@ def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[s
     if is_small_talk(text) or is_unserved(text, tools.values()):
         readings = _refused(readings)
     elif readings.plans and is_said_tool(tools[readings.plans[0].tool], inputs):
-        readings = _raised(readings, _REACHED if says_whom(inputs) else _SAID)
+        least = _REACHED if says_whom(inputs) else _SAID
+        readings = _raised(readings, least, lacking=orders_event(inputs))
     elif readings.plans and is_open_tool(tools[readings.plans[0].tool], inputs):
         readings = _raised(readings, _OPEN, lacking=orders_event(inputs) or describes_music(text))
     plans = tuple(doubt(plan, tools[plan.tool], inputs) for plan in readings.plans)

@@ -38,6 +38,14 @@ def test_new_event_does_not_take_the_time_of_another() -> None:
     assert "start_time" not in plan.args
 
 
+@pytest.mark.parametrize(
+    "text", ["Book in a swim with Bo", "Pencil in brunch with Bo", "plan supper with Bo", "Book the optician"]
+)
+def test_new_event_without_a_said_time_has_none(text: str) -> None:
+    plan = planned(text, "create_event", DENTIST, LETTER)
+    assert [missing.argument for missing in plan.missing] == ["start_time"]
+
+
 def test_said_time_counts_even_if_something_is_on_then() -> None:
     plan = planned("Schedule a call on Monday at 15:30", "create_event", DENTIST)
     assert plan.args["start_time"] == "2026-03-09T15:30"

@@ -3,9 +3,9 @@
 import re
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.calls.orders.actions import FILLER
 from contextune.plan.calls.orders.tool_kinds import starts_with
 from contextune.plan.calls.used_data import used_ids, used_items
+from contextune.plan.opening_words import OPENING
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import (
     ATTRIBUTES,
@@ -43,10 +43,10 @@ _FROM = re.compile(
 
 _PLAYBACK = frozenset(["skip", "pause", "resume", "stop"])
 _ASKS = re.compile(
-    rf"{FILLER}(?:what|who|when|where|which|how (?:much|many|long))(?:['’]?s|['’]re)?\b", re.IGNORECASE
+    rf"{OPENING}(?:what|who|when|where|which|how (?:much|many|long))(?:['’]?s|['’]re)?\b", re.IGNORECASE
 )
 _OWN_FACT = re.compile(
-    rf"{FILLER}what(?:['’]?s| is| was| are) (?:my|our|the) (?:[^\W\d_]+ )(?P<head>[^\W\d_]+)[\s.!?]*$",
+    rf"{OPENING}what(?:['’]?s| is| was| are) (?:my|our|the) (?:[^\W\d_]+ )(?P<head>[^\W\d_]+)[\s.!?]*$",
     re.IGNORECASE,
 )
 

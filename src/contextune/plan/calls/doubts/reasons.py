@@ -31,10 +31,11 @@ from contextune.plan.calls.doubts.times import (
     guesses_the_week,
     leaves_the_day,
 )
-from contextune.plan.calls.orders.actions import FILLER, SOUND, does_action
+from contextune.plan.calls.orders.actions import SOUND, does_action
 from contextune.plan.calls.orders.passing_on import passes_on_something_else
 from contextune.plan.calls.used_data import reached_people, used_ids, used_items
 from contextune.plan.names import NameMatch, is_honorific
+from contextune.plan.opening_words import OPENING
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
@@ -59,7 +60,7 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 _PLURAL = re.compile(
-    rf"{FILLER}(?:forward|send|share|delete|trash|remove|flag|star|cancel|move|push|complete|tick off)\b"
+    rf"{OPENING}(?:forward|send|share|delete|trash|remove|flag|star|cancel|move|push|complete|tick off)\b"
     r"[^.,;:!?]*?\b(?P<kind>(?:e-?)?mails|messages|newsletters|invoices|bills|tickets|receipts|meetings"
     r"|appointments|events|reminders|tasks|notes)\b",
     re.IGNORECASE,
@@ -67,7 +68,7 @@ _PLURAL = re.compile(
 """An order about more than one item: "Forward the gas and water invoices"."""
 _AT_ALL = re.compile(r"\b(?:at|after|of|that['’]s) all\b", re.IGNORECASE)
 _CHANNEL = re.compile(
-    rf"{FILLER}(?P<verb>text|sms|whatsapp|dm|slack|telegram|imessage)\s+(?!(?:of|in|is|from)\b)\w"
+    rf"{OPENING}(?P<verb>text|sms|whatsapp|dm|slack|telegram|imessage)\s+(?!(?:of|in|is|from)\b)\w"
     r"|\b(?:by|via|over|on|in) (?:a |an )?"
     r"(?P<by>text(?: message)?|sms|whatsapp|slack|telegram|signal|imessage)\b",
     re.IGNORECASE,
@@ -79,23 +80,23 @@ _DETAIL = re.compile(
     re.IGNORECASE,
 )
 _PERSONAL = re.compile(
-    rf"{FILLER}(?:how (?:old|tall) (?:is|are)\b|where (?:does|do) \w+(?: \w+)? live\b"
+    rf"{OPENING}(?:how (?:old|tall) (?:is|are)\b|where (?:does|do) \w+(?: \w+)? live\b"
     r"|when (?:was|were) \w+(?: \w+)? born\b)",
     re.IGNORECASE,
 )
 """A fact about a person that no message is about."""
 _ASKING = re.compile(
-    rf"{FILLER}(?:what|which|give me|tell me|show me|do (?:i|you) have|find)\b", re.IGNORECASE
+    rf"{OPENING}(?:what|which|give me|tell me|show me|do (?:i|you) have|find)\b", re.IGNORECASE
 )
 _STOP = re.compile(r"\b(?:stop|turn|switch|put) (?:off )?(?:the|my) (?P<what>[^\W\d_]+)", re.IGNORECASE)
 _MAILBOX = re.compile(r"\b(?:sms|text messages?|whatsapp|telegram|slack|imessages?)\b", re.IGNORECASE)
 _SENTENCES = re.compile(r"(?P<word>[^\W_]*)[.!?;:]\s+\S")
-_ORDER = re.compile(rf"(?P<filler>{FILLER})\w", re.IGNORECASE)
+_ORDER = re.compile(rf"(?P<filler>{OPENING})\w", re.IGNORECASE)
 _TITLES = frozenset(["title", "name", "summary", "label", "query"])
 _MAX_LEFT = 1
 """Words of an order that a text which repeats it may lack: "please" at its end."""
 _REMOVE_FROM = re.compile(
-    rf"{FILLER}(?:remove|delete|take|strike|cross|drop)\s+(?P<part>.+?)\s(?:from|off|out of)\s+"
+    rf"{OPENING}(?:remove|delete|take|strike|cross|drop)\s+(?P<part>.+?)\s(?:from|off|out of)\s+"
     r"(?:(?:the|my|our|that|this)\s+)?(?:[^.,;!?]*\s)?(?P<container>\w+)\W*$",
     re.IGNORECASE,
 )

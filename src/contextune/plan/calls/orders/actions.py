@@ -9,15 +9,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from contextune.plan.calls.coverage import stem
+from contextune.plan.opening_words import OPENING
 from contextune.search.tokenize import identifier_words, tokenize
 from contextune.time_phrases.number_words import HOUR
 from contextune.types import Tool
 
-FILLER = (
-    r"\W*(?:(?:please|can you|could you|would you|will you|just|now|hey|ok|okay|and|go ahead and"
-    r"|i(?:['’]d like| want| need)(?: you)? to)\b,? ?)*"
-)
-"""Words before the verb of an order, as a regular expression."""
 _SYNONYMS = """
 accept approve: accept approve confirm respond rsvp
 archive: archive
@@ -72,15 +68,15 @@ _ACTIONS = {
 }
 """By verb, the stems of words one of which a tool needs in its name or description."""
 _NOUNS_TOO = frozenset(tokenize("copy lock order pay post print record rent scan sort type wire"))
-_ORDER = re.compile(rf"{FILLER}(?P<verb>[a-z]+)\b(?! *[:=])(?:\s+(?P<next>[^\s,.;:!?]+))?", re.IGNORECASE)
-_SEARCHING = re.compile(rf"{FILLER}scan\b.+\bfor\b", re.IGNORECASE)
+_ORDER = re.compile(rf"{OPENING}(?P<verb>[a-z]+)\b(?! *[:=])(?:\s+(?P<next>[^\s,.;:!?]+))?", re.IGNORECASE)
+_SEARCHING = re.compile(rf"{OPENING}scan\b.+\bfor\b", re.IGNORECASE)
 _OBJECTS = frozenset(
     tokenize("""
     a an the my our your his her their this that these those it them me us him all both every some any another
     more one two three four five six ten for
     """)
 )
-_MARK = re.compile(rf"{FILLER}mark\s+.+?\s+as\s+(?:an?\s+|not\s+)?(?P<state>[\w-]+)", re.IGNORECASE)
+_MARK = re.compile(rf"{OPENING}mark\s+.+?\s+as\s+(?:an?\s+|not\s+)?(?P<state>[\w-]+)", re.IGNORECASE)
 _STATES = {
     **dict.fromkeys(["read", "unread", "seen"], frozenset(["unread", "seen"])),
     **dict.fromkeys(["spam", "junk", "phishing"], frozenset(["spam", "junk", "phish"])),
@@ -88,14 +84,14 @@ _STATES = {
 }
 """By the word after "mark as", the stems one of which a tool needs: others stand for a flag or for done."""
 _BOOKED = re.compile(
-    rf"{FILLER}(?:book|reserve)\b.*?\b(?:tables?|flights?|hotels?|rooms?|taxis?|cabs?|tickets?|rides?|trains?"
+    rf"{OPENING}(?:book|reserve)\b.*?\b(?:tables?|flights?|hotels?|rooms?|taxis?|cabs?|tickets?|rides?|trains?"
     r"|seats?|cars?|ubers?|lyfts?|trips?|ferry|ferries|boats?|bus(?:es)?)\b"
-    rf"|{FILLER}book (?:me|us)\b(?!.*\b(?:at|from|on|for)\b.*(?:\d|noon|half past|quarter|{HOUR})\b)",
+    rf"|{OPENING}book (?:me|us)\b(?!.*\b(?:at|from|on|for)\b.*(?:\d|noon|half past|quarter|{HOUR})\b)",
     re.IGNORECASE,
 )
 _BOOKING = frozenset(map(stem, ["book", "reserve", "order", "ride", "reservation", "booking"]))
 _SWITCH = re.compile(
-    rf"{FILLER}(?:turn|switch)\s+(?:(?:on|off|up|down)\b|(?:[^.,;!?]+?\s)(?:on|off|up|down)\W*$)",
+    rf"{OPENING}(?:turn|switch)\s+(?:(?:on|off|up|down)\b|(?:[^.,;!?]+?\s)(?:on|off|up|down)\W*$)",
     re.IGNORECASE,
 )
 _SWITCHING = frozenset(map(stem, ["turn", "switch", "toggle", "enable", "disable", "volume", "power"]))
@@ -107,7 +103,7 @@ _DEVICES = (
     r"|shutters?|volume|brightness|temperature|thermostat|recording"
 )
 _OPERATE = re.compile(
-    rf"{FILLER}(?:put|start|stop|open|close|shut|dim|lower|raise|run|restart|reboot|charge|pause|pull)"
+    rf"{OPENING}(?:put|start|stop|open|close|shut|dim|lower|raise|run|restart|reboot|charge|pause|pull)"
     rf"(?: (?:on|out|up|down))? (?:(?:(?:the|my|our|all|those|these) )+(?:[\w-]+ )?(?P<device>{_DEVICES})"
     r"|(?P<plain>subtitles|captions|lights|heating|wi-?fi|bluetooth))"
     r"(?:,? (?:on|off|out|up|down|again|now|please))*\W*$",
@@ -115,41 +111,41 @@ _OPERATE = re.compile(
 )
 """An order to a thing in the house: "Put the kettle on" is not to play "Kettle"."""
 _OPERATING = frozenset(map(stem, ["device", "appliance", "turn", "switch", "toggle"]))
-_CONNECTED = re.compile(rf"{FILLER}put .+ on (?P<mode>speaker|hold|air|mute)\W*$", re.IGNORECASE)
-_PUT_AWAY = re.compile(rf"{FILLER}put .+ away\W*$", re.IGNORECASE)
+_CONNECTED = re.compile(rf"{OPENING}put .+ on (?P<mode>speaker|hold|air|mute)\W*$", re.IGNORECASE)
+_PUT_AWAY = re.compile(rf"{OPENING}put .+ away\W*$", re.IGNORECASE)
 _PHOTO = re.compile(
-    rf"{FILLER}take (?:(?:me|us|him|her|them) )?(?:an?|another|some|one|the) (?:[\w-]+ )?"
+    rf"{OPENING}take (?:(?:me|us|him|her|them) )?(?:an?|another|some|one|the) (?:[\w-]+ )?"
     r"(?:photos?|photographs?|pictures?|pics?|selfies?|screenshots?|snapshots?|close-ups?)\b",
     re.IGNORECASE,
 )
 _PHOTOGRAPHING = frozenset(map(stem, ["camera", "photo", "photograph", "capture", "screenshot", "snapshot"]))
 _PAGE = re.compile(
-    rf"{FILLER}(?:read|turn|type|translate|bookmark|close|save|share|copy|reload|refresh)\b(?: \w+)?"
+    rf"{OPENING}(?:read|turn|type|translate|bookmark|close|save|share|copy|reload|refresh)\b(?: \w+)?"
     r" (?:this|the|that)(?: \w+)? (?P<shown>page|screen|website|tab)"
     r"(?: (?:aloud|out loud|out|for me|to me|please))*\W*$",
     re.IGNORECASE,
 )
 """What the user has before them, which no item is."""
 _SETTING = re.compile(
-    rf"{FILLER}(?:change|set|adjust|switch) (?:the|my|your) (?:[\w-]+ )?"
+    rf"{OPENING}(?:change|set|adjust|switch) (?:the|my|your) (?:[\w-]+ )?"
     r"(?P<setting>language|ringtone|wallpaper|background|theme|brightness|font|password|pin|keyboard|voice)\b"
     r"(?! (?:of|in) )",
     re.IGNORECASE,
 )
 _SETTINGS = frozenset(map(stem, ["setting", "settings", "preference", "configure", "option"]))
 _SALE = re.compile(
-    rf"{FILLER}(?:list|offer|advertise|put) .+ (?:for sale|on ebay"
+    rf"{OPENING}(?:list|offer|advertise|put) .+ (?:for sale|on ebay"
     r"|(?:in|on) (?:the|my|our) (?:[\w-]+ )?(?:shop|store|marketplace))\W*$",
     re.IGNORECASE,
 )
 _MONEY = re.compile(
-    rf"{FILLER}(?:send|give|lend|transfer|e-?transfer|venmo|zelle|paypal)\b(?!.*\b(?:mail|message|note|that)\b)"
+    rf"{OPENING}(?:send|give|lend|transfer|e-?transfer|venmo|zelle|paypal)\b(?!.*\b(?:mail|message|note|that)\b)"
     r"[^:,]*?(?:[$€£¥]\s?\d[\d.,]*|\b\d[\d.,]*\s?(?:[$€£¥]|dollars?|euros?|pounds?|bucks|quid|eur|usd|gbp)\b)"
     r"[^:,]*$",
     re.IGNORECASE,
 )
 _LOUDNESS = re.compile(
-    rf"{FILLER}(?:(?:make|turn) (?:it|that|this|the \w+|my \w+) )?(?:a (?:bit|little) |much )?"
+    rf"{OPENING}(?:(?:make|turn) (?:it|that|this|the \w+|my \w+) )?(?:a (?:bit|little) |much )?"
     r"(?:louder|quieter|softer)(?: please)?\W*$",
     re.IGNORECASE,
 )
@@ -158,9 +154,9 @@ _UNITS = (
     r"|inch(?:es)?|feet|foot|yards?|miles?|(?:centi|milli|kilo)?met(?:re|er)s?|minutes|hours|seconds|days|weeks)"
 )
 _SUM = re.compile(
-    rf"{FILLER}(?:what(?:['’]s| is)|how much is|calculate|compute|work out) [\d.,]+ ?"
+    rf"{OPENING}(?:what(?:['’]s| is)|how much is|calculate|compute|work out) [\d.,]+ ?"
     r"(?:%|percent|x|\*|/|\+|-|times|plus|minus|divided|multiplied)"
-    rf"|{FILLER}how many {_UNITS} (?:are (?:there )?)?in (?:an?|one|\d+) {_UNITS}\W*$",
+    rf"|{OPENING}how many {_UNITS} (?:are (?:there )?)?in (?:an?|one|\d+) {_UNITS}\W*$",
     re.IGNORECASE,
 )
 _CALCULATING = frozenset(map(stem, ["calculate", "calculator", "compute", "convert", "math", "unit", "web"]))

@@ -2,13 +2,13 @@
 
 import re
 
-from contextune.plan.calls.orders.actions import FILLER
+from contextune.plan.opening_words import OPENING
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.people.named_people import addressed_contact
 from contextune.plan.pointer.people.senders import answered_people, have_written, sender_of
 
 REPLY = re.compile(
-    rf"{FILLER}(?:reply|write back|respond"
+    rf"{OPENING}(?:reply|write back|respond"
     r"|answer (?!(?:the|my|that) (?:phone|call|door|bell)\b|(?:it|this|me)\b))\b",
     re.IGNORECASE,
 )

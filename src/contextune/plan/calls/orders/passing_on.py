@@ -3,9 +3,9 @@
 import re
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.calls.orders.actions import FILLER
 from contextune.plan.calls.orders.tool_kinds import starts_with
 from contextune.plan.calls.used_data import reached_people
+from contextune.plan.opening_words import OPENING
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.people.senders import sender_of
@@ -15,16 +15,16 @@ from contextune.search.glosses import gloss
 from contextune.types import Item, Plan, Tool
 
 _SEND_ITEM = re.compile(
-    rf"{FILLER}(?:send|forward|pass(?: on)?|share) (?:(?:the|that|this|my|our) |[^.,;:!?]*['’]s )"
+    rf"{OPENING}(?:send|forward|pass(?: on)?|share) (?:(?:the|that|this|my|our) |[^.,;:!?]*['’]s )"
     r"(?:[^.,;:!?]* )?"
     r"(?P<kind>mail|e-?mail|message|note)\b[^.,;:!?]* (?:to|with) \S",
     re.IGNORECASE,
 )
 _SHARE = re.compile(
-    rf"{FILLER}share (?:(?:the|my|our) )?(?:note )?(?P<title>\S.*?)(?: note)? with\s+\S", re.IGNORECASE
+    rf"{OPENING}share (?:(?:the|my|our) )?(?:note )?(?P<title>\S.*?)(?: note)? with\s+\S", re.IGNORECASE
 )
 _PASS_ON = re.compile(
-    rf"{FILLER}(?:forward|send|share|pass)(?: on)? (?:the|my|our|that|this) (?P<what>[^.,;:!?]+?)"
+    rf"{OPENING}(?:forward|send|share|pass)(?: on)? (?:the|my|our|that|this) (?P<what>[^.,;:!?]+?)"
     r" (?:from|by|of|about|to|with)\b",
     re.IGNORECASE,
 )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from contextune.plan.calls.orders.actions import FILLER
+from contextune.plan.opening_words import OPENING
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.values.explicit_values import said_title_and_artist
 from contextune.plan.schema import tool_parameters
@@ -14,7 +14,7 @@ from contextune.types import Item, Tool, ToolHit
 SONGS, _ALBUMS = frozenset(["song", "track"]), frozenset(["album", "record"])
 PLAYLISTS, ARTISTS = frozenset(["playlist"]), frozenset(["artist", "band"])
 _PLAY = re.compile(
-    rf"{FILLER}(?:play|put on)(?: me)? (?P<title>\S.*?)(?: please| again| now)*[\s.!?]*$", re.IGNORECASE
+    rf"{OPENING}(?:play|put on)(?: me)? (?P<title>\S.*?)(?: please| again| now)*[\s.!?]*$", re.IGNORECASE
 )
 
 _PLAYED_FIELDS = {"song_name": SONGS, "playlist": PLAYLISTS, "album_title": _ALBUMS}

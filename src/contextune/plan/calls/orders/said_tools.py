@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.calls.orders.actions import FILLER
 from contextune.plan.calls.orders.mailing import REPLY, answers_no_mail, answers_only_mail, mailed_contact
 from contextune.plan.calls.orders.passing_on import passed_on_app, passes_on, shared_note
 from contextune.plan.calls.orders.playing import ARTISTS, PLAYLISTS, SONGS, played, plays, tools_for_title
@@ -18,7 +17,6 @@ from contextune.plan.calls.orders.scheduling import (
     lists_events,
     moved_items,
     names_moved_item,
-    orders_event,
     says_day_and_hour,
 )
 from contextune.plan.calls.orders.searches import searched_kind
@@ -46,6 +44,7 @@ from contextune.plan.calls.orders.tool_kinds import (
     writes_note,
     writes_to_person,
 )
+from contextune.plan.opening_words import OPENING
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.asked_item import asked_item
 from contextune.plan.pointer.items.described_music import (
@@ -75,47 +74,49 @@ from contextune.plan.pointer.people.named_people import (
 )
 from contextune.plan.pointer.people.senders import have_written, sender_of
 from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.text.event_orders import orders_event
 from contextune.plan.pointer.text.reminder_orders import reminder_order
 from contextune.plan.pointer.times.event_times import event_time
+from contextune.plan.pointer.times.new_times import leaves_time_open
 from contextune.plan.pointer.values.destinations import destination_words
 from contextune.plan.pointer.values.dialled_numbers import dialled_number, is_number_of_item, number_verb
 from contextune.types import Item, Tool, ToolHit
 
 _NOTE = re.compile(
-    rf"{FILLER}(?:(?:new |quick )?note(?: to (?:self|myself))?"
+    rf"{OPENING}(?:(?:new |quick )?note(?: to (?:self|myself))?"
     r"|(?:take|make|write|create|start|add)(?: me)? a (?:new |quick )?note"
     r"|(?:write|jot|note)(?: (?:this|that|it))? down):\s+\S",
     re.IGNORECASE,
 )
 _NAMED_NOTE = re.compile(
-    rf"{FILLER}(?:take|make|write|create|start|add)(?: me)? a (?:new |quick )?note"
+    rf"{OPENING}(?:take|make|write|create|start|add)(?: me)? a (?:new |quick )?note"
     r" (?:called|named|titled|entitled)\s+\S",
     re.IGNORECASE,
 )
-_CANCEL = re.compile(rf"{FILLER}(?:cancel|call off|delete|scrap|drop|remove)\b", re.IGNORECASE)
+_CANCEL = re.compile(rf"{OPENING}(?:cancel|call off|delete|scrap|drop|remove)\b", re.IGNORECASE)
 _INVITE = re.compile(
-    rf"{FILLER}(?:add|invite|include|put) (?P<who>\S.*?) (?:to|in|on) (?P<event>\S.*)", re.IGNORECASE
+    rf"{OPENING}(?:add|invite|include|put) (?P<who>\S.*?) (?:to|in|on) (?P<event>\S.*)", re.IGNORECASE
 )
 _WRITE_DOWN = re.compile(
-    rf"{FILLER}(?:(?:write|jot|note)(?: (?:this|that|it))? down"
+    rf"{OPENING}(?:(?:write|jot|note)(?: (?:this|that|it))? down"
     r"|(?:make|take) a note (?:that|of)|(?:jot|note) that)\b",
     re.IGNORECASE,
 )
 _REMIND = re.compile(
-    rf"{FILLER}(?:remind me|(?:don['’]?t|do not) let me forget) (?:[^,.;:?]+ )?to \w[^.;:?]*[.!]*$",
+    rf"{OPENING}(?:remind me|(?:don['’]?t|do not) let me forget) (?:[^,.;:?]+ )?to \w[^.;:?]*[.!]*$",
     re.IGNORECASE,
 )
 _NOT_TO_FORGET = re.compile(
-    rf"{FILLER}(?:(?:don['’]?t|do not) let me forget|(?:make|be) sure (?:that )?i) ", re.IGNORECASE
+    rf"{OPENING}(?:(?:don['’]?t|do not) let me forget|(?:make|be) sure (?:that )?i) ", re.IGNORECASE
 )
-_WAKE = re.compile(rf"{FILLER}(?:wake me(?: up)?|get me up) (?:at|in|by|tomorrow|tonight)\b", re.IGNORECASE)
+_WAKE = re.compile(rf"{OPENING}(?:wake me(?: up)?|get me up) (?:at|in|by|tomorrow|tonight)\b", re.IGNORECASE)
 _DEPENDING = re.compile(
     r"\b(?:before|after|when|whenever|once|until|till|as soon as|if|while|every|each|daily|weekly|again)\b",
     re.IGNORECASE,
 )
 """Words behind which a time depends on something else than the clock."""
 _CANCELLING = frozenset(["cancel", "delete", "remove"])
-_DIAL = re.compile(rf"{FILLER}(?:call|phone|ring|dial)\b[^,;]*$", re.IGNORECASE)
+_DIAL = re.compile(rf"{OPENING}(?:call|phone|ring|dial)\b[^,;]*$", re.IGNORECASE)
 
 
 def said_tools(tools: Sequence[ToolHit], inputs: PlanningInput) -> list[int]:
@@ -221,7 +222,7 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return lambda tool: tool.app == "Calendar" and starts_with(tool, _CANCELLING)
     if is_number_of_item(text):
         return calls_number
-    if orders_event(inputs) and says_day_and_hour(inputs):
+    if orders_event(inputs) and (says_day_and_hour(inputs) or leaves_time_open(inputs)):
         return creates_event
     if names_moved_item(inputs):
         return moves(moved_items(inputs)[0].app)

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.calls.orders.actions import FILLER
 from contextune.plan.calls.orders.tool_kinds import starts_with
+from contextune.plan.opening_words import OPENING
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.references import item_app
 from contextune.plan.pointer.people.senders import sender_of
@@ -21,7 +21,7 @@ from contextune.search.tokenize import identifier_words, tokenize
 from contextune.types import Tool
 
 _SEARCH = re.compile(
-    rf"{FILLER}(?:(?:do |run )?(?:a |an )?(?:quick )?(?:web |online |internet )?search"
+    rf"{OPENING}(?:(?:do |run )?(?:a |an )?(?:quick )?(?:web |online |internet )?search"
     r"(?: (?:the (?:web|internet|net)|online|on google|google))? (?:for|on|about)"
     r"|google(?: for)?|look up|search up)\s+(?P<what>\S.*)",
     re.IGNORECASE,
@@ -32,13 +32,13 @@ _THING = re.compile(r"the (?P<thing>.+?)(?:\s(?:for|of|from|in|about|on|by|to|wi
 """What "the invoice of the plumber" is."""
 _BY = re.compile(r"\b(?:from|by) [A-Z]")
 _ABOUT = re.compile(
-    rf"{FILLER}(?:show|find|get|open|read|list|search|pull up|bring up)(?: me)?(?: up)?"
+    rf"{OPENING}(?:show|find|get|open|read|list|search|pull up|bring up)(?: me)?(?: up)?"
     r"(?: (?:all|any|the|my|our|of))* (?P<kind>notes|e-?mails|mails|messages)"
     r" (?:on|about|regarding|concerning|mentioning|that mention)\s+\S",
     re.IGNORECASE,
 )
 _FROM = re.compile(
-    rf"{FILLER}(?:show|find|get|list|search|pull up|bring up|give)(?: me)?"
+    rf"{OPENING}(?:show|find|get|list|search|pull up|bring up|give)(?: me)?"
     r" (?:everything|anything|all|whatever)(?: (?:i (?:have|got)|there is|that came))?"
     r" (?:from|by) (?P<who>\S.*?)[\s.!?]*$",
     re.IGNORECASE,

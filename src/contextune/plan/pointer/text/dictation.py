@@ -8,7 +8,9 @@ import re
 from collections.abc import Sequence
 
 from contextune.plan.multi_step.languages import ENGLISH
+from contextune.plan.opening_words import OPENING
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.text.event_orders import EVENT_LABEL, EVENT_VERB
 from contextune.plan.pointer.text.event_places import said_place
 from contextune.plan.pointer.text.reminder_orders import reminder_order
 from contextune.plan.pointer.times.event_times import event_time
@@ -30,11 +32,7 @@ _NAME_END = re.compile(
 _COLON = re.compile(r":\s+(?=\S)")
 _RENAME = re.compile(r"\b(?:rename|retitle|change)\b", re.IGNORECASE)
 _TO = re.compile(r"\s(?:to|as|into)\s+", re.IGNORECASE)
-_FILLER = re.compile(
-    r"^(?:(?:hey|hi|ok|okay|please|just|now|so|and|can you|could you|would you|will you|i want you to|go)"
-    r"\b[,:]?\s*)+",
-    re.IGNORECASE,
-)
+_OPENING = re.compile(OPENING, re.IGNORECASE)
 _TAIL = re.compile(
     r"(?:,?\s+(?:please|for me|again|will you|would you|thanks|thank you|now))+\s*$", re.IGNORECASE
 )
@@ -86,16 +84,6 @@ _WHEN = frozenset(
 )
 _THEN = re.compile(r",?\s+(?:and\s+)?then\s+(?P<verb>\w+)", re.IGNORECASE)
 _WAKE = re.compile(r"\b(?:wake me|get me up)\b", re.IGNORECASE)
-_EVENT_VERB = re.compile(
-    r"^(?:put|schedule|add|book(?: in)?|create|set up|plan|pencil(?: in)?|block(?: out| off)?|make|enter)\s+"
-    r"(?:(?:me|us)\s+(?:in\s+)?(?:for\s+)?)?",
-    re.IGNORECASE,
-)
-_NEW_EVENT = re.compile(
-    r"(?:(?:add|create|make|put|set up|schedule|enter)(?: me)?(?: an?| the)? )?(?:new )?(?:calendar )?"
-    r"(?:event|appointment|entry|meeting)(?: in (?:my|the) (?:calendar|diary))?:\s+",
-    re.IGNORECASE,
-)
 _CALENDAR = re.compile(r"\b(?:calendar|diary|agenda)\b", re.IGNORECASE)
 _BARE_EVENT = re.compile(
     r"(?!(?:i|we|he|she|it|they|you|what|when|where|who|how|which|why|is|are|am|do|does|did|will|can|remind|wake"
@@ -275,7 +263,7 @@ def event_to_plan(inputs: PlanningInput, taken: Ranges = ()) -> str | None:
     """The name of a new event: "Schedule a haircut on Saturday at four" → "haircut"."""
     text = inputs.request.text
     stripped, offset = _strip_filler(text)
-    verb = _NEW_EVENT.match(stripped) or _EVENT_VERB.match(stripped)
+    verb = EVENT_LABEL.match(stripped) or EVENT_VERB.match(stripped)
     times = [phrase.first for phrase in inputs.time_phrases]
     is_bare = bool(times) and _BARE_EVENT.fullmatch(text[offset : times[0]]) is not None
     if verb is None and not is_bare and not (times and _CALENDAR.search(text)):
@@ -311,7 +299,7 @@ def text_to_translate(text: str, taken: Ranges = ()) -> str | None:
 
 
 def _strip_filler(text: str) -> tuple[str, int]:
-    match = _FILLER.match(text)
+    match = _OPENING.match(text)
     offset = match.end() if match else 0
     return text[offset:], offset
 

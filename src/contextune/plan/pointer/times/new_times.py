@@ -10,8 +10,10 @@ from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 
 from contextune.context.history import day_of_history
+from contextune.plan.opening_words import OPENING
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.text.event_orders import is_bare_order
 from contextune.plan.pointer.text.new_titles import content_words
 from contextune.plan.pointer.text.reminder_orders import reminder_order
 from contextune.plan.pointer.times.clock_halves import meant_minutes
@@ -33,17 +35,8 @@ _HOURS = ((12, time(9)), (17, time(15)), (20, time(19)), (24, time(22)))
 _LAST = re.compile(r"(?:at )?(?:the )?end of\b", re.IGNORECASE)
 _BY = re.compile(rf"\bby (?:about |another )?{DURATION}", re.IGNORECASE)
 """How much later or earlier than it is an event is to be."""
-_FILLER = (
-    r"\W*(?:(?:please|can you|could you|would you|hey|ok(?:ay)?|just|let['’]?s|i (?:want|need|have) to"
-    r"|i['’]d like to),? )*"
-)
-_NEW = re.compile(
-    rf"{_FILLER}(?:book|schedule|set up|arrange|plan|organi[sz]e|create|make|add|put in|pencil in|enter)"
-    r"(?: me| us)?(?: in)? (?:an?|another|some|one more|new) [^,;.:!?]+[\s.!?]*",
-    re.IGNORECASE,
-)
 _MOVED = re.compile(
-    rf"{_FILLER}(?:reschedule|move|postpone|shift|push(?: back)?|delay|rearrange|put off|change)"
+    rf"{OPENING}(?:reschedule|move|postpone|shift|push(?: back)?|delay|rearrange|put off|change)"
     r" [^,;.:!?]+[\s.!?]*",
     re.IGNORECASE,
 )
@@ -54,9 +47,7 @@ _SAYS_WHEN = re.compile(
     re.IGNORECASE,
 )
 """Words that lead to a time which the request itself does not say."""
-_POINTS = re.compile(
-    r"\b(?:the|that|this|these|those|it|there|my|our|his|her|their|same|one)\b", re.IGNORECASE
-)
+_POINTS = re.compile(r"\b(?:that|this|these|those|it|there|his|her|their|same|one)\b", re.IGNORECASE)
 _TIMER = re.compile(r"\b(?:timer|alarm|wake me)\b", re.IGNORECASE)
 _DAY, _MINUTE = timedelta(days=1), timedelta(minutes=1)
 
@@ -126,7 +117,7 @@ def leaves_time_open(inputs: PlanningInput) -> bool:
     text = inputs.request.text
     if not says_no_time(inputs) or _SAYS_WHEN.search(text):
         return False
-    is_new = _NEW.fullmatch(text) is not None and _POINTS.search(_WITH.sub("", text)) is None
+    is_new = is_bare_order(text) and _POINTS.search(_WITH.sub("", text)) is None
     return is_new or _MOVED.fullmatch(text) is not None
 
 

@@ -31,8 +31,9 @@ from contextune.plan.pointer.values.argument_words import (
 from contextune.plan.pointer.values.candidate import OMITTED, Candidate
 from contextune.plan.pointer.values.destinations import said_destination
 from contextune.plan.pointer.values.dialled_numbers import dialled_candidate, is_number_of_item
+from contextune.plan.pointer.values.nearby_places import said_near
 from contextune.plan.pointer.values.spans import TextSpan, title_and_artist
-from contextune.plan.pointer.values.weather_places import asks_for_weather, said_near, weather_place
+from contextune.plan.pointer.values.weather_places import asks_for_weather, weather_place
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_text
 from contextune.search import tokenize

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.values.candidate import Candidate
+from contextune.plan.pointer.values.nearby_places import NO_PLACE
 from contextune.plan.pointer.values.spans import TextSpan
 from contextune.search import tokenize
 from contextune.types import Source
@@ -32,25 +32,8 @@ _PLACE = re.compile(
     r"(?=(?: (?:like|please|looking|going to be|be))*\s*(?:$|[|,;.!?]))",
     re.IGNORECASE,
 )
-_NEAR = re.compile(
-    r"\b(?:near|close to|next to) (?P<place>[^\W\d_][\w'’.-]*(?: [\w'’.-]+){0,3}?)(?: please)?[\s.!?]*$",
-    re.IGNORECASE,
-)
-_NO_PLACE = STOP_WORDS | frozenset(tokenize("general case total fact person town bed school work advance"))
 _CERTAIN = frozenset(["in", "near", "around"])
 """Prepositions before a place; after "at" and "for" may be an occasion: "for dinner"."""
-
-
-def said_near(inputs: PlanningInput) -> list[Candidate]:
-    """The place at the end of a request for something near it, in any spelling: "a café near elm street"."""
-    match = _NEAR.search(inputs.request.text)
-    if match is None or not _NO_PLACE.isdisjoint(tokenize(match["place"])):
-        return []
-    place = match["place"].rstrip(".")
-    span = TextSpan(match.start("place"), match.start("place") + len(place), place, "name", "near")
-    if any(phrase.first < span.end and span.start < phrase.last for phrase in inputs.time_phrases):
-        return []
-    return [Candidate(span.text, "said name", (Source("said", words=span.text),), span=span)]
 
 
 def asks_for_weather(inputs: PlanningInput) -> bool:
@@ -74,7 +57,7 @@ def _said(inputs: PlanningInput) -> list[Candidate]:
     places = [
         TextSpan(*match.span("place"), match["place"], "name", match["before"].casefold())
         for match in _PLACE.finditer(masked)
-        if _NO_PLACE.isdisjoint(tokenize(match["place"])) and _WEATHER.isdisjoint(tokenize(match["place"]))
+        if NO_PLACE.isdisjoint(tokenize(match["place"])) and _WEATHER.isdisjoint(tokenize(match["place"]))
     ]
     # a company is called like its town, but nobody asks for the weather in a person
     places = [
