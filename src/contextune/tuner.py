@@ -17,6 +17,7 @@ from contextune.context.retriever import ToolSearchInputs
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError, PlanError
 from contextune.plan import CallPlanner, Planner, PlanningInput, Steps
+from contextune.plan.complete_request import complete_request
 from contextune.plan.multi_step.split import split_request, tool_verbs
 from contextune.plan.multi_step.step_planner import CarryItems, plan_steps
 from contextune.plan.planning_input import RequestVector
@@ -194,7 +195,7 @@ class Tuner:
 
     def context(self, request: Request, k: int | None = 10) -> ContextHits:
         """The `k` items the request most likely needs, best first; all visible items with `k=None`."""
-        return self._retriever.rank(request, k)
+        return self._retriever.rank(self._complete(request), k)
 
     def signals(self, request: Request, k: int = 10) -> dict[str, Mapping[str, float]]:
         """How much each family of signals contributed to the items of `context`, by item id.
@@ -221,6 +222,7 @@ class Tuner:
         tools = retriever or self._tools
         if tools is None:
             raise InvalidRequestError("this tuner has no tools: pass Tuner(store, tools=…)")
+        request = self._complete(request)
         hits = self.context(request, QueryContext.MAX_ITEMS) if context is None else context
         queries = self._queries(request)
         inputs = self._tool_search_inputs(request, hits)
@@ -234,16 +236,17 @@ class Tuner:
         `context` is retrieved unless passed; pass an empty list to plan without.
         """
         hits = self.context(request) if context is None else context
-        planning_input = self._planning_input(request, hits)
+        planning_input = self._planning_input(self._complete(request), hits)
         return self._decide(read_request(self._planner, planning_input, tools), tools)
 
     def answer(self, request: Request, k: int | None = 10, *, max_tools: int = 5) -> Answer:
         """The best `k` items, the best `max_tools` tools, and the call to make."""
         start = perf_counter()
+        asked, request = request, self._complete(request)
         context = self.context(request, k)
         seconds = {"context": perf_counter() - start}
         if self._tools is None:
-            return Answer(request, tuple(context), seconds=seconds, words_only=context.words_only)
+            return Answer(asked, tuple(context), seconds=seconds, words_only=context.words_only)
         start = perf_counter()
         queries = self._queries(request)
         if self._querygen:
@@ -260,7 +263,7 @@ class Tuner:
         plan = self._decide(readings, matches.hits)
         seconds["plan"] = perf_counter() - start
         return Answer(
-            request,
+            asked,
             tuple(context),
             matches.first(max_tools, keep=plan.tool if plan else None),
             plan,
@@ -281,6 +284,7 @@ class Tuner:
         if self._tools is None:
             raise InvalidRequestError("this tuner has no tools: pass Tuner(store, tools=…)")
         answer = answer or self.answer(request, k, max_tools=max_tools)
+        request = self._complete(request)
         names = [hit.item.title for hit in answer.context]
         # nearly every word begins the name of some tool in a large catalogue
         is_large = not isinstance(self._tools.index, ToolIndex)
@@ -313,6 +317,9 @@ class Tuner:
         """`answer` in a worker thread."""
         return await asyncio.to_thread(self.answer, request, k, max_tools=max_tools)
 
+    def _complete(self, request: Request) -> Request:
+        return complete_request(request, self._retriever.user)
+
     def _planning_input(
         self,
         request: Request,
@@ -320,10 +327,7 @@ class Tuner:
         needs_context: float | None = None,
         inputs: ToolSearchInputs | None = None,
     ) -> PlanningInput:
-        """What planners read; the request is classified only for a planner that uses it.
-
-        `inputs` are those of the search for tools, if there was one.
-        """
+        """What planners read; `inputs` are those of the search for tools, if there was one."""
         user = inputs.user if inputs else self._retriever.user(request.user)
         planning_input = with_named_hits(
             PlanningInput(request, user, context, needs_context=needs_context), context

@@ -1,0 +1,81 @@
+"""Requests that are completed before they are searched and planned."""
+
+from datetime import datetime
+
+import pytest
+
+from contextune.plan.complete_request import complete_request
+from contextune.plan.misspellings import respell
+from contextune.types import Contact, Request, Turn, User
+
+NOW = datetime(2026, 3, 5, 10, 5)  # a Thursday
+
+
+def completed(text: str, *before: str, contacts: tuple[Contact, ...] = ()) -> str:
+    turns = tuple(turn for said in before for turn in (Turn("user", said), Turn("assistant", "Two things.")))
+    request = Request(text, user="ines", time=NOW, history=turns)
+    return complete_request(request, lambda user: User(user, contacts=contacts)).text
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("Move judo to wendsday", "Move judo to wednesday"),
+        ("Wendsday at six: judo", "Wednesday at six: judo"),
+        ("what do I have tomorow", "what do I have tomorrow"),
+        ("remnd me on firday", "remind me on friday"),
+        ("cancle judo", "cancel judo"),
+        ("Put judo in the calender", "Put judo in the calendar"),
+    ],
+)
+def test_days_and_orders_are_spelt_right(text: str, meant: str) -> None:
+    assert respell(text) == meant
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rewind the song",
+        "What's on Mondays?",
+        "Cancela judo",
+        "Call Mondal",
+        "Call Sundaye",
+        'Tell Bo "see you tomorow"',
+        "Write to wensday@example.org",
+        "Was I reminded of the remainder?",
+    ],
+)
+def test_other_words_stay_as_they_are(text: str) -> None:
+    assert respell(text) == text
+
+
+def test_names_of_contacts_are_not_respelt() -> None:
+    assert completed("call tonigh", contacts=(Contact("Ama Tonigh"),)) == "call tonigh"
+    assert completed("what is on tonigh") == "what is on tonight"
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "meant"),
+    [
+        (["What's on Friday?"], "And on Sunday?", "What's on Sunday?"),
+        (["What's on Friday?", "And Saturday?"], "and next Monday", "What's on next Monday?"),
+        (["Will it rain in Lugo tomorrow?"], "what about Sunday?", "Will it rain in Lugo Sunday?"),
+        (["Who called me?"], "And yesterday?", "Who called me yesterday?"),
+    ],
+)
+def test_question_is_asked_for_another_day(before: list[str], text: str, meant: str) -> None:
+    assert completed(text, *before) == meant
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("Move judo to Friday", "and on Sunday?"),
+        ("Cancel judo on Friday", "What about Monday?"),
+        ("What's on Friday?", "And who is there?"),
+        ("What's on Friday?", "Cancel it on Sunday"),
+        ("Is judo on Friday or on Monday?", "and on Sunday?"),
+    ],
+)
+def test_orders_and_other_questions_are_not_completed(before: str, text: str) -> None:
+    assert completed(text, before) == text
