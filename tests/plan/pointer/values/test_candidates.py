@@ -37,9 +37,16 @@ MAIL = Item(
 CALL = Item("p1", "PhoneCall", {"contact": "Unknown", "number": "555-0499", "date": "2024-05-13T09:00"})
 
 
-def values(text: str, tool: str | Tool, argument: str, *items: Item) -> list[Any]:
-    request = Request(text, user="ines", time=datetime(2024, 5, 16, 17, 40))
-    inputs = PlanningInput(request, USER, [ItemHit(item, 1.0) for item in items])
+REGATTA = Item.event(
+    name="Rowing regatta", start="2024-05-18T09:00", end="2024-05-18T12:00", location="Boathouse, Vila Nova"
+)
+
+
+def values(
+    text: str, tool: str | Tool, argument: str, *items: Item, user: User = USER, place: str | None = None
+) -> list[Any]:
+    request = Request(text, user="ines", time=datetime(2024, 5, 16, 17, 40), place=place)
+    inputs = PlanningInput(request, user, [ItemHit(item, 1.0) for item in items])
     chosen = TOOLS[tool] if isinstance(tool, str) else tool
     parameter = next(one for one in tool_parameters(chosen) if one.name == argument)
     return [one.value for one in find_candidates(inputs, parameter)]
@@ -246,6 +253,18 @@ def test_day_is_no_place() -> None:
 )
 def test_plain_question_for_the_weather_means_the_city(text: str) -> None:
     assert values(text, "get_weather", "location", MAIL) == ["Porto"]
+
+
+def test_weather_without_a_city_is_where_the_user_is_and_of_no_item() -> None:
+    text, places = "Will it rain on Saturday?", {"home": (41.1, -8.6), "the_mill": (41.2, -8.6)}
+    user = User("ines", {}, places)
+    assert values(text, "get_weather", "location", REGATTA, user=user, place="the_mill") == ["the mill"]
+    assert values(text, "get_weather", "location", REGATTA, user=User("ines")) == []
+
+
+@pytest.mark.parametrize("text", ["weather for the regatta", "Will it be cold at Bo's rowing regatta?"])
+def test_weather_of_an_event_is_where_it_takes_place(text: str) -> None:
+    assert values(text, "get_weather", "location", REGATTA, MAIL) == ["Boathouse, Vila Nova"]
 
 
 @pytest.mark.parametrize("text", ["Will it rain there?", "Will it rain on the kiln?", "Weather in Vantaa?"])

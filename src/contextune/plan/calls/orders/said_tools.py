@@ -78,6 +78,7 @@ from contextune.plan.pointer.text.event_orders import orders_event
 from contextune.plan.pointer.text.reminder_orders import reminder_order
 from contextune.plan.pointer.times.event_times import event_time
 from contextune.plan.pointer.times.new_times import leaves_time_open
+from contextune.plan.pointer.times.next_events import asks_what_is_next
 from contextune.plan.pointer.values.destinations import destination_words
 from contextune.plan.pointer.values.dialled_numbers import dialled_number, is_number_of_item, number_verb
 from contextune.types import Item, Tool, ToolHit
@@ -226,6 +227,8 @@ def _said_kind(inputs: PlanningInput) -> Accepts | None:
         return creates_event
     if names_moved_item(inputs):
         return moves(moved_items(inputs)[0].app)
+    if asks_what_is_next(inputs):
+        return lists_events
     if (accepts := searched_kind(inputs)) is not None:
         return accepts
     asked = asked_item(inputs)

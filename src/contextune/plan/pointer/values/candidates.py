@@ -10,6 +10,7 @@ from contextune.plan.names import fold_accents
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.clauses import crosses_clauses
 from contextune.plan.pointer.times.arrival_days import arrival_day
+from contextune.plan.pointer.times.next_events import next_day
 from contextune.plan.pointer.values.argument_words import (
     ADDRESSES,
     ARTISTS,
@@ -26,6 +27,7 @@ from contextune.plan.pointer.values.homes import said_home, said_workplace
 from contextune.plan.pointer.values.online_places import is_online
 from contextune.plan.pointer.values.spans import LANGUAGES, TextSpan, find_spans
 from contextune.plan.pointer.values.travel_modes import listed_values, said_mode
+from contextune.plan.pointer.values.weather_places import says_only_weather
 from contextune.plan.schema import Parameter, is_valid
 from contextune.plan.times.resolve import candidate_times
 from contextune.plan.values import find_durations, find_numbers, format_duration, normalize_text
@@ -59,7 +61,10 @@ def find_candidates(
     What the request says is a candidate in any case. Where it leaves no doubt, it is the only one.
     """
     if said := (
-        said_mode(inputs, parameter) or said_location(inputs, parameter) or arrival_day(inputs, parameter)
+        said_mode(inputs, parameter)
+        or said_location(inputs, parameter)
+        or arrival_day(inputs, parameter)
+        or next_day(inputs, parameter)
     ):
         return said
     if "destination" in parameter.words:
@@ -71,6 +76,8 @@ def find_candidates(
         candidates = _valid_candidates(inputs, parameter, None)
     if certain := certain_candidates(inputs, parameter, candidates):
         return certain
+    if "location" in parameter.words and says_only_weather(inputs):
+        candidates = [candidate for candidate in candidates if candidate.origin in ("place", _CITY)]
     return candidates if parameter.required else [*candidates, _OMITTED_CANDIDATE]
 
 

@@ -1,10 +1,12 @@
-"""Where a question about the weather asks for: a place in any spelling, else the user's city."""
+"""Where a question about the weather asks for: a place in any spelling, an event's, else the user's own."""
 
 import re
 from collections.abc import Sequence
 
+from contextune.context.build_scene import resolve_place
+from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.request_words import folded_words, time_words
 from contextune.plan.pointer.values.candidate import Candidate
 from contextune.plan.pointer.values.nearby_places import NO_PLACE
 from contextune.plan.pointer.values.spans import TextSpan
@@ -32,6 +34,9 @@ _PLACE = re.compile(
     r"(?=(?: (?:like|please|looking|going to be|be))*\s*(?:$|[|,;.!?]))",
     re.IGNORECASE,
 )
+_OCCASION = re.compile(
+    r"\b(?:for|at|during|on) (?:the |my |our |[\w-]+['’]s )(?P<what>[^\W\d_][^.,;:!?]*)", re.IGNORECASE
+)
 _CERTAIN = frozenset(["in", "near", "around"])
 """Prepositions before a place; after "at" and "for" may be an occasion: "for dinner"."""
 
@@ -42,8 +47,17 @@ def asks_for_weather(inputs: PlanningInput) -> bool:
 
 
 def weather_place(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The place that a question about the weather says, in any spelling, or the city if it says nothing."""
-    return _said(inputs) or _city(inputs, candidates)
+    """The place that a question about the weather says, in any spelling, or where the user is."""
+    return _said(inputs) or _occasion(inputs, candidates) or _own(inputs, candidates)
+
+
+def says_only_weather(inputs: PlanningInput) -> bool:
+    """Whether a request asks for the weather, and says nothing else but when: no item tells where."""
+    text = inputs.request.text
+    for phrase in reversed(inputs.time_phrases):
+        text = f"{text[: phrase.first]} {text[phrase.last :]}"
+    words = frozenset(tokenize(text))
+    return not words.isdisjoint(_WEATHER) and words <= _WEATHER | _PLAIN
 
 
 def _said(inputs: PlanningInput) -> list[Candidate]:
@@ -86,12 +100,24 @@ def _is_stored(place: str, inputs: PlanningInput) -> bool:
     return any(words <= frozenset(folded_words(text)) for text in known)
 
 
-def _city(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The user's city, if the request asks for the weather and says neither a place nor anything else."""
-    text = inputs.request.text
-    for phrase in reversed(inputs.time_phrases):
-        text = f"{text[: phrase.first]} {text[phrase.last :]}"
-    words = frozenset(tokenize(text))
-    if words.isdisjoint(_WEATHER) or not words <= _WEATHER | _PLAIN:
+def _occasion(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The place of the event that is named: "the weather for the rowing regatta"."""
+    match = _OCCASION.search(inputs.request.text) if asks_for_weather(inputs) else None
+    words = frozenset(folded_words(match["what"])) - STOP_WORDS - time_words(inputs) if match else None
+    if not words:
         return []
-    return [candidate for candidate in candidates if candidate.origin == "profile.city"]
+    events = [n for n, item in enumerate(inputs.items) if "start" in item.times]
+    named = [n for n in events if words.issubset(folded_words(inputs.items[n].title))]
+    if len({inputs.items[n].title for n in named}) != 1:
+        return []
+    return [c for c in candidates if c.item == named[0] and c.field == "location" and c.span is None]
+
+
+def _own(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The user's city, else the place where the user is, if the request says nothing but the weather."""
+    if not says_only_weather(inputs):
+        return []
+    here = (resolve_place(inputs.request, inputs.user) or "").replace("_", " ")
+    return [c for c in candidates if c.origin == "profile.city"] or [
+        c for c in candidates if c.origin == "place" and c.value == here
+    ]
