@@ -70,7 +70,7 @@ _RECEIVES = re.compile(
     r"|share (?P<shared>\S.*) with) (?P<who>\S.*?)(?: now| please| too| as well)*[\s.!?]*$",
     re.IGNORECASE,
 )
-_ADDRESSED = re.compile(
+ADDRESSED = re.compile(
     rf"{OPENING}(?P<verb>tell|inform|warn|e-?mail|mail|message|text|write(?: to)?|ask|thank|let"
     r"|remind(?! (?:me|us|myself)\b)) "
     r"(?P<who>(?:my|our|the) [^\W\d_]+|[^\W\d_])",
@@ -177,7 +177,7 @@ def called_role(inputs: PlanningInput) -> list[int]:
     start, end = match.span("who")
     if any(name.words and name.start < end and start < name.end for name in inputs.names):
         return []
-    people = _people_of_role(match["who"], inputs)
+    people = people_of_role(match["who"], inputs)
     return people if len(people) > 1 else []
 
 
@@ -220,7 +220,7 @@ def told_contact(inputs: PlanningInput) -> int | None:
 
 def addressed_contact(inputs: PlanningInput) -> tuple[int, bool] | None:
     """The contact whom a message is for, right after the verb, and whether the verb says to mail it."""
-    match = _ADDRESSED.match(inputs.request.text)
+    match = ADDRESSED.match(inputs.request.text)
     if match is None:
         return None
     start, end = match.span("who")
@@ -235,7 +235,7 @@ def addressed_contact(inputs: PlanningInput) -> tuple[int, bool] | None:
 
 def addressed_people(inputs: PlanningInput) -> frozenset[int]:
     """The contacts whom a message may be for, named right after the verb: all of that name."""
-    match = _ADDRESSED.match(inputs.request.text)
+    match = ADDRESSED.match(inputs.request.text)
     if match is None:
         return frozenset()
     return frozenset(
@@ -347,11 +347,11 @@ def _of_organization(start: int, end: int, inputs: PlanningInput) -> list[int]:
 
 def _related(said: str, inputs: PlanningInput, *, by_title: bool = False) -> int | None:
     """The only contact with a relation, or a job title: "my sister", "the bike mechanic", "Ben's teacher"."""
-    related = _people_of_role(said, inputs, by_title=by_title)
+    related = people_of_role(said, inputs, by_title=by_title)
     return related[0] if len(related) == 1 else None
 
 
-def _people_of_role(said: str, inputs: PlanningInput, *, by_title: bool = False) -> list[int]:
+def people_of_role(said: str, inputs: PlanningInput, *, by_title: bool = False) -> list[int]:
     """The contacts of a relation, or with a title in their name; or with a job title."""
     *others, head = tokenize(_DETERMINER.sub("", said, count=1)) or [""]
     if head == "doctor" and others and _CHILDREN.issuperset(others):

@@ -5,6 +5,7 @@ import re
 from contextune.context.signals.people import relation_synonyms
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.people.job_titles import is_job_title
 from contextune.plan.pointer.people.named_people import RINGING
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.values.dialled_numbers import said_numbers
@@ -22,7 +23,7 @@ _WRITTEN_TO = re.compile(
     rf"{_START}(?:(?:[Ee]-?mail|[Mm]ail|[Tt]ext|[Mm]essage|[Tt]ell|[Aa]sk|[Ii]nform|[Ww]arn|[Tt]hank)"
     r"|[Ww]rite(?: an? (?:e-?mail|mail|message))? to"
     r"|[Ss]end an? (?:e-?mail|mail|message|text) to) "
-    rf"(?P<who>{_NAME})(?=\s|[:,]|\W*$)"
+    rf"(?P<who>{_NAME}(?=\s|[:,]|\W*$)|(?:[Mm]y|[Tt]he|[Oo]ur) [^\W\d_]+(?= (?:that|whether|if)\b|:))"
 )
 _GENERIC = frozenset(
     folded_words("""
@@ -46,7 +47,7 @@ def called_stranger(inputs: PlanningInput) -> str | None:
 
 
 def addressed_stranger(inputs: PlanningInput) -> str | None:
-    """The name of somebody to write to of whom nothing is stored: "Tell Zebulon that …"."""
+    """The name or the role of somebody to write to of whom nothing is stored: "Tell Zebulon that …"."""
     match = _WRITTEN_TO.match(inputs.request.text)
     return None if match is None else stranger_in(match, inputs)
 
@@ -59,6 +60,8 @@ def stranger_in(match: re.Match[str], inputs: PlanningInput) -> str | None:
     said = re.sub(r"^(?:my|the|our) ", "", match["who"], flags=re.IGNORECASE)
     words = frozenset(folded_words(said)) - STOP_WORDS
     if not words or words & _GENERIC or any(inputs.people.count_relation_matches(tokenize(said))):
+        return None
+    if is_job_title(said, inputs):
         return None
     roles = tokenize(" ".join(contact.relation or "" for contact in inputs.user.contacts))
     if any(role.startswith(tuple(words)) for role in roles):  # "physio"

@@ -7,6 +7,7 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.clauses import clauses
 from contextune.plan.pointer.items.references import added_to
 from contextune.plan.pointer.people.call_questions import asked_caller
+from contextune.plan.pointer.people.job_titles import titled_addressee
 from contextune.plan.pointer.people.named_people import (
     addressed_contact,
     receiving_contact,
@@ -111,6 +112,8 @@ def certain_candidates(
     is_recipient = "recipient" in name and not name & SENDERS
     if is_recipient and (addressed := addressed_contact(inputs)) is not None:
         return [c for c in candidates if c.people == (addressed[0],) and c.origin == "contact"]
+    if is_recipient and (titled := titled_addressee(inputs)) is not None:
+        return [c for c in candidates if c.people == (titled,) and c.origin == "contact"]
     if is_recipient and (receiver := receiving_contact(inputs)) is not None:
         return [c for c in candidates if c.people == (receiver,) and c.origin == "contact"]
     if not name & SENDERS and (receiver := _receiver(inputs)) is not None:
