@@ -13,6 +13,9 @@ ITEMS = (
     Item.mail(
         subject="Electricity invoice", content="86.40 EUR", author="a@example.com", date="2026-03-01T09:00"
     ),
+    Item.mail(
+        subject="Bill", content="40 EUR\nFrom: Clinic North", author="b@c.example", date="2026-03-01T09:00"
+    ),
     Item("s1", "Music", {"song_name": "Naima", "artist": "Coltrane"}),
 )
 
@@ -35,7 +38,11 @@ def searching_tools(text: str) -> set[str] | None:
         ("Show me my notes on the spectral theorem", {"search_notes"}),
         ("Find all mails about the offsite", {"search_emails"}),
         ("Show me everything from a@example.com", {"search_emails"}),
+        ("Everything from a@example.com", {"search_emails"}),
+        ("everything from the north clinic", {"search_emails"}),
+        ("all from my sister", None),
         ("Show me everything from Coltrane", None),
+        ("Everything from Coltrane", None),
         ("Search for a café nearby", None),
         ("Search for anything new from Coltrane", None),
         ("Look up the news about the strike", None),

@@ -23,11 +23,18 @@ _SEND_ITEM = re.compile(
 _SHARE = re.compile(
     rf"{OPENING}share (?:(?:the|my|our) )?(?:note )?(?P<title>\S.*?)(?: note)? with\s+\S", re.IGNORECASE
 )
+_SEND_ON = re.compile(
+    rf"{OPENING}(?:(?:send|pass|forward) (?P<sent>\S[^.,;:!?]*?) on|pass on (?P<passed>\S[^.,;:!?]*?)"
+    r"|send (?:the|that|this|my|our) (?P<named>\S[^.,;:!?]*?)) to\s+\S",
+    re.IGNORECASE,
+)
+"""An order to pass something on; "send the … to" is one if that is what a mail or a note is called."""
 _PASS_ON = re.compile(
     rf"{OPENING}(?:forward|send|share|pass)(?: on)? (?:the|my|our|that|this) (?P<what>[^.,;:!?]+?)"
     r" (?:from|by|of|about|to|with)\b",
     re.IGNORECASE,
 )
+_PASSED_APPS = frozenset(["Mail", "Notes"])
 _PASSING = frozenset(["forward", "share"])
 
 
@@ -40,7 +47,22 @@ def passed_on_app(inputs: PlanningInput) -> str | None:
     """The application of the item that the request says to send to somebody; None if it says none."""
     if match := _SEND_ITEM.match(inputs.request.text):
         return item_app(match["kind"])
+    if match := _SEND_ON.match(inputs.request.text):
+        return _app_of(match["named"] or "", inputs) or (None if match["named"] else _sent_on(match, inputs))
     return "Notes" if shared_note(inputs) is not None else None
+
+
+def _sent_on(match: re.Match[str], inputs: PlanningInput) -> str:
+    """The application of what is sent on; most of what is passed on is mail."""
+    return _app_of(match["sent"] or match["passed"], inputs) or "Mail"
+
+
+def _app_of(name: str, inputs: PlanningInput) -> str | None:
+    """The only application with a mail or a note in whose title all words are; None for a single word."""
+    words = frozenset(folded_words(name)) - STOP_WORDS
+    items = [item for item in inputs.items if item.app in _PASSED_APPS]
+    apps = {item.app for item in items if words.issubset(folded_words(item.title))}
+    return apps.pop() if len(apps) == 1 and len(words) > 1 else None
 
 
 def shared_note(inputs: PlanningInput) -> str | None:

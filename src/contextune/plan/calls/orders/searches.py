@@ -12,7 +12,8 @@ from contextune.plan.calls.orders.tool_kinds import starts_with
 from contextune.plan.opening_words import OPENING
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.references import item_app
-from contextune.plan.pointer.people.senders import sender_of
+from contextune.plan.pointer.people.named_people import said_sender
+from contextune.plan.pointer.people.senders import company_message, sender_of
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.values.argument_words import SENDERS
 from contextune.plan.policy.cost import singular
@@ -38,8 +39,8 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 _FROM = re.compile(
-    rf"{OPENING}(?:show|find|get|list|search|pull up|bring up|give)(?: me)?"
-    r" (?:everything|anything|all|whatever)(?: (?:i (?:have|got)|there is|that came))?"
+    rf"{OPENING}(?:(?:show|find|get|list|search|pull up|bring up|give)(?: me)? )?"
+    r"(?:everything|anything|all|whatever)(?: (?:i (?:have|got)|there is|that came))?"
     r" (?:from|by) (?P<who>\S.*?)[\s.!?]*$",
     re.IGNORECASE,
 )
@@ -63,7 +64,11 @@ def searched_kind(inputs: PlanningInput) -> Callable[[Tool], bool] | None:
     if match := _ABOUT.match(text):
         app = item_app(match["kind"])
         return lambda tool: tool.app == app and _searches(tool)
-    if (match := _FROM.match(text)) and _is_sender(match["who"], inputs):
+    if (match := _FROM.match(text)) and (
+        _is_sender(match["who"], inputs)
+        or company_message(inputs) is not None
+        or said_sender(inputs) is not None
+    ):
         return lambda tool: _searches(tool) and any(SENDERS & {*p.words} for p in tool_parameters(tool))
     match = _SEARCH.match(text)
     if match is None:

@@ -39,7 +39,7 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 _FROM = re.compile(
-    r".*?\b(?:(?:e-?)?mails?|messages?|anything|something|news|word) from (?P<who>\S.*?)[\s.!?]*$",
+    r".*?\b(?:(?:e-?)?mails?|messages?|anything|everything|something|news|word) from (?P<who>\S.*?)[\s.!?]*$",
     re.IGNORECASE,
 )
 _NEWS = re.compile(
