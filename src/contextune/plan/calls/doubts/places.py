@@ -1,10 +1,12 @@
 """Reasons to doubt a call because of a place: one that no argument says, or that nothing stored leads to."""
 
 from contextune.plan.calls.orders.scheduling import creates_event
+from contextune.plan.calls.orders.tool_kinds import tells_hours
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.values.event_details import event_place
 from contextune.plan.pointer.values.homes import professional_words
+from contextune.plan.pointer.values.opening_hours import is_described_business, said_business
 from contextune.plan.values import normalize_text
 from contextune.types import Plan, Tool
 
@@ -16,6 +18,14 @@ def drops_the_place(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
         return False
     values = " ".join(normalize_text(str(value)) for value in plan.args.values())
     return normalize_text(place.text) not in values
+
+
+def guesses_the_business(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It asks for the opening hours of what the request only describes: "Is the library open?"."""
+    span = said_business(inputs) if tells_hours(tool) else None
+    sources = [source for argument in plan.arguments.values() for source in argument.sources]
+    is_said = all(source.kind == "said" for source in sources)
+    return span is not None and is_said and is_described_business(span, inputs)
 
 
 def goes_elsewhere(plan: Plan, _: Tool, inputs: PlanningInput) -> bool:

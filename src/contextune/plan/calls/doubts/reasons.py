@@ -13,7 +13,7 @@ from typing import cast
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.doubts.items import DELETING, deletes_something_else
 from contextune.plan.calls.doubts.people import reaches_one_of_several, reaches_the_owner
-from contextune.plan.calls.doubts.places import drops_the_place, goes_elsewhere
+from contextune.plan.calls.doubts.places import drops_the_place, goes_elsewhere, guesses_the_business
 from contextune.plan.calls.doubts.questions import (
     acts_on_playback,
     ignores_the_sender,
@@ -344,6 +344,7 @@ _REASONS = (
     drops_the_time,
     drops_the_place,
     goes_elsewhere,
+    guesses_the_business,
     _does_something_else,
     _stops_something_else,
     _repeats_the_order,

@@ -40,6 +40,7 @@ from contextune.plan.calls.orders.tool_kinds import (
     sends_message,
     starts_with,
     takes_guest,
+    tells_hours,
     writes_in_note,
     writes_note,
     writes_to_person,
@@ -82,6 +83,7 @@ from contextune.plan.pointer.times.new_times import leaves_time_open
 from contextune.plan.pointer.times.next_events import asks_what_is_next
 from contextune.plan.pointer.values.destinations import destination_words
 from contextune.plan.pointer.values.dialled_numbers import dialled_number, is_number_of_item, number_verb
+from contextune.plan.pointer.values.opening_hours import said_business
 from contextune.types import Item, Tool, ToolHit
 
 _NOTE = re.compile(
@@ -262,6 +264,8 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return guides
     if asks_for_event(inputs):
         return lists_events
+    if said_business(inputs) is not None:
+        return tells_hours
     if is_question_of_writer(inputs.request.text):
         return searches_sender
     if asks_for_calls_of_role(inputs.request.text):

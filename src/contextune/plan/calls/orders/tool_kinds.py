@@ -40,6 +40,11 @@ def guides(tool: Tool) -> bool:
     return any("destination" in parameter.words for parameter in tool_parameters(tool))
 
 
+def tells_hours(tool: Tool) -> bool:
+    """Whether a tool tells when a business is open."""
+    return "hours" in identifier_words(tool.name)
+
+
 def reminds(tool: Tool) -> bool:
     """Whether a tool creates a reminder."""
     words = identifier_words(tool.name)

@@ -8,6 +8,7 @@ PLACES = frozenset(
         *("business", "shop", "store", "restaurant"),
     ]
 )
+BUSINESSES = PLACES & {"business", "shop", "store", "restaurant"}
 SAID_PLACES = frozenset(["location", "destination", "near", "city", "area"])
 ADDRESSES = frozenset(["address", "email", "mail", "recipient", "recipients"])
 TITLES = frozenset(["song", "track", "album", "record"])

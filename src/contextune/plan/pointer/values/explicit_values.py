@@ -23,6 +23,7 @@ from contextune.plan.pointer.people.senders import (
 from contextune.plan.pointer.values.argument_words import (
     ADDRESSES,
     ARTISTS,
+    BUSINESSES,
     NUMBERS,
     PEOPLE,
     SAID_PLACES,
@@ -33,6 +34,7 @@ from contextune.plan.pointer.values.candidate import OMITTED, Candidate
 from contextune.plan.pointer.values.destinations import said_destination
 from contextune.plan.pointer.values.dialled_numbers import dialled_candidate, is_number_of_item
 from contextune.plan.pointer.values.nearby_places import said_near
+from contextune.plan.pointer.values.opening_hours import business_names
 from contextune.plan.pointer.values.spans import TextSpan, title_and_artist
 from contextune.plan.pointer.values.weather_places import asks_for_weather, weather_place
 from contextune.plan.schema import Parameter
@@ -96,6 +98,8 @@ def certain_candidates(
         or (_own_places(inputs, candidates) if "destination" in name else weather_place(inputs, candidates))
     ):
         return places
+    if name & BUSINESSES and (names := business_names(inputs, candidates)):
+        return names
     person = said_sender(inputs) if name & SENDERS else said_contact(inputs) if name & PEOPLE else None
     if person is None and name & PEOPLE:
         person = asked_caller(inputs)
