@@ -86,6 +86,20 @@ def test_other_requests_name_none(text: str) -> None:
     assert asked_item(inputs_for(text)) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Is my train booked?", "Train to Hamburg"),
+        ("was our booking ok", "Your booking: Hamburg Hbf"),
+        ("Are the vacation days confirmed yet?", "Vacation days 2026"),
+    ],
+)
+def test_how_something_turned_out_is_proposed_from_the_item_about_it(text: str, title: str) -> None:
+    asked = asked_item(inputs_for(text))
+    assert asked is not None
+    assert (ITEMS[asked.number].title, asked.certain, asked.has_fact) == (title, False, True)
+
+
 def test_telling_words_leave_out_what_questions_have_in_common() -> None:
     assert question_words("When does the sprint review start on Friday?") == ("sprint", "review")
     assert question_words("Cancel the sprint review") == ()

@@ -53,6 +53,15 @@ _SAID = re.compile(
 """Asks for what somebody wrote, which is in a mail."""
 _HOURS = re.compile(r"\b(?:do|does|is|are)\b.+\b(?:open|close|closed|shut)\b", re.IGNORECASE)
 """Asks for the opening hours of a business, which no item has."""
+_STATE = re.compile(
+    rf"{_START}(?:is|are|was|were|has|have|did) (?:my|our|the) (?P<what>[^,;.:!?]+?)"
+    r"(?: all| been| already| come)?"
+    r" (?:ok|okay|fine|good|bad|right|alright|normal|clear|positive|negative|in|back|ready|done|through|here"
+    r"|booked|confirmed|signed|finished|ordered|paid|sent|delivered|approved|cancelled|canceled|arrived?|come|came)"
+    r"(?: yet| already| now| today)*[\s.!?]*$",
+    re.IGNORECASE,
+)
+"""Asks how something turned out, which the item about it may say: "Were my bloods ok?"."""
 _LIST = re.compile(r"\b(?:my|our|the) (?:[\w'’-]+ ){1,2}list\b", re.IGNORECASE)
 _LIST_APPS = frozenset(["Notes", "Reminders"])
 _FIND = re.compile(
@@ -140,10 +149,10 @@ def asked_fact(text: str) -> str | None:
 
 def question_words(text: str) -> tuple[str, ...]:
     """The telling words of a question about an item, or an order to show it; empty for other requests."""
-    finds = _FIND.match(text)
-    if (_QUESTION.match(text) is None and finds is None) or _HOURS.search(text):
+    finds, state = _FIND.match(text), _STATE.match(text)
+    if (_QUESTION.match(text) is None and finds is None and state is None) or _HOURS.search(text):
         return ()
-    text = text if finds is None else text[finds.end() :]
+    text = state["what"] if state else text if finds is None else text[finds.end() :]
     words = dict.fromkeys(folded_words(text))
     fillers = STOP_WORDS | _FILLERS | (_PAYING if _AMOUNT.match(text) else frozenset[str]())
     if _NOTED.match(text):
@@ -216,10 +225,16 @@ def _find(inputs: PlanningInput) -> AskedItem | None:
     others = {n for n, item in enumerate(inputs.items) if item.app == meant.app} - series - {number}
     has_fact = fact is not None and items[number].weight(fact) > 0
     is_paid = _AMOUNT.match(text) is not None and not _PAYING.isdisjoint(folded_words(text))
+    is_state = _STATE.match(text) is not None
     ahead = {inputs.items[n].title for n in best if _is_ahead(inputs.items[n], inputs)}
     several = is_only and len(ahead) > 1 and not _NEXT.search(text)
     return AskedItem(
-        number, meant.app, certain and not several, has_fact or is_paid, frozenset(others), several
+        number,
+        meant.app,
+        certain and not several and not is_state,
+        has_fact or is_paid or is_state,
+        frozenset(others),
+        several,
     )
 
 
