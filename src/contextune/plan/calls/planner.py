@@ -19,6 +19,7 @@ from contextune.plan.calls.other_half import with_other_half
 from contextune.plan.calls.ranker import CallProbabilities, CallRanker, default_call_ranker
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.described_music import describes_music
+from contextune.plan.pointer.people.late_arrivals import says_late
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.pointer.scoring.scorer import ArgumentScorer, default_scorer
 from contextune.plan.pointer.text.event_orders import orders_event
@@ -105,7 +106,8 @@ def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[s
         least = _REACHED if says_whom(inputs) else _SAID
         readings = _raised(readings, least, lacking=orders_event(inputs))
     elif readings.plans and is_open_tool(tools[readings.plans[0].tool], inputs):
-        readings = _raised(readings, _OPEN, lacking=orders_event(inputs) or describes_music(text))
+        lacking = orders_event(inputs) or describes_music(text) or says_late(text)
+        readings = _raised(readings, _OPEN, lacking=lacking)
     plans = tuple(doubt(plan, tools[plan.tool], inputs) for plan in readings.plans)
     readings = with_other_half(replace(readings, plans=plans), inputs, tools)
     return settle_people(readings, inputs, tools)

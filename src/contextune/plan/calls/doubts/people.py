@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from contextune.plan.calls.used_data import reached_people
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.people.late_arrivals import says_late
 from contextune.plan.pointer.text.direct_speech import is_person
 from contextune.plan.policy.cost import call_cost
 from contextune.search import tokenize
@@ -48,6 +49,11 @@ def reaches_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> boo
         and not first.contacts & second.contacts  # "my sister, Ana, …" is one
         for first, second in pairwise(people)
     )
+
+
+def guesses_who_waits(_: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It reaches somebody, where the request only says that the user will be late."""
+    return call_cost(tool) == "send" and says_late(inputs.request.text)
 
 
 def reaches_the_owner(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:

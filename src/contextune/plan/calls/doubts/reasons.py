@@ -12,7 +12,7 @@ from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.doubts.items import DELETING, deletes_something_else
-from contextune.plan.calls.doubts.people import reaches_one_of_several, reaches_the_owner
+from contextune.plan.calls.doubts.people import guesses_who_waits, reaches_one_of_several, reaches_the_owner
 from contextune.plan.calls.doubts.places import drops_the_place, goes_elsewhere, guesses_the_business
 from contextune.plan.calls.doubts.questions import (
     acts_on_playback,
@@ -333,6 +333,7 @@ _REASONS = (
     _takes_a_namesake,
     reaches_one_of_several,
     reaches_the_owner,
+    guesses_who_waits,
     _does_one_of_several,
     _uses_another_channel,
     _has_no_details,

@@ -57,6 +57,7 @@ from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.references import added_to
 from contextune.plan.pointer.people.call_questions import asks_for_calls, asks_for_calls_of_role
 from contextune.plan.pointer.people.job_titles import titled_addressee
+from contextune.plan.pointer.people.late_arrivals import says_late
 from contextune.plan.pointer.people.named_people import (
     addressed_contact,
     addressed_people,
@@ -260,6 +261,8 @@ def _open_kind(inputs: PlanningInput) -> Accepts | None:
         return calls_person
     if titled_addressee(inputs) is not None:
         return sends_message
+    if says_late(inputs.request.text):
+        return lambda tool: sends_message(tool) or calls_person(tool)
     if destination_words(inputs) is not None:
         return guides
     if asks_for_event(inputs):

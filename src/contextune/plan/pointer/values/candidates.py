@@ -9,6 +9,7 @@ from contextune.plan.lures import has_link
 from contextune.plan.names import fold_accents
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.clauses import crosses_clauses
+from contextune.plan.pointer.people.late_arrivals import says_late, waiting_people
 from contextune.plan.pointer.times.arrival_days import arrival_day
 from contextune.plan.pointer.times.next_events import next_day
 from contextune.plan.pointer.values.argument_words import (
@@ -76,6 +77,9 @@ def find_candidates(
         candidates = _valid_candidates(inputs, parameter, None)
     if certain := certain_candidates(inputs, parameter, candidates):
         return certain
+    if PEOPLE & {*parameter.words} and says_late(inputs.request.text):
+        waiting = waiting_people(inputs)
+        candidates = [c for c in candidates if c.origin == "contact" and waiting.issuperset(c.people)]
     if "location" in parameter.words and says_only_weather(inputs):
         candidates = [candidate for candidate in candidates if candidate.origin in ("place", _CITY)]
     return candidates if parameter.required else [*candidates, _OMITTED_CANDIDATE]
