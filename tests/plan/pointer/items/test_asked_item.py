@@ -100,6 +100,17 @@ def test_how_something_turned_out_is_proposed_from_the_item_about_it(text: str, 
     assert (ITEMS[asked.number].title, asked.certain, asked.has_fact) == (title, False, True)
 
 
+def test_item_that_says_the_state_answers_before_one_of_the_same_name() -> None:
+    items = (
+        Item.event(name="Drop off the bike", start="2026-03-02T10:00"),
+        mail("It is ready", "Your bike."),
+    )
+    asked = asked_item(inputs_for("Is my bike ready?", items))
+    assert asked is not None
+    assert asked.app == "Mail"
+    assert asked_item(inputs_for("Is my coat ready?", items)) is None
+
+
 def test_telling_words_leave_out_what_questions_have_in_common() -> None:
     assert question_words("When does the sprint review start on Friday?") == ("sprint", "review")
     assert question_words("Cancel the sprint review") == ()

@@ -29,7 +29,9 @@ def event(name: str, start: str, guest: str) -> Item:
 ITEMS = (
     event("Kiln slot", "2026-03-09T15:00", "mia@example.org"),
     event("Judo", "2026-03-05T10:30", "ana@example.org"),
-    Item.mail(subject="Hello", content="Call me.", author="rui@example.org", date="2026-03-05T09:00"),
+    Item.mail(
+        subject="Pottery on Thursdays", content="Call me.", author="rui@example.org", date="2026-03-05T09:00"
+    ),
 )
 
 
@@ -44,6 +46,7 @@ def inputs_for(text: str, *items: Item) -> PlanningInput:
         ("I'm running late", [1]),
         ("sorry, we'll be half an hour late", [1]),
         ("I am going to be late for the kiln slot", [2]),
+        ("I'm running late for pottery", [0]),
         ("I'll be late for the opera", []),
     ],
 )
@@ -68,7 +71,13 @@ def test_they_are_proposed_and_nobody_else() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Is the bus late?", "Tell Ana I'm running late", "I was late", "Play Running Late", "See you later"],
+    [
+        "Is the bus late?",
+        "Tell Ana I'm running late",
+        "I was late",
+        "I'm running late for judo, tell Ana",
+        "Play Running Late",
+    ],
 )
 def test_other_requests_say_nothing_of_being_late(text: str) -> None:
     assert not says_late(text)

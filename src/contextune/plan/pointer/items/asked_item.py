@@ -56,8 +56,9 @@ _HOURS = re.compile(r"\b(?:do|does|is|are)\b.+\b(?:open|close|closed|shut)\b", r
 _STATE = re.compile(
     rf"{_START}(?:is|are|was|were|has|have|did) (?:my|our|the) (?P<what>[^,;.:!?]+?)"
     r"(?: all| been| already| come)?"
-    r" (?:ok|okay|fine|good|bad|right|alright|normal|clear|positive|negative|in|back|ready|done|through|here"
-    r"|booked|confirmed|signed|finished|ordered|paid|sent|delivered|approved|cancelled|canceled|arrived?|come|came)"
+    r" (?P<state>ok|okay|fine|good|bad|right|alright|normal|clear|positive|negative|in|back|ready|done"
+    r"|through|here|booked|confirmed|signed|finished|ordered|paid|sent|delivered|approved|cancelled|canceled"
+    r"|arrived?|come|came)"
     r"(?: yet| already| now| today)*[\s.!?]*$",
     re.IGNORECASE,
 )
@@ -152,7 +153,7 @@ def question_words(text: str) -> tuple[str, ...]:
     finds, state = _FIND.match(text), _STATE.match(text)
     if (_QUESTION.match(text) is None and finds is None and state is None) or _HOURS.search(text):
         return ()
-    text = state["what"] if state else text if finds is None else text[finds.end() :]
+    text = f"{state['what']} {state['state']}" if state else text if finds is None else text[finds.end() :]
     words = dict.fromkeys(folded_words(text))
     fillers = STOP_WORDS | _FILLERS | (_PAYING if _AMOUNT.match(text) else frozenset[str]())
     if _NOTED.match(text):
@@ -189,6 +190,9 @@ def _find(inputs: PlanningInput) -> AskedItem | None:
     if _LIST.search(text):
         lists = {n: own for n, own in items.items() if inputs.items[n].app in _LIST_APPS}
         items = lists if any(own.share(dict.fromkeys(words, 1.0)) for own in lists.values()) else items
+    if state := _STATE.match(text):  # "booked" alone names no item
+        things = [word for word in words if word in folded_words(state["what"])]
+        items = {n: own for n, own in items.items() if any(own.weight(word) for word in things)}
     if _AMOUNT.match(text):
         items = {n: own for n, own in items.items() if own.has_number}
     fact = _fact(text, words)
@@ -225,14 +229,13 @@ def _find(inputs: PlanningInput) -> AskedItem | None:
     others = {n for n, item in enumerate(inputs.items) if item.app == meant.app} - series - {number}
     has_fact = fact is not None and items[number].weight(fact) > 0
     is_paid = _AMOUNT.match(text) is not None and not _PAYING.isdisjoint(folded_words(text))
-    is_state = _STATE.match(text) is not None
     ahead = {inputs.items[n].title for n in best if _is_ahead(inputs.items[n], inputs)}
     several = is_only and len(ahead) > 1 and not _NEXT.search(text)
     return AskedItem(
         number,
         meant.app,
-        certain and not several and not is_state,
-        has_fact or is_paid or is_state,
+        certain and not several and not state,
+        has_fact or is_paid or state is not None,
         frozenset(others),
         several,
     )

@@ -17,7 +17,8 @@ _LATE = re.compile(
     rf"{OPENING}(?:(?:oh|ah|damn|sorry|oops)\W+)*"
     r"(?:(?:i|we)(?:['’]?(?:m|re|ll)| am| are| will| might| may)(?: probably| going to| gonna)?"
     r"(?: be| running| get there)*"
-    rf"|running) (?:{_LENGTH} )?(?:late|behind|delayed|held up)(?: (?:for|to) (?P<event>\S.*?))?[\s.!?]*$",
+    rf"|running) (?:{_LENGTH} )?(?:late|behind|delayed|held up)"
+    r"(?: (?:for|to) (?P<event>[^\s,;][^,;]*?))?[\s.!?]*$",
     re.IGNORECASE,
 )
 _BEGUN, _SOON = timedelta(hours=1), timedelta(hours=3)
@@ -37,7 +38,7 @@ def waiting_people(inputs: PlanningInput) -> frozenset[int]:
 
 
 def _event(inputs: PlanningInput) -> Item | None:
-    """The event that is named, else the first that is about to start."""
+    """The event that is named, or a message about it; else the first event that is about to start."""
     match = _LATE.match(inputs.request.text)
     words = frozenset(folded_words(match["event"] or "")) - STOP_WORDS if match else frozenset[str]()
     words -= time_words(inputs)
@@ -48,7 +49,8 @@ def _event(inputs: PlanningInput) -> Item | None:
     ]
     ahead = sorted((row for row in starts if row[0] >= inputs.now - _BEGUN), key=lambda row: row[0])
     if words:
-        ahead = [row for row in ahead if words.issubset(folded_words(row[1].title))]
+        others = [(inputs.now, hit.item) for hit in inputs.hits if "start" not in hit.item.times]
+        ahead = [row for row in (*ahead, *others) if words.issubset(folded_words(row[1].title))]
     elif not inputs.time_phrases:
         ahead = [row for row in ahead if row[0] <= inputs.now + _SOON]
     return ahead[0][1] if ahead and match else None
