@@ -1,7 +1,10 @@
-"""Words before the verb of an order, as a regular expression: "Hey, could you please …"."""
+"""Words before the verb of an order, as regular expressions: "Hey, could you please …".
 
-OPENING = (
-    r"\W*(?:(?:please|can you|could you|would you|will you|just|now|hey|hi|ok|okay|so|and|go ahead and"
-    r"|let['’]?s|i(?:['’]d like| want| need| have)(?: you)? to)\b[,:]? *)*"
-)
-"""Matches at the start of any text, also the empty string; for patterns without regard to case."""
+Both match at the start of any text, also the empty string, and are for patterns without regard to case.
+"""
+
+_ASKING = r"please|can you|could you|would you|will you|just|now|hey|hi|ok|okay|so|and|go ahead and|let['’]?s"
+PLEASE = rf"\W*(?:(?:{_ASKING})\b[,:]? *)*"
+"""Before an order to somebody else."""
+OPENING = rf"\W*(?:(?:{_ASKING}|i(?:['’]d like| want| need)(?: you)? to)\b[,:]? *)*"
+"""Before an order or a wish: "I need to …" may also be said of what the user does alone."""

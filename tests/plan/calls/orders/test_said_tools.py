@@ -33,6 +33,11 @@ def inputs_for(text: str) -> PlanningInput:
     return PlanningInput(request, USER, [ItemHit(item, 1.0) for item in ITEMS])
 
 
+def test_what_the_user_has_to_do_is_no_order_to_call() -> None:
+    for text in ("I have to call Marta", "I need to call Marta"):
+        assert not is_said_tool(TOOLS["call_contact"], inputs_for(text))
+
+
 @pytest.mark.parametrize(
     ("text", "tool"),
     [

@@ -24,7 +24,8 @@ _SHARE = re.compile(
     rf"{OPENING}share (?:(?:the|my|our) )?(?:note )?(?P<title>\S.*?)(?: note)? with\s+\S", re.IGNORECASE
 )
 _SEND_ON = re.compile(
-    rf"{OPENING}(?:(?:send|pass|forward) (?P<sent>\S[^.,;:!?]*?) on|pass on (?P<passed>\S[^.,;:!?]*?)"
+    rf"{OPENING}(?:(?:send|pass|forward) (?!(?:it|that|this|them) on\b)"
+    r"(?P<sent>\S[^.,;:!?]*?) on|pass on (?P<passed>\S[^.,;:!?]*?)"
     r"|send (?:the|that|this|my|our) (?P<named>\S[^.,;:!?]*?)) to\s+\S",
     re.IGNORECASE,
 )

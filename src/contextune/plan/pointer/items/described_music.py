@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.opening_words import OPENING
+from contextune.plan.opening_words import PLEASE
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.item_words import shares_form
 from contextune.plan.pointer.request_words import folded_words
@@ -18,7 +18,7 @@ from contextune.plan.schema import Parameter
 from contextune.types import Source, local_time
 
 _REPLAY = re.compile(
-    rf"{OPENING}(?:play|put|start|resume)(?: me)?(?: back| on)? "
+    rf"{PLEASE}(?:play|put|start|resume)(?: me)?(?: back| on)? "
     r"(?:(?:what(?:ever)?|the (?:song|track|one|music|tune)(?: that)?|that (?:song|track|tune)) (?:i|we)"
     r"(?: was| were|['’]ve been| have been|['’]d been| had been|['’]d| had)?(?: just| only)?"
     r" (?:listening to|playing|hearing|played|heard|on)(?: last| before| just now| earlier| again)*"
@@ -28,7 +28,7 @@ _REPLAY = re.compile(
 )
 _SOME = r"(?:something|anything|some (?:music|songs|tunes))"
 _DESCRIBED = re.compile(
-    rf"{OPENING}(?:(?:(?:play|put on|start|turn on)(?: me| us)?"
+    rf"{PLEASE}(?:(?:(?:play|put on|start|turn on)(?: me| us)?"
     r" (?:(?:what(?:ever)?|the (?:stuff|songs?|music|playlist|ones?|tunes)(?: that)?) (?:i|we|she|he|they)\b"
     rf"|{_SOME} (?:to|for|while|when|that|i|we)\b)"
     rf"|(?:i|we)(?:['’]d)? (?:need|want|like|could use) {_SOME} (?:on|playing)\b)"

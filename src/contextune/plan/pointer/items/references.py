@@ -66,7 +66,7 @@ _DAYS = frozenset(
         "monday tuesday wednesday thursday friday saturday sunday today tonight tomorrow morning evening"
     )
 )
-_OPENING = frozenset(["open", "close", "shut", "start"])
+_PLEASE = frozenset(["open", "close", "shut", "start"])
 _ADD = re.compile(
     rf"{_BEFORE_ORDER}(?:add|put|append) (?P<what>\S.*) (?:to|on|onto|in|into) "
     r"(?:(?:the|my|our) )?(?P<target>\S.*?)(?P<noun> note| playlist)?[\s.!?]*$",
@@ -110,6 +110,8 @@ def referred(
     is_asked = asked is not None and any(candidate.item == asked.number for candidate in left)
     if asked_speaker(inputs) is not None or is_asked:  # the words of a question are no title
         left = [candidate for candidate in left if candidate.item is not None]
+    if asked is not None and is_asked and tool.app == asked.app:  # a mail is called by no word of an event
+        left = [c for c in left if c.item is None or inputs.items[c.item].app == tool.app]
     if not _CREATING.intersection(identifier_words(tool.name)[:1]):
         left = _without_references(left, inputs)
     items = {candidate.item for candidate in left}
@@ -159,7 +161,7 @@ def said_object(text: str) -> tuple[frozenset[str], bool]:
     words = frozenset(folded_words(match["what"])) - STOP_WORDS - _DAYS - {"forward", "back", "up", "off"}
     if any(item_app(word) and word != "newsletter" for word in words):
         return frozenset(), False  # "the pension mail" may be in other words
-    return words, (match["verb"] or "").casefold() in _OPENING
+    return words, (match["verb"] or "").casefold() in _PLEASE
 
 
 _WRITE_INTO = re.compile(

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.opening_words import OPENING
+from contextune.plan.opening_words import PLEASE
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.request_words import folded_words, time_words
 from contextune.types import Item, local_time
@@ -14,7 +14,7 @@ _LENGTH = (
     r"(?:half an hour|an hour|a quarter of an hour|[\w-]+ (?:minutes?|mins?|hours?)))"
 )
 _LATE = re.compile(
-    rf"{OPENING}(?:(?:oh|ah|damn|sorry|oops)\W+)*"
+    rf"{PLEASE}(?:(?:oh|ah|damn|sorry|oops)\W+)*"
     r"(?:(?:i|we)(?:['’]?(?:m|re|ll)| am| are| will| might| may)(?: probably| going to| gonna)?"
     r"(?: be| running| get there)*"
     rf"|running) (?:{_LENGTH} )?(?:late|behind|delayed|held up)"

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from contextune.context.signals.people import relation_synonyms
 from contextune.plan.names import name_words
-from contextune.plan.opening_words import OPENING
+from contextune.plan.opening_words import PLEASE
 from contextune.plan.planning_input import PlanningInput
 from contextune.search import tokenize
 from contextune.types import Contact, Item
@@ -13,13 +13,13 @@ from contextune.types import Contact, Item
 RINGING = r"(?:ring|call|buzz|bell|phone call|tinkle)"
 """What one gives somebody whom one calls, as a regular expression."""
 _CALL = re.compile(
-    rf"{OPENING}(?:(?:call|phone|ring|dial)(?: up)?|give(?=.* an? (?:quick )?{RINGING}\b)) (?P<who>\S.*?)"
+    rf"{PLEASE}(?:(?:call|phone|ring|dial)(?: up)?|give(?=.* an? (?:quick )?{RINGING}\b)) (?P<who>\S.*?)"
     rf"(?: up| now| please| for me| again| an? (?:quick )?{RINGING})*[\s.!?]*$",
     re.IGNORECASE,
 )
 _JOINT = re.compile(r"(?P<who>\S.*?)(?:,? and |, )")
 _CALL_BACK = re.compile(
-    rf"{OPENING}(?:call|phone|ring) (?P<who>\S.*?) back(?: now| please| for me)*[\s.!?]*$", re.IGNORECASE
+    rf"{PLEASE}(?:call|phone|ring) (?P<who>\S.*?) back(?: now| please| for me)*[\s.!?]*$", re.IGNORECASE
 )
 _MISSED = re.compile(
     r"\W*(?:(?:oh|ah|oops|damn|sorry|no|so|hm+),? )*i(?:['’]ve)? (?:just |must have )?missed (?P<who>\S.*?)"
@@ -27,14 +27,14 @@ _MISSED = re.compile(
     re.IGNORECASE,
 )
 _WRITTEN = re.compile(
-    rf"{OPENING}(?:did|has|have) (?P<who>\S.*?)(?: ever| already| yet| finally)?"
+    rf"{PLEASE}(?:did|has|have) (?P<who>\S.*?)(?: ever| already| yet| finally)?"
     r" (?:write|written|reply|replied|answer|answered|respond|responded|(?:get|got|gotten) back"
     r"|e?mail|e?mailed)(?: back)?(?:(?: to)? (?:me|us))?(?: yet| already| today)*"
     r"(?:,? (?:about|regarding|concerning) \S.*?)?[\s.!?]*$",
     re.IGNORECASE,
 )
 _SAID = re.compile(
-    rf"{OPENING}what did (?P<who>\S.*?) (?:say|write|want|answer|reply|tell (?:me|us)|have to say)"
+    rf"{PLEASE}what did (?P<who>\S.*?) (?:say|write|want|answer|reply|tell (?:me|us)|have to say)"
     r"(?: back| to me| to us| from me)*(?:,? (?:about|regarding|concerning) (?P<topic>\S.*?))?[\s.!?]*$",
     re.IGNORECASE,
 )
@@ -43,22 +43,22 @@ _FROM = re.compile(
     re.IGNORECASE,
 )
 _NEWS = re.compile(
-    rf"{OPENING}(?:(?:is there|are there|do (?:i|we) have|have (?:i|we) got|did (?:i|we) get) )?"
+    rf"{PLEASE}(?:(?:is there|are there|do (?:i|we) have|have (?:i|we) got|did (?:i|we) get) )?"
     r"(?:any|some|an)(?:thing)?(?: (?:news|word|mails?|e-?mails?|messages?|answer|reply|replies))?(?: yet)?"
     r" (?:from|by) (?:(?:my|the|our) )?\w[\w'’ -]*[\s.!?]*$"
-    rf"|{OPENING}(?:(?:all|the|my) )*(?:(?:e-?)?mails|messages)"
+    rf"|{PLEASE}(?:(?:all|the|my) )*(?:(?:e-?)?mails|messages)"
     r" (?:from|by) (?:(?:my|the|our) )?\w[\w'’ -]*[\s.!?]*$",
     re.IGNORECASE,
 )
 _ANSWERED = re.compile(
-    rf"{OPENING}(?:reply|respond|answer|(?:write|get) back)(?: back)?(?: to)? (?P<who>\S.*?)"
+    rf"{PLEASE}(?:reply|respond|answer|(?:write|get) back)(?: back)?(?: to)? (?P<who>\S.*?)"
     r"(?:,? (?:that|saying|and say|telling|with)\b.*|[:,].*|[\s.!?]*)$",
     re.IGNORECASE | re.DOTALL,
 )
 CHANNEL = r"(?:by|via|per|with|through|over|in|as) (?:an? )?(?:quick )?(?:e-?mail|mail|message|writing)"
 """How a message is to be sent, between the recipient and the message, as a regular expression."""
 _TOLD = re.compile(
-    rf"{OPENING}(?:(?:tell|inform|warn|e-?mail|mail|message|write to|let) (?P<who>\S.*?)"
+    rf"{PLEASE}(?:(?:tell|inform|warn|e-?mail|mail|message|write to|let) (?P<who>\S.*?)"
     rf"(?: know)?(?:,? {CHANNEL})?,? that"
     r"|ask (?P<asked>\S.*?) (?:if|whether|to|for|when|where|why|how|what|who)"
     r"|thank (?P<thanked>\S.*?) for"
@@ -66,12 +66,12 @@ _TOLD = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _RECEIVES = re.compile(
-    rf"{OPENING}(?:(?:forward|send|mail|e-?mail|pass)(?: on)? (?P<what>\S.*) (?:on )?to"
+    rf"{PLEASE}(?:(?:forward|send|mail|e-?mail|pass)(?: on)? (?P<what>\S.*) (?:on )?to"
     r"|share (?P<shared>\S.*) with) (?P<who>\S.*?)(?: now| please| too| as well)*[\s.!?]*$",
     re.IGNORECASE,
 )
 ADDRESSED = re.compile(
-    rf"{OPENING}(?P<verb>tell|inform|warn|e-?mail|mail|message|text|write(?: to)?|ask|thank|let"
+    rf"{PLEASE}(?P<verb>tell|inform|warn|e-?mail|mail|message|text|write(?: to)?|ask|thank|let"
     r"|remind(?! (?:me|us|myself)\b)) "
     r"(?P<who>(?:my|our|the) [^\W\d_]+|[^\W\d_])",
     re.IGNORECASE,
@@ -87,8 +87,7 @@ _CHILDREN = frozenset(["kid", "kids", "child", "children", "childrens", "baby", 
 _ROLES = tuple(
     frozenset(group.split())
     for group in (
-        "husband spouse partner",
-        "wife spouse partner",
+        *("husband spouse partner", "wife spouse partner"),
         "sister sibling",
         "brother sibling",
         "son child",

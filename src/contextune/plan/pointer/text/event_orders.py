@@ -34,7 +34,8 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(
-    rf"{OPENING}(?:{_PLANNING}(?: me| us)?(?: in)?|{_MAKING}(?: me| us)?(?: in)? {_NEW}) [^,;.:!?]+[\s.!?]*",
+    rf"{OPENING}(?:i have to )?(?:{_PLANNING}(?: me| us)?(?: in)?|{_MAKING}(?: me| us)?(?: in)? {_NEW})"
+    r" [^,;.:!?]+[\s.!?]*",
     re.IGNORECASE,
 )
 _BLOCK = re.compile(rf"{OPENING}block(?: out| off)? (?:(?:the|my|our|on) )?", re.IGNORECASE)

@@ -36,8 +36,8 @@ _LAST = re.compile(r"(?:at )?(?:the )?end of\b", re.IGNORECASE)
 _BY = re.compile(rf"\bby (?:about |another )?{DURATION}", re.IGNORECASE)
 """How much later or earlier than it is an event is to be."""
 _MOVED = re.compile(
-    rf"{OPENING}(?:reschedule|move|postpone|shift|push(?: back)?|delay|rearrange|put off|change)"
-    r" [^,;.:!?]+[\s.!?]*",
+    rf"{OPENING}(?:i have to )?(?:reschedule|move|postpone|shift|push(?: back)?|delay|rearrange|put off"
+    r"|change) [^,;.:!?]+[\s.!?]*",
     re.IGNORECASE,
 )
 _WITH = re.compile(r"\b(?:with|for) (?:my|our|his|her|their|the) \w+", re.IGNORECASE)

@@ -2,7 +2,7 @@
 
 import re
 
-from contextune.plan.opening_words import OPENING
+from contextune.plan.opening_words import PLEASE
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.values.candidate import Candidate
 from contextune.plan.schema import Parameter
@@ -11,7 +11,7 @@ from contextune.search import tokenize
 from contextune.types import Source, local_time
 
 _NEXT = re.compile(
-    rf"{OPENING}(?:tell me )?what(?:['’]?s| is| comes| do (?:i|we) have| have (?:i|we) got)"
+    rf"{PLEASE}(?:tell me )?what(?:['’]?s| is| comes| do (?:i|we) have| have (?:i|we) got)"
     r"(?: up| on| coming)?(?: up)? next(?: up)?(?: for me| today"
     r"| (?:on|in) (?:my|the|our) (?:calendar|diary|agenda|schedule))*[\s.!?]*$",
     re.IGNORECASE,

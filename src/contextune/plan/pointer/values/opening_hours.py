@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.opening_words import OPENING
+from contextune.plan.opening_words import PLEASE
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.people.named_people import people_of_role
 from contextune.plan.pointer.request_words import folded_words
@@ -18,9 +18,9 @@ _THINGS = (
     r"|tickets?)"
 )
 _HOURS = re.compile(
-    rf"{OPENING}(?:(?:until|till|til|from) (?:when|what time)|when|what time|how (?:long|late|early))"
+    rf"{PLEASE}(?:(?:until|till|til|from) (?:when|what time)|when|what time|how (?:long|late|early))"
     rf" (?:is|are|does|do|will) (?P<asked>\S.*?) (?:still |be |stay )*{_STATE}"
-    rf"|{OPENING}(?:is|are|does|do|will) (?P<open>\S.*?) (?:still |already |be |stay )*{_STATE}"
+    rf"|{PLEASE}(?:is|are|does|do|will) (?P<open>\S.*?) (?:still |already |be |stay )*{_STATE}"
     r"(?! (?:the|a|my|to)\b)"
     r"|.*?\b(?:opening|business) (?:hours|times) (?:of|for|at) (?P<of>\S.*?)[\s.!?]*$",
     re.IGNORECASE,
