@@ -41,7 +41,12 @@ from contextune.plan.pointer.items.hour_references import events_at_said_hour
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.items.references import lacks_description, said_object
 from contextune.plan.pointer.people.named_people import addressed_people, called_contact, told_contact
-from contextune.plan.pointer.people.senders import answered_people, named_senders, sender_of
+from contextune.plan.pointer.people.senders import (
+    answered_people,
+    is_of_another,
+    named_senders,
+    sender_of,
+)
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.text.new_titles import content_words, says_nothing
 from contextune.plan.pointer.values.dialled_numbers import dialled_keys, said_numbers
@@ -248,7 +253,7 @@ def _takes_mail_of_another(plan: Plan, tool: Tool, inputs: PlanningInput) -> boo
         told = told_contact(inputs)
         senders |= addressed_people(inputs) if told is None else {told}
     if not senders:
-        return False
+        return any(is_of_another(item, inputs) for item in used_items(plan, inputs))
     taken = {source.item for argument in plan.arguments.values() for source in argument.sources}
     return any(
         item.id in taken and (sender := sender_of(item)) and inputs.people.index(sender) not in senders

@@ -26,6 +26,10 @@ _MAILS_FROM = re.compile(
     r"(?:the |my |our )?(?P<who>[^\W\d_]{3,}(?: [^\W\d_]+){0,3}?)(?=\W*$|[,.;!?]| (?:about|on|regarding)\b)",
     re.IGNORECASE,
 )
+_DESCRIBED_SENDER = re.compile(
+    r"\b(?:(?:e-?)?mails?|messages?|letters?) from (?:the|my|our) (?P<who>[^\W\d_]+)(?=\W*$|[,.;!?])",
+    re.IGNORECASE,
+)
 _DISPLAY_NAME = re.compile(r"^From: (?P<name>.+)$", re.MULTILINE)
 _OF_COMPANY = re.compile(
     r"\b(?P<who>[^\W\d_]{4,})['’]s? (?:[\w-]+ ){0,2}?"
@@ -133,7 +137,10 @@ def _not_of_company(inputs: PlanningInput) -> set[int]:
     for name in names:
         if theirs := {number for number, sender in messages.items() if name in _domain(sender)}:
             return messages.keys() - theirs
-    return set()
+    company = company_message(inputs)
+    if company is None:
+        return set()
+    return {number for number, sender in messages.items() if sender != messages[company]}
 
 
 def company_message(inputs: PlanningInput) -> int | None:
@@ -154,6 +161,20 @@ def company_message(inputs: PlanningInput) -> int | None:
             is_one = len({sender_of(messages[n]).casefold() for n in theirs}) == 1
             return theirs[0] if is_one else None
     return None
+
+
+def is_of_another(item: Item, inputs: PlanningInput) -> bool:
+    """Whether the request describes whose message it means, and nothing says that this one is theirs."""
+    match = _DESCRIBED_SENDER.search(inputs.request.text)
+    if match is None or not sender_of(item) or named_senders(inputs) or _is_person_or_time(match, inputs):
+        return False
+    words = frozenset(folded_words(match["who"]))
+    if _is_in_address(words, item) or _is_in_display_name(words, item):
+        return False
+    contact = inputs.people.get(sender_of(item))
+    known = (contact.name, contact.relation, *contact.more.values()) if contact else ()
+    own = frozenset(folded_words(" ".join(str(part or "") for part in (*known, item.title))))
+    return words.isdisjoint(own)
 
 
 def names_unknown_sender(inputs: PlanningInput) -> bool:
