@@ -6,6 +6,7 @@ it to wensday" would keep the day. Names and other English words are left.
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from contextune.plan.names import fold_accents
 from contextune.plan.pointer.spelling import is_one_edit
@@ -55,6 +56,7 @@ def respell(text: str, names: Collection[str] = ()) -> str:
     return "".join([*parts, text[end:]])
 
 
+@lru_cache(maxsize=4096)
 def _meant(word: str, *, is_first: bool) -> str | None:
     """The word that is meant, if this one is misspelt."""
     low = word.casefold()
