@@ -76,7 +76,7 @@ def features_without_priors(
     if not candidates:
         return np.empty((0, len(NAMES)), np.float32)
     request = _request_features(inputs, common)
-    matrix = np.stack([request.row(candidate) for candidate in candidates])
+    matrix = request.rows(candidates)
     _ArgumentScene(request, tool, parameter, candidates, chosen).fill(matrix)
     return matrix
 
