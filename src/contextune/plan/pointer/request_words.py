@@ -124,7 +124,7 @@ class RequestWords:
         found = {word for word in words if word in self._places}
         if not found:
             return NO_OVERLAP
-        total = sum(self._rarity(word) for word in set(words))
+        total = sum(map(self._rarity, set(words)))
         weight = sum(self.rarity[self._places[word][0]] for word in found)
         best: tuple[float, int, int] = (0.0, 0, 0)
         ends: dict[int, int] = {}

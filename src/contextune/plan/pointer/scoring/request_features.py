@@ -96,7 +96,7 @@ class RequestFeatures:
             features: dict[str, float] = {}
             for block in self._features(candidate):
                 features.update(block)
-            places.append(_columns(tuple(features)) + number * len(NAMES))
+            places.append(columns_of(tuple(features)) + number * len(NAMES))
             values += features.values()
         # all at once: each assignment to an array takes as long as ten to a dictionary
         rows.put(np.concatenate(places), values)
@@ -213,7 +213,7 @@ class RequestFeatures:
 
 
 def _set(row: NDArray[np.float32], features: Mapping[str, float]) -> None:
-    row.put(_columns(tuple(features)), list(features.values()))
+    row.put(columns_of(tuple(features)), list(features.values()))
 
 
 def _joined(rows: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -222,7 +222,8 @@ def _joined(rows: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
 
 
 @lru_cache(maxsize=256)
-def _columns(names: tuple[str, ...]) -> NDArray[np.intp]:
+def columns_of(names: tuple[str, ...]) -> NDArray[np.intp]:
+    """The places of features in a row."""
     return np.array([COLUMN[name] for name in names], np.intp)
 
 
