@@ -220,9 +220,9 @@ class LexicalIndex:
     def _term_weights(self, query: Sequence[str]) -> dict[int, float]:
         """How often each indexed term, or a variant of it, occurs in the query, by term number."""
         weights: dict[int, float] = {}
-        for word, count in Counter(query).items():
+        for word in query:
             for term, weight in self._variants.weights(word).items():
-                weights[term] = weights.get(term, 0.0) + weight * count
+                weights[term] = weights.get(term, 0.0) + weight
         return weights
 
     @cached_property

@@ -258,7 +258,11 @@ class RequestWords:
         """Jaccard similarity of the words of a text and of the most similar title of an item."""
         words = folded_vocabulary(text)
         return max(
-            (len(words & title) / len(words | title) for title in self._title_words if words & title),
+            (
+                len(words & title) / len(words | title)
+                for title in self._title_words
+                if not words.isdisjoint(title)
+            ),
             default=0.0,
         )
 
