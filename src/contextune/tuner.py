@@ -329,17 +329,15 @@ class Tuner:
     ) -> PlanningInput:
         """What planners read; `inputs` are those of the search for tools, if there was one."""
         user = inputs.user if inputs else self._retriever.user(request.user)
-        planning_input = with_named_hits(
-            PlanningInput(request, user, context, needs_context=needs_context), context
-        )
-        if self._tools is None or not self._shares_embedder(self._tools) or not self._searched_tools():
-            return planning_input
-        embedder = self._tools.embedder
-        return replace(
-            planning_input,
-            app_probabilities=inputs.apps if inputs else self._retriever.app_probabilities(request, user),
-            vector=RequestVector(embedder.embed([request.text])[0], embedder.name),
-        )
+        planning_input = PlanningInput(request, user, context, needs_context=needs_context)
+        if self._tools is not None and self._shares_embedder(self._tools) and self._searched_tools():
+            embedder = self._tools.embedder
+            planning_input = replace(
+                planning_input,
+                app_probabilities=inputs.apps if inputs else self._retriever.app_probabilities(request, user),
+                vector=RequestVector(embedder.embed([request.text])[0], embedder.name),
+            )
+        return with_named_hits(planning_input, context)  # last: it keeps what it computes of the request
 
     def _shares_embedder(self, tools: ToolRetriever) -> bool:
         """Whether vectors of tools and items can be compared."""

@@ -149,7 +149,7 @@ class ContextRetriever:
         if not ranker.has_classifier_for(self._embedder.name):
             return {}
         vectors = RequestVectors.build(request, user or self.user(request.user), self._embedder)
-        return ranker.classifier.classify(vectors.situated, vectors.text).apps
+        return ranker.classifier.app_probabilities(vectors.situated)
 
     def _checked_state(self, request: Request, k: int | None) -> UserState:
         """The user's state, after validating the request."""

@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 from contextune.search.word_variants import WordVariants
 
 _B = 0.75
+_FEW_POSTINGS = 5_000
+"""Weights of so many postings take hardly longer than those of a single query's terms."""
 _NEWTON_STEPS = 4  # three reach 1e-7 for every root, and each step doubles the digits
 
 
@@ -218,9 +220,9 @@ class LexicalIndex:
     def _term_weights(self, query: Sequence[str]) -> dict[int, float]:
         """How often each indexed term, or a variant of it, occurs in the query, by term number."""
         weights: dict[int, float] = {}
-        for word, count in Counter(query).items():
+        for word in query:
             for term, weight in self._variants.weights(word).items():
-                weights[term] = weights.get(term, 0.0) + weight * count
+                weights[term] = weights.get(term, 0.0) + weight
         return weights
 
     @cached_property
@@ -239,6 +241,8 @@ class LexicalIndex:
 
     def _weights_of(self, terms: Sequence[int]) -> list[NDArray[np.float64]]:
         """What the postings of these terms add if all documents are visible; computed once for each term."""
+        if len(self._documents) <= _FEW_POSTINGS:
+            return [self._weights[self._starts[term] : self._starts[term + 1]] for term in terms]
         weights = self._weights_by_term
         if missing := [term for term in terms if term not in weights]:
             parts = [slice(self._starts[term], self._starts[term + 1]) for term in missing]

@@ -72,7 +72,7 @@ def fit_inputs(matrix: Matrix, scores: Floats) -> Floats:
 
     order = np.argsort(-scores, kind="stable")
     first = matrix[order[0]]
-    best = np.nan_to_num(matrix, nan=-9.0).max(0)
+    best = np.fmax.reduce(matrix)  # NaN only where a feature is missing for all
     relative = np.sort(column("meaning in catalogue"))[::-1]
     meaning = np.sort(column("meaning"))[::-1]
     sorted_scores = np.sort(scores)[::-1]
@@ -80,7 +80,7 @@ def fit_inputs(matrix: Matrix, scores: Floats) -> Floats:
     # equal scores are ordered by another feature, so that the order of the candidates does not matter
     nearest = matrix[np.lexsort((-column("words"), -column("meaning")))[0]]
     best_words = matrix[np.lexsort((-column("meaning"), -column("words")))[0]]
-    values = [best[_COLUMN[name]] if best[_COLUMN[name]] > -9 else np.nan for name in _BEST_OF_ALL]
+    values = [best[_COLUMN[name]] for name in _BEST_OF_ALL]
     values += [first[_COLUMN[name]] for name in _OF_TOP]
     values += [
         relative[min(1, last)],

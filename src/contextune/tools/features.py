@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from copy import copy
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +103,16 @@ class ToolScene:
             name: field.scores_for(query.tokens, positions) for name, field in index.fields.items()
         }
 
+    @cached_property
+    def word_shares(self) -> Floats:
+        """What words add to the fusion of meaning and words."""
+        return _word_shares(self.lexical["all"])
+
+    @cached_property
+    def similarity_spread(self) -> tuple[float, float]:
+        """Mean and standard deviation of similarities in the catalogue."""
+        return self.index.similarity_spread(self.query.vector)
+
     def matrix(self) -> Matrix:
         """One row per candidate, one column per name in `FEATURE_NAMES`."""
         if not len(self.positions):
@@ -114,7 +125,7 @@ class ToolScene:
             **_context_features(self),
             **_past_features(self),
         }
-        return np.stack([columns[name] for name in FEATURE_NAMES], axis=1).astype(np.float32)
+        return np.ascontiguousarray(np.array([columns[name] for name in FEATURE_NAMES], np.float32).T)
 
     def matrix_without_examples(self, matrix: Matrix) -> Matrix:
         """The given matrix of this scene as it is without the vectors of example requests."""
@@ -144,8 +155,8 @@ class ToolScene:
 def _meaning_features(scene: ToolScene) -> dict[str, Floats]:
     """The features that depend on similarity to the description or to an example."""
     meaning = scene.meaning
-    mean, deviation = scene.index.similarity_spread(scene.query.vector)
-    hybrid = _fuse(meaning, scene.lexical["all"])
+    mean, deviation = scene.similarity_spread
+    hybrid = _fuse(meaning, scene.word_shares)
     within_app = np.where(scene.same_app, meaning[None], -np.inf)
     best = within_app.max(1)
     three = np.sort(within_app, axis=1)[:, ::-1][:, :3]
@@ -189,12 +200,14 @@ def request_rarity(index: ToolIndex, tokens: Iterable[str]) -> float:
     )
 
 
-def _fuse(meaning: Floats, words: Floats) -> Floats:
-    """Reciprocal rank fusion, scaled to at most 1; a tool that shares no word gets no share for it."""
-    shares = 1 / (RRF_K + rank_by_score(meaning)) + np.where(
-        words > 0, 1 / (RRF_K + rank_by_score(words)), 0.0
-    )
-    return shares * (RRF_K + 1) / 2
+def _fuse(meaning: Floats, word_shares: Floats) -> Floats:
+    """Reciprocal rank fusion, scaled to at most 1."""
+    return (1 / (RRF_K + rank_by_score(meaning)) + word_shares) * (RRF_K + 1) / 2
+
+
+def _word_shares(words: Floats) -> Floats:
+    """The shares of the lexical scores in the fusion; a tool that shares no word gets none."""
+    return np.where(words > 0, 1 / (RRF_K + rank_by_score(words)), 0.0)
 
 
 def _part_features(scene: ToolScene) -> dict[str, Floats]:
@@ -206,7 +219,7 @@ def _part_features(scene: ToolScene) -> dict[str, Floats]:
     meaning = np.stack([(scene.vectors @ part.vector).astype(np.float64) for part in parts])
     lexical = scene.index.fields["all"]
     fused = [
-        _fuse(row, lexical.scores_for(part.tokens, scene.positions))
+        _fuse(row, _word_shares(lexical.scores_for(part.tokens, scene.positions)))
         for row, part in zip(meaning, parts, strict=True)
     ]
     return {

@@ -14,6 +14,7 @@ from contextune.tools.index import ToolIndex
 from contextune.tools.query import Floats, ToolQuery
 from contextune.tools.ranker import WAS_RIGHT, ToolRanker
 
+_PAST_COLUMNS = [FEATURE_NAMES.index(name) for name in ("past", "past wrong")]
 _MIN_SIMILARITY, _FULL_SIMILARITY = 0.7, 0.95
 """A past request adjusts scores from the first similarity on, and fully from the second."""
 FUSED = 100
@@ -146,7 +147,10 @@ def past_call_adjustment(matrix: Matrix, scores: Floats) -> Floats:
 
     The tool that was right for the same text before comes first, so that users do not repeat themselves.
     """
-    right, wrong = (np.nan_to_num(matrix[:, FEATURE_NAMES.index(name)]) for name in ("past", "past wrong"))
+    past = matrix[:, _PAST_COLUMNS]
+    if np.isnan(past).all():
+        return np.zeros(len(scores))
+    right, wrong = np.nan_to_num(past).T
     score_range = float(scores.max() - scores.min())
     width = _FULL_SIMILARITY - _MIN_SIMILARITY
     lift = np.clip((right - _MIN_SIMILARITY) / width, 0, 1) - np.clip((wrong - _MIN_SIMILARITY) / width, 0, 1)

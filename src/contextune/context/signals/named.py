@@ -7,6 +7,7 @@ telling words that are found at all, and how much of them one item has.
 import math
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -169,6 +170,7 @@ def _app_features(scene: Scene) -> FeatureColumns:
     return {"named.app": own, "named.other app": (1 - own) if named else constant(scene, 0)}
 
 
+@lru_cache(maxsize=256)
 def _app_words(app: str, noun: str) -> frozenset[str]:
     """Words for an application and one of its items, singular and plural."""
     words = {*tokenize(app), *tokenize(noun)} - STOP_WORDS - {"played"}

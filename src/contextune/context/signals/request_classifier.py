@@ -39,6 +39,11 @@ class RequestClassifier:
         kinds, apps = softmax(self.kinds @ vector), sigmoid(self.apps @ vector)
         return build_request_classes(kinds, apps, self.tools @ text, self.tool_apps)
 
+    def app_probabilities(self, situated: Matrix) -> dict[str, float]:
+        """The applications of `classify` alone."""
+        apps = sigmoid(self.apps @ np.append(situated, np.float32(1)))
+        return dict(zip(APPS, apps.tolist(), strict=True))
+
     @classmethod
     def fit(
         cls,

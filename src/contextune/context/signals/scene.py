@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +105,7 @@ class Scene:
     @cached_property
     def rare_words(self) -> Mapping[str, float]:
         """Words that two to five candidates share, with their inverse document frequency."""
-        count = Counter(word for words in self.word_sets for word in words)
+        count = Counter(chain.from_iterable(self.word_sets))
         return {
             word: math.log((len(self.rows) + 1) / n)
             for word, n in count.items()
@@ -114,16 +115,22 @@ class Scene:
     @cached_property
     def rare_sets(self) -> list[frozenset[str]]:
         """The rare words of each candidate."""
-        return [words & self.rare_words.keys() for words in self.word_sets]
+        rare = frozenset(self.rare_words)
+        return [words & rare for words in self.word_sets]
 
     @cached_property
     def shared_words(self) -> tuple[Floats, Floats]:
         """0/1 matrix of candidates by rare words, and the weight of each word."""
         column = {word: number for number, word in enumerate(self.rare_words)}
         contains = np.zeros((len(self.rows), len(column)))
-        cells = [(number, column[word]) for number, words in enumerate(self.rare_sets) for word in words]
-        if cells:
-            contains[tuple(zip(*cells, strict=True))] = 1
+        contains.put(
+            [
+                number * len(column) + column[word]
+                for number, words in enumerate(self.rare_sets)
+                for word in words
+            ],
+            1,
+        )
         return contains, np.array(list(self.rare_words.values()), np.float64)
 
     @cached_property
@@ -179,6 +186,16 @@ class Scene:
             return _count_higher(filled, self.app if within_app else np.zeros_like(self.app))
         higher = filled[None] > filled[:, None]
         return (higher & self.same_app if within_app else higher).sum(1).astype(np.float64)
+
+    def ranks(self, *columns: Floats) -> list[tuple[Floats, Floats]]:
+        """For each column, `rank` among all candidates and within the application."""
+        if len(self.rows) > _MAX_PAIRS:
+            return [(self.rank(values), self.rank(values, within_app=True)) for values in columns]
+        values = np.array(columns)
+        filled = np.where(np.isnan(values), -np.inf, values)
+        higher = filled[:, None] > filled[:, :, None]
+        overall, within_app = higher.sum(2), (higher & self.same_app).sum(2)
+        return list(zip(overall.astype(np.float64), within_app.astype(np.float64), strict=True))
 
     def with_ranks(self, columns: FeatureColumns) -> FeatureColumns:
         """Each column with its ranks and its differences to the best, overall and per application.
@@ -246,7 +263,9 @@ def describe_with_ranks(name: str, description: str) -> dict[str, str]:
 
 def constant(scene: Scene, value: float) -> Floats:
     """The same value for all candidates."""
-    return np.full(len(scene.rows), value, np.float64)
+    values = np.empty(len(scene.rows))
+    values.fill(value)  # `np.full` takes three times as long
+    return values
 
 
 def signed_log1p(values: Floats) -> Floats:

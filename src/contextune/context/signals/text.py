@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from contextune.context.signals.scene import FeatureColumns, Floats, Scene, describe_with_ranks
+from contextune.context.signals.scene import FeatureColumns, Scene, describe_with_ranks
 
 _MIN_SIMILARITY = 0.35
 _STD = "`{}` in standard deviations from the mean of the candidates"
@@ -30,6 +30,7 @@ def compute(scene: Scene) -> FeatureColumns:
     """The values of all features, one per candidate."""
     columns, words = scene.item_columns, frozenset(scene.words)
     similarities = scene.similarities
+    mean, deviation = similarities.text.mean(), similarities.text.std() + 1e-6
     return {
         **scene.with_ranks(
             {
@@ -41,11 +42,11 @@ def compute(scene: Scene) -> FeatureColumns:
                 "text.store words": similarities.store_lexical,
             }
         ),
-        "text.meaning score": _standardize(similarities.situated),
-        "text.said score": _standardize(similarities.text),
+        "text.meaning score": (similarities.situated - similarities.situated.mean())
+        / (similarities.situated.std() + 1e-6),
+        "text.said score": (similarities.text - mean) / deviation,
         "text.before": similarities.before,
-        "text.before score": (similarities.before - similarities.text.mean())
-        / (similarities.text.std() + 1e-6),
+        "text.before score": (similarities.before - mean) / deviation,
         "text.title words": np.array(
             [len(words.intersection(columns.title_words[row])) for row in map(int, scene.rows)], np.float64
         ),
@@ -64,7 +65,3 @@ def explain(scene: Scene, number: int) -> str | None:
     if similarity < _MIN_SIMILARITY:
         return None
     return "similar in meaning to the request"
-
-
-def _standardize(values: Floats) -> Floats:
-    return (values - values.mean()) / (values.std() + 1e-6)

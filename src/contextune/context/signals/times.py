@@ -54,6 +54,7 @@ def compute(scene: Scene) -> FeatureColumns:
     midnight = np.floor(scene.now_hours / _DAY) * _DAY
     days = np.floor(main_time / _DAY) - midnight / _DAY
     hour = main_time % _DAY
+    nearer, newer, sooner, later, next_event = scene.ranks(-np.abs(main), made, ahead, behind, event)
     return {
         "time.age": signed_log1p(made),
         "time.to start": signed_log1p(start),
@@ -61,15 +62,15 @@ def compute(scene: Scene) -> FeatureColumns:
         "time.to due": signed_log1p(due),
         "time.to named": signed_log1p(main),
         "time.distance": signed_log1p(np.abs(main)),
-        "time.distance rank": scene.rank(-np.abs(main)),
-        "time.distance rank in app": scene.rank(-np.abs(main), within_app=True),
+        "time.distance rank": nearer[0],
+        "time.distance rank in app": nearer[1],
         "time.on now": ((start <= 0) & (end >= 0)).astype(np.float64),
         "time.overdue": (due < 0).astype(np.float64),
-        "time.newer": scene.rank(made),
-        "time.newer in app": scene.rank(made, within_app=True),
-        "time.next in app": scene.rank(ahead, within_app=True),
-        "time.last in app": scene.rank(behind, within_app=True),
-        "time.next event": np.where(np.isnan(start), np.nan, scene.rank(event)),
+        "time.newer": newer[0],
+        "time.newer in app": newer[1],
+        "time.next in app": sooner[1],
+        "time.last in app": later[1],
+        "time.next event": np.where(np.isnan(start), np.nan, next_event[0]),
         "time.days": np.clip(days, -_MAX_DAYS, _MAX_DAYS),
         "time.same weekday": (days % 7 == 0).astype(np.float64),
         "time.clock": _clock_distance(hour, scene.now_hours % _DAY),

@@ -23,6 +23,8 @@ Matrix = NDArray[np.float32]
 _NAN = float("nan")
 _FAR = 99.0
 _SOURCES = ("item", "contact", "said", "time")
+_COMPARED_COLUMNS = [NAMES.index(name) for name in COMPARED]
+_BEHIND_COLUMNS = [NAMES.index(f"{name} behind") for name in COMPARED]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,8 @@ def call_features(
 ) -> Matrix:
     """The feature matrix: one row per call, columns in the order of `NAMES`, NaN where undefined."""
     words = WeightedWords(inputs, common)
-    scores = np.array([hit.score for hit in tools], np.float64)
+    said = frozenset(map(stem, inputs.tokens))
+    scores = [hit.score for hit in tools]
     request = {
         "fits": _NAN if fits is None else fits,
         "needs context": _NAN if inputs.needs_context is None else inputs.needs_context,
@@ -69,7 +72,7 @@ def call_features(
     rows = [
         {
             **request,
-            **_tool_features(inputs, call, scores, statistics),
+            **_tool_features(inputs, said, call, scores, statistics),
             **(known.features(call.filled.tool.name) if known else {}),
             **_argument_features(call),
             **_item_features(inputs, call.filled),
@@ -79,27 +82,28 @@ def call_features(
     ]
     matrix = np.array([[row.get(name, _NAN) for name in NAMES] for row in rows], np.float32)
     matrix = matrix.reshape(len(rows), len(NAMES))
-    for name in COMPARED:
-        column = matrix[:, NAMES.index(name)]
-        if len(column) and not np.isnan(column).all():
-            matrix[:, NAMES.index(f"{name} behind")] = column - np.nanmax(column)
+    if len(matrix):
+        compared = matrix[:, _COMPARED_COLUMNS]
+        matrix[:, _BEHIND_COLUMNS] = compared - np.fmax.reduce(compared)
     return matrix
 
 
 def _tool_features(
-    inputs: PlanningInput, call: CallCandidate, scores: NDArray[np.float64], statistics: CallStatistics
+    inputs: PlanningInput,
+    said: frozenset[str],
+    call: CallCandidate,
+    scores: Sequence[float],
+    statistics: CallStatistics,
 ) -> dict[str, float]:
-    tool, score = call.filled.tool, scores[call.rank]
-    others = np.delete(scores, call.rank)
-    powers = np.exp(scores - scores.max())
+    tool, highest = call.filled.tool, max(scores)
+    powers = np.exp(np.array(scores) - highest)
     name = frozenset(map(stem, identifier_words(tool.name)))
-    said = frozenset(map(stem, inputs.tokens))
     apps = inputs.app_probabilities
     likely = apps.get(tool.app, _NAN)
     return {
         "tool rank": float(call.rank),
-        "tool behind": float(score - scores.max()),
-        "tool lead": float(score - others.max()) if len(others) else _NAN,
+        "tool behind": scores[call.rank] - highest,
+        "tool lead": _lead(scores, call.rank, alone=_NAN),
         "tool share": float(powers[call.rank] / powers.sum()),
         "tool said": len(name & said) / max(1, len(name)),
         "app likely": likely,
@@ -116,16 +120,16 @@ def _argument_features(call: CallCandidate) -> dict[str, float]:
     free = frozenset(parameter.name for parameter in parameters if parameter.kind in ("free", "other"))
     sure = {name: argument.confidence for name, argument in plan.arguments.items() if name not in free}
     kinds = [argument.sources[0].kind for argument in plan.arguments.values() if argument.sources]
-    leads = [_lead(choice.scores, choice.index) for choice in call.filled.choices]
+    leads = [_lead(choice.scores.tolist(), choice.index, alone=5.0) for choice in call.filled.choices]
     return {
         "required": float(len(required)),
         "optional": float(len(plan.arguments.keys() - required)),
         "missing": float(len(plan.missing)),
         "free": float(len(plan.arguments.keys() & free)),
-        "sure": float(np.prod(list(sure.values()))) * 0.3 ** len(plan.missing),
-        "sure required": float(np.prod([sure[name] for name in sure if name in required])),
+        "sure": math.prod(sure.values()) * 0.3 ** len(plan.missing),
+        "sure required": float(math.prod(sure[name] for name in sure if name in required)),
         "sure least": min(sure.values(), default=_NAN),
-        "sure mean": float(np.mean(list(sure.values()))) if sure else _NAN,
+        "sure mean": sum(sure.values()) / len(sure) if sure else _NAN,
         "lead least": min(leads, default=_NAN),
         "varied": float(bool(call.varied)),
         "behind": call.behind,
@@ -137,9 +141,10 @@ def _log(probability: float | None) -> float:
     return _NAN if probability is None else math.log(probability + 1e-9)
 
 
-def _lead(scores: NDArray[np.float64], index: int) -> float:
-    others = np.delete(scores, index)
-    return float(scores[index] - others.max()) if len(others) else 5.0
+def _lead(scores: Sequence[float], index: int, *, alone: float) -> float:
+    """How far a score is ahead of the highest other one; `alone` if there is no other."""
+    others = [*scores[:index], *scores[index + 1 :]]
+    return scores[index] - max(others) if others else alone
 
 
 def _item_features(inputs: PlanningInput, filled: FilledCall) -> dict[str, float]:

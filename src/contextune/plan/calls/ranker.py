@@ -144,7 +144,7 @@ def right_inputs(matrix: Matrix, scores: Floats) -> Matrix:
 def none_inputs(matrix: Matrix, scores: Floats) -> Matrix:
     """The inputs of the `none` model."""
     best = int(np.argmax(scores))
-    highest = np.where(np.isnan(matrix).all(0), np.nan, np.nan_to_num(matrix, nan=-np.inf).max(0))
+    highest = np.fmax.reduce(matrix)  # NaN only where a feature is missing for all
     values = [float(scores[best]), _lead(scores, best), float(np.log1p(matrix[best, _COLUMN["length"]]))]
     values += [float(matrix[best, _COLUMN[name]]) for name in _OF_BEST]
     values += [float(highest[_COLUMN[name]]) for name in _HIGHEST]
@@ -152,8 +152,8 @@ def none_inputs(matrix: Matrix, scores: Floats) -> Matrix:
 
 
 def _lead(scores: Floats, number: int) -> float:
-    others = np.delete(scores, number)
-    return float(scores[number] - others.max()) if len(others) else _NO_LEAD
+    others = [*scores[:number].tolist(), *scores[number + 1 :].tolist()]
+    return float(scores[number]) - max(others) if others else _NO_LEAD
 
 
 @cache

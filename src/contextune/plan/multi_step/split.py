@@ -171,7 +171,8 @@ def _name_spans(text: str, names: Iterable[str]) -> Iterator[tuple[int, int]]:
     """The positions of names in the text."""
     folded = text.casefold()
     for name in {name.casefold().strip() for name in names}:
-        if 2 < len(name) <= _MAX_NAME and len(folded) == len(text):
+        # most names are not in the text, and compiling a pattern takes longer than to see that
+        if 2 < len(name) <= _MAX_NAME and len(folded) == len(text) and name in folded:
             yield from (match.span() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", folded))
 
 

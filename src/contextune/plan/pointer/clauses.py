@@ -35,4 +35,5 @@ def clauses(inputs: PlanningInput) -> list[str]:
 
 def crosses_clauses(start: int, end: int, inputs: PlanningInput) -> bool:
     """Whether a range of the request belongs to more than one order."""
-    return sum(first < end and start < last for first, last in clause_ranges(inputs)) > 1
+    ranges = clause_ranges(inputs)
+    return len(ranges) > 1 and sum(first < end and start < last for first, last in ranges) > 1

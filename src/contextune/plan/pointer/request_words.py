@@ -124,7 +124,7 @@ class RequestWords:
         found = {word for word in words if word in self._places}
         if not found:
             return NO_OVERLAP
-        total = sum(self._rarity(word) for word in set(words))
+        total = sum(map(self._rarity, set(words)))
         weight = sum(self.rarity[self._places[word][0]] for word in found)
         best: tuple[float, int, int] = (0.0, 0, 0)
         ends: dict[int, int] = {}
@@ -258,7 +258,11 @@ class RequestWords:
         """Jaccard similarity of the words of a text and of the most similar title of an item."""
         words = folded_vocabulary(text)
         return max(
-            (len(words & title) / len(words | title) for title in self._title_words if words & title),
+            (
+                len(words & title) / len(words | title)
+                for title in self._title_words
+                if not words.isdisjoint(title)
+            ),
             default=0.0,
         )
 

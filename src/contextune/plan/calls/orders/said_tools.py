@@ -6,6 +6,7 @@ a probability of its own.
 
 import re
 from collections.abc import Sequence
+from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.calls.orders.mailing import REPLY, answers_no_mail, answers_only_mail, mailed_contact
@@ -121,6 +122,7 @@ _DEPENDING = re.compile(
 )
 """Words behind which a time depends on something else than the clock."""
 _CANCELLING = frozenset(["cancel", "delete", "remove"])
+_KEPT = "said kind"
 _DIAL = re.compile(rf"{OPENING}(?:call|phone|ring|dial)\b[^,;]*$", re.IGNORECASE)
 
 
@@ -182,6 +184,12 @@ def is_open_tool(tool: Tool, inputs: PlanningInput) -> bool:
 
 def _said_kind(inputs: PlanningInput) -> Accepts | None:
     """The kind of tool that the words of the request mean; None if they leave it open."""
+    if _KEPT not in inputs.kept:
+        inputs.kept[_KEPT] = _find_said_kind(inputs)
+    return cast("Accepts | None", inputs.kept[_KEPT])
+
+
+def _find_said_kind(inputs: PlanningInput) -> Accepts | None:
     text = inputs.request.text
     if _NOTE.match(text) or _NAMED_NOTE.match(text):
         return writes_note

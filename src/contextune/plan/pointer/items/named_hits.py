@@ -28,8 +28,10 @@ def with_named_hits(inputs: PlanningInput, context: Sequence[ItemHit]) -> Planni
     named: dict[str, ItemHit] = {}
     further = context.further if isinstance(context, ContextHits) else ()
     for hit in (*context, *further):
+        if hit.item.id in read:
+            continue
         app, count = hit.item.app, _count(words, hit.item.title)
-        if hit.item.id not in read and count > most.get(app, 0):
+        if count > most.get(app, 0):
             most[app], named[app] = count, hit
     return replace(inputs, named_hits=tuple(named.values())) if named else inputs
 

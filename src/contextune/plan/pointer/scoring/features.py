@@ -13,7 +13,13 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.request_words import DELIMITERS, NO_OVERLAP, Overlap, folded_words
 from contextune.plan.pointer.scoring.feature_names import KINDS, NAMES, WANTS
 from contextune.plan.pointer.scoring.priors import ArgumentStatistics, CommonWords
-from contextune.plan.pointer.scoring.request_features import COLUMN, NAN, RequestFeatures, value_facts
+from contextune.plan.pointer.scoring.request_features import (
+    COLUMN,
+    NAN,
+    RequestFeatures,
+    columns_of,
+    value_facts,
+)
 from contextune.plan.pointer.values.candidate import Candidate
 from contextune.plan.schema import Parameter
 from contextune.plan.values import normalize_text
@@ -76,7 +82,7 @@ def features_without_priors(
     if not candidates:
         return np.empty((0, len(NAMES)), np.float32)
     request = _request_features(inputs, common)
-    matrix = np.stack([request.row(candidate) for candidate in candidates])
+    matrix = request.rows(candidates)
     _ArgumentScene(request, tool, parameter, candidates, chosen).fill(matrix)
     return matrix
 
@@ -137,8 +143,8 @@ class _ArgumentScene:
             self.words.overlap(text) if is_value else NO_OVERLAP
             for text, is_value in zip(texts, valued, strict=True)
         ]
-        for name, value in self._shared_by_all(overlaps):
-            matrix[:, COLUMN[name]] = value
+        shared = dict(self._shared_by_all(overlaps))
+        matrix[:, columns_of(tuple(shared))] = list(shared.values())
         matrix[:, _SAID_COLUMNS] = self._said_rows(texts, valued, overlaps)
         matrix[:, _ITEM_COLUMNS] = self._item_rows()
         matrix[:, _SPAN_COLUMNS] = self._span_rows()

@@ -1,7 +1,8 @@
 """Find candidate values for an argument in the items, contacts and the request, each with its source."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import combinations, product
 from typing import cast
 
@@ -190,11 +191,23 @@ def _times(inputs: PlanningInput, *, day: bool) -> Iterator[Candidate]:
         yield Candidate(value, origin, (source,), candidate.item, candidate.field or "", time=candidate)
 
 
+@dataclass(eq=False)
+class _TextGroup:
+    """Texts of one origin, collected when an argument first takes them: most are never asked for."""
+
+    origin: str
+    collect: Callable[[], Iterator[Candidate]]
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        return list(self.collect())
+
+
 @dataclass(frozen=True, slots=True)
 class _Pool:
     """Candidates of a request that all its tools and arguments share."""
 
-    texts: list[Candidate]
+    texts: list[_TextGroup]
     """Fields of items, places, and spans of the request and of the items."""
     contacts: dict[tuple[bool, bool], list[Candidate]]
     """By what stands for a contact: see `_wanted_spellings`."""
@@ -208,7 +221,7 @@ _POOL = "candidates"
 def _pool(inputs: PlanningInput) -> _Pool:
     pool = inputs.kept.get(_POOL)
     if not isinstance(pool, _Pool):
-        pool = inputs.kept[_POOL] = _Pool(list(_pooled_texts(inputs)), {}, {})
+        pool = inputs.kept[_POOL] = _Pool(list(_text_groups(inputs)), {}, {})
     return pool
 
 
@@ -221,8 +234,10 @@ def _texts(
     inputs: PlanningInput, parameter: Parameter, origins: frozenset[str] | None
 ) -> Iterator[Candidate]:
     pool = _pool(inputs)
-    allowed = {origin: origin_allowed(origin, origins) for origin in {c.origin for c in pool.texts}}
-    yield from (candidate for candidate in pool.texts if allowed[candidate.origin])
+    allowed = {origin: origin_allowed(origin, origins) for origin in {group.origin for group in pool.texts}}
+    for group in pool.texts:
+        if allowed[group.origin]:
+            yield from group.candidates
     if origin_allowed("contact", origins):
         wanted = _wanted_spellings(parameter)
         if wanted not in pool.contacts:
@@ -233,35 +248,32 @@ def _texts(
             yield Candidate(word, "choice", (Source("said", words=word),))
 
 
-def _pooled_texts(inputs: PlanningInput) -> Iterator[Candidate]:
-    yield from _fields(inputs)
-    for name in inputs.user.places:
-        if name not in (COMMUTE, ANYWHERE):
-            yield Candidate(name.replace("_", " "), "place", (Source("place", field=name),))
-    city = inputs.user.profile.get("city")
-    if isinstance(city, str) and city:
-        yield Candidate(city, _CITY, (Source("profile", field="city"),))
-    for span in find_spans(inputs.request.text):
-        if not crosses_clauses(span.start, span.end, inputs):
-            yield Candidate(span.text, f"said {span.shape}", (Source("said", words=span.text),), span=span)
-    yield from _item_spans(inputs)
-
-
-def _fields(inputs: PlanningInput) -> Iterator[Candidate]:
+def _text_groups(inputs: PlanningInput) -> Iterator[_TextGroup]:
     for index, item in enumerate(inputs.items):
         times = frozenset(item.schema.times.values())
-        for name, value in item.fields.items():
-            if name in times:
-                continue
-            origin = f"{item.app}.{name}"
-            values = cast("Sequence[object]", value) if isinstance(value, list | tuple) else [value]
-            for text in values[:_MAX_LIST]:
-                if isinstance(text, str) and _is_informative(text):
-                    person = inputs.people.index(text)
-                    people = () if person is None else (person,)
-                    yield Candidate(
-                        text, origin, (Source("item", item.id, name),), index, name, people=people
-                    )
+        for name in item.fields:
+            if name not in times:
+                yield _TextGroup(f"{item.app}.{name}", partial(_field, inputs, index, name))
+    yield _TextGroup("place", partial(_places, inputs))
+    yield _TextGroup(_CITY, partial(_city, inputs))
+    yield _TextGroup("said span", partial(_said_spans, inputs))
+    for index, item in enumerate(inputs.items[:_MAX_SPAN_ITEMS]):
+        for name in item.schema.text:
+            if isinstance(item.fields.get(name), str) and name not in item.schema.people:
+                yield _TextGroup(f"{item.app}.{name}~", partial(_item_spans, inputs, index, name))
+
+
+def _field(inputs: PlanningInput, index: int, name: str) -> Iterator[Candidate]:
+    """The texts of a field of an item."""
+    item = inputs.items[index]
+    value = item.fields[name]
+    values = cast("Sequence[object]", value) if isinstance(value, list | tuple) else [value]
+    for text in values[:_MAX_LIST]:
+        if isinstance(text, str) and _is_informative(text):
+            person = inputs.people.index(text)
+            people = () if person is None else (person,)
+            source = Source("item", item.id, name)
+            yield Candidate(text, f"{item.app}.{name}", (source,), index, name, people=people)
 
 
 def _is_informative(value: str) -> bool:
@@ -269,17 +281,31 @@ def _is_informative(value: str) -> bool:
     return normalize_text(value) not in _UNKNOWN
 
 
-def _item_spans(inputs: PlanningInput) -> Iterator[Candidate]:
-    """Spans in the texts of the first items."""
-    for index, item in enumerate(inputs.items[:_MAX_SPAN_ITEMS]):
-        for name in item.schema.text:
-            value, origin = item.fields.get(name), f"{item.app}.{name}~"
-            if not isinstance(value, str) or name in item.schema.people:
-                continue
-            for span in find_spans(value):
-                if span.text != value:
-                    source = Source("item", item.id, name, span.text)
-                    yield Candidate(span.text, origin, (source,), index, name, span)
+def _places(inputs: PlanningInput) -> Iterator[Candidate]:
+    for name in inputs.user.places:
+        if name not in (COMMUTE, ANYWHERE):
+            yield Candidate(name.replace("_", " "), "place", (Source("place", field=name),))
+
+
+def _city(inputs: PlanningInput) -> Iterator[Candidate]:
+    city = inputs.user.profile.get("city")
+    if isinstance(city, str) and city:
+        yield Candidate(city, _CITY, (Source("profile", field="city"),))
+
+
+def _said_spans(inputs: PlanningInput) -> Iterator[Candidate]:
+    for span in find_spans(inputs.request.text):
+        if not crosses_clauses(span.start, span.end, inputs):
+            yield Candidate(span.text, f"said {span.shape}", (Source("said", words=span.text),), span=span)
+
+
+def _item_spans(inputs: PlanningInput, index: int, name: str) -> Iterator[Candidate]:
+    """Spans in a text of an item."""
+    item = inputs.items[index]
+    value, origin = str(item.fields[name]), f"{item.app}.{name}~"
+    for span in find_spans(value):
+        if span.text != value:
+            yield Candidate(span.text, origin, (Source("item", item.id, name, span.text),), index, name, span)
 
 
 def contact_value(contact: Contact, parameter: Parameter) -> str:
