@@ -106,11 +106,9 @@ class Scene:
     def rare_words(self) -> Mapping[str, float]:
         """Words that two to five candidates share, with their inverse document frequency."""
         count = Counter(chain.from_iterable(self.word_sets))
-        return {
-            word: math.log((len(self.rows) + 1) / n)
-            for word, n in count.items()
-            if 1 < n <= _MAX_RARE and len(word) > _SHORT_WORD
-        }
+        rare = [(word, n) for word, n in count.items() if 1 < n <= _MAX_RARE and len(word) > _SHORT_WORD]
+        # in order: the last digits of a sum over a set vary from process to process
+        return {word: math.log((len(self.rows) + 1) / n) for word, n in sorted(rare)}
 
     @cached_property
     def rare_sets(self) -> list[frozenset[str]]:
