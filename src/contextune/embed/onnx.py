@@ -113,9 +113,14 @@ def default_embedder() -> OnnxEmbedder:
 @cache
 def load_default_embedder() -> OnnxEmbedder:
     """`default_embedder` for one thread."""
+    return OnnxEmbedder(threads=embedder_threads())
+
+
+def embedder_threads() -> int:
+    """The number of threads that `CONTEXTUNE_THREADS` sets; 0 by default."""
     threads = os.environ.get(THREADS_VARIABLE, "0")
     if not threads.isdecimal():
         raise EmbedderError(
             f"{THREADS_VARIABLE}={threads!r} is not a number: use 1, or 0 for one thread per core"
         )
-    return OnnxEmbedder(threads=int(threads))
+    return int(threads)

@@ -68,3 +68,11 @@ FEATURES: Mapping[str, str] = {
     **{f"{name} behind": f"{name}, minus the highest of any call of the request" for name in COMPARED},
 }
 NAMES: tuple[str, ...] = tuple(FEATURES)
+
+READ_FEATURES: Mapping[str, str] = {
+    "read": "log probability of the tool by the reader, NaN if it does not know the tool",
+    "read behind": "the same, minus the highest of all tools it knows",
+    "read share": "probability of the tool by the reader",
+}
+"""What a ranker of calls knows besides if the reader has read the request."""
+READ_NAMES: tuple[str, ...] = (*NAMES, *READ_FEATURES)

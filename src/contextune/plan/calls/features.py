@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,20 +33,34 @@ class ToolProbabilities:
 
     tools: Mapping[str, float]
     actions: Mapping[str, float]
+    read: Mapping[str, float] = field(default_factory=dict[str, float])
+    """By the reader, from the request and its items; empty if it was not asked."""
 
     @classmethod
-    def build(cls, classifier: ToolClassifier, vector: Matrix) -> "ToolProbabilities":
-        """Classify the vector of a request."""
+    def build(
+        cls, classifier: ToolClassifier, vector: Matrix, read: Mapping[str, float] | None = None
+    ) -> "ToolProbabilities":
+        """Classify the vector of a request; `read` is what the reader says."""
         tools = classifier.probabilities(vector)
-        return cls(tools, classifier.actions(tools))
+        return cls(tools, classifier.actions(tools), read or {})
 
     def features(self, tool: str) -> dict[str, float]:
         """The features of a tool."""
         likely = _log(self.tools.get(tool))
-        return {
+        return self._read_features(tool) | {
             "tool known": likely,
             "tool known behind": likely - _log(max(self.tools.values())),
             "action known": _log(self.actions.get(action_of(tool))),
+        }
+
+    def _read_features(self, tool: str) -> dict[str, float]:
+        if not self.read:
+            return {}
+        share = self.read.get(tool)
+        return {
+            "read": _log(share),
+            "read behind": _log(share) - _log(max(self.read.values())),
+            "read share": _NAN if share is None else share,
         }
 
 
@@ -58,8 +72,12 @@ def call_features(
     statistics: CallStatistics,
     common: CommonWords,
     known: ToolProbabilities | None = None,
+    names: Sequence[str] = NAMES,
 ) -> Matrix:
-    """The feature matrix: one row per call, columns in the order of `NAMES`, NaN where undefined."""
+    """The feature matrix: one row per call, a column for each of `names`, NaN where undefined.
+
+    `names` are `NAMES` or `READ_NAMES`.
+    """
     words = WeightedWords(inputs, common)
     said = frozenset(map(stem, inputs.tokens))
     scores = [hit.score for hit in tools]
@@ -80,8 +98,8 @@ def call_features(
         }
         for call in calls
     ]
-    matrix = np.array([[row.get(name, _NAN) for name in NAMES] for row in rows], np.float32)
-    matrix = matrix.reshape(len(rows), len(NAMES))
+    matrix = np.array([[row.get(name, _NAN) for name in names] for row in rows], np.float32)
+    matrix = matrix.reshape(len(rows), len(names))
     if len(matrix):
         compared = matrix[:, _COMPARED_COLUMNS]
         matrix[:, _BEHIND_COLUMNS] = compared - np.fmax.reduce(compared)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -20,6 +21,8 @@ _UNLIKELY = 4.0
 """Tools that are this much less likely than the first, in log probability, are not filled."""
 _CLOSE = 4.0
 """Candidates of an argument that score this much lower than the chosen one are no alternative."""
+_READ_TOOLS, _READ_SHARE = 3, 0.1
+"""So many tools are filled besides because of the reader, if it finds them this likely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +43,19 @@ def fill_calls(
     inputs: PlanningInput,
     tools: Sequence[ToolHit],
     known: Mapping[str, float] | None = None,
+    read: Mapping[str, float] | None = None,
     *,
     max_tools: int = MAX_TOOLS,
     max_variants: int = MAX_VARIANTS,
 ) -> list[CallCandidate]:
     """The calls to choose from: one per likely tool, then variants whose argument is a close decision.
 
-    `known` are probabilities of tools, by name, from the tool classifier.
+    `known` are probabilities of tools, by name, from the tool classifier; `read` are those of the reader.
     """
     calls = [
         CallCandidate(filled, rank)
-        for rank in said_tools(tools, inputs) or _open_or_likely(tools, inputs, known or {}, max_tools)
+        for rank in said_tools(tools, inputs)
+        or _open_or_likely(tools, inputs, known or {}, read or {}, max_tools)
         if (filled := planner.fill_tool(inputs, tools[rank].tool)) is not None
     ]
     variants = [
@@ -70,13 +75,33 @@ def fill_calls(
 
 
 def _open_or_likely(
-    tools: Sequence[ToolHit], inputs: PlanningInput, known: Mapping[str, float], limit: int
+    tools: Sequence[ToolHit],
+    inputs: PlanningInput,
+    known: Mapping[str, float],
+    read: Mapping[str, float],
+    limit: int,
 ) -> list[int]:
     """The likely tools, unless the request says a kind of tool that the likeliest is not of."""
-    likely, said = likely_tools(tools, known, limit), open_tools(tools, inputs)
+    likely, said = likely_tools(tools, _joined(known, read), limit), open_tools(tools, inputs)
     if said and likely[0] not in said:
         return said
-    return [*likely, *(rank for rank in asked_tools(tools, inputs) if rank not in likely)]
+    more = (*_read_tools(tools, read), *asked_tools(tools, inputs))
+    return [*likely, *(rank for rank in dict.fromkeys(more) if rank not in likely)]
+
+
+def _joined(known: Mapping[str, float], read: Mapping[str, float]) -> Mapping[str, float]:
+    """The geometric means of the probabilities; those of the classifier if the reader has not read."""
+    return {name: sqrt(share * read.get(name, 0.0)) for name, share in known.items()} if read else known
+
+
+def _read_tools(tools: Sequence[ToolHit], read: Mapping[str, float]) -> list[int]:
+    """The ranks of the tools that the reader finds likely."""
+    shares = [(read.get(hit.tool.name, 0.0), rank) for rank, hit in enumerate(tools)]
+    return [rank for share, rank in sorted(shares, key=_by_share)[:_READ_TOOLS] if share >= _READ_SHARE]
+
+
+def _by_share(pair: tuple[float, int]) -> tuple[float, int]:
+    return -pair[0], pair[1]
 
 
 def likely_tools(tools: Sequence[ToolHit], known: Mapping[str, float], limit: int) -> list[int]:

@@ -1,7 +1,9 @@
 """`CallPlanner`: chooses the tool and its arguments together.
 
 The calls of the likeliest tools are filled by the pointer planner, then ranked as wholes: a tool that
-explains the whole request, with values that are sure, beats a tool that merely sounds like it.
+explains the whole request, with values that are sure, beats a tool that merely sounds like it. If the best
+call is in doubt and the reader is installed, it reads the request with its items, and the calls are filled
+and ranked again with what it says.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,12 +26,15 @@ from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.pointer.scoring.scorer import ArgumentScorer, default_scorer
 from contextune.plan.pointer.text.event_orders import orders_event
 from contextune.plan.policy.readings import Readings
+from contextune.plan.reader.model import RequestReader, default_reader
 from contextune.types import Plan, Tool, ToolHit
 
 SEARCHED_TOOLS = 10
 """Tools to retrieve for a request: the tool classifier may prefer one that the tool ranker puts behind."""
 _MAX_READINGS = 5
 _MIN_PROBABILITY = 0.01
+SURE = 0.7
+"""From this probability of the best call on, the reader is not asked: it takes longer than all else."""
 _SAID = 0.82
 """Least probability of a call of the tool that the words of the request name: writes are made from 0.8 on."""
 _REACHED = 0.88
@@ -53,6 +58,13 @@ class CallPlanner:
     """The bundled one by default."""
     max_tools: int = MAX_TOOLS
     max_variants: int = MAX_VARIANTS
+    asks_reader: bool = True
+    """Whether the reader is asked where the best call is in doubt, if it is installed."""
+
+    @cached_property
+    def _reader(self) -> RequestReader | None:
+        """Not beside a ranker of one's own, whose probabilities it was not trained with."""
+        return default_reader() if self.asks_reader and self.ranker is None else None
 
     @cached_property
     def _ranker(self) -> CallRanker | None:
@@ -78,23 +90,37 @@ class CallPlanner:
         if self._ranker is None:
             return Readings.of_plan(self.pointer.plan(inputs, tools, fits), fits)
         calls, ranked = self.rank(self._ranker, inputs, tools, fits)
+        if in_doubt(ranked) and self._reader is not None and self._reader.knows(tools):
+            read = self._reader.read(inputs)
+            calls, ranked = self.rank(self._reader.ranker, inputs, tools, fits, read)
         readings = ranked_readings([call.filled.plan for call in calls], ranked)
         return doubted_readings(readings, inputs, {hit.tool.id: hit.tool for hit in tools})
 
     def rank(
-        self, ranker: CallRanker, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None
+        self,
+        ranker: CallRanker,
+        inputs: PlanningInput,
+        tools: Sequence[ToolHit],
+        fits: float | None,
+        read: Mapping[str, float] | None = None,
     ) -> tuple[list[CallCandidate], CallProbabilities]:
-        """Fill the calls and rank them."""
-        known = ranker.classify(inputs.vector)
+        """Fill the calls and rank them; `read` is what the reader says, for a ranker that knows it."""
+        known = ranker.classify(inputs.vector, read)
         calls = fill_calls(
             self.pointer,
             inputs,
             tools,
             known.tools if known else None,
+            read,
             max_tools=self.max_tools,
             max_variants=self.max_variants,
         )
         return calls, ranker.rank(inputs, tools, calls, fits, self._scorer.statistics.common, known)
+
+
+def in_doubt(ranked: CallProbabilities) -> bool:
+    """Whether the best call is not sure to be right."""
+    return bool(len(ranked.scores)) and float(ranked.right[np.argmax(ranked.scores)]) < SURE
 
 
 def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[str, Tool]) -> Readings:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from contextune._internal.assets import asset
 from contextune._internal.model_files import model_folder
 from contextune.plan.calls.classifier import ToolClassifier
-from contextune.plan.calls.feature_names import NAMES
+from contextune.plan.calls.feature_names import NAMES, READ_NAMES
 from contextune.plan.calls.features import Matrix, ToolProbabilities, call_features
 from contextune.plan.calls.fill import CallCandidate
 from contextune.plan.calls.statistics import CallStatistics
@@ -29,8 +29,11 @@ _OF_BEST = (
 _HIGHEST = (
     *("covered said", "covered tool", "tool said", "tool known", "tool known behind", "action known", "sure"),
 )
-RIGHT_INPUTS: tuple[str, ...] = (*NAMES, "score", "lead", "share")
+_AMONG_OTHERS = ("score", "lead", "share")
+RIGHT_INPUTS: tuple[str, ...] = (*NAMES, *_AMONG_OTHERS)
 """Inputs of the probability that a call is right: its features, and its score among the others."""
+READ_RIGHT_INPUTS: tuple[str, ...] = (*READ_NAMES, *_AMONG_OTHERS)
+"""The same if the reader has read the request."""
 NONE_INPUTS: tuple[str, ...] = (
     "score",
     "lead",
@@ -67,11 +70,13 @@ class CallRanker:
     metadata: Mapping[str, Any]
     """What it was trained on; `embedder` is the name of the classifier's embedder."""
 
-    def classify(self, vector: RequestVector | None) -> ToolProbabilities | None:
-        """What the tool classifier says of a request; None for vectors of another embedder."""
+    def classify(
+        self, vector: RequestVector | None, read: Mapping[str, float] | None = None
+    ) -> ToolProbabilities | None:
+        """What the tool classifier and the reader say; None for vectors of another embedder."""
         if vector is None or vector.embedder != self.metadata.get("embedder"):
             return None
-        return ToolProbabilities.build(self.classifier, vector.values)
+        return ToolProbabilities.build(self.classifier, vector.values, read)
 
     def rank(
         self,
@@ -83,7 +88,7 @@ class CallRanker:
         known: ToolProbabilities | None = None,
     ) -> CallProbabilities:
         """Score the calls, and estimate their probabilities."""
-        matrix = call_features(inputs, tools, calls, fits, self.statistics, common, known)
+        matrix = call_features(inputs, tools, calls, fits, self.statistics, common, known, self.ranker.names)
         scores = self.ranker.score(matrix)
         return calibrated(matrix, scores, self.right, self.none)
 
@@ -98,8 +103,11 @@ class CallRanker:
         write_card(folder, card)
 
     @classmethod
-    def load(cls, folder: Path) -> "CallRanker":
-        """Read a model from a folder; raise `RankerError` if it does not fit this version's features."""
+    def load(cls, folder: Path, *, reads: bool = False) -> "CallRanker":
+        """Read a model from a folder; raise `RankerError` if it does not fit this version's features.
+
+        `reads`: whether it was trained with what the reader says.
+        """
         statistics, metadata = read_card(
             folder,
             lambda card: (CallStatistics.from_json(card["statistics"]), card["about"]),
@@ -107,10 +115,10 @@ class CallRanker:
             "calls",
         )
         return cls(
-            Ranker.load(folder / "calls.json.gz", NAMES),
+            Ranker.load(folder / "calls.json.gz", READ_NAMES if reads else NAMES),
             ToolClassifier.load(folder / "tools.npz"),
             statistics,
-            Ranker.load(folder / "right.json.gz", RIGHT_INPUTS),
+            Ranker.load(folder / "right.json.gz", READ_RIGHT_INPUTS if reads else RIGHT_INPUTS),
             Ranker.load(folder / "none.json.gz", NONE_INPUTS),
             metadata,
         )

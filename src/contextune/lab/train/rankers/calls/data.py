@@ -79,6 +79,22 @@ class CallData:
         """The training examples."""
         return [filled.example for filled in self.filled]
 
+    def read(
+        self,
+        tools: Mapping[str, Tool],
+        probabilities: Mapping[str, Mapping[str, float]],
+        *,
+        progress: Progress | None = None,
+    ) -> list[FilledRequest]:
+        """The requests filled again with what the reader says; `probabilities` by request, out of fold."""
+        read: list[FilledRequest] = []
+        for number, filled in enumerate(self.filled, 1):
+            request = filled.request
+            read.append(call_example(request, self.models[request.fold], tools, probabilities[request.name]))
+            if progress:
+                progress(number, len(self.filled))
+        return read
+
 
 @dataclass(frozen=True, eq=False)
 class CallDataBuilder:

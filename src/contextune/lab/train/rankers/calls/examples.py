@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from contextune.lab.train.rankers.calls.requests import CallRequest
 from contextune.plan.calls.classifier import ToolClassifier
+from contextune.plan.calls.feature_names import NAMES, READ_NAMES
 from contextune.plan.calls.features import Matrix, ToolProbabilities, call_features
 from contextune.plan.calls.fill import CallCandidate, fill_calls
 from contextune.plan.calls.statistics import CallStatistics
@@ -63,11 +64,19 @@ class FilledRequest:
     plans: tuple[Plan, ...]
 
 
-def call_example(request: CallRequest, models: FoldModels, tools: Mapping[str, Tool]) -> FilledRequest:
-    """Fill the calls of a request as the planner does, compute their features and judge them."""
+def call_example(
+    request: CallRequest,
+    models: FoldModels,
+    tools: Mapping[str, Tool],
+    read: Mapping[str, float] | None = None,
+) -> FilledRequest:
+    """Fill the calls of a request as the planner does, compute their features and judge them.
+
+    `read` is what a reader says that has not seen the request.
+    """
     vector = request.inputs.vector
-    known = None if vector is None else ToolProbabilities.build(models.classifier, vector.values)
-    calls = fill_calls(models.planner, request.inputs, request.tools, known.tools if known else None)
+    known = None if vector is None else ToolProbabilities.build(models.classifier, vector.values, read)
+    calls = fill_calls(models.planner, request.inputs, request.tools, known.tools if known else None, read)
     scorer = models.planner.scorer or default_scorer()
     matrix = call_features(
         request.inputs,
@@ -77,6 +86,7 @@ def call_example(request: CallRequest, models: FoldModels, tools: Mapping[str, T
         models.statistics,
         scorer.statistics.common,
         known,
+        NAMES if read is None else READ_NAMES,
     )
     verdicts = [_judge(call, request, tools) for call in calls]
     example = CallExample(

@@ -15,9 +15,11 @@ from contextune.context.signals.request_classifier import softmax
 from contextune.lab.train.rankers.calls.examples import CallExample
 from contextune.lab.train.rankers.calls.requests import EVERYDAY, FULL
 from contextune.plan.calls.classifier import ToolClassifier
-from contextune.plan.calls.feature_names import NAMES
+from contextune.plan.calls.feature_names import NAMES, READ_NAMES
+from contextune.plan.calls.planner import in_doubt
 from contextune.plan.calls.ranker import (
     NONE_INPUTS,
+    READ_RIGHT_INPUTS,
     RIGHT_INPUTS,
     CallProbabilities,
     CallRanker,
@@ -56,6 +58,11 @@ _CLASSIFIER_SCALE = 4.0
 """Unit vectors are short for a ridge of this size."""
 
 
+def _read(examples: Sequence[CallExample]) -> bool:
+    """Whether the examples have what the reader says among their features."""
+    return examples[0].matrix.shape[1] == len(READ_NAMES)
+
+
 def fit_classifier(vectors: NDArray[Any], tools: Sequence[str]) -> ToolClassifier:
     """Fit the tool classifier to vectors of requests and the names of their tools (multinomial ridge)."""
     from scipy import optimize  # slow to import, and only needed for training
@@ -92,8 +99,9 @@ def fit(examples: Sequence[CallExample], *excluded_folds: int, progress: Progres
         if copied:
             matrix = example.matrix.copy()
             matrix[:, _UNKNOWN] = np.nan
+            matrix[:, len(NAMES) :] = np.nan
             groups.append(CandidateGroup(matrix, grades))
-    return Ranker.fit(groups, NAMES, SETTINGS, progress=progress)
+    return Ranker.fit(groups, READ_NAMES if _read(examples) else NAMES, SETTINGS, progress=progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +137,8 @@ def fit_right(examples: Sequence[CallExample], scores: Sequence[Floats], *exclud
         for example, score in zip(examples, scores, strict=True)
         if example.served and example.judged and example.fold not in excluded_folds and len(score)
     ]
-    return Ranker.fit(groups, RIGHT_INPUTS, RIGHT_SETTINGS)
+    names = READ_RIGHT_INPUTS if _read(examples) else RIGHT_INPUTS
+    return Ranker.fit(groups, names, RIGHT_SETTINGS)
 
 
 def fit_none(examples: Sequence[CallExample], scores: Sequence[Floats], *excluded_folds: int) -> Ranker:
@@ -153,6 +162,11 @@ def cross_validate(
         for example, score in zip(examples, scores, strict=True)
     ]
     return ranked, rankers
+
+
+def reader_is_asked(ranked: Sequence[RankedExample]) -> list[bool]:
+    """For each request whether the planner asks the reader."""
+    return [in_doubt(row.ranked) for row in ranked]
 
 
 def train(
