@@ -125,6 +125,9 @@ def calls(
     personas: Annotated[
         int | None, typer.Option(min=1, help="Only this many personas of each fold, to try it out.")
     ] = None,
+    reader: Annotated[
+        bool, typer.Option("--reader", help="Train the ranker that is used with what the reader says.")
+    ] = False,
 ) -> None:
     """Train the ranker that chooses a tool together with its arguments, and print its five-fold figures."""
     from contextune.cli.lab.call_training import call_data, print_figures
@@ -133,6 +136,13 @@ def calls(
 
     data = call_data(cache, personas)
     examples = data.examples
+    if reader:
+        from contextune.lab.train.reader.fold_probabilities import fold_probabilities
+        from contextune.tools import bundled_toolbox
+
+        tools = {tool.name: tool for tool in bundled_toolbox()}
+        with output.progress("Reading") as update:
+            examples = [row.example for row in data.read(tools, fold_probabilities(), progress=update)]
     with output.progress("Cross-validation") as update:
         ranked, rankers = call_recipe.cross_validate(examples, progress=update)
     print_figures(ranked, list(rankers.values()))

@@ -67,6 +67,14 @@ def test_export_is_deterministic(weights: Path, exported: Path, tmp_path: Path) 
     assert (about["name"], about["dimensions"], about["max_tokens"]) == ("tiny", 32, tiny_bert.TOKENS)
 
 
+def test_shorter_texts_can_be_asked_for(weights: Path, tmp_path: Path) -> None:
+    export(weights, tmp_path, name="short", max_tokens=4)
+    embedder = OnnxEmbedder(tmp_path)
+    first, second = embedder.embed(["call mum today", "call mum tomorrow"])
+    assert json.loads((tmp_path / "embedder.json").read_text())["max_tokens"] == 4
+    assert np.array_equal(first, second)
+
+
 def test_other_weights_get_another_name(exported: Path, tmp_path: Path) -> None:
     export(tiny_bert.make(tmp_path / "weights", seed=1), tmp_path / "out", name="tiny")
     first, second = OnnxEmbedder(exported).name, OnnxEmbedder(tmp_path / "out").name
@@ -108,11 +116,12 @@ def test_unsupported_architecture_is_rejected(
         export(tmp_path, tmp_path / "out", name="wrong")
 
 
-def test_shipped_checksums() -> None:
-    about = json.loads((asset("embedder") / "embedder.json").read_text())
+@pytest.mark.parametrize("name", ["embedder", "reader"])
+def test_shipped_checksums(name: str) -> None:
+    about = json.loads((asset(name) / "embedder.json").read_text())
     assert set(about["sha256"]) == {"model.onnx", "tokenizer.json"}
     for file, checksum in about["sha256"].items():
-        assert hashlib.sha256((asset("embedder") / file).read_bytes()).hexdigest() == checksum
+        assert hashlib.sha256((asset(name) / file).read_bytes()).hexdigest() == checksum
 
 
 def test_missing_wheel_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

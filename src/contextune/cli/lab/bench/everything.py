@@ -114,6 +114,8 @@ _PLAN = (
     "plan-budgets",
     "plan-calls",
     "plan-calls-test",
+    "plan-calls-reader",
+    "plan-calls-reader-test",
 )
 _HISTORY = tuple(
     f"history-{which}-{name}{part}"

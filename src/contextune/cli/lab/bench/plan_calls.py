@@ -1,47 +1,46 @@
 """Benchmark of tool and arguments chosen together, and of the decisions on them."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from contextune.cli import output
 from contextune.cli.lab.bench.recording import record
 from contextune.cli.lab.call_training import call_data, print_figures
 
+if TYPE_CHECKING:
+    from contextune.lab.train.rankers.calls.examples import FilledRequest
+    from contextune.lab.train.rankers.calls.train import RankedExample
+
 _COMMAND = "contextune bench plan --calls FOLDER"
 
 
 def measure_calls(out: Path | None, cache: Path, figures: Path | None = None) -> None:
-    """Print and record calls and decisions on implicit, explicit and unserved requests, five-fold."""
-    from contextune.datasets import bundled_personas, training_personas, training_requests
-    from contextune.lab.bench.plan_tables import call_table
-    from contextune.lab.bench.quality.plan import call_decisions
-    from contextune.lab.docs.benchmark_tables import to_markdown
-    from contextune.lab.train.rankers.calls.train import cross_validate
-    from contextune.lab.train.splits import is_test
-    from contextune.plan import Policy
+    """Print and record calls and decisions on implicit, explicit and unserved requests, five-fold.
+
+    Without the reader, and with it where the calls are in doubt.
+    """
+    from contextune.lab.train.rankers.calls.train import cross_validate, reader_is_asked
+    from contextune.lab.train.reader.fold_probabilities import fold_probabilities
     from contextune.tools import bundled_toolbox
 
     data = call_data(cache)
     with output.progress("Call rankers") as update:
         ranked, rankers = cross_validate(data.examples, progress=update)
     print_figures(ranked, list(rankers.values()))
-    more = training_requests()
-    relevant = {
-        persona.name(query): bool(query.gold.relevant)
-        for persona in (*bundled_personas(), *training_personas())
-        for query in (*persona.queries, *more.get(persona.id, ()))
-    }
+    _measure(out, "plan-calls", data.filled, ranked)
     tools = {tool.name: tool for tool in bundled_toolbox()}
-    policy = Policy()
-    cases = call_decisions.call_cases(data.filled, ranked, tools, relevant, policy)
-    test = [case for case in cases if is_test(case.group)]
-    for name, title, chosen in (
-        ("plan-calls", "Tool and arguments chosen together", cases),
-        ("plan-calls-test", "Test part: personas that no choice looked at", test),
-    ):
-        table = call_table(name, _COMMAND, call_decisions.call_rows(chosen, tools, policy))
-        output.out.rule(title, align="left")
-        output.out.print(to_markdown(table), markup=False, highlight=False, soft_wrap=True)
-        record(out, table)
+    with output.progress("Reading") as update:
+        read = data.read(tools, fold_probabilities(), progress=update)
+    with output.progress("Call rankers with the reader") as update:
+        read_ranked, _ = cross_validate([filled.example for filled in read], progress=update)
+    asked = reader_is_asked(ranked)
+    with_reader = [
+        (read[number], read_ranked[number]) if asked[number] else (data.filled[number], row)
+        for number, row in enumerate(ranked)
+    ]
+    output.out.print(f"The reader is asked for {100 * sum(asked) / len(asked):.1f} % of the requests.")
+    _measure(out, "plan-calls-reader", [filled for filled, _ in with_reader], [row for _, row in with_reader])
     if figures:
         from contextune.lab.bench.plots import plot_reliability
         from contextune.lab.train.rankers.calls.report import best_call_bins
@@ -52,3 +51,37 @@ def measure_calls(out: Path | None, cache: Path, figures: Path | None = None) ->
             title="Is the call right?",
             y_label="share of right calls",
         )
+
+
+def _measure(
+    out: Path | None,
+    name: str,
+    filled: "Sequence[FilledRequest]",
+    ranked: "Sequence[RankedExample]",
+) -> None:
+    from contextune.datasets import bundled_personas, training_personas, training_requests
+    from contextune.lab.bench.plan_tables import call_table
+    from contextune.lab.bench.quality.plan import call_decisions
+    from contextune.lab.docs.benchmark_tables import to_markdown
+    from contextune.lab.train.splits import is_test
+    from contextune.plan import Policy
+    from contextune.tools import bundled_toolbox
+
+    more = training_requests()
+    relevant = {
+        persona.name(query): bool(query.gold.relevant)
+        for persona in (*bundled_personas(), *training_personas())
+        for query in (*persona.queries, *more.get(persona.id, ()))
+    }
+    tools = {tool.name: tool for tool in bundled_toolbox()}
+    policy = Policy()
+    cases = call_decisions.call_cases(filled, ranked, tools, relevant, policy)
+    test = [case for case in cases if is_test(case.group)]
+    for table_name, title, chosen in (
+        (name, "Tool and arguments chosen together", cases),
+        (f"{name}-test", "Test part: personas that no choice looked at", test),
+    ):
+        table = call_table(table_name, _COMMAND, call_decisions.call_rows(chosen, tools, policy))
+        output.out.rule(title, align="left")
+        output.out.print(to_markdown(table), markup=False, highlight=False, soft_wrap=True)
+        record(out, table)

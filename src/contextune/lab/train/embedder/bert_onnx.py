@@ -5,6 +5,9 @@ which takes 0.6 of the time of float32. With one scale per column, one large wei
 top five items equalled float32 for 88 % of requests, with groups of 32 for 94 %. Quantised activations change
 one of the top five for 4 % more. Their rounding amplifies the last bit of a sum, so that a vector would vary
 with its batch by up to 0.002: texts are embedded one by one.
+
+`by_column` gives each column one scale after all, which takes 0.7 of the time for a text of 200 words: good
+enough for a classifier on top, whose best class is the same for 99 % of texts.
 """
 
 from collections.abc import Mapping
@@ -30,6 +33,7 @@ _MICROSOFT = "com.microsoft"  # onnxruntime's own operators: its fused attention
 class _BertGraph:
     """ONNX graph builder; every method returns the name of the tensor it added."""
 
+    by_column: bool = False
     nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
     constants: list[onnx.TensorProto] = field(default_factory=list[onnx.TensorProto])
 
@@ -52,10 +56,20 @@ class _BertGraph:
 
     def linear(self, x: str, weight: Array, bias: Array) -> str:
         """`x @ weight + bias`, with int8 weights."""
+        product = self._by_column(x, weight) if self.by_column else self._by_group(x, weight)
+        return self.op("Add", product, self.constant(bias))
+
+    def _by_column(self, x: str, weight: Array) -> str:
+        values, scales = int8(weight, axis=0)
+        zeros = np.zeros(weight.shape[1], np.int8)
+        constants = map(self.constant, (values, scales.reshape(-1), zeros))
+        return self.op("DynamicQuantizeMatMul", x, *constants, domain=_MICROSOFT)
+
+    def _by_group(self, x: str, weight: Array) -> str:
         rows, columns = weight.shape
         padded = np.pad(weight.T, ((0, 0), (0, -rows % _GROUP)))
         values, scales = int8(padded.reshape(columns, -1, _GROUP), axis=2)
-        product = self.op(
+        return self.op(
             "MatMulNBits",
             x,
             self.constant((values.astype(np.int16) + _ZERO).astype(np.uint8)),
@@ -67,7 +81,6 @@ class _BertGraph:
             block_size=_GROUP,
             accuracy_level=_INT8_ACTIVATIONS,
         )
-        return self.op("Add", product, self.constant(bias))
 
     def lookup(self, table: Array, ids: str) -> str:
         """Look up rows of an int8 table; only those rows become float32."""
@@ -83,9 +96,9 @@ def int8(weight: Array, axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32
     return np.round(weight / scale).astype(np.int8), scale
 
 
-def build(weights: Weights, config: Mapping[str, Any]) -> onnx.ModelProto:
+def build(weights: Weights, config: Mapping[str, Any], *, by_column: bool = False) -> onnx.ModelProto:
     """The encoder with mean pooling: (input_ids, attention_mask) → unit vectors `embedding`."""
-    graph = _BertGraph()
+    graph = _BertGraph(by_column)
     epsilon, heads = float(config["layer_norm_eps"]), int(config["num_attention_heads"])
 
     def dense(x: str, *names: str) -> str:

