@@ -2,7 +2,7 @@
 # make tour      a walk-through: set up, ask, converse, serve, call a tool
 # make test      all tests                make check   lint, format, types, import contract
 # make coverage  tests with coverage      make bench   the benchmarks
-# make docs      documentation site       make dist    both wheels
+# make docs      documentation site       make dist    all wheels
 # make chromium  install the browser of the inspector's tests, with apt
 # make screenshots  the pictures of the inspector in docs/figures; needs Chromium
 # make lock      pin the development environment in requirements-dev.lock
@@ -58,6 +58,7 @@ dist: $(VENV)/.dev
 	rm -rf dist
 	$(BIN)/python -m build --wheel --outdir dist .
 	$(BIN)/python -m build --wheel --outdir dist packages/lab
+	$(BIN)/python -m build --wheel --outdir dist packages/reader
 
 lock: $(VENV)/.dev
 	$(BIN)/uv pip compile pyproject.toml --extra dev --extra docs --universal --generate-hashes \

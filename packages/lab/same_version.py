@@ -1,10 +1,10 @@
-"""Build hook: contextune-lab requires the contextune of the same version."""
+"""Build hook of contextune-lab and contextune-reader: require the contextune of the same version."""
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 
 class SameVersion(MetadataHookInterface):
-    """Pin the runtime to the version of the lab."""
+    """Pin the runtime to the version of the distribution."""
 
     def update(self, metadata: dict[str, object]) -> None:
         """Add the dependency."""

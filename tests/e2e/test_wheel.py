@@ -1,4 +1,4 @@
-"""The two wheels: contents, size, and a base wheel that runs the README without the lab."""
+"""The three wheels: contents, size, and a base wheel that runs the README without lab and reader."""
 
 import os
 import re
@@ -11,9 +11,11 @@ import pytest
 from tests.paths import ROOT
 
 import contextune
+from contextune.plan.reader.installed import reader_installed
 
 SOURCE = ROOT / "src" / "contextune"
 LAB = ("contextune/lab/", "contextune/cli/lab/")
+READER = "contextune/assets/reader/"
 MEGABYTES_AT_MOST = 30
 
 
@@ -34,33 +36,61 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(ROOT / "packages" / "lab", tmp_path_factory.mktemp("lab"))
 
 
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not reader_installed():
+        pytest.skip("this checkout has no assets/reader")
+    return build(ROOT / "packages" / "reader", tmp_path_factory.mktemp("reader"))
+
+
 def names(wheel: Path) -> set[str]:
     return {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
 
 
-def test_base_wheel_is_small_and_has_no_lab(base: Path) -> None:
-    assert base.stat().st_size <= MEGABYTES_AT_MOST * 1_000_000
-    assert not [name for name in names(base) if name.startswith(LAB)]
-    assert "contextune/py.typed" in names(base)
-
-
-def test_both_wheels_together_have_every_file_once(base: Path, lab: Path) -> None:
-    tracked = {
+def source_files() -> set[str]:
+    """The files of the package, by the names that they have in a wheel."""
+    return {
         file.relative_to(SOURCE.parent).as_posix()
         for file in SOURCE.rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
-    assert names(base) | names(lab) == tracked
+
+
+def requirements(wheel: Path) -> list[str]:
+    archive = zipfile.ZipFile(wheel)
+    (metadata,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+    lines = archive.read(metadata).decode().splitlines()
+    return [line for line in lines if line.startswith("Requires-Dist:") and "extra ==" not in line]
+
+
+def test_base_wheel_is_small_and_has_neither_lab_nor_reader(base: Path) -> None:
+    assert base.stat().st_size <= MEGABYTES_AT_MOST * 1_000_000
+    assert not [name for name in names(base) if name.startswith((*LAB, READER))]
+    assert "contextune/py.typed" in names(base)
+
+
+def test_base_and_lab_wheel_have_every_file_but_the_reader_once(base: Path, lab: Path) -> None:
+    assert names(base) | names(lab) == {name for name in source_files() if not name.startswith(READER)}
     assert not names(base) & names(lab)
     assert all(name.startswith(LAB) for name in names(lab))
+
+
+def test_reader_wheel_has_exactly_the_reader(reader: Path) -> None:
+    files = names(reader)
+    assert f"{READER}model.onnx" in files
+    assert f"{READER}calls/calls.json.gz" in files
+    assert files == {name for name in source_files() if name.startswith(READER)}
 
 
 def test_wheels_have_the_version_of_the_package(base: Path, lab: Path) -> None:
     assert base.name.startswith(f"contextune-{contextune.__version__}-")
     assert lab.name.startswith(f"contextune_lab-{contextune.__version__}-")
-    metadata = next(name for name in zipfile.ZipFile(lab).namelist() if name.endswith("/METADATA"))
-    requirement = f"Requires-Dist: contextune=={contextune.__version__}"
-    assert requirement in zipfile.ZipFile(lab).read(metadata).decode()
+    assert requirements(lab) == [f"Requires-Dist: contextune=={contextune.__version__}"]
+
+
+def test_reader_requires_the_same_version(reader: Path) -> None:
+    assert reader.name.startswith(f"contextune_reader-{contextune.__version__}-")
+    assert requirements(reader) == [f"Requires-Dist: contextune=={contextune.__version__}"]
 
 
 def test_base_wheel_runs_the_readme_and_names_what_is_missing(base: Path, tmp_path: Path) -> None:
@@ -80,3 +110,23 @@ def test_base_wheel_runs_the_readme_and_names_what_is_missing(base: Path, tmp_pa
     bench = run("-c", "from contextune.cli import main; main()", "bench", "context")
     assert bench.returncode == 2
     assert "pip install contextune-lab" in bench.stderr
+
+    # its checksums may list the files of the reader: other models are verified without them
+    doctor = run("-c", "from contextune.cli import main; main()", "doctor")
+    assert doctor.returncode == 0, doctor.stdout
+    assert "one request takes" in doctor.stdout
+    assert "pip install contextune-reader" in doctor.stdout
+
+
+def test_installed_reader_is_found_and_sound(base: Path, reader: Path, tmp_path: Path) -> None:
+    for wheel in (base, reader):
+        zipfile.ZipFile(wheel).extractall(tmp_path)
+    code = (
+        "from contextune._internal.model_files import model_folder;"
+        "from contextune.plan.reader.installed import reader_installed;"
+        "print(reader_installed(), model_folder('reader'))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == f"True {tmp_path / 'contextune' / 'assets' / 'reader'}"

@@ -7,7 +7,10 @@ from contextune.errors import MissingLabDataError
 
 
 def asset(name: str) -> Path:
-    """The path of a file or folder under `contextune/assets`, which is part of every installation."""
+    """The path of a file or folder under `contextune/assets`.
+
+    All of it is part of every installation, except `reader`, which `contextune-reader` installs.
+    """
     return Path(str(files("contextune") / "assets" / name))
 
 
