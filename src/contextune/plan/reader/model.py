@@ -63,11 +63,12 @@ class RequestReader:
 def default_reader() -> RequestReader | None:
     """The installed reader, loaded once; None without `contextune-reader`, or with one of another version."""
     with _LOADING:
-        return _load_reader()
+        return load_reader()
 
 
 @cache
-def _load_reader() -> RequestReader | None:
+def load_reader() -> RequestReader | None:
+    """`default_reader` for one thread."""
     if not reader_installed():
         return None
     try:
