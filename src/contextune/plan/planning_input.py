@@ -49,6 +49,8 @@ class PlanningInput:
     """Items that planners read; a large language model can read more."""
     named_hits: Sequence[ItemHit] = field(default=())
     """Items that are ranked behind these, and that the request names; planners read them, too."""
+    is_part: bool = False
+    """Whether the text is one part of what the user said, such as "and mail it to Dewi"."""
 
     @cached_property
     def kept(self) -> dict[str, object]:

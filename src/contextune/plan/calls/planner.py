@@ -90,9 +90,10 @@ class CallPlanner:
         if self._ranker is None:
             return Readings.of_plan(self.pointer.plan(inputs, tools, fits), fits)
         calls, ranked = self.rank(self._ranker, inputs, tools, fits)
-        if in_doubt(ranked) and self._reader is not None and self._reader.knows(tools):
-            read = self._reader.read(inputs)
-            calls, ranked = self.rank(self._reader.ranker, inputs, tools, fits, read)
+        # the reader knows whole requests: of a part it cannot tell what "there" means
+        if in_doubt(ranked) and not inputs.is_part and (reader := self._reader) and reader.knows(tools):
+            read = reader.read(inputs)
+            calls, ranked = self.rank(reader.ranker, inputs, tools, fits, read)
         readings = ranked_readings([call.filled.plan for call in calls], ranked)
         return doubted_readings(readings, inputs, {hit.tool.id: hit.tool for hit in tools})
 
