@@ -40,7 +40,9 @@ def test_items_without_a_time_have_none() -> None:
 
 
 def test_long_and_many_items_are_cut() -> None:
-    items = [Item(f"n{number}", "Notes", {"title": f"n{number}", "content": "x" * 999}) for number in range(9)]
+    items = [
+        Item(f"n{number}", "Notes", {"title": f"n{number}", "content": "x" * 999}) for number in range(9)
+    ]
     told = reader_text(request(), items, UTC).split(" | ")[2:]
     assert len(told) == MAX_ITEMS
     assert max(map(len, told)) < 200
