@@ -86,6 +86,8 @@ def certain_candidates(
         if span is not None and name & names:
             same = [c for c in candidates if c.span and c.item is None and c.span.text == span.text]
             source = Source("said", words=span.text)
+            if span.text.islower():
+                same = _spelt_in_items(span.text, candidates) or same
             return same[:1] or [Candidate(span.text, f"said {span.shape}", (source,), span=span)]
     if name & SAID_PLACES and (
         places := (
@@ -130,6 +132,12 @@ def certain_candidates(
     return [c for c in candidates if c.people == (whole[0],) and c.origin == "contact"]
 
 
+def _spelt_in_items(words: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates of items that are these words, with their capitals."""
+    wanted = normalize_text(words)
+    return [c for c in candidates if c.item is not None and normalize_text(str(c.value)) == wanted]
+
+
 def _receiver(inputs: PlanningInput) -> int | None:
     """The only contact named after "to", where the only other one is a sender: "the mail from Jan to Mia"."""
     named = {n for n, match in enumerate(inputs.names) if match.words}
@@ -143,8 +151,14 @@ def _receiver(inputs: PlanningInput) -> int | None:
 
 def said_title_and_artist(inputs: PlanningInput) -> tuple[TextSpan | None, TextSpan | None]:
     """The title and the artist of the first order that says them; their places are those in that order."""
-    pairs = map(title_and_artist, clauses(inputs))
-    return next((pair for pair in pairs if any(pair)), (None, None))
+    pairs = ((clause, title_and_artist(clause)) for clause in clauses(inputs))
+    clause, (title, artist) = next((pair for pair in pairs if any(pair[1])), ("", (None, None)))
+    if title is not None and artist is not None:
+        # "Down by the River" is the title of one song
+        whole = normalize_text(clause[title.start : artist.end])
+        if any(item.app == "Music" and normalize_text(item.title) == whole for item in inputs.items):
+            return None, None
+    return title, artist
 
 
 def _said_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
