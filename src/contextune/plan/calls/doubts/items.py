@@ -11,7 +11,9 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.items.item_nouns import item_app
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.spelling import respelled
+from contextune.plan.pointer.values.named_lists import said_list
 from contextune.plan.policy.cost import call_cost
+from contextune.plan.schema import tool_parameters
 from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Plan, Tool, local_time
 
@@ -57,3 +59,13 @@ def leaves_the_topic(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
 def _start_day(item: Item, inputs: PlanningInput) -> date | None:
     start = item.times.get("start")
     return local_time(start, inputs.user.zone).date() if start else None
+
+
+def guesses_the_list(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """It shows a list that no reminder is on, or another one than is said: "my garden to-do list"."""
+    if not any(parameter.words == ("list",) for parameter in tool_parameters(tool)):
+        return False
+    argument = plan.arguments.get("list")
+    if said_list(inputs) is None:
+        return False
+    return argument is None or all(source.kind == "said" for source in argument.sources)

@@ -11,7 +11,12 @@ from dataclasses import replace
 from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.calls.doubts.items import DELETING, deletes_something_else, leaves_the_topic
+from contextune.plan.calls.doubts.items import (
+    DELETING,
+    deletes_something_else,
+    guesses_the_list,
+    leaves_the_topic,
+)
 from contextune.plan.calls.doubts.people import guesses_who_waits, reaches_one_of_several, reaches_the_owner
 from contextune.plan.calls.doubts.places import drops_the_place, goes_elsewhere, guesses_the_business
 from contextune.plan.calls.doubts.questions import (
@@ -361,6 +366,7 @@ _REASONS = (
     _deletes_the_whole,
     deletes_something_else,
     leaves_the_topic,
+    guesses_the_list,
     _passes_over_a_named_item,
     plays_no_message,
     _takes_unsaid_object,

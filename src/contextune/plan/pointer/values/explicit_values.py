@@ -33,6 +33,7 @@ from contextune.plan.pointer.values.argument_words import (
 from contextune.plan.pointer.values.candidate import OMITTED, Candidate
 from contextune.plan.pointer.values.destinations import said_destination
 from contextune.plan.pointer.values.dialled_numbers import dialled_candidate, is_number_of_item
+from contextune.plan.pointer.values.named_lists import named_list
 from contextune.plan.pointer.values.nearby_places import said_near
 from contextune.plan.pointer.values.opening_hours import business_names
 from contextune.plan.pointer.values.spans import TextSpan, title_and_artist
@@ -54,6 +55,7 @@ _BREAKS = frozenset(
     )
 )
 """Words that are no part of a destination."""
+_HOME = "home"
 _PLACE_WORDS = frozenset(["in", "near", "to", "around"])
 
 
@@ -81,6 +83,8 @@ def certain_candidates(
                 return spans
     if (target := added_to(inputs)) is not None and target.field in name:
         return [c for c in candidates if c.field == target.field and c.value == target.name][:1]
+    if parameter.words == ("list",) and (lists := named_list(inputs)):
+        return lists
     title, artist = said_title_and_artist(inputs)
     for span, names in ((title, TITLES), (artist, ARTISTS)):
         if span is not None and name & names:
@@ -208,8 +212,11 @@ def _named_destination(inputs: PlanningInput, candidates: Sequence[Candidate]) -
 def _own_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The user's own place that a request for directions ends with: "How do I get to the office?"."""
     match = _DESTINATION.search(inputs.request.text)
-    place = normalize_text(match["place"]) if match else ""
-    return [c for c in candidates if c.origin == "place" and normalize_text(str(c.value)) == place][:1]
+    place = normalize_text(match["place"]).removeprefix("me ").removeprefix("back ") if match else ""
+    own = [c for c in candidates if c.origin == "place" and normalize_text(str(c.value)) == place][:1]
+    if not own and place == _HOME:  # not stored, but known to any map
+        return [Candidate(_HOME, "said name", (Source("said", words=_HOME),))]
+    return own
 
 
 def _cross(span: TextSpan, start: int, end: int) -> bool:
