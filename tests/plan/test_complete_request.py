@@ -79,3 +79,37 @@ def test_question_is_asked_for_another_day(before: list[str], text: str, meant: 
 )
 def test_orders_and_other_questions_are_not_completed(before: str, text: str) -> None:
     assert completed(text, before) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "meant"),
+    [
+        ("When is the van MOT?", "Move it to four", "Move the van MOT to four"),
+        ("what time is judo on Friday", "please push that back an hour", "please push judo back an hour"),
+        ("When does our tram tour start?", "cancel it", "cancel our tram tour"),
+        ("when's Nala's jab again", "Add Bo to it", "Add Bo to Nala's jab"),
+        ("How much is the gas bill?", "Remind me at 6 pm to pay it", "Remind me at 6 pm to pay the gas bill"),
+        ("Did Bo write about the kayak?", "Remind me to pay for that", "Remind me to pay for the kayak"),
+        ("When's the tram tour?", "Remind me an hour before it", "Remind me an hour before the tram tour"),
+        ("Where is the tram tour?", "How do I get there?", "How do I get to the tram tour?"),
+        ("where's Café Moka", "take me there by bus", "take me to Café Moka by bus"),
+    ],
+)
+def test_pronoun_means_the_thing_of_the_last_question(before: str, text: str, meant: str) -> None:
+    assert completed(text, before, contacts=(Contact("Bo Lind"),)) == meant
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("What's on Friday?", "Cancel it"),
+        ("When is it?", "Cancel it"),
+        ("Where is Bo?", "How do I get there?"),
+        ("Did Bo write about the kayak?", "Delete it"),
+        ("When is judo?", "Tell Bo that it is late"),
+        ("When is judo?", "Move that meeting to four"),
+        ("When is judo?", "Is there anything else?"),
+    ],
+)
+def test_other_pronouns_are_left(before: str, text: str) -> None:
+    assert completed(text, before, contacts=(Contact("Bo Lind"),)) == text

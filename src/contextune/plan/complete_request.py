@@ -1,8 +1,9 @@
-"""Complete what a user wrote before it is searched and planned: spelling, and follow-up questions."""
+"""Complete what a user wrote before it is searched and planned: spelling, follow-up questions, pronouns."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
+from contextune.plan.antecedents import name_antecedent
 from contextune.plan.follow_ups import complete_follow_up
 from contextune.plan.misspellings import respell
 from contextune.types import Request, User, local_time
@@ -11,13 +12,19 @@ from contextune.types import Request, User, local_time
 def complete_request(request: Request, load_user: Callable[[str], User]) -> Request:
     """The request with frequent words spelt right; a question that only says another time is completed.
 
+    An order about "it" names the thing that the last question was about.
     `load_user` returns the user with an id; most requests need none.
     """
     if respell(request.text) == request.text and not request.history:
         return request
     user = load_user(request.user)
-    text = respell(request.text, [contact.name for contact in user.contacts])
+    names = [contact.name for contact in user.contacts]
+    text = respell(request.text, names)
     if text != request.text:
         request = replace(request, text=text)
-    question = complete_follow_up(request, local_time(request.time, user.zone))
-    return request if question is None else replace(request, text=question, history=())
+    now = local_time(request.time, user.zone)
+    question = complete_follow_up(request, now)
+    if question is not None:
+        return replace(request, text=question, history=())
+    order = name_antecedent(request, now, names)
+    return request if order is None else replace(request, text=order)

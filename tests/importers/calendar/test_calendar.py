@@ -375,6 +375,16 @@ def test_tasks_are_reminders(tmp_path: Path) -> None:
     assert skipped_in(file) == ["cancelled"]
 
 
+def test_list_of_a_task_without_calendar_name_is_its_category(tmp_path: Path) -> None:
+    task = "BEGIN:VTODO\nUID:{0}\nSUMMARY:Buy talc\n{1}END:VTODO\n"
+    tasks = (task.format("a", "CATEGORIES:Garden,Spring\n"), task.format("b", ""))
+    file = calendar(tmp_path, *tasks, name="todo.ics")
+    assert [fields["list"] for fields in fields_in(file)] == ["Studio", "Studio"]
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if not line.startswith("X-WR-CALNAME")))
+    assert [fields["list"] for fields in fields_in(file)] == ["Garden", "todo"]
+
+
 def test_item_id_depends_on_the_uid_alone(tmp_path: Path) -> None:
     def ids(*parts: str, name: str) -> list[str]:
         return [item.id for item in items_in(calendar(tmp_path, *parts, name=name))]

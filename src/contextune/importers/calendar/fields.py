@@ -60,13 +60,13 @@ def event_fields(component: Any, calendar: Mapping[str, str]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value or name in always}
 
 
-def task_fields(component: Any, title: str) -> dict[str, Any]:
-    """The fields of a task; `title` is the name of its list."""
+def task_fields(component: Any, calendar: str, file: str) -> dict[str, Any]:
+    """The fields of a task; its list is the calendar, else its category, else the file, by their names."""
     done = _text(component, "STATUS").upper() == "COMPLETED" or component.get("COMPLETED") is not None
     due = date_property(component, "DUE") or start_date(component)
     fields: dict[str, Any] = {
         "title": _short_text(component, "SUMMARY"),
-        "list": title,
+        "list": calendar or next(_categories(component), "") or file,
         "due": _iso(due),
         "status": "done" if done else "open",
         # not DTSTAMP: many programs write the time of the export there

@@ -166,8 +166,8 @@ class _SameUid:
         elif is_cancelled(component):
             yield self._skipped(block, "cancelled")
         elif self._kind == "VTODO":
-            title = block.calendar.properties.get("X-WR-CALNAME") or self._file.path.stem
-            yield Item(item, "Reminders", task_fields(component, title))
+            title = block.calendar.properties.get("X-WR-CALNAME", "")
+            yield Item(item, "Reminders", task_fields(component, title, self._file.path.stem))
         elif start_date(component) is None:
             yield self._skipped(block, "event without a valid start")
         elif is_declined(component, self._context.addresses):

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from contextune.plan.calls.doubts.reasons import doubt
+from contextune.plan.calls.events_of_day import with_events_of_day
 from contextune.plan.calls.fill import MAX_TOOLS, MAX_VARIANTS, CallCandidate, fill_calls
 from contextune.plan.calls.orders.actions import is_small_talk, is_unserved
 from contextune.plan.calls.orders.people import settle_people
@@ -137,6 +138,7 @@ def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[s
         readings = _raised(readings, _OPEN, lacking=lacking)
     plans = tuple(doubt(plan, tools[plan.tool], inputs) for plan in readings.plans)
     readings = with_other_half(replace(readings, plans=plans), inputs, tools)
+    readings = with_events_of_day(readings, inputs, tools)
     return settle_people(readings, inputs, tools)
 
 

@@ -33,6 +33,15 @@ def inputs_for(text: str) -> PlanningInput:
     return PlanningInput(request, USER, [ItemHit(item, 1.0) for item in ITEMS])
 
 
+def test_mail_about_an_event_leaves_no_doubt_whom_to_invite_to_it() -> None:
+    request = Request("Add Marta to the kiln slot", user="ines", time=datetime(2026, 3, 5, 10, 5))
+    mail = Item.mail(
+        subject="Kiln slot moved?", content="To four?", author="rui@example.org", date="2026-03-04T09:00"
+    )
+    inputs = PlanningInput(request, USER, [ItemHit(item, 1.0) for item in (mail, SLOT)])
+    assert is_said_tool(TOOLS["invite_participant"], inputs)
+
+
 def test_what_the_user_has_to_do_is_no_order_to_call() -> None:
     for text in ("I have to call Marta", "I need to call Marta"):
         assert not is_said_tool(TOOLS["call_contact"], inputs_for(text))

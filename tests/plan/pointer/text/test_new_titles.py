@@ -45,6 +45,9 @@ def test_reminder_of_nothing_is_in_doubt() -> None:
         ("Remind me at 3", False),
         ("We lose the cot. Alarm me at ten tomorrow", False),
         ("Set an alarm for six", True),
+        ("Remind me at 3 pm to wash that", False),
+        ("Remind me at 3 pm to drop it off", False),
+        ("Remind me at 3 pm to wash that jersey", True),
     ):
         inputs = inputs_for(text)
         plan = PointerPlanner().plan_tool(inputs, TOOL)

@@ -110,6 +110,8 @@ def test_groups_of_people_are_candidates() -> None:
         ("Play the album The Bends by Radiohead.", "play_album", "album_title", "The Bends"),
         ("Add Says by Nils Frahm to my Kiln playlist", "add_to_playlist", "song_name", "Says"),
         ("Play something by Gilda.", "play_artist", "artist", "Gilda"),
+        ("play creep by radiohead", "play_song", "song_name", "creep"),
+        ("Put on creep by the meters please", "play_song", "artist", "the meters"),
         ("Share Kiln slots with Rui Duarte", "share_note", "recipient", "rui@example.com"),
     ],
 )
@@ -119,16 +121,30 @@ def test_what_is_said_without_doubt_is_the_only_candidate(
     assert values(text, tool, argument, MAIL, CALL) == [value]
 
 
-@pytest.mark.parametrize("text", ["Play something by her.", "Play a song by my sister's band."])
+@pytest.mark.parametrize(
+    "text",
+    ["Play something by her.", "Play a song by my sister's band.", "play it by ear", "play songs by monday"],
+)
 def test_artist_that_is_only_described_does_not_decide(text: str) -> None:
     assert len(values(text, "play_song", "artist")) > 1
+
+
+def test_lower_case_title_has_the_spelling_of_the_song() -> None:
+    song = Item.song(
+        name="Down by the River", artist="Milky Chance", album="Sadnecessary", played="2024-05-16T12:00"
+    )
+    assert values("play Down by the river", "play_song", "song_name", song) != ["Down"]
+    assert values("play stolen dance by milky chance", "play_song", "artist", song) == ["Milky Chance"]
 
 
 def test_place_that_is_said_is_the_only_candidate() -> None:
     assert values("Weather in Vantaa on the 21st", "get_weather", "location", MAIL) == ["Vantaa"]
     assert values("Find a cafe near Praça da Batalha", "search_places", "near", MAIL) == ["Praça da Batalha"]
     assert values("find a cafe near elm street.", "search_places", "near", MAIL) == ["elm street"]
+    assert values("any good cafes around elm park", "search_places", "near", MAIL) == ["elm park"]
+    assert values("is there a bakery in batalha", "search_places", "near", MAIL) == ["batalha"]
     assert len(values("find a cafe near me", "search_places", "near", MAIL)) > 1
+    assert len(values("find a cafe in an hour", "search_places", "near", MAIL)) > 1
     # two places, a month and a person leave a doubt
     for text in ("Near Porto or near Lisbon", "Will it rain in May?", "How do I get to Rui?"):
         assert len(values(text, "get_directions", "destination", MAIL)) > 1

@@ -1,5 +1,6 @@
 """Places that a request for directions says."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -41,10 +42,15 @@ def test_described_place_is_looked_up(text: str) -> None:
     assert destination(text) == "Rúa Nova 3"
 
 
-def destination(text: str) -> object:
+@pytest.mark.parametrize("text", ["Drive me home", "how do I get back home?", "navigate home by bus"])
+def test_home_is_no_person_if_its_place_is_unknown(text: str) -> None:
+    assert destination(text, replace(USER, places={})) == "home"
+
+
+def destination(text: str, user: User = USER) -> object:
     request = Request(text, user="ines", time=datetime(2026, 3, 5, 10, 5))
     plan = PointerPlanner().plan_tool(
-        PlanningInput(request, USER, [ItemHit(KNEE, 1.0)]), TOOLS["get_directions"]
+        PlanningInput(request, user, [ItemHit(KNEE, 1.0)]), TOOLS["get_directions"]
     )
     assert plan is not None
     return plan.args.get("destination")

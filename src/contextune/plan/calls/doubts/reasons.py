@@ -11,7 +11,12 @@ from dataclasses import replace
 from typing import cast
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.calls.doubts.items import DELETING, deletes_something_else
+from contextune.plan.calls.doubts.items import (
+    DELETING,
+    deletes_something_else,
+    guesses_the_list,
+    leaves_the_topic,
+)
 from contextune.plan.calls.doubts.people import guesses_who_waits, reaches_one_of_several, reaches_the_owner
 from contextune.plan.calls.doubts.places import drops_the_place, goes_elsewhere, guesses_the_business
 from contextune.plan.calls.doubts.questions import (
@@ -48,7 +53,7 @@ from contextune.plan.pointer.people.senders import (
     sender_of,
 )
 from contextune.plan.pointer.request_words import folded_words
-from contextune.plan.pointer.text.new_titles import content_words, says_nothing
+from contextune.plan.pointer.text.new_titles import content_words, names_nothing, says_nothing
 from contextune.plan.pointer.values.dialled_numbers import dialled_keys, said_numbers
 from contextune.plan.policy.cost import call_cost, singular
 from contextune.plan.schema import tool_parameters
@@ -197,9 +202,10 @@ def _writes_unsaid(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
         source.kind == "frame"
         and (
             says_nothing(str(argument.value), inputs)
+            or (name in _TITLES and names_nothing(str(argument.value)))
             or (source.item is not None and words.isdisjoint(folded_words(str(argument.value))))
         )
-        for argument in plan.arguments.values()
+        for name, argument in plan.arguments.items()
         for source in argument.sources
     )
 
@@ -359,6 +365,8 @@ _REASONS = (
     _ignores_the_number,
     _deletes_the_whole,
     deletes_something_else,
+    leaves_the_topic,
+    guesses_the_list,
     _passes_over_a_named_item,
     plays_no_message,
     _takes_unsaid_object,

@@ -122,6 +122,8 @@ _DEPENDING = re.compile(
 )
 """Words behind which a time depends on something else than the clock."""
 _CANCELLING = frozenset(["cancel", "delete", "remove"])
+_EXTENDED_APPS = frozenset(["Notes", "Reminders", "Music"])
+"""Apps with other items than events to which something can be added; a mail may only be about the event."""
 _KEPT = "said kind"
 _DIAL = re.compile(rf"{OPENING}(?:call|phone|ring|dial)\b[^,;]*$", re.IGNORECASE)
 
@@ -341,7 +343,7 @@ def _adds_guest(inputs: PlanningInput) -> bool:
         max((len(words.intersection(folded_words(item.title))) for item in items), default=0)
         for items in (
             [item for item in inputs.items if item.app == "Calendar"],
-            [item for item in inputs.items if item.app != "Calendar"],
+            [item for item in inputs.items if item.app in _EXTENDED_APPS],
         )
     )
     return events > others

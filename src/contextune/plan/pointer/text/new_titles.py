@@ -26,6 +26,11 @@ _POINTING = re.compile(
     re.IGNORECASE,
 )
 """Words that point at something which the request does not name."""
+_VERB_AND_PRONOUN = re.compile(
+    r"[^\W\d_]+(?: (?:for|about|with|up|off|in|out|on))? (?:it|that|this|them|these|those)"
+    r"(?: (?:up|off|in|out|on|back|away))?\W*",
+    re.IGNORECASE,
+)
 _ORDER_WORDS = frozenset(
     folded_words("remind reminder alarm timer set start add create make new wake nudge ping buzz tell please")
 )
@@ -52,6 +57,11 @@ def says_nothing(title: str, inputs: PlanningInput) -> bool:
     """Whether a title tells nothing: the plain one of a reminder, or the words of an order to set one."""
     text = inputs.request.text
     return title == REMINDER or (text.startswith(title) and any(kind.search(text) for kind, _ in _KINDS))
+
+
+def names_nothing(title: str) -> bool:
+    """Whether a title says what to do, but not with what: "Pay it"."""
+    return _VERB_AND_PRONOUN.fullmatch(title) is not None
 
 
 def content_words(inputs: PlanningInput) -> frozenset[str]:

@@ -71,7 +71,12 @@ _ASK_WHAT = re.compile(
     r"\bask \S+(?: \S+){0,3}? (?=(?:when|where|what|how|why|who|which|about)\b \S)", re.IGNORECASE
 )
 _THANK = re.compile(r"\bthank (?P<who>\S+(?: \S+){0,2}?) (?=for\b)", re.IGNORECASE)
-_COMMA = re.compile(r"\b(?:reply|respond|write back|answer)\b[^,:;.!?]{1,40}, (?=\S+ \S)", re.IGNORECASE)
+_COMMA = re.compile(
+    r"\b(?:reply|respond|write|answer|e-?mail|mail|text|message|(?:send|drop|shoot)\b[^,:;.!?]{1,40}\b"
+    r"(?:e-?mail|mail|message|line|note|text))\b[^,:;.!?]{0,40}, (?:please |saying )?(?=\S+ \S)",
+    re.IGNORECASE,
+)
+"""A message behind a comma: "Send Suso a mail, the key is in the shed"."""
 _SHORT = re.compile(
     r"\b(?:reply|respond|answer|say|write|send)(?: back)?(?: with| a)? "
     r"(?P<what>yes|no|ok(?:ay)?|sure|thanks|thank you|sounds good|great|congratulations|happy birthday"

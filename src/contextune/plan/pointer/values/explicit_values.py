@@ -33,6 +33,7 @@ from contextune.plan.pointer.values.argument_words import (
 from contextune.plan.pointer.values.candidate import OMITTED, Candidate
 from contextune.plan.pointer.values.destinations import said_destination
 from contextune.plan.pointer.values.dialled_numbers import dialled_candidate, is_number_of_item
+from contextune.plan.pointer.values.named_lists import named_list
 from contextune.plan.pointer.values.nearby_places import said_near
 from contextune.plan.pointer.values.opening_hours import business_names
 from contextune.plan.pointer.values.spans import TextSpan, title_and_artist
@@ -54,6 +55,7 @@ _BREAKS = frozenset(
     )
 )
 """Words that are no part of a destination."""
+_HOME = "home"
 _PLACE_WORDS = frozenset(["in", "near", "to", "around"])
 
 
@@ -81,11 +83,15 @@ def certain_candidates(
                 return spans
     if (target := added_to(inputs)) is not None and target.field in name:
         return [c for c in candidates if c.field == target.field and c.value == target.name][:1]
+    if parameter.words == ("list",) and (lists := named_list(inputs)):
+        return lists
     title, artist = said_title_and_artist(inputs)
     for span, names in ((title, TITLES), (artist, ARTISTS)):
         if span is not None and name & names:
             same = [c for c in candidates if c.span and c.item is None and c.span.text == span.text]
             source = Source("said", words=span.text)
+            if span.text.islower():
+                same = _spelt_in_items(span.text, candidates) or same
             return same[:1] or [Candidate(span.text, f"said {span.shape}", (source,), span=span)]
     if name & SAID_PLACES and (
         places := (
@@ -130,6 +136,12 @@ def certain_candidates(
     return [c for c in candidates if c.people == (whole[0],) and c.origin == "contact"]
 
 
+def _spelt_in_items(words: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates of items that are these words, with their capitals."""
+    wanted = normalize_text(words)
+    return [c for c in candidates if c.item is not None and normalize_text(str(c.value)) == wanted]
+
+
 def _receiver(inputs: PlanningInput) -> int | None:
     """The only contact named after "to", where the only other one is a sender: "the mail from Jan to Mia"."""
     named = {n for n, match in enumerate(inputs.names) if match.words}
@@ -143,8 +155,14 @@ def _receiver(inputs: PlanningInput) -> int | None:
 
 def said_title_and_artist(inputs: PlanningInput) -> tuple[TextSpan | None, TextSpan | None]:
     """The title and the artist of the first order that says them; their places are those in that order."""
-    pairs = map(title_and_artist, clauses(inputs))
-    return next((pair for pair in pairs if any(pair)), (None, None))
+    pairs = ((clause, title_and_artist(clause)) for clause in clauses(inputs))
+    clause, (title, artist) = next((pair for pair in pairs if any(pair[1])), ("", (None, None)))
+    if title is not None and artist is not None:
+        # "Down by the River" is the title of one song
+        whole = normalize_text(clause[title.start : artist.end])
+        if any(item.app == "Music" and normalize_text(item.title) == whole for item in inputs.items):
+            return None, None
+    return title, artist
 
 
 def _said_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -194,8 +212,11 @@ def _named_destination(inputs: PlanningInput, candidates: Sequence[Candidate]) -
 def _own_places(inputs: PlanningInput, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The user's own place that a request for directions ends with: "How do I get to the office?"."""
     match = _DESTINATION.search(inputs.request.text)
-    place = normalize_text(match["place"]) if match else ""
-    return [c for c in candidates if c.origin == "place" and normalize_text(str(c.value)) == place][:1]
+    place = normalize_text(match["place"]).removeprefix("me ").removeprefix("back ") if match else ""
+    own = [c for c in candidates if c.origin == "place" and normalize_text(str(c.value)) == place][:1]
+    if not own and place == _HOME:  # not stored, but known to any map
+        return [Candidate(_HOME, "said name", (Source("said", words=_HOME),))]
+    return own
 
 
 def _cross(span: TextSpan, start: int, end: int) -> bool:

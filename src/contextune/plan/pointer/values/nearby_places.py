@@ -10,7 +10,8 @@ from contextune.search import tokenize
 from contextune.types import Source
 
 _NEAR = re.compile(
-    r"\b(?:near|close to|next to) (?P<place>[^\W\d_][\w'’.-]*(?: [\w'’.-]+){0,3}?)(?: please)?[\s.!?]*$",
+    r"\b(?:near|close to|next to|around|in)"
+    r" (?P<place>[^\W\d_][\w'’.-]*(?: [\w'’.-]+){0,3}?)(?: please)?[\s.!?]*$",
     re.IGNORECASE,
 )
 NO_PLACE = STOP_WORDS | frozenset(tokenize("general case total fact person town bed school work advance"))

@@ -139,6 +139,11 @@ _NO_TITLE = re.compile(
 )
 _NO_ARTIST = re.compile(r"(?:me|you|us|him|her|them|it|my|our|his|their|heart|ear)\b", re.IGNORECASE)
 """Not a name: "Stand by Me", "something by my sister's band"."""
+_LOWER_ARTIST = re.compile(
+    r"(?!.*(?:\d|\b(?:noon|midnight|tonight|tomorrow|then|accident|mistake|default|myself|sea|fire|\w+day)\b))"
+    r"(?:the )?[^\W\d_].*"
+)
+_PLAYS = re.compile(r"(?:.*\b)?(?:play|put on|queue|stream)\b", re.IGNORECASE)
 _ARTICLES = frozenset(["the", "a", "an", "my", "our", "your", "his", "her", "their"])
 _MAX_SPAN_WORDS = 5
 _MAX_SHORT_TEXT = 12
@@ -266,7 +271,9 @@ def _names(
 def title_and_artist(text: str) -> tuple[TextSpan | None, TextSpan | None]:
     """The title and the artist in "play TITLE by ARTIST"; "play something by ARTIST" has no title."""
     match = _BY.fullmatch(text.rstrip(" .!?"))
-    if match is None or _NO_ARTIST.match(match["artist"]) or match["artist"][0].islower():
+    if match is None or _NO_ARTIST.match(match["artist"]):
+        return None, None
+    if match["artist"][0].islower() and not _is_lower_artist(text, match):
         return None, None
     artist = TextSpan(*match.span("artist"), match["artist"], "name", "by")
     if _NO_TITLE.fullmatch(match["title"]):
@@ -275,3 +282,10 @@ def title_and_artist(text: str) -> tuple[TextSpan | None, TextSpan | None]:
     if match["title"][0] in "\"“'‘" and match["title"][-1] in "\"”'’":
         start, end = start + 1, end - 1
     return TextSpan(start, end, text[start:end], "name", "play"), artist
+
+
+def _is_lower_artist(text: str, match: re.Match[str]) -> bool:
+    """Whether what follows "by" may be an artist in a request that is typed without capitals."""
+    is_typed_lower = not any(char.isupper() for char in text.strip()[1:])
+    is_played = _PLAYS.match(text, 0, match.start("title")) is not None
+    return is_typed_lower and is_played and _LOWER_ARTIST.fullmatch(match["artist"]) is not None
