@@ -36,6 +36,8 @@ _MAX_READINGS = 5
 _MIN_PROBABILITY = 0.01
 SURE = 0.7
 """From this probability of the best call on, the reader is not asked: it takes longer than all else."""
+_READ_AGAIN = 0.9
+"""What is left of the probability of a call that the reader was asked about: some doubt stays."""
 _SAID = 0.82
 """Least probability of a call of the tool that the words of the request name: writes are made from 0.8 on."""
 _REACHED = 0.88
@@ -95,6 +97,7 @@ class CallPlanner:
         if in_doubt(ranked) and not inputs.is_part and (reader := self._reader) and reader.knows(tools):
             read = reader.read(inputs)
             calls, ranked = self.rank(reader.ranker, inputs, tools, fits, read)
+            ranked = after_doubt(ranked)
         readings = ranked_readings([call.filled.plan for call in calls], ranked)
         return doubted_readings(readings, inputs, {hit.tool.id: hit.tool for hit in tools})
 
@@ -123,6 +126,11 @@ class CallPlanner:
 def in_doubt(ranked: CallProbabilities) -> bool:
     """Whether the best call is not sure to be right."""
     return bool(len(ranked.scores)) and float(ranked.right[np.argmax(ranked.scores)]) < SURE
+
+
+def after_doubt(ranked: CallProbabilities) -> CallProbabilities:
+    """The probabilities of calls that were ranked again with the reader, because they were in doubt."""
+    return replace(ranked, right=_READ_AGAIN * ranked.right)
 
 
 def doubted_readings(readings: Readings, inputs: PlanningInput, tools: Mapping[str, Tool]) -> Readings:

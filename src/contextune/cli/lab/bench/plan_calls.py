@@ -1,6 +1,7 @@
 """Benchmark of tool and arguments chosen together, and of the decisions on them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ def measure_calls(out: Path | None, cache: Path, figures: Path | None = None) ->
     """
     from contextune.lab.train.rankers.calls.train import cross_validate, reader_is_asked
     from contextune.lab.train.reader.fold_probabilities import fold_probabilities
+    from contextune.plan.calls.planner import after_doubt
     from contextune.tools import bundled_toolbox
 
     data = call_data(cache)
@@ -36,7 +38,9 @@ def measure_calls(out: Path | None, cache: Path, figures: Path | None = None) ->
         read_ranked, _ = cross_validate([filled.example for filled in read], progress=update)
     asked = reader_is_asked(ranked)
     with_reader = [
-        (read[number], read_ranked[number]) if asked[number] else (data.filled[number], row)
+        (read[number], replace(read_ranked[number], ranked=after_doubt(read_ranked[number].ranked)))
+        if asked[number]
+        else (data.filled[number], row)
         for number, row in enumerate(ranked)
     ]
     output.out.print(f"The reader is asked for {100 * sum(asked) / len(asked):.1f} % of the requests.")
