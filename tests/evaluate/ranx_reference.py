@@ -1,4 +1,4 @@
-"""Reference values by ranx for `test_against_ranx.py`, in `ranx_reference.json`.
+"""Reference values by ranx for `test_against_ranx.py`, in `ranx_reference.json.xz`.
 
 ranx compiles its metrics with numba, which takes minutes, so its values are computed once. Regenerate
 them after adding a metric or changing the TREC files:
@@ -9,6 +9,7 @@ them after adding a metric or changing the TREC files:
 import hashlib
 import importlib
 import json
+import lzma
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +20,7 @@ import numpy as np
 from contextune.evaluate.report import write_report
 from contextune.evaluate.results import ResultTable, evaluate_runs
 
-FILE = Path(__file__).with_name("ranx_reference.json")
+FILE = Path(__file__).with_name("ranx_reference.json.xz")
 METRICS = {
     **{
         f"{ours}@{k}": f"{theirs}@{k}"
@@ -96,7 +97,9 @@ def main() -> None:
             }
     trec = {"runs": runs, "qrels": qrels, "sha256": digests, "means": means}
     reference = {"ranx": ranx.__version__ if hasattr(ranx, "__version__") else "", "comparisons": comparisons}
-    FILE.write_text(json.dumps({**reference, "trec": trec}, separators=(",", ":")) + "\n", encoding="utf-8")
+    FILE.write_bytes(
+        lzma.compress((json.dumps({**reference, "trec": trec}, separators=(",", ":")) + "\n").encode())
+    )
 
 
 if __name__ == "__main__":

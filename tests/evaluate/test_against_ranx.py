@@ -1,9 +1,10 @@
 """Our metrics equal those of ranx, on random runs and on the TREC files we write.
 
-ranx's values are in `ranx_reference.json`; `python -m tests.evaluate.ranx_reference` computes them anew.
+ranx's values are in `ranx_reference.json.xz`; `python -m tests.evaluate.ranx_reference` computes them anew.
 """
 
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.evaluate.ranx_reference import FILE, METRICS, write_trec
 
 from contextune.evaluate.metrics import JudgedRanking, parse_metric
 
-REFERENCE: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+REFERENCE: dict[str, Any] = json.loads(lzma.decompress(FILE.read_bytes()))
 
 
 @pytest.mark.parametrize("number", range(len(REFERENCE["comparisons"])))
