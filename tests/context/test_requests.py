@@ -41,6 +41,20 @@ def test_known_places_are_accepted(retriever: ContextRetriever, place: str | Coo
     assert len(retriever.rank(Request("kiln", "ines", NOON, place=place))) == 1
 
 
+def test_place_with_an_address_counts_by_name_and_not_by_distance(
+    store: SQLiteStore, retriever: ContextRetriever
+) -> None:
+    store.put_user(User("ines", places={"studio": "4 Mill Lane, Leeds", "home": (41.15, -8.63)}))
+    items = [
+        Item.note(id=f"n{place}", title="kiln", modified=NOON, place=place) for place in ("studio", "home")
+    ]
+    store.put_items("ines", items)
+    at_studio = retriever.rank(Request("kiln", "ines", NOON, place="studio"))
+    assert at_studio[0].item.place == "studio"
+    assert retriever.rank(Request("kiln", "ines", NOON, place=(41.15, -8.63)))[0].item.place == "home"
+    assert len(retriever.rank(Request("kiln", "ines", NOON, place=(53.8, -1.55)))) > 1
+
+
 def test_place_added_later_is_accepted(store: SQLiteStore, retriever: ContextRetriever) -> None:
     request = Request("kiln", "ines", NOON, place="moon")
     with pytest.raises(InvalidRequestError):

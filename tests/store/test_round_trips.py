@@ -30,7 +30,7 @@ in_one_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixtu
 ANA = User(
     "ana",
     profile={"name": "Ana Simões", "age": 34, "likes": ["chá", "jazz"], "home": {"floor": 2}},
-    places={"home": (41.15, -8.63), "work": (41.18, -8.6)},
+    places={"home": (41.15, -8.63), "work": (41.18, -8.6), "gym": "4 Mill Lane, Leeds"},
     contacts=(
         Contact("Rui", email="rui@example.org", relation="brother", more={"birthday": "1990-04-01"}),
         Contact("Bea", phone="+351 912 345 678"),

@@ -16,7 +16,7 @@ from contextune.context.signals.columns import NO_PLACE, to_hours
 from contextune.context.signals.place import distance_km
 from contextune.embed import Embedder, Matrix, readability
 from contextune.search import similarities, tokenize
-from contextune.types import Request, User, local_time
+from contextune.types import Request, User, coordinates_of, local_time
 
 _MAX_DISTANCE_KM = 0.3
 """Coordinates this close to a named place are taken for it."""
@@ -30,7 +30,8 @@ def resolve_place(request: Request, user: User) -> str | None:
     if request.place is None or isinstance(request.place, str):
         return request.place
     here = request.place
-    distances = {name: distance_km(here, there) for name, there in user.places.items()}
+    known = {name: coordinates_of(location) for name, location in user.places.items()}
+    distances = {name: distance_km(here, there) for name, there in known.items() if there is not None}
     nearest = min(distances, key=distances.__getitem__, default=None)
     return nearest if nearest is not None and distances[nearest] <= _MAX_DISTANCE_KM else None
 

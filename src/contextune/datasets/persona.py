@@ -141,7 +141,7 @@ def persona_json(persona: Persona) -> dict[str, Any]:
     return {
         "id": persona.id,
         "profile": dict(user.profile),
-        "places": {name: list(point) for name, point in user.places.items()},
+        "places": {name: at if isinstance(at, str) else list(at) for name, at in user.places.items()},
         "contacts": {
             contact.name: {
                 **{key: value for key in _CONTACT if (value := getattr(contact, key)) is not None},

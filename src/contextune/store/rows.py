@@ -11,7 +11,7 @@ import numpy as np
 from contextune.errors import InvalidDataError, StoreError
 from contextune.store.checksums import row_checksum
 from contextune.store.protocol import Vector
-from contextune.types import Contact, Feedback, Item, Request, Turn, UsageEvent, User
+from contextune.types import Contact, Feedback, Item, PlaceLocation, Request, Turn, UsageEvent, User
 
 _NO_PLACE = b""
 _SCALARS = (str, int, float)
@@ -98,10 +98,11 @@ def user_row(user: User) -> tuple[str, str, str, str, str | None, int]:
         {"name": c.name, "email": c.email, "phone": c.phone, "relation": c.relation, "more": dict(c.more)}
         for c in user.contacts
     ]
+    places = {name: _location_json(place) for name, place in user.places.items()}
     row = (
         check_unicode(user.id, "the user id"),
         _fields_json(user.profile, f"{owner}, profile"),
-        _fields_json({name: list(place) for name, place in user.places.items()}, f"{owner}, places"),
+        _fields_json(places, f"{owner}, places"),
         _fields_json({"contacts": contacts}, owner),
         user.zone and user.zone.key,
     )
@@ -115,12 +116,21 @@ def parse_user(row: Sequence[Any]) -> User:
         return User(
             id=user,
             profile=json.loads(profile),
-            places={name: (place[0], place[1]) for name, place in json.loads(places).items()},
+            places={name: _parse_location(place) for name, place in json.loads(places).items()},
             contacts=tuple(Contact(**contact) for contact in json.loads(contacts)["contacts"]),
             zone=parse_zone(zone),
         )
     except (ValueError, TypeError, LookupError) as error:
         raise StoreError(f"cannot read the stored user {user!r}: write it again with put_user") from error
+
+
+def _location_json(location: PlaceLocation) -> list[float] | str:
+    return location if isinstance(location, str) else list(location)
+
+
+def _parse_location(stored: Any) -> PlaceLocation:
+    """The inverse of `_location_json`; stores of before addresses hold coordinates only."""
+    return stored if isinstance(stored, str) else (stored[0], stored[1])
 
 
 def parse_zone(key: str | None) -> ZoneInfo | None:

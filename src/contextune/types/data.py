@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from contextune.errors import InvalidDataError
-from contextune.types.time_place import Coordinates
+from contextune.types.time_place import PlaceLocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,14 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """The owner of a set of items: profile, named places, contacts and time zone."""
+    """The owner of a set of items: profile, named places, contacts and time zone.
+
+    A place has coordinates, or an address as text. Distances are computed for those with coordinates only.
+    """
 
     id: str
     profile: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
-    places: Mapping[str, Coordinates] = field(default_factory=dict[str, Coordinates], hash=False)
+    places: Mapping[str, PlaceLocation] = field(default_factory=dict[str, PlaceLocation], hash=False)
     contacts: tuple[Contact, ...] = ()
     zone: ZoneInfo | None = None
 

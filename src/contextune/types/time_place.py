@@ -14,6 +14,8 @@ from contextune.errors import InvalidRequestError
 
 Coordinates = tuple[float, float]
 """Latitude and longitude in degrees."""
+PlaceLocation = Coordinates | str
+"""Where a named place is: coordinates, or an address, whose coordinates are unknown."""
 COMMUTE, ANYWHERE = "commute", "anywhere"
 NAMELESS = (COMMUTE, ANYWHERE)
 """Places without coordinates that every user has."""
@@ -32,6 +34,11 @@ def check_coordinates(place: Sequence[float]) -> Coordinates:
             f"not a coordinate: ({latitude}, {longitude}) (latitude is in -90…90, longitude in -180…180)"
         )
     return latitude, longitude
+
+
+def coordinates_of(location: PlaceLocation) -> Coordinates | None:
+    """The coordinates of a place; None for an address."""
+    return None if isinstance(location, str) else location
 
 
 def local_time(time: datetime, zone: tzinfo | None) -> datetime:

@@ -91,9 +91,12 @@ def test_places_are_added_moved_and_removed(path: Path) -> None:
     assert "studio" in command(path, "place", "list").stdout
     assert command(path, "place", "add", "home", "41.15,-8.63").stdout == "home is at 41.15,-8.63.\n"
     assert command(path, "place", "add", "home", "-33.4,-70.6").stdout == "home is moved to -33.4,-70.6.\n"
+    added = command(path, "place", "add", "work", "4 Mill Lane, Leeds")
+    assert added.stdout == "work is at 4 Mill Lane, Leeds.\n"
+    assert "4 Mill Lane, Leeds" in command(path, "place", "list").stdout
     assert command(path, "place", "remove", "studio").returncode == 0
     with SQLiteStore(path) as store:
-        assert store.user("me").places == {"home": (-33.4, -70.6)}
+        assert store.user("me").places == {"home": (-33.4, -70.6), "work": "4 Mill Lane, Leeds"}
 
 
 def test_contacts_are_added_changed_and_removed(path: Path) -> None:
@@ -126,7 +129,7 @@ def test_first_place_creates_the_user(tmp_path: Path) -> None:
         (("edit", "note-1", "tilte="), "the item has no field 'tilte'"),
         (("edit", "note-1", "modified=soon"), "not a time: 'soon'"),
         (("items", "--since", "May"), "not a day or time: 'May'"),
-        (("place", "add", "home", "Porto"), "not a coordinate: 'Porto'"),
+        (("place", "add", "home", "41.15 -8.63"), "not a place: '41.15 -8.63'"),
         (("place", "add", "home", "95,200"), "latitude is in -90…90"),
         (("place", "add", "commute", "41,8"), "'commute' cannot be the name"),
         (("place", "remove", "gym"), "there is no place 'gym' (places: studio)"),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from contextune.context.signals.row_list import as_row_list
 from contextune.context.signals.row_mapping import RowMapping
 from contextune.search import tokenize
-from contextune.types import NAMELESS, Contact, Item, User, local_time
+from contextune.types import NAMELESS, Contact, Item, User, coordinates_of, local_time
 from contextune.types.app_schema import AppSchema
 
 Floats = NDArray[np.float64]
@@ -176,8 +176,9 @@ class ItemColumns:
     def _set_places(self) -> None:
         """Set what depends on the names of the places only."""
         self.place_codes = {place: code for code, place in enumerate(self.places)}
-        places, nan = self.user.places, (np.nan, np.nan)
-        self.coordinates: Floats = np.array([places.get(p, nan) for p in self.places]).reshape(-1, 2)
+        known = {name: coordinates_of(location) for name, location in self.user.places.items()}
+        rows = [known.get(place) or (np.nan, np.nan) for place in self.places]
+        self.coordinates: Floats = np.array(rows, np.float64).reshape(-1, 2)
 
     def _update_store_wide_columns(
         self,

@@ -101,6 +101,9 @@ Timestamp = Annotated[
     AfterValidator(_check_time),
 ]
 Place = Annotated[tuple[float, float], AfterValidator(_check_coordinates)]
+Address = Annotated[
+    str, StringConstraints(min_length=1, max_length=500, pattern=r"\S"), AfterValidator(_check_unicode)
+]
 Fields = Annotated[dict[str, JsonValue], AfterValidator(_check_fields)]
 ContextMethod = Literal["bm25", "semantic", "hybrid", "situated", "learned"]
 
@@ -246,7 +249,11 @@ class UserBody(_Body):
     """Your profile, named places, contacts and time zone."""
 
     profile: Fields = Field(default_factory=dict)
-    places: dict[Name, Place] = Field(default_factory=dict, max_length=1000)
+    places: dict[Name, Place | Address] = Field(
+        default_factory=dict,
+        max_length=1000,
+        description="Names with [latitude, longitude], or with an address.",
+    )
     contacts: list[ContactBody] = Field(default_factory=list[ContactBody], max_length=MAX_CONTACTS)
     zone: Annotated[str, StringConstraints(max_length=64), AfterValidator(_check_zone)] | None = Field(
         None, examples=["Europe/Lisbon"]

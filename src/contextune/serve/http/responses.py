@@ -126,7 +126,7 @@ class UserReply(TypedDict):
     """Your profile, named places, contacts and time zone."""
 
     profile: dict[str, Any]
-    places: dict[str, list[float]]
+    places: dict[str, list[float] | str]
     contacts: list[ContactReply]
     zone: str | None
 
@@ -268,7 +268,7 @@ def user_reply(user: User) -> UserReply:
     """A user in the format of `UserBody`."""
     return {
         "profile": dict(user.profile),
-        "places": {name: [*place] for name, place in user.places.items()},
+        "places": {name: at if isinstance(at, str) else [*at] for name, at in user.places.items()},
         "contacts": [
             {
                 "name": contact.name,

@@ -8,9 +8,9 @@ const NEAR = 0.1; // kilometres below which distances are about linear
 const KM = 111.2; // kilometres per degree of latitude
 const RINGS = [1, 10, 100, 1000, 10000];
 
-// Returns the elements to show: none without places.
+// Returns the elements to show: none without places. Places with an address only are not on the map.
 export function draw(places, selected, select) {
-  const points = Object.entries(places);
+  const points = Object.entries(places).filter(([, point]) => Array.isArray(point));
   if (!points.length) return [];
   const centre = medoid(points.map(([, point]) => point));
   const farthest = Math.max(5, ...points.map(([, point]) => Math.hypot(...offsetKm(point, centre))));
