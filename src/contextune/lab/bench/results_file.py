@@ -119,7 +119,7 @@ class BenchResults:
         for part in (QUALITY, SPEED):
             content[part] = {
                 "facts": {name: _rounded(value) for name, value in sorted(self.facts[part].items())},
-                "tables": {name: _to_json(table) for name, table in sorted(self.tables[part].items())},
+                "tables": {name: table_json(table) for name, table in sorted(self.tables[part].items())},
             }
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_dump(content) + "\n", encoding="utf-8")
@@ -162,7 +162,8 @@ def _cell(content: Any) -> Cell | None:
     return Cell(**content) if isinstance(content, dict) else Cell(content)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _to_json(table: BenchTable) -> dict[str, Any]:
+def table_json(table: BenchTable) -> dict[str, Any]:
+    """A table in the form of the results file."""
     return {
         "command": table.command,
         **({"corner": table.corner} if table.corner else {}),

@@ -10,10 +10,12 @@ from contextune.cli.lab.bench import (
     serve,
     speed,
     tools,
+    worlds,
 )
 
 app = command_group(help="Measure quality and speed.")
 for _command in (
+    worlds.worlds,
     context.context, context.history, context.budget, context.habits,
     tools.tools, tools.catalogues, tools.unseen, tools.doubts, tools.corrections,
     query_generation.querygen, planning.plan,

@@ -1,0 +1,115 @@
+"""Outcomes are those of the reference scorer, exactly."""
+
+import importlib.util
+import json
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from tests.lab.worlds.scripted_planner import SCRIPTS, ScriptedPlanner
+from tests.paths import SHARED_DATA
+
+from contextune.lab.worlds.ask import AskOptions, RequestResult, ask_world
+from contextune.lab.worlds.load import LoadedWorld, load_world
+from contextune.lab.worlds.outcomes import Judge, PlannedCall, normalize
+from contextune.lab.worlds.world import World, WorldCall, read_world
+from contextune.plan import Pointer
+
+REFERENCE = SHARED_DATA / "worlds" / "score.py"
+
+
+def outcomes(results: list[RequestResult]) -> dict[str, str]:
+    return {result.request.id: str(result.outcome) for result in results}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_outcomes_are_those_that_the_reference_gave(
+    bakery: World, loaded_bakery: LoadedWorld, script: str
+) -> None:
+    expected = json.loads((bakery.folder / "outcomes.json").read_text(encoding="utf-8"))
+    planner = ScriptedPlanner(SCRIPTS[script])
+    assert outcomes(ask_world(loaded_bakery, AskOptions({"planner": planner}))) == expected[script]
+
+
+def test_stored_outcomes_cover_every_outcome(bakery: World) -> None:
+    stored = json.loads((bakery.folder / "outcomes.json").read_text(encoding="utf-8"))
+    assert {outcome for script in stored.values() for outcome in script.values()} == {
+        *("right", "right but asked", "offered", "asked wrongly", "refused", "wrong", "HARM"),
+        *("asked", "ACTED"),
+    }
+
+
+@pytest.fixture
+def reference(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    if not REFERENCE.exists():
+        pytest.skip("needs the reference scorer")
+    monkeypatch.setattr(sys, "path", [str(REFERENCE.parent), *sys.path])
+    spec = importlib.util.spec_from_file_location("reference_score", REFERENCE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules.pop("check", None)
+    return module
+
+
+@pytest.mark.parametrize("planner", [None, *(ScriptedPlanner(script) for script in SCRIPTS.values())])
+@pytest.mark.parametrize("own_tools", [False, True])
+def test_figures_agree_with_the_reference_scorer(
+    bakery: World, reference: ModuleType, tmp_path: Path, planner: ScriptedPlanner | None, own_tools: bool
+) -> None:
+    world = with_own_tools(bakery, tmp_path / "bakery") if own_tools else bakery
+    options: dict[str, Any] = {"planner": planner} if planner else {}
+    log: list[dict[str, Any]] = []
+    counts, rows = reference.ask(world.folder, log, **options)
+    with load_world(world, cache=tmp_path, places=False) as loaded:
+        results = ask_world(loaded, AskOptions(options))
+    assert outcomes(results) == {row["id"]: row["outcome"] for row in log}
+    served = [result for result in results if result.is_one_call]
+    assert sum(counts["all"].values()) == len(served)
+    for depth in (1, 3, 5, 10, 20):
+        ours = [result.recalls[depth] for result in served if result.recalls]
+        assert ours == [row[f"R@{depth}"] for row in rows["all"] if f"R@{depth}" in row]
+    assert [result.tool_at == 1 for result in served] == [row["tool@1"] for row in rows["all"]]
+    assert [result.tool_at is not None for result in served] == [row["tool@5"] for row in rows["all"]]
+    assert [result.call_right for result in served] == [row["call"] for row in rows["all"]]
+
+
+def with_own_tools(world: World, folder: Path) -> World:
+    """A copy of a world whose tools are listed in a file, as those of MCP servers."""
+    shutil.copytree(world.folder, folder)
+    servers: dict[str, dict[str, list[Any]]] = {}
+    for tool in world.tools:
+        entry = {"name": tool.name, "description": tool.description, "inputSchema": dict(tool.parameters)}
+        servers.setdefault(tool.app, {"tools": []})["tools"].append(entry)
+    (folder / "tools.json").write_text(json.dumps({"servers": servers}), encoding="utf-8")
+    return read_world(folder)
+
+
+JUDGE = Judge({"t": {"required": ["title"]}}, {normalize("rui@duarte.example"): normalize("Rui Duarte")})
+
+
+@pytest.mark.parametrize(
+    ("want", "got", "same"),
+    [
+        ({"title": "Dentist"}, {"title": " dentist. "}, True),
+        ({"title": "Dentist"}, {"title": "Dentist", "recipient": "Rui"}, False),
+        ({"title": "Dentist"}, {"title": "Dentist", "note": "more"}, True),
+        ({"title": "a"}, {}, False),
+        ({"to": "Rui Duarte"}, {"to": "rui@duarte.example"}, True),
+        ({"to": ["Rui Duarte", "Ana"]}, {"to": ["ana", "RUI@duarte.example"]}, True),
+        ({"start": "2026-03-19T16:00"}, {"start": "2026-03-19 16:00:30"}, True),
+        ({"body": "I will be late on Wednesday"}, {"body": "late on wednesday"}, True),
+        ({"body": "I will be late on Wednesday"}, {"body": "happy birthday"}, False),
+        ({"body": "anything"}, {}, True),
+        ({"id": "$1.id"}, {"id": Pointer(0, ("id",))}, True),
+        ({"id": "$1.id"}, {"id": Pointer(1, ("id",))}, False),
+        ({"filter": {"day": "2026"}}, {"filter": {"day": "2026", "more": 1}}, True),
+        ({"filter": {"day": "2026"}}, {"filter": "2026"}, False),
+    ],
+)
+def test_same_call(want: dict[str, Any], got: dict[str, Any], same: bool) -> None:
+    assert JUDGE.same_call(WorldCall("t", want), PlannedCall("t", got), frozenset(["body"])) is same
