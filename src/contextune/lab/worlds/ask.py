@@ -1,7 +1,7 @@
 """Ask the requests of a world and judge the answers."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contextune.lab.worlds.catalogue import ToolCatalogue
@@ -26,6 +26,8 @@ class AskOptions:
     """The tools under other names; each request is asked with one of them, in turn."""
     only: Collection[str] | None = None
     """Ids of the requests to ask; all by default."""
+    take_fired: Callable[[], frozenset[str]] = frozenset
+    """Called after each request: the rules that have fired."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class RequestResult:
     """The first five items, for the log."""
     fits: float | None
     seconds: float
+    fired: frozenset[str] = frozenset()
+    """The rules that fired, if they were recorded."""
 
     @property
     def kind(self) -> str:
@@ -99,7 +103,8 @@ def ask_world(
             # numbered over all requests: another selection must not change the names of the tools
             chosen = number % len(catalogues)
             asker = _Asker(tuners[chosen], catalogues[chosen], judge, user)
-            results.append(asker.ask(world.name, request))
+            result = asker.ask(world.name, request)
+            results.append(replace(result, fired=options.take_fired()))
         if progress:
             progress(number + 1, len(world.requests))
     return results

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from datetime import datetime
 from multiprocessing import get_context
 from pathlib import Path
 
+from contextune.lab.renamed_toolbox import renamed_toolboxes
 from contextune.lab.worlds.ask import AskOptions, RequestResult, ask_world
 from contextune.lab.worlds.load import load_world
+from contextune.lab.worlds.switches import PLACES, recorded, without
 from contextune.lab.worlds.world import read_world
 from contextune.types import Progress
-
-NO_PLACES = "places"
-"""Name of the switch that leaves out the places of the person, as score.py does."""
 
 
 @dataclass(frozen=True)
@@ -24,16 +24,36 @@ class WorldRun:
     cache: Path | None = None
     now: datetime | None = None
     """The moment of the import; that of person.json by default."""
-    places: bool = True
+    without: tuple[str, ...] = ()
+    """Rules and families of signals that are switched off."""
+    renamed: bool = False
+    """Whether the bundled tools have other names."""
+    records: bool = False
+    """Whether it is recorded which rules fire."""
     only: frozenset[str] | None = None
     """Ids of the requests to ask; all by default."""
+
+    @property
+    def world(self) -> str:
+        """The name of the world."""
+        return self.folder.name
+
+    @property
+    def has_own_tools(self) -> bool:
+        """Whether the world has a catalogue of its own."""
+        return (self.folder / "tools.json").exists()
 
 
 def run_world(run: WorldRun) -> list[RequestResult]:
     """Import a world, ask its requests and judge the answers."""
     world = read_world(run.folder)
-    options = AskOptions(only=run.only)
-    with load_world(world, cache=run.cache, now=run.now, places=run.places) as loaded:
+    with ExitStack() as stack:
+        stack.enter_context(without(run.without))
+        options = AskOptions(only=run.only, catalogues=renamed_toolboxes() if run.renamed else ())
+        if run.records:
+            options = replace(options, take_fired=stack.enter_context(recorded()).take)
+        places = PLACES not in run.without
+        loaded = stack.enter_context(load_world(world, cache=run.cache, now=run.now, places=places))
         return ask_world(loaded, options)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from contextune.lab.bench.results_file import BenchTable
     from contextune.lab.worlds.ask import RequestResult
     from contextune.lab.worlds.run import WorldRun
+    from contextune.lab.worlds.tables import WorldResults
 
 Data = Annotated[Path, typer.Option(help="Folder of worlds (format: docs/worlds.md).")]
 
@@ -27,6 +29,17 @@ def worlds(
     ] = None,
     log: Annotated[Path | None, typer.Option(help="File to write what became of each request to.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the tables as JSON.")] = False,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Switch off rules or signals, and print the difference; may be repeated. “places” gives the "
+            "figures of score.py, which knows no places. “list” prints all names."
+        ),
+    ] = None,
+    renamed: Annotated[bool, typer.Option(help="Also ask with the bundled tools under other names.")] = False,
+    rules: Annotated[
+        bool, typer.Option(help="Ask again without each rule that fires, and list those that lift nothing.")
+    ] = False,
     as_of: Annotated[
         str | None,
         typer.Option(help="Moment of the import: a date with a time, or “now”; default: that of each world."),
@@ -41,52 +54,78 @@ def worlds(
 
     Outcomes are those of score.py. Worlds that a bundled model was trained on are marked as seen.
     """
+    from contextune.lab.bench.results_file import table_json
     from contextune.lab.worlds.run import WorldRun, run_worlds
+    from contextune.lab.worlds.switches import check_names, switch_names
+    from contextune.lab.worlds.tables import world_tables
     from contextune.lab.worlds.world import find_worlds
 
+    if without == ["list"]:
+        output.out.print("\n".join(switch_names()), markup=False, highlight=False)
+        return
+    check_names(without or ())
     now = _parse_moment(as_of)
     runs = [WorldRun(folder, cache, now) for folder in find_worlds(data, names or ())]
+    if rules:
+        _measure_rules(runs, processes, out)
+        return
+    more = [replace(run, without=tuple(without)) for run in runs] if without else []
+    more += [replace(run, renamed=True) for run in runs if renamed and not run.has_own_tools]
     with output.progress("Worlds") as update:
-        results = run_worlds(runs, processes=processes, progress=update)
+        done = run_worlds([*runs, *more], processes=processes, progress=update)
+    results, others = done[: len(runs)], done[len(runs) :]
+    tables = world_tables(_parts(runs, results, others[len(runs) if without else 0 :]))
+    if without:
+        from contextune.lab.worlds.ablation import without_table
+
+        tables.append(without_table(_flat(results), _flat(others[: len(runs)])))
     if log:
-        _write_log(log, (result for done in results for result in done))
-    _report(runs, results, out, as_json=as_json)
-
-
-def _report(
-    runs: "Sequence[WorldRun]",
-    results: "Sequence[Sequence[RequestResult]]",
-    out: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    from contextune.lab.bench.results_file import table_json
-    from contextune.lab.worlds.tables import BUNDLED, OWN, WorldResults, world_tables
-
-    own = [(run.folder / "tools.json").exists() for run in runs]
-    parts = [
-        WorldResults(
-            part,
-            [
-                result
-                for is_own, done in zip(own, results, strict=True)
-                if is_own == of_part
-                for result in done
-            ],
-        )
-        for part, of_part in ((BUNDLED, False), (OWN, True))
-    ]
-    tables = world_tables(parts)
+        _write_log(log, _flat(others[: len(runs)] if without else results))
+    seen = _seen([run.world for run in runs])
     if as_json:
-        content = {
-            "seen": _seen([run.folder.name for run in runs]),
-            "tables": {t.id: table_json(t) for t in tables},
-        }
+        content = {"seen": seen, "tables": {table.id: table_json(table) for table in tables}}
         print(json.dumps(content, ensure_ascii=False, indent=1))  # noqa: T201  # data, not text for a terminal
     else:
         _print_tables(tables)
-        _print_seen([run.folder.name for run in runs])
-    record(out, *tables)
+        for name, models in seen.items():
+            by = f"seen by {', '.join(models)}" if models else "unseen"
+            output.print_line(f"{name}: {by}")
+    record(out, *(table for table in tables if table.id != "worlds-without"))
+
+
+def _measure_rules(runs: "Sequence[WorldRun]", processes: int, out: Path | None) -> None:
+    """Print what changes without each rule, and the rules that never fire or lift nothing."""
+    from contextune.lab.worlds.ablation import rule_effects, rules_table
+
+    with output.progress("Rules") as update:
+        effects = rule_effects(runs, processes=processes, progress=update)
+    table = rules_table(effects)
+    _print_tables([table])
+    never = [effect.name for effect in effects if not effect.fired]
+    useless = [effect.name for effect in effects if effect.fired and effect.lifts_nothing]
+    output.print_line(f"Never fired: {', '.join(never) or 'none'}.")
+    output.print_line(f"Lift nothing: {', '.join(useless) or 'none'}.")
+    record(out, table)
+
+
+def _parts(
+    runs: "Sequence[WorldRun]",
+    results: "Sequence[Sequence[RequestResult]]",
+    renamed: "Sequence[Sequence[RequestResult]]",
+) -> "list[WorldResults]":
+    """Bundled and own tools apart; only bundled tools are renamed."""
+    from contextune.lab.worlds.tables import BUNDLED, OWN, WorldResults
+
+    own = [run.has_own_tools for run in runs]
+    bundled, others = (
+        _flat([done for is_own, done in zip(own, results, strict=True) if is_own == of_part])
+        for of_part in (False, True)
+    )
+    return [WorldResults(BUNDLED, bundled, _flat(renamed)), WorldResults(OWN, others)]
+
+
+def _flat(results: "Iterable[Sequence[RequestResult]]") -> "list[RequestResult]":
+    return [result for done in results for result in done]
 
 
 def _print_tables(tables: "Iterable[BenchTable]") -> None:
@@ -102,12 +141,6 @@ def _seen(names: Sequence[str]) -> dict[str, list[str]]:
 
     seen = seen_worlds()
     return {name: [*seen.get(name, ())] for name in names}
-
-
-def _print_seen(names: Sequence[str]) -> None:
-    for name, models in _seen(names).items():
-        by = f"seen by {', '.join(models)}" if models else "unseen"
-        output.print_line(f"{name}: {by}")
 
 
 def _write_log(file: Path, results: "Iterable[RequestResult]") -> None:
