@@ -3,6 +3,7 @@
 from contextune.cli.groups import command_group
 from contextune.cli.lab.bench import (
     cluster,
+    commands,
     context,
     everything,
     planning,
@@ -15,7 +16,7 @@ from contextune.cli.lab.bench import (
 
 app = command_group(help="Measure quality and speed.")
 for _command in (
-    worlds.worlds,
+    worlds.worlds, commands.commands,
     context.context, context.history, context.budget, context.habits,
     tools.tools, tools.catalogues, tools.unseen, tools.doubts, tools.corrections,
     query_generation.querygen, planning.plan,
