@@ -23,10 +23,11 @@ MAX_TEXT = 10_000
 
 @dataclass(frozen=True)
 class ImportContext:
-    """Whose files are read, and the current time."""
+    """Whose files are read, and the moment of the import."""
 
     user: User
     now: datetime
+    """The machine's clock, or what `--as-of` says. Recurring events are expanded around it."""
     events: EventVersions = field(default_factory=EventVersions, init=False, compare=False)
     """The events that were read so far."""
 

@@ -7,7 +7,8 @@ from contextune.importers.reader import ImportContext, ImportRecord
 from contextune.types import Item, UsageEvent
 
 _FIRST_YEAR = 1995
-_SOON = timedelta(days=1)
+_MAX_AHEAD = timedelta(days=5 * 365)
+"""How far after the moment of the import a recorded time may be: that clock may be wrong, too."""
 NO_TIME = "no valid time"
 
 
@@ -43,9 +44,9 @@ class RepeatedItems:
 
 
 def is_plausible_time(time: datetime, context: ImportContext) -> bool:
-    """Whether a recorded time can be right: devices with a wrong clock write 1970 or 2037."""
+    """Whether a recorded time can be right: devices with a wrong clock write 1970, or years far ahead."""
     if time.tzinfo is None or context.now.tzinfo is None:
         time, now = context.to_local(time), context.to_local(context.now)
     else:
         now = context.now  # two instants compare directly, which is faster
-    return time.year >= _FIRST_YEAR and time <= now + _SOON
+    return time.year >= _FIRST_YEAR and time <= now + _MAX_AHEAD

@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from zipfile import BadZipFile
@@ -20,6 +20,8 @@ from contextune.types import Contact, Item, Progress, UsageEvent, User
 
 BATCH = 500
 """Items and usage events that are written to the store together."""
+_TOLERANCE = timedelta(days=1)
+"""By which clocks may differ before an item counts as made after the moment of the import."""
 _UNREPEATED = frozenset(("Mail", "Messages"))
 """Applications whose entries occur once; a song or a search is read again with every use."""
 
@@ -41,8 +43,9 @@ def import_into(
     An unknown user is created. The format of each file is detected, unless `reader` is given. The report
     lists what could not be read, with its location; the rest is imported. `only` restricts the import to
     these files, for example to those that changed. Links in folders are skipped; with `follow_links`, those
-    to files are read. `progress` is called with bytes read and total bytes, `on_skip` with every entry that
-    is skipped, of which the report lists some.
+    to files are read. `now` is the moment of the import, by default the machine's clock: recurring events
+    are expanded around it, and the report counts what was made later. `progress` is called with bytes read
+    and total bytes, `on_skip` with every entry that is skipped, of which the report lists some.
     """
     paths = list(paths)
     try:
@@ -143,6 +146,8 @@ class ImportRun:
             old = changed.get(item.id) or stored.get(item.id)
             version = self._versions.get(item.id)
             made = str(item.fields.get(item.schema.made or "", ""))
+            if self._is_later(item):
+                self.report.add_later(item)
             if version == made:
                 self.report.add_skipped(SkippedEntry(where, "duplicate of an entry already read"))
                 continue
@@ -179,6 +184,15 @@ class ImportRun:
             return 0
         new_time, old_time = self._context.to_local(made), self._context.to_local(old_made)
         return (new_time > old_time) - (new_time < old_time)
+
+    def _is_later(self, item: Item) -> bool:
+        """Whether an item was made after the moment of the import."""
+        try:
+            made = item.made
+        except InvalidDataError:  # reported when the store rejects the item
+            return False
+        limit = self._context.to_local(self._context.now) + _TOLERANCE
+        return made is not None and self._context.to_local(made) > limit
 
     def _put_items(self, items: Sequence[Item]) -> None:
         try:
