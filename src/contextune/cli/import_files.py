@@ -84,6 +84,7 @@ def import_(
     email: Email = None,
     format_: Format = None,
     as_of: AsOf = None,
+    archived: Annotated[bool, typer.Option("--archived", help="Import archived notes, too.")] = False,
     embed: Embed = True,
     follow_links: FollowLinks = False,
     verbose: Annotated[
@@ -109,7 +110,14 @@ def import_(
         owner = put_user(target, user, clock, name, email)
         now = parse_moment(as_of, target.user(owner).zone)
         report = import_paths(
-            target, owner, paths, reader=reader, follow_links=follow_links, now=now, on_skip=on_skip
+            target,
+            owner,
+            paths,
+            reader=reader,
+            follow_links=follow_links,
+            archived=archived,
+            now=now,
+            on_skip=on_skip,
         )
         if embed and report.items and written:
             embed_items(written, owner, embedder)

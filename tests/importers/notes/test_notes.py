@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.importers.reading_files import fields_in, items_in, skipped_in, utc
+from tests.importers.reading_files import INES, NOW, fields_in, items_in, skipped_in, utc
+
+from contextune.importers.reader import ImportContext
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:
@@ -176,7 +178,7 @@ def test_deleted_archived_and_broken_keep_notes_are_skipped(tmp_path: Path) -> N
     write(folder, "e.html", "<html>the same again</html>")
     write(folder, "Labels.txt", "Pottery")
     assert sorted(skipped_in(folder)) == [
-        "archived note",
+        "archived note: import it with --archived",
         "copy of notes that are read as JSON",
         "copy of notes that are read as JSON",
         "deleted note",
@@ -189,3 +191,11 @@ def test_deleted_archived_and_broken_keep_notes_are_skipped(tmp_path: Path) -> N
 def test_note_that_quotes_a_calendar_or_card_is_a_note(tmp_path: Path, kind: str) -> None:
     (tmp_path / "howto.md").write_text(f"A file begins so:\n\n```\nBEGIN:{kind}\nEND:{kind}\n```\n")
     assert [item.app for item in items_in(tmp_path)] == ["Notes"]
+
+
+def test_archived_keep_notes_are_read_if_asked_for(tmp_path: Path) -> None:
+    write(tmp_path, "Takeout/Keep/a.json", keep(title="Old glazes", isArchived=True))
+    write(tmp_path, "Takeout/Keep/b.json", keep(title="Gone", isArchived=True, isTrashed=True))
+    context = ImportContext(INES, NOW, archived=True)
+    assert [fields["title"] for fields in fields_in(tmp_path, context)] == ["Old glazes"]
+    assert skipped_in(tmp_path, context) == ["deleted note"]

@@ -80,6 +80,7 @@ def import_paths(
     reader: "Reader | None" = None,
     only: Container[Path] | None = None,
     follow_links: bool = False,
+    archived: bool = False,
     now: datetime | None = None,
     on_skip: "Callable[[SkippedEntry], None] | None" = None,
 ) -> "ImportReport":
@@ -94,6 +95,7 @@ def import_paths(
             reader=reader,
             only=only,
             follow_links=follow_links,
+            archived=archived,
             now=now,
             progress=update,
             on_skip=on_skip,
