@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
 FORMATS = (
     "mbox", "mail", "outlook", "calendar", "contacts", "browser", "imessage", "calls", "sms", "whatsapp",
-    "telegram", "signal", "activity", "spotify", "lastfm", "contacts-csv", "calls-csv", "google-tasks",
-    "keep", "org", "notes",
+    "telegram", "signal", "activity", "spotify", "playlists", "lastfm", "contacts-csv", "calls-csv",
+    "google-tasks", "keep", "org", "notes",
 )  # fmt: skip
 
 UserName = Annotated[

@@ -1,4 +1,4 @@
-"""Songs, searches and callers that recur in a history: one item each, with a usage event per occurrence."""
+"""Songs, searches and videos that recur in a history: one item each, with a usage event per occurrence."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -24,8 +24,8 @@ class RepeatedItems:
         self._last: dict[str, datetime] = {}
         self._later: dict[str, Item] = {}
 
-    def add(self, item: Item, time: datetime, *, used: bool = True) -> Iterator[ImportRecord]:
-        """Add an occurrence of an item at a time; `used` if the user caused it."""
+    def add(self, item: Item, time: datetime) -> Iterator[ImportRecord]:
+        """Add an occurrence of an item at a time."""
         local = self._context.to_local(time)
         last = self._last.get(item.id)
         if last is None:
@@ -34,8 +34,7 @@ class RepeatedItems:
             self._later[item.id] = item
         if last is None or local > last:
             self._last[item.id] = local
-        if used:
-            yield UsageEvent(item.id, time.replace(microsecond=0))
+        yield UsageEvent(item.id, time.replace(microsecond=0))
 
     def latest(self) -> Iterator[ImportRecord]:
         """The items that occurred again after they were yielded, in their latest form."""

@@ -9,6 +9,7 @@ from zipfile import BadZipFile
 
 from contextune.errors import InvalidDataError, MissingExtraError, UnknownUserError
 from contextune.importers.address_book import AddressBook
+from contextune.importers.calls.call_history import with_history
 from contextune.importers.files import SkippedEntry, SourceFile, iter_files
 from contextune.importers.messages.own_messages import is_in_group, with_own_name
 from contextune.importers.phone_numbers import lacks_contact_name, with_contact_names
@@ -162,6 +163,9 @@ class ImportRun:
             if version is not None and item.app in _UNREPEATED:
                 self.report.add_skipped(SkippedEntry(where, "another version of an entry already read"))
             order = self._compare_age(item, old) if old else 1
+            if old and item.app == "PhoneCall":
+                latest, other = (item, old) if order >= 0 else (old, item)
+                item, order = with_history(latest, [other], self._context), max(order, 0)
             is_update = order >= 0 and item != old
             if is_update:
                 changed[item.id] = item

@@ -199,3 +199,25 @@ def test_archived_keep_notes_are_read_if_asked_for(tmp_path: Path) -> None:
     context = ImportContext(INES, NOW, archived=True)
     assert [fields["title"] for fields in fields_in(tmp_path, context)] == ["Old glazes"]
     assert skipped_in(tmp_path, context) == ["deleted note"]
+
+
+def test_pages_of_notion_lose_the_ids_of_their_names(tmp_path: Path) -> None:
+    page, base = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
+    where = f"Export/Studio {base}"
+    write(
+        tmp_path,
+        f"{where}/Cone 6 recipes and what {page}.md",
+        "# Cone 6 recipes and what went wrong\n\nTalc 8",
+    )
+    write(tmp_path, f"Export/Studio {base}.csv", "Name,Tags\nCone 6,glaze\n")
+    write(tmp_path, f"Export/Studio {base}_all.csv", "Name,Tags\nCone 6,glaze\n")
+    (item,) = items_in(tmp_path)
+    assert item.fields == {
+        "title": "Cone 6 recipes and what went wrong",
+        "content": "Talc 8",
+        "folder": "Studio",
+        "modified": "2024-05-11T20:30+00:00",
+    }
+    assert skipped_in(tmp_path) == ["table of a Notion database, whose pages are read"] * 2
+    moved = write(tmp_path, f"Moved/Cone 6 {page}.md", "# Cone 6\nTalc 9")
+    assert items_in(moved)[0].id == item.id
