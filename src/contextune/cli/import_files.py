@@ -14,7 +14,7 @@ import typer
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
 from contextune.cli.imports.report_text import print_report, summarize
-from contextune.cli.imports.run import embed_items, import_paths, parse_zone, put_user
+from contextune.cli.imports.run import embed_items, import_paths, parse_moment, parse_zone, put_user
 from contextune.cli.options import (
     DEFAULT_EMBEDDER,
     EmbedderName,
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
 FORMATS = (
     "mbox", "mail", "outlook", "calendar", "contacts", "browser", "imessage", "calls", "sms", "whatsapp",
-    "telegram", "signal", "activity", "spotify", "lastfm", "contacts-csv", "calls-csv", "google-tasks",
-    "keep", "org", "notes",
+    "telegram", "signal", "activity", "spotify", "playlists", "lastfm", "contacts-csv", "calls-csv",
+    "google-tasks", "keep", "org", "notes",
 )  # fmt: skip
 
 UserName = Annotated[
@@ -63,6 +63,14 @@ Format = Annotated[
 FollowLinks = Annotated[
     bool, typer.Option("--follow-links", help="Import the files that symbolic links in folders lead to.")
 ]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        help="The moment of the import, around which recurring events are expanded, as 2026-11-30T17:40; "
+        "default: this machine's clock.",
+    ),
+]
 Embed = Annotated[bool, typer.Option(help="Embed the items now instead of at the first request.")]
 
 
@@ -75,6 +83,8 @@ def import_(
     name: Name = None,
     email: Email = None,
     format_: Format = None,
+    as_of: AsOf = None,
+    archived: Annotated[bool, typer.Option("--archived", help="Import archived notes, too.")] = False,
     embed: Embed = True,
     follow_links: FollowLinks = False,
     verbose: Annotated[
@@ -93,11 +103,22 @@ def import_(
     is not installed, 2 if an argument is invalid.
     """
     reader, clock = _validate(paths, format_, zone)
+    parse_moment(as_of, clock)
     skipped: list[SkippedEntry] = []
     on_skip = skipped.append if verbose else None
     with _open_target(store, dry_run=dry_run) as (target, written):
         owner = put_user(target, user, clock, name, email)
-        report = import_paths(target, owner, paths, reader=reader, follow_links=follow_links, on_skip=on_skip)
+        now = parse_moment(as_of, target.user(owner).zone)
+        report = import_paths(
+            target,
+            owner,
+            paths,
+            reader=reader,
+            follow_links=follow_links,
+            archived=archived,
+            now=now,
+            on_skip=on_skip,
+        )
         if embed and report.items and written:
             embed_items(written, owner, embedder)
     print_report(report, owner, dry_run=dry_run, skipped=skipped if verbose else None)

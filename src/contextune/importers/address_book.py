@@ -15,12 +15,17 @@ class AddressBook:
         self.changed = False
         self._contacts = list(contacts)
         self._keys: dict[str, list[int]] = {}
+        self._stated: set[int] = set()
+        """Contacts whose relation the user's own card states, which no other card overrides."""
         for number, contact in enumerate(self._contacts):
             self._index(number, contact)
 
     def add(self, contact: Contact) -> None:
         """Add a contact, or merge it into the contact of the same person."""
         position = self._find(contact)
+        is_stated = bool(contact.relation) and not (contact.email or contact.phone or contact.more)
+        if is_stated:
+            self._stated.add(len(self._contacts) if position is None else position)
         if position is None:
             self._contacts.append(contact)
             self._index(len(self._contacts) - 1, contact)
@@ -32,7 +37,7 @@ class AddressBook:
             contact.name,
             contact.email or old.email,
             contact.phone or old.phone,
-            _newer_relation(contact, old),
+            old.relation if position in self._stated and not is_stated else _newer_relation(contact, old),
             {**old.more, **contact.more},
         )
         if merged != old:
@@ -71,7 +76,7 @@ class AddressBook:
 def _newer_relation(contact: Contact, old: Contact) -> str | None:
     """The relation of the newer entry, unless it is only somebody's job: a brother may be a dentist."""
     more = contact.more
-    job = job_relation(str(more.get("title") or ""), str(more.get("organization") or ""))
+    job = job_relation(str(more.get("title") or ""), str(more.get("organization") or ""), contact.name)
     return (contact.relation if contact.relation != job else None) or old.relation or contact.relation
 
 

@@ -23,12 +23,29 @@ MAX_TEXT = 10_000
 
 @dataclass(frozen=True)
 class ImportContext:
-    """Whose files are read, and the current time."""
+    """Whose files are read, and the moment of the import."""
 
     user: User
     now: datetime
+    """The machine's clock, or what `--as-of` says. Recurring events are expanded around it."""
+    archived: bool = False
+    """Whether archived notes are read, too."""
     events: EventVersions = field(default_factory=EventVersions, init=False, compare=False)
     """The events that were read so far."""
+    own_names: set[str] = field(default_factory=set[str], init=False, compare=False)
+    """Names under which the user writes in WhatsApp, as chats with one person show them."""
+    mailbox_sharers: set[str] = field(default_factory=set[str], init=False, compare=False)
+    """Names, in lower case, of other people whose address is one of the user's: a family mailbox."""
+
+    def __post_init__(self) -> None:
+        for contact in self.user.contacts:
+            self.add_contact(contact)
+
+    def add_contact(self, contact: Contact) -> None:
+        """Remember a contact that shares a mailbox with the user."""
+        emails = (contact.email, *contact.more.get("emails", ()))
+        if any(email and email.casefold() in self.addresses for email in emails):
+            self.mailbox_sharers.add(contact.name.casefold())
 
     @cached_property
     def addresses(self) -> frozenset[str]:

@@ -15,6 +15,7 @@ from contextune.importers.messages.sms import SmsReader
 from contextune.importers.messages.telegram import TelegramReader
 from contextune.importers.messages.whatsapp import WhatsAppReader
 from contextune.importers.music.lastfm import LastFmReader
+from contextune.importers.music.playlists import PlaylistReader
 from contextune.importers.music.spotify import SpotifyReader
 from contextune.importers.notes.google_keep import GoogleKeepReader
 from contextune.importers.notes.markdown import NotesReader
@@ -39,6 +40,7 @@ READERS: tuple[Reader, ...] = (
     SignalReader(),
     GoogleActivityReader(),
     SpotifyReader(),
+    PlaylistReader(),
     LastFmReader(),
     ContactsCsvReader(),
     CallsCsvReader(),

@@ -1,4 +1,4 @@
-"""Songs, searches and callers that recur in a history: one item each, with a usage event per occurrence."""
+"""Songs, searches and videos that recur in a history: one item each, with a usage event per occurrence."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -7,7 +7,8 @@ from contextune.importers.reader import ImportContext, ImportRecord
 from contextune.types import Item, UsageEvent
 
 _FIRST_YEAR = 1995
-_SOON = timedelta(days=1)
+_MAX_AHEAD = timedelta(days=5 * 365)
+"""How far after the moment of the import a recorded time may be: that clock may be wrong, too."""
 NO_TIME = "no valid time"
 
 
@@ -23,8 +24,8 @@ class RepeatedItems:
         self._last: dict[str, datetime] = {}
         self._later: dict[str, Item] = {}
 
-    def add(self, item: Item, time: datetime, *, used: bool = True) -> Iterator[ImportRecord]:
-        """Add an occurrence of an item at a time; `used` if the user caused it."""
+    def add(self, item: Item, time: datetime) -> Iterator[ImportRecord]:
+        """Add an occurrence of an item at a time."""
         local = self._context.to_local(time)
         last = self._last.get(item.id)
         if last is None:
@@ -33,8 +34,7 @@ class RepeatedItems:
             self._later[item.id] = item
         if last is None or local > last:
             self._last[item.id] = local
-        if used:
-            yield UsageEvent(item.id, time.replace(microsecond=0))
+        yield UsageEvent(item.id, time.replace(microsecond=0))
 
     def latest(self) -> Iterator[ImportRecord]:
         """The items that occurred again after they were yielded, in their latest form."""
@@ -43,9 +43,9 @@ class RepeatedItems:
 
 
 def is_plausible_time(time: datetime, context: ImportContext) -> bool:
-    """Whether a recorded time can be right: devices with a wrong clock write 1970 or 2037."""
+    """Whether a recorded time can be right: devices with a wrong clock write 1970, or years far ahead."""
     if time.tzinfo is None or context.now.tzinfo is None:
         time, now = context.to_local(time), context.to_local(context.now)
     else:
         now = context.now  # two instants compare directly, which is faster
-    return time.year >= _FIRST_YEAR and time <= now + _SOON
+    return time.year >= _FIRST_YEAR and time <= now + _MAX_AHEAD

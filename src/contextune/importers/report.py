@@ -53,6 +53,8 @@ class ImportReport:
     """What to install to read files that were skipped."""
     unread_times: tuple[UnreadTime, ...] = ()
     """Fields of imported items that are named like a time and cannot be read as one."""
+    later: int = 0
+    """Items made after the moment of the import: mails, calls and plays of the future, which are kept."""
 
     @property
     def items(self) -> int:
@@ -85,6 +87,7 @@ class ReportBuilder:
         self._skipped: Counter[str] = Counter()
         self._where: dict[str, list[str]] = {}
         self._unread_times = UnreadTimes()
+        self._later: set[str] = set()
 
     def add_file(self, name: str, size: int) -> None:
         """Count a file of this format."""
@@ -96,6 +99,10 @@ class ReportBuilder:
         self._read[name, app] += 1
         self._new[name, app] += new
         self._changed[name, app] += changed
+
+    def add_later(self, item: Item) -> None:
+        """Count an item that was made after the moment of the import."""
+        self._later.add(item.id)
 
     def add_unread_times(self, item: Item) -> None:
         """Count the fields of a new or changed item that are named like a time and cannot be read as one."""
@@ -134,4 +141,5 @@ class ReportBuilder:
             ),
             missing_extras=tuple(self._missing_extras),
             unread_times=self._unread_times.all(),
+            later=len(self._later),
         )

@@ -2,14 +2,16 @@
 
 import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from zipfile import BadZipFile
 
 from contextune.errors import InvalidDataError, MissingExtraError, UnknownUserError
 from contextune.importers.address_book import AddressBook
+from contextune.importers.calls.call_history import with_history
 from contextune.importers.files import SkippedEntry, SourceFile, iter_files
+from contextune.importers.messages.own_messages import is_in_group, with_own_name
 from contextune.importers.phone_numbers import lacks_contact_name, with_contact_names
 from contextune.importers.reader import PARSE_ERRORS, ImportContext, ImportRecord, Reader, ReplacedSeries
 from contextune.importers.registry import detect_reader
@@ -20,6 +22,8 @@ from contextune.types import Contact, Item, Progress, UsageEvent, User
 
 BATCH = 500
 """Items and usage events that are written to the store together."""
+_TOLERANCE = timedelta(days=1)
+"""By which clocks may differ before an item counts as made after the moment of the import."""
 _UNREPEATED = frozenset(("Mail", "Messages"))
 """Applications whose entries occur once; a song or a search is read again with every use."""
 
@@ -32,6 +36,7 @@ def import_into(
     reader: Reader | None = None,
     only: Container[Path] | None = None,
     follow_links: bool = False,
+    archived: bool = False,
     now: datetime | None = None,
     progress: Progress | None = None,
     on_skip: Callable[[SkippedEntry], None] | None = None,
@@ -41,8 +46,10 @@ def import_into(
     An unknown user is created. The format of each file is detected, unless `reader` is given. The report
     lists what could not be read, with its location; the rest is imported. `only` restricts the import to
     these files, for example to those that changed. Links in folders are skipped; with `follow_links`, those
-    to files are read. `progress` is called with bytes read and total bytes, `on_skip` with every entry that
-    is skipped, of which the report lists some.
+    to files are read; with `archived`, archived notes are. `now` is the moment of the import, by default the
+    machine's clock: recurring events are expanded around it, and the report counts what was made later.
+    `progress` is called with bytes read and total bytes, `on_skip` with every entry that is skipped, of which
+    the report lists some.
     """
     paths = list(paths)
     try:
@@ -52,7 +59,7 @@ def import_into(
         store.put_user(owner)
     files = partial(iter_files, paths, only, follow_links=follow_links)
     total = sum(file.size for file in files() if isinstance(file, SourceFile))
-    run = ImportRun(store, ImportContext(owner, now or datetime.now().astimezone()), on_skip)
+    run = ImportRun(store, ImportContext(owner, now or datetime.now().astimezone(), archived), on_skip)
     done = 0
     for file in files():
         if isinstance(file, SkippedEntry):
@@ -89,6 +96,8 @@ class ImportRun:
         self._superseded: set[str] = set()
         """Items of an older version of their series; counted already."""
         self._unnamed_people: set[str] = set()
+        self._in_groups: set[str] = set()
+        """Messages of WhatsApp groups, of which some may be the user's own."""
 
     def read(self, file: SourceFile, reader: Reader | None) -> Iterator[None]:
         """Import a file; yields after every batch."""
@@ -121,11 +130,14 @@ class ImportRun:
                 self._items.append((reader.name, file.where, record))
                 if lacks_contact_name(record):
                     self._unnamed_people.add(record.id)
+                if is_in_group(record):
+                    self._in_groups.add(record.id)
             case UsageEvent():
                 self._uses.append(record)
                 self.report.uses += 1
             case Contact():
                 self._address_book.add(record)
+                self._context.add_contact(record)
                 self.report.contacts += 1
             case ReplacedSeries():
                 if record.id in self._series:
@@ -143,12 +155,17 @@ class ImportRun:
             old = changed.get(item.id) or stored.get(item.id)
             version = self._versions.get(item.id)
             made = str(item.fields.get(item.schema.made or "", ""))
+            if self._is_later(item):
+                self.report.add_later(item)
             if version == made:
                 self.report.add_skipped(SkippedEntry(where, "duplicate of an entry already read"))
                 continue
             if version is not None and item.app in _UNREPEATED:
                 self.report.add_skipped(SkippedEntry(where, "another version of an entry already read"))
             order = self._compare_age(item, old) if old else 1
+            if old and item.app == "PhoneCall":
+                latest, other = (item, old) if order >= 0 else (old, item)
+                item, order = with_history(latest, [other], self._context), max(order, 0)
             is_update = order >= 0 and item != old
             if is_update:
                 changed[item.id] = item
@@ -179,6 +196,15 @@ class ImportRun:
             return 0
         new_time, old_time = self._context.to_local(made), self._context.to_local(old_made)
         return (new_time > old_time) - (new_time < old_time)
+
+    def _is_later(self, item: Item) -> bool:
+        """Whether an item was made after the moment of the import."""
+        try:
+            made = item.made
+        except InvalidDataError:  # reported when the store rejects the item
+            return False
+        limit = self._context.to_local(self._context.now) + _TOLERANCE
+        return made is not None and self._context.to_local(made) > limit
 
     def _put_items(self, items: Sequence[Item]) -> None:
         try:
@@ -221,6 +247,10 @@ class ImportRun:
             # calls and messages may have been read before the contacts that name their people
             unnamed = self._store.items(self._user_id, sorted(self._unnamed_people))
             self._put_items(with_contact_names(unnamed, user))
+        if self._context.own_names:
+            # a group may have been read before the chat that shows under which name the user writes
+            in_groups = self._store.items(self._user_id, sorted(self._in_groups))
+            self._put_items(with_own_name(in_groups, self._context))
         self.report.new_contacts = self._address_book.new
         return self.report.build()
 

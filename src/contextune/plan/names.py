@@ -116,10 +116,11 @@ def match_names(text: str, contacts: Sequence[Contact]) -> list[NameMatch]:
 
 
 def all_names(contact: Contact) -> list[str]:
-    """The name of a contact, and the nicknames that the address book has: "Amma"."""
-    nicknames = contact.more.get("nickname")
+    """The name of a contact, also with its title, and the nicknames that the address book has: "Amma"."""
+    nicknames, prefix = contact.more.get("nickname"), contact.more.get("prefix")
     stored = nicknames.split(",") if isinstance(nicknames, str) else ()
-    return [contact.name, *(name for part in stored if _WORD.search(name := part.strip()))]
+    titled = [f"{prefix} {contact.name}"] if isinstance(prefix, str) and prefix not in contact.name else []
+    return [contact.name, *titled, *(name for part in stored if _WORD.search(name := part.strip()))]
 
 
 def _affiliated(match: NameMatch, contact: Contact, text: str) -> NameMatch:

@@ -392,3 +392,16 @@ def test_item_id_depends_on_the_uid_alone(tmp_path: Path) -> None:
     changed = GLAZE.replace("20240516T190000", "20240516T183000").replace("Barro Stud", "Bar")
     assert ids(GLAZE, name="a.ics") == ids(changed, name="b.ics")
     assert ids(WEEKLY, name="a.ics") == ids(WEEKLY.replace("113000", "123000"), name="b.ics")
+
+
+@pytest.mark.parametrize("exported", [2020, 2027])
+def test_recurring_events_of_an_old_or_coming_export_are_expanded_around_it_too(
+    tmp_path: Path, exported: int
+) -> None:
+    path = tmp_path / "rowing.ics"
+    path.write_text(
+        f"{HEAD}BEGIN:VEVENT\nUID:row\nSUMMARY:Rowing\nDTSTART;TZID=Europe/Lisbon:20190106T080000\n"
+        f"DTSTAMP:{exported}0501T080000Z\nRRULE:FREQ=MONTHLY\nEND:VEVENT\nEND:VCALENDAR\n"
+    )
+    years = {str(fields["start_time"])[:4] for fields in fields_in(path)}
+    assert years == {"2023", "2024", "2025", *(str(exported + near) for near in (-1, 0, 1))} - {"2018"}

@@ -78,6 +78,10 @@ def test_one_item_per_number_with_a_use_per_conversation(tmp_path: Path, store: 
         "direction": "missed",
         "date": "2024-05-15T19:12+00:00",
         "duration_s": 0,
+        "history": [
+            {"date": "2024-05-14T09:00+00:00", "direction": "incoming", "duration_s": 65},
+            {"date": "2024-05-13T08:00+00:00", "direction": "outgoing", "duration_s": 65},
+        ],
     }
     assert (unknown.title, unknown.fields["direction"]) == ("210 000 000", "rejected")
     # what was missed is no use
@@ -283,7 +287,8 @@ def test_unclosed_xml_element_stops_reading(tmp_path: Path) -> None:
     endless = tmp_path / "endless.xml"
     endless.write_text(whole.replace("</calls>", f"<call number='{'5' * 3_000_000}"), encoding="utf-8")
     reading = SmsBackupReader().read(only_file(endless), CONTEXT)
-    assert isinstance(next(reading), Item)
+    assert isinstance(next(reading), UsageEvent)
+    assert isinstance(next(reading), Item)  # kept, although the rest cannot be read
     with pytest.raises(InvalidDataError, match="more than 1 MB"):
         list(reading)
 
@@ -303,3 +308,27 @@ def test_other_xml_and_csv_files_are_not_call_logs(tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_text(text)
         assert detect_reader(only_file(tmp_path / name)) is None
+
+
+def test_voicemail_is_found_behind_a_later_call(tmp_path: Path, store: SQLiteStore) -> None:
+    left, later = utc(2024, 5, 14, 9), utc(2024, 5, 15, 19)
+    store.put_user(INES)
+    import_into(store, "ines", [backup(tmp_path, call(time=left, kind=4), call(time=later))], now=NOW)
+    found = {(item.fields["direction"], item.time) for item in store.items("ines")}
+    assert found == {("voicemail", left), ("incoming", later)}
+    # while it is the last call, one item is enough
+    assert len(items_in(backup(tmp_path, call(time=left, kind=4)))) == 1
+
+
+def test_history_of_a_number_grows_with_every_import_in_any_order(tmp_path: Path, store: SQLiteStore) -> None:
+    store.put_user(INES)
+    days = (14, 12, 15, 13)
+    for day in days:
+        import_into(store, "ines", [backup(tmp_path, call(time=utc(2024, 5, day, 9), kind=3))], now=NOW)
+    (item,) = store.items("ines")
+    assert item.time == utc(2024, 5, 15, 9)
+    assert [entry["date"][:10] for entry in item.fields["history"]] == [
+        f"2024-05-{day}" for day in (14, 13, 12)
+    ]
+    again = import_into(store, "ines", [tmp_path / "calls-20240516174000.xml"], now=NOW)
+    assert (again.new, again.changed) == (0, 0)

@@ -68,3 +68,19 @@ def test_cards_and_tables_state_relations(tmp_path: Path) -> None:
         ("Bernd Vogel", "dentist"),
         ("Jo Hall", "landlord"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("card", "relation"),
+    [
+        ({"name": "Bev Catch", "organization": "St Wilfrid's Hospital", "title": "Matron"}, None),
+        ({"name": "Stu Pell", "organization": "Plains Bank", "title": "Bank manager"}, None),
+        ({"name": "Wendy", "note": "was at the bank"}, None),
+        ({"name": "Foothill Pharmacy", "organization": "Foothill Pharmacy"}, "pharmacy"),
+        ({"name": "Plains Bank", "note": "my bank"}, "bank"),
+        ({"name": "Michelle", "note": "my PA"}, "personal assistant (PA)"),
+        ({"name": "Joe", "note": "my pa"}, "pa"),
+    ],
+)
+def test_employer_is_no_relation(card: dict[str, str], relation: str | None) -> None:
+    assert stated_relation(**card) == relation

@@ -2,6 +2,7 @@
 
 import base64
 import io
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -9,12 +10,21 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.importers.reading_files import CONTEXT, fields_in, items_in, read_path, skipped_in
+from tests.importers.reading_files import (
+    CONTEXT,
+    INES,
+    NOW,
+    fields_in,
+    items_in,
+    read_path,
+    skipped_in,
+)
 
 from contextune.importers.mail.headers import sent_time
 from contextune.importers.mail.mbox import split_mbox
 from contextune.importers.mail.mime import parse_mail
-from contextune.types import Item, UsageEvent
+from contextune.importers.reader import ImportContext
+from contextune.types import Contact, Item, UsageEvent
 
 PLAIN = b"""\
 Message-ID: <k1@example.org>
@@ -294,7 +304,8 @@ def test_trash_and_spam_are_skipped(tmp_path: Path) -> None:
     for label in (b"Trash", b"Spam,Unread"):
         mailbox = eml(tmp_path, ENVELOPE + b"X-Gmail-Labels: " + label + b"\n" + PLAIN, "all.mbox")
         assert skipped_in(mailbox) == ["mail in trash or spam"]
-    assert skipped_in(eml(tmp_path, ENVELOPE + PLAIN, "Junk.mbox")) == ["mail folder for trash or spam"]
+    two = 2 * (ENVELOPE + PLAIN + b"\n")
+    assert skipped_in(eml(tmp_path, two, "Junk.mbox")) == ["mail in trash or spam"] * 2  # each is counted
 
 
 def test_maildir_folders(tmp_path: Path) -> None:
@@ -355,3 +366,47 @@ def test_property_list_of_an_emlx_is_not_part_of_the_text(tmp_path: Path) -> Non
     for name in ("12.emlx", "13.partial"):
         (item,) = items_in(eml(tmp_path, content, name))
         assert item.fields["content"] == "Two are free on Thursday.\nFrom: Marta Silva"
+
+
+@pytest.mark.parametrize(
+    ("headers", "read"),
+    [
+        (b"X-Gmail-Labels: Inbox,Unread\n", False),
+        (b"X-Gmail-Labels: Posteingang,Ungelesen\n", False),
+        (b"X-Gmail-Labels: Inbox,Opened\n", True),
+        (b"Status: RO\n", True),
+        (b"Status: O\n", False),
+        (b"X-Mozilla-Status: 0001\n", True),
+        (b"X-Mozilla-Status: 0010\n", False),
+        (b"", None),
+    ],
+)
+def test_mail_is_read_or_not_as_labels_and_flags_say(
+    tmp_path: Path, headers: bytes, read: bool | None
+) -> None:
+    (fields,) = fields_in(eml(tmp_path, ENVELOPE + headers + PLAIN, "all.mbox"))
+    assert fields.get("read") is read
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [("cur/1.host:2,RS", True), ("cur/1.host:2,", False), ("cur/1.host;2,S", True), ("new/1.host", False)],
+)
+def test_mail_of_a_maildir_is_read_if_it_has_the_flag(tmp_path: Path, name: str, read: bool) -> None:
+    (fields,) = fields_in(eml(tmp_path, PLAIN, f"Maildir/{name}").parent)
+    assert fields["read"] is read
+
+
+def test_mail_of_apple_mail_has_its_flags_behind_the_message(tmp_path: Path) -> None:
+    plist = b"<plist><dict><key>flags</key>\n<integer>8590195713</integer></dict></plist>"
+    (fields,) = fields_in(eml(tmp_path, b"%d\n" % len(PLAIN) + PLAIN + plist, "1.emlx"))
+    assert fields["read"] is True
+
+
+def test_mail_of_who_shares_a_mailbox_is_not_sent_by_the_user(tmp_path: Path) -> None:
+    rui = Contact("Rui Duarte", "ines@example.com")
+    context = ImportContext(replace(INES, contacts=(rui,)), NOW)
+    shared = PLAIN.replace(b"Marta Silva <marta@example.org>", b"Rui Duarte <ines@example.com>")
+    own = PLAIN.replace(b"Marta Silva <marta@example.org>", b"Ines <ines@example.com>").replace(b"k1", b"k2")
+    mailbox = eml(tmp_path, ENVELOPE + shared + b"\n" + ENVELOPE + own, "Inbox.mbox")
+    assert [fields["folder"] for fields in fields_in(mailbox, context)] == ["Inbox", "Sent"]

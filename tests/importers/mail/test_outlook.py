@@ -119,6 +119,7 @@ def test_received_mail_without_the_quoted_copy(source: SourceFile) -> None:
         "folder": "Inbox",
         "attachments": ["Kegel 6.pdf"],
         "thread": item_of(RECEIVED, source).fields["thread"],
+        "read": True,
     }
 
 
@@ -142,6 +143,7 @@ def test_sent_mail_has_headers_from_its_properties(source: SourceFile) -> None:
         "date": "2024-05-16T09:30+00:00",
         "folder": "Sent",
         "thread": item_of(RECEIVED, source).id,
+        "read": True,
     }
     assert use == UsageEvent(item_of(RECEIVED, source).id, utc(2024, 5, 16, 9, 30))
 

@@ -133,3 +133,11 @@ def test_old_exports_have_local_times_and_plain_ids(tmp_path: Path) -> None:
         export(tmp_path, {"name": "M", "type": "personal_chat", "id": 1, "messages": [old]})
     )
     assert fields["date"] == "2024-05-13T09:46:40"
+
+
+def test_saved_messages_are_a_chat_of_their_own(tmp_path: Path) -> None:
+    own = {"from": "Ines Duarte", "from_id": "user2"}
+    content = {"type": "saved_messages", "id": 2, "messages": [message(1, "kiln code 4711", **own)]}
+    (fields,) = fields_in(export(tmp_path, content))
+    assert (fields["chat"], fields["sender"]) == ("Saved Messages", "Ines Duarte")
+    assert "recipients" not in fields

@@ -147,3 +147,60 @@ def test_longer_export_of_the_same_chat_adds_only_what_is_new(tmp_path: Path, st
 def test_other_text_files_are_notes(tmp_path: Path, text: str) -> None:
     (item,) = items_in(chat(tmp_path, text, "diary.txt"))
     assert item.app == "Notes"
+
+
+GROUP = """\
+14/05/2024, 17:40 - Marta Silva: Who has the key?
+14/05/2024, 17:41 - Rui Costa: Not me
+14/05/2024, 17:42 - Nês: It hangs in the shed
+"""
+PAIR = """\
+14/05/2024, 18:40 - Marta Silva: Thanks
+14/05/2024, 18:41 - Nês: Any time
+"""
+
+
+@pytest.mark.parametrize("names", [("A", "B"), ("B", "A")])
+def test_own_messages_in_a_group_are_known_from_a_chat_with_one_person(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    group, pair = names  # in any order of reading
+    chat(tmp_path, GROUP, f"files/{group}/WhatsApp Chat with Studio.txt")
+    chat(tmp_path, PAIR, f"files/{pair}/WhatsApp Chat with Marta Silva.txt")
+    with SQLiteStore(tmp_path / "store.db") as store:
+        store.put_user(INES)
+        import_into(store, "ines", [tmp_path / "files"], now=NOW)
+        senders = {str(item.fields["text"]): item.fields["sender"] for item in store.items("ines")}
+        assert senders["It hangs in the shed"] == "Ines Duarte"
+        assert senders["Not me"] == "Rui Costa"
+        again = import_into(store, "ines", [tmp_path / "files"], now=NOW)
+        after = {str(item.fields["text"]): item.fields["sender"] for item in store.items("ines")}
+        assert (after, again.new) == (senders, 0)
+
+
+IPHONE_GROUP = (
+    "[14.05.24, 17:40:12] Studio 🏺: \u200eMessages and calls are end-to-end encrypted.\n"
+    "[14.05.24, 17:40:13] Marta Silva: Who has the key?\n"
+    "[14.05.24, 17:41:13] Rui Costa: Not me\n"
+    "[14.05.24, 17:42:13] Ines Duarte: In the shed\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "title"),
+    [
+        (IPHONE_GROUP, "WhatsApp/Wheel people/_chat.txt", "Studio 🏺"),
+        (IPHONE_GROUP.partition("\n")[2], "WhatsApp/Wheel people/_chat.txt", "Wheel people"),
+        (IPHONE_GROUP, "WhatsApp Chat - Studio/_chat.txt", "Studio"),
+    ],
+)
+def test_title_of_a_group_that_was_unpacked(tmp_path: Path, text: str, path: str, title: str) -> None:
+    for where in (chat(tmp_path, text, path), tmp_path):
+        assert {fields["chat"] for fields in fields_in(where)} == {title}
+
+
+def test_chat_with_one_person_in_a_folder_with_their_name(tmp_path: Path) -> None:
+    lines = PAIR.replace(" - ", "] ").replace("14/05/2024, 18:4", "[14/05/2024, 18:4")
+    thanks, answer = fields_in(chat(tmp_path, lines, "Marta Silva/_chat.txt"))
+    assert (thanks["sender"], answer["sender"]) == ("Marta Silva", "Ines Duarte")
+    assert "chat" not in thanks

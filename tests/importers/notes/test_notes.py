@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.importers.reading_files import fields_in, items_in, skipped_in, utc
+from tests.importers.reading_files import INES, NOW, fields_in, items_in, skipped_in, utc
+
+from contextune.importers.reader import ImportContext
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:
@@ -176,7 +178,7 @@ def test_deleted_archived_and_broken_keep_notes_are_skipped(tmp_path: Path) -> N
     write(folder, "e.html", "<html>the same again</html>")
     write(folder, "Labels.txt", "Pottery")
     assert sorted(skipped_in(folder)) == [
-        "archived note",
+        "archived note: import it with --archived",
         "copy of notes that are read as JSON",
         "copy of notes that are read as JSON",
         "deleted note",
@@ -189,3 +191,33 @@ def test_deleted_archived_and_broken_keep_notes_are_skipped(tmp_path: Path) -> N
 def test_note_that_quotes_a_calendar_or_card_is_a_note(tmp_path: Path, kind: str) -> None:
     (tmp_path / "howto.md").write_text(f"A file begins so:\n\n```\nBEGIN:{kind}\nEND:{kind}\n```\n")
     assert [item.app for item in items_in(tmp_path)] == ["Notes"]
+
+
+def test_archived_keep_notes_are_read_if_asked_for(tmp_path: Path) -> None:
+    write(tmp_path, "Takeout/Keep/a.json", keep(title="Old glazes", isArchived=True))
+    write(tmp_path, "Takeout/Keep/b.json", keep(title="Gone", isArchived=True, isTrashed=True))
+    context = ImportContext(INES, NOW, archived=True)
+    assert [fields["title"] for fields in fields_in(tmp_path, context)] == ["Old glazes"]
+    assert skipped_in(tmp_path, context) == ["deleted note"]
+
+
+def test_pages_of_notion_lose_the_ids_of_their_names(tmp_path: Path) -> None:
+    page, base = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
+    where = f"Export/Studio {base}"
+    write(
+        tmp_path,
+        f"{where}/Cone 6 recipes and what {page}.md",
+        "# Cone 6 recipes and what went wrong\n\nTalc 8",
+    )
+    write(tmp_path, f"Export/Studio {base}.csv", "Name,Tags\nCone 6,glaze\n")
+    write(tmp_path, f"Export/Studio {base}_all.csv", "Name,Tags\nCone 6,glaze\n")
+    (item,) = items_in(tmp_path)
+    assert item.fields == {
+        "title": "Cone 6 recipes and what went wrong",
+        "content": "Talc 8",
+        "folder": "Studio",
+        "modified": "2024-05-11T20:30+00:00",
+    }
+    assert skipped_in(tmp_path) == ["table of a Notion database, whose pages are read"] * 2
+    moved = write(tmp_path, f"Moved/Cone 6 {page}.md", "# Cone 6\nTalc 9")
+    assert items_in(moved)[0].id == item.id

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.importers.reading_files import fields_in, items_in, skipped_in
 
 
@@ -65,3 +66,21 @@ def test_broken_file_is_reported(tmp_path: Path) -> None:
     path = takeout(tmp_path)
     path.write_text(path.read_text()[:-5])
     assert skipped_in(path) == ["invalid JSON"]
+
+
+@pytest.mark.parametrize(
+    ("start", "local"),
+    [("2024-05-20T00:00:00Z", None), ("2024-05-20T18:30:00Z", "2024-05-20T19:30"), ("soon", None)],
+)
+def test_clock_time_of_a_task_is_local(tmp_path: Path, start: str, local: str | None) -> None:
+    task = {
+        "id": "T1",
+        "title": "Bins out",
+        "due": "2024-05-20T00:00:00Z",
+        "scheduled_time": [
+            {"current": False, "start": "2024-05-19T07:00:00Z"},
+            {"current": True, "start": start},
+        ],
+    }
+    (fields,) = fields_in(takeout(tmp_path, task))
+    assert (fields["due"], fields.get("scheduled_time")) == ("2024-05-20", local)

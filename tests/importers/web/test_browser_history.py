@@ -349,3 +349,33 @@ def test_safari_history(tmp_path: Path) -> None:
     assert video.fields == {"title": "Throwing a tall vase", "date": "2024-05-14T21:11+00:00"}
     assert len(uses_in(path)) == 3
     assert skipped_in(path) == ["redirect", "loaded or reloaded by the browser", "no valid time"]
+
+
+def test_export_of_safari_in_any_language(tmp_path: Path) -> None:
+    visits = [
+        {"url": SEARCH, "time_usec": 1715720400000000, "visits_count": 1},
+        {"url": VIDEO, "title": "Throwing a tall vase - YouTube", "time_usec": 1715720460000000},
+        {"url": "https://short.example.com/1", "time_usec": 1715720470000000, "destination_url": GLAZE},
+        {
+            "url": GLAZE,
+            "title": "Crazing",
+            "time_usec": 1715720480000000,
+            "latest_visit_was_load_failure": False,
+        },
+    ]
+    metadata = {
+        "browser_name": "Safari",
+        "browser_version": "18.2",
+        "data_type": "history",
+        "export_time_usec": 1715800000000000,
+        "schema_version": 1,
+    }
+    path = tmp_path / "historique.json"
+    path.write_text(json.dumps({"metadata": metadata, "history": visits}, indent=2))
+    search, video = items_in(path)
+    assert (search.title, search.fields["date"]) == ("celadon crazing why", "2024-05-14T21:00+00:00")
+    assert video.title == "Throwing a tall vase"
+    assert skipped_in(path) == [
+        "redirect",
+        "page that is not a search, a video or opened from a search",
+    ]

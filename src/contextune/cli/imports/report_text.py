@@ -46,6 +46,15 @@ def print_report(
         output.out.print(
             neutralize(str(unread)), style="yellow", markup=False, highlight=False, soft_wrap=True
         )
+    if report.later:
+        verb = "is" if report.later == 1 else "are"
+        output.out.print(
+            f"{pluralize(report.later, 'item')} {verb} dated later than the moment of the import, and kept: "
+            "check this machine's clock, or pass --as-of.",
+            style="yellow",
+            highlight=False,
+            soft_wrap=True,
+        )
     prefix = "Dry run, nothing is written: " if dry_run else ""
     output.out.print(
         f"{prefix}{summarize(report)}. User: {neutralize(user)}.",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -26,6 +27,24 @@ def parse_zone(name: str | None) -> ZoneInfo | None:
         return ZoneInfo(name) if name else None
     except (ValueError, OSError, KeyError):
         raise InvalidDataError(f"there is no time zone {name!r}: write it as Europe/Lisbon") from None
+
+
+def parse_moment(text: str | None, zone: ZoneInfo | None) -> datetime | None:
+    """The moment of an import, such as 2026-11-30 or 2026-11-30T17:40; None for None.
+
+    Without an offset it is the time of the zone, or of the machine.
+    """
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidDataError(
+            f"not a moment: {text!r} (write it as 2026-11-30 or 2026-11-30T17:40)"
+        ) from None
+    if moment.tzinfo:
+        return moment
+    return moment.replace(tzinfo=zone) if zone else moment.astimezone()
 
 
 def put_user(
@@ -61,6 +80,8 @@ def import_paths(
     reader: "Reader | None" = None,
     only: Container[Path] | None = None,
     follow_links: bool = False,
+    archived: bool = False,
+    now: datetime | None = None,
     on_skip: "Callable[[SkippedEntry], None] | None" = None,
 ) -> "ImportReport":
     """Import files with a progress bar."""
@@ -74,6 +95,8 @@ def import_paths(
             reader=reader,
             only=only,
             follow_links=follow_links,
+            archived=archived,
+            now=now,
             progress=update,
             on_skip=on_skip,
         )

@@ -1,8 +1,8 @@
 """Calendar files (.ics): events and tasks; recurring ones are expanded around the current date."""
 
 import re
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from contextune.importers.calendar.blocks import CalendarEntry, split_calendar
@@ -26,10 +26,15 @@ from contextune.importers.reader import (
     item_id,
     read_each,
 )
+from contextune.importers.repeated import is_plausible_time
 from contextune.types import Item
 
 WINDOW = timedelta(days=365)
 """How far before and after now recurring events are expanded."""
+_FAR = timedelta(days=180)
+"""From now on which an export has a window of its own."""
+_STAMPS = ("DTSTAMP", "LAST-MODIFIED", "CREATED")
+"""Properties with the time of a change, or of the export."""
 _KINDS = {"VEVENT": "event", "VTODO": "task"}
 _SUFFIXES = (".ics", ".ical", ".icalendar", ".ifb", ".vcs")
 _START = re.compile(r"\s*BEGIN:(?:VCALENDAR|VEVENT|VTODO|VTIMEZONE)\s", re.IGNORECASE)
@@ -67,20 +72,46 @@ class CalendarReader:
                         yield SkippedEntry(where, "rest of a line that is too long")
                     groups.setdefault((block.kind, block.uid), []).append(block)
         budget = StepBudget(self._max_steps)
+        moments = _moments(groups.values(), context)
         yield from read_each(
             groups.values(),
-            lambda group: _SameUid(group, file, context, budget).read(),
+            lambda group: _SameUid(group, file, context, budget, moments).read(),
             lambda group: f"{file.where}, line {group[0].line}",
         )
+
+
+def _moments(groups: Iterable[Sequence[CalendarEntry]], context: ImportContext) -> list[datetime]:
+    """The moments around which recurring events are expanded: now, and that of an export long ago or ahead.
+
+    So an old calendar has the events of its time, whatever the clock of the machine.
+    """
+    stamps = (block.get(name) for group in groups for block in group for name in _STAMPS)
+    exported = max((time for stamp in stamps if (time := _stamp(stamp)) is not None), default=context.now)
+    is_far = abs(context.to_local(exported) - context.to_local(context.now)) > _FAR
+    return [context.now, exported] if is_far and is_plausible_time(exported, context) else [context.now]
+
+
+def _stamp(text: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    return time and (time if time.tzinfo else time.replace(tzinfo=UTC))
 
 
 class _SameUid:
     """The entries with one UID."""
 
     def __init__(
-        self, group: Sequence[CalendarEntry], file: SourceFile, context: ImportContext, budget: StepBudget
+        self,
+        group: Sequence[CalendarEntry],
+        file: SourceFile,
+        context: ImportContext,
+        budget: StepBudget,
+        moments: Sequence[datetime],
     ) -> None:
         self._group = group
+        self._moments = moments
         self._budget = budget
         self._file = file
         self._context = context
@@ -141,9 +172,12 @@ class _SameUid:
             if master
             else [*map(parse_component, exceptions)]
         )
-        until = self._context.now + WINDOW
+        occurrences: dict[str, Any] = {}
         try:
-            occurrences = expand_occurrences(components, self._kind, self._since, until, self._budget)
+            for moment in self._moments:
+                since, until = moment - WINDOW, moment + WINDOW
+                for component in expand_occurrences(components, self._kind, since, until, self._budget):
+                    occurrences.setdefault(_occurrence_key(component), component)
         except TooManyOccurrences:
             yield self._skipped(first, "event that repeats too often")
             return
@@ -157,8 +191,8 @@ class _SameUid:
             return
         if not occurrences:
             yield self._skipped(first, "event without occurrences within a year of now")
-        for component in occurrences:
-            yield from self._item(f"{item}-{_occurrence_key(component)}", component, first)
+        for key, component in occurrences.items():
+            yield from self._item(f"{item}-{key}", component, first)
 
     def _item(self, item: str, component: Any, block: CalendarEntry) -> Iterator[ImportRecord]:
         if component is None:

@@ -1,16 +1,17 @@
-"""Call logs to items: one item per phone number, with a usage event per conversation."""
+"""Call logs to items: one per phone number and one per voicemail, with a usage event per conversation."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
+from contextune.importers.calls.call_history import with_history
 from contextune.importers.files import SkippedEntry
 from contextune.importers.parsing.html_text import tidy
 from contextune.importers.phone_numbers import NO_CALLER, names_by_number, normalize_number
 from contextune.importers.reader import ImportContext, ImportRecord, iso_time, item_id, shorten
-from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
-from contextune.types import Item
+from contextune.importers.repeated import NO_TIME, is_plausible_time
+from contextune.types import Item, UsageEvent
 
 INCOMING, OUTGOING, MISSED = "incoming", "outgoing", "missed"
 VOICEMAIL, REJECTED, BLOCKED = "voicemail", "rejected", "blocked"
@@ -34,10 +35,11 @@ class CallLog:
 
     def __init__(self, context: ImportContext) -> None:
         self._context = context
-        self._callers = RepeatedItems(context)
+        self._calls: dict[str, list[tuple[datetime, Item]]] = {}
+        """By item: its calls with their local times."""
 
     def add(self, call: LoggedCall, where: str) -> Iterator[ImportRecord]:
-        """Add a call."""
+        """Add a call; yields its usage event."""
         name = shorten(tidy(call.name), _MAX_NAME)
         name = "" if name.strip("()").casefold() in NO_CALLER else name
         digits = normalize_number(call.number[:_MAX_NUMBER])
@@ -58,14 +60,29 @@ class CallLog:
                 "date": iso_time(call.time),
                 "duration_s": call.seconds,
             }
-            # a missed call is not an action of the user
-            answered = call.direction in (INCOMING, OUTGOING)
             item = Item(item_id("call", digits), "PhoneCall", fields)
-            yield from self._callers.add(item, call.time, used=answered)
+            self._calls.setdefault(item.id, []).append((self._context.to_local(call.time), item))
+            if call.direction in (INCOMING, OUTGOING):  # a missed call is not an action of the user
+                yield UsageEvent(item.id, call.time.replace(microsecond=0))
 
-    def latest(self) -> Iterator[ImportRecord]:
-        """The items of numbers that occurred again, with their latest call."""
-        return self._callers.latest()
+    def with_items(self, records: Iterable[ImportRecord]) -> Iterator[ImportRecord]:
+        """The records of calls that are added, then the items, also if the file cannot be read to its end."""
+        try:
+            yield from records
+        except Exception:
+            yield from self._items()
+            raise
+        yield from self._items()
+
+    def _items(self) -> Iterator[Item]:
+        """The last call with each number, the earlier ones as its history, and earlier voicemails."""
+        for calls in self._calls.values():
+            latest, *earlier = (item for _, item in sorted(calls, key=lambda call: call[0], reverse=True))
+            yield with_history(latest, earlier, self._context)
+            for item in earlier:
+                # nobody looks for the third last call, but for what somebody said
+                if item.fields["direction"] == VOICEMAIL and item.fields["date"] != latest.fields["date"]:
+                    yield replace(item, id=item_id("voicemail", item.id, item.fields["date"]))
 
     @cached_property
     def _names(self) -> Mapping[str, str]:

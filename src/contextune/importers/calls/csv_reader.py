@@ -85,8 +85,7 @@ class CallsCsvReader:
         with file.open() as stream:
             table = read_rows(file, stream, names)
             next(table, None)
-            yield from read_each(table, call, where)
-        yield from log.latest()
+            yield from log.with_items(read_each(table, call, where))
 
 
 class _SlashDate(NamedTuple):

@@ -53,8 +53,7 @@ class SmsBackupReader:
                 yield from log.add(_call(element.attributes), where(element))
 
         with file.open() as stream:
-            yield from read_each(xml_elements(stream, ("call",)), call, where)
-        yield from log.latest()
+            yield from log.with_items(read_each(xml_elements(stream, ("call",)), call, where))
 
 
 def _call(attributes: Mapping[str, str]) -> LoggedCall:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from contextune.importers.contacts.own_card import INVERSE_RELATIONS, OWN_CARD, OwnCards
 from contextune.importers.contacts.relations import stated_relation
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.parsing.csv_rows import CsvRow, first_row, read_rows
@@ -22,6 +23,7 @@ _PHONE = re.compile(
 _ADDRESS = re.compile(r"address \d+ - formatted")
 _RELATION = re.compile(r"relation (\d+) - value")
 _MORE = {
+    "prefix": ("name prefix", "title"),
     "nickname": ("nickname",),
     "organization": ("organization name", "organization 1 - name", "company"),
     "title": ("organization title", "organization 1 - title", "job title"),
@@ -49,6 +51,10 @@ class ContactsCsvReader:
         """The people in the table."""
         columns = _columns(first_row(file))
 
+        with file.open() as stream:
+            rows = (row.values for row in read_rows(file, stream, columns) if row.values)
+            own = OwnCards(((_name(row), _matching(row, _EMAIL)) for row in rows), context)
+
         def where(row: CsvRow) -> str:
             return f"{file.where}, line {row.line}"
 
@@ -56,7 +62,7 @@ class ContactsCsvReader:
             if row.values is None:
                 yield SkippedEntry(where(row), "unreadable row")
             else:
-                yield from _contact(row.values, context, where(row))
+                yield from _contact(row.values, own, context, where(row))
 
         with file.open() as stream:
             table = read_rows(file, stream, columns)
@@ -68,21 +74,18 @@ def _columns(row: Sequence[str]) -> tuple[str, ...]:
     return tuple(name.strip().strip("\ufeff").lower() for name in row)
 
 
-def _contact(row: Mapping[str, str], context: ImportContext, where: str) -> Iterator[ImportRecord]:
+def _contact(
+    row: Mapping[str, str], own: OwnCards, context: ImportContext, where: str
+) -> Iterator[ImportRecord]:
     emails, phones = _matching(row, _EMAIL), _matching(row, _PHONE)
-    parts = (_first(row, names) for names in (_GIVEN, _MIDDLE, _FAMILY))
-    name = tidy(" ".join(filter(None, parts))) or _first(row, _FULL)
-    name = name or _first(row, _MORE["organization"]) or next(iter(emails), "")
+    name, related = _name(row), _related(row)
     if not name:
         yield SkippedEntry(where, "card without a name")
         return
-    own = {email.casefold() for email in emails} & context.addresses
-    if own or (context.name and name.casefold() == context.name.casefold()):
-        yield SkippedEntry(where, "the user's own card: only its relations are read")
-        for key in row:
-            if (match := _RELATION.fullmatch(key)) and row[key]:
-                kind = row.get(f"relation {match[1]} - label", row.get(f"relation {match[1]} - type", ""))
-                yield Contact(row[key], relation=kind.lstrip("* ").lower() or "relative")
+    if own.contains(name, emails):
+        yield SkippedEntry(where, OWN_CARD)
+        for person, kind in related.items():
+            yield Contact(person, relation=kind)
         return
     values: dict[str, Any] = {key: _first(row, names) for key, names in _MORE.items()}
     values |= {
@@ -95,10 +98,35 @@ def _contact(row: Mapping[str, str], context: ImportContext, where: str) -> Iter
             if group not in ("* myContacts", "* My Contacts")
         ],
         "note": values["note"][:_MAX_NOTE],
+        "related": {kind: person for person, kind in related.items()},
     }
     more = {key: value for key, value in values.items() if value}
-    relation = stated_relation(values["nickname"], values["note"], values["title"], values["organization"])
+    nickname, note, title = (str(values[key]) for key in ("nickname", "note", "title"))
+    relation = stated_relation(nickname, note, title, str(values["organization"]), name)
+    own_kind = next((kind for person, kind in related.items() if _is_user(person, context)), None)
+    if own_kind is not None:
+        relation = INVERSE_RELATIONS.get(own_kind)
     yield Contact(name, next(iter(emails), None), next(iter(phones), None), relation, more)
+
+
+def _name(row: Mapping[str, str]) -> str:
+    parts = (_first(row, names) for names in (_GIVEN, _MIDDLE, _FAMILY))
+    name = tidy(" ".join(filter(None, parts))) or _first(row, _FULL)
+    return name or _first(row, _MORE["organization"]) or next(iter(_matching(row, _EMAIL)), "")
+
+
+def _related(row: Mapping[str, str]) -> dict[str, str]:
+    """The people related to the person, each with the kind of relation."""
+    related: dict[str, str] = {}
+    for key, value in row.items():
+        if (match := _RELATION.fullmatch(key)) and (person := tidy(value)):
+            kind = row.get(f"relation {match[1]} - label", row.get(f"relation {match[1]} - type", ""))
+            related[person] = kind.lstrip("* ").lower() or "relative"
+    return related
+
+
+def _is_user(person: str, context: ImportContext) -> bool:
+    return bool(context.name) and person.casefold() == context.name.casefold()
 
 
 def _first(row: Mapping[str, str], names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from contextune.importers.contacts.own_card import INVERSE_RELATIONS, OWN_CARD, OwnCards
 from contextune.importers.contacts.relations import stated_relation
 from contextune.importers.contacts.vcard import VCard, VCardRelation, read_cards
 from contextune.importers.files import SkippedEntry, SourceFile
@@ -11,14 +12,6 @@ from contextune.importers.reader import ImportContext, ImportRecord
 from contextune.types import Contact
 
 _START = re.compile(r"\s*BEGIN:VCARD\s", re.IGNORECASE)
-_INVERSE_RELATIONS = {
-    **dict.fromkeys(("sister", "brother", "sibling"), "sibling"),
-    **dict.fromkeys(("mother", "father", "parent"), "child"),
-    **dict.fromkeys(("child", "son", "daughter"), "parent"),
-    **dict.fromkeys(("spouse", "wife", "husband"), "spouse"),
-    **{kind: kind for kind in ("partner", "friend", "relative", "kin", "neighbor", "colleague", "co-worker")},
-}
-"""The relation of a person to the user, by the relation of the user to that person."""
 
 
 class ContactsReader:
@@ -38,6 +31,10 @@ class ContactsReader:
         people: list[Contact] = []
         own_cards: list[VCard] = []
         with file.open() as stream:
+            own = OwnCards(
+                ((card.name, card.emails) for card in read_cards(stream) if card.complete), context
+            )
+        with file.open() as stream:
             for card in read_cards(stream):
                 where = f"{file.where}, line {card.line}"
                 if card.truncated:
@@ -48,9 +45,9 @@ class ContactsReader:
                     yield SkippedEntry(where, "contact group")
                 elif not card.name:
                     yield SkippedEntry(where, "card without a name")
-                elif _is_own(card, context):
+                elif own.contains(card.name, card.emails):
                     own_cards.append(card)
-                    yield SkippedEntry(where, "the user's own card: only its relations are read")
+                    yield SkippedEntry(where, OWN_CARD)
                 else:
                     people.append(_contact(card, _relation_to_user(card, context)))
         yield from _contacts(people, [relation for card in own_cards for relation in card.relations])
@@ -95,12 +92,8 @@ def _relation_to_user(card: VCard, context: ImportContext) -> str | None:
     """The relation of a person to the user, as their card states it."""
     for relation in card.relations:
         if context.name and relation.name.casefold() == context.name.casefold():
-            return _INVERSE_RELATIONS.get(relation.kind)
+            return INVERSE_RELATIONS.get(relation.kind)
     more = card.extra_fields()
     title = card.text("TITLE") or card.text("ROLE")
-    return stated_relation(card.text("NICKNAME"), card.text("NOTE"), title, more.get("organization", ""))
-
-
-def _is_own(card: VCard, context: ImportContext) -> bool:
-    common = {email.casefold() for email in card.emails} & context.addresses
-    return bool(common) or bool(context.name and card.name.casefold() == context.name.casefold())
+    organization = more.get("organization", "")
+    return stated_relation(card.text("NICKNAME"), card.text("NOTE"), title, organization, card.name)

@@ -2,7 +2,13 @@
 
 import re
 
-from contextune.importers.contacts.role_words import FAMILY_NICKNAMES, ROLES, SERVICES
+from contextune.importers.contacts.role_words import (
+    ABBREVIATIONS,
+    FAMILY_NICKNAMES,
+    PLACES,
+    ROLES,
+    SERVICES,
+)
 from contextune.search.glosses import word_gloss
 from contextune.search.tokenize import tokenize
 
@@ -11,21 +17,24 @@ _OWN = re.compile(
     r"^(?:(?:is|he['’]s|she['’]s|he is|she is|they are|this is)\s+)?(?:(?:my|our|the|an?)\s+)?", re.IGNORECASE
 )
 _OF_ANOTHER = re.compile(r"\b(?:of|from|for)\b", re.IGNORECASE)
+_AT_A_PLACE = re.compile(r"\b(?:at|in|near|by)\b", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
 _MAX_WORDS = 5
 _MAX_LENGTH = 120
 
 
 def stated_relation(
-    nickname: str = "", note: str = "", title: str = "", organization: str = ""
+    nickname: str = "", note: str = "", title: str = "", organization: str = "", name: str = ""
 ) -> str | None:
     """The relation in words, such as "dentist (Zahnarzt)" or "plumber at Pohl Sanitär"; None if unknown.
 
     What the user wrote, a nickname or a note, comes first. A job title is a relation if people have one such
-    person, as a dentist; an engineer or a manager may be anybody's.
+    person, as a dentist; an engineer or a manager may be anybody's. `name` is that of the card: somebody who
+    works at a hospital is not the user's hospital.
     """
     if nickname.casefold() in FAMILY_NICKNAMES:
         return nickname.casefold()
-    return _noted_role(note) or job_relation(title, organization)
+    return _noted_role(note) or job_relation(title, organization, name)
 
 
 def _noted_role(note: str) -> str | None:
@@ -34,18 +43,24 @@ def _noted_role(note: str) -> str | None:
     words = tokenize(clause)
     if not words or len(words) > _MAX_WORDS or _OF_ANOTHER.search(clause):
         return None
+    abbreviation = ABBREVIATIONS.get(_WORD.findall(clause)[-1])
+    if abbreviation:
+        return f"{abbreviation} ({clause})"
     role = _role(words[-1])
-    if role is None:
+    if role is None or (role in PLACES and _AT_A_PLACE.search(clause)):
         return None
     return clause.casefold() if role == words[-1] else f"{role} ({clause})"
 
 
-def job_relation(title: str, organization: str) -> str | None:
+def job_relation(title: str, organization: str, name: str = "") -> str | None:
     """The service that a job title, or the name of a business, says: "plumber at Pohl Sanitär"."""
     words = tokenize(title)
-    service = next((role for word in reversed(words) if (role := _service(word))), None)
+    stated = (role for word in reversed(words) if (role := _service(word)))
+    service = next((role for role in stated if role.split()[-1] not in PLACES), None)
     if service is None:
-        return next((role for word in tokenize(organization) if (role := _service(word))), None)
+        services = (role for word in tokenize(organization) if (role := _service(word)))
+        is_business = not name or tokenize(name) == tokenize(organization)
+        return next((role for role in services if is_business or role.split()[-1] not in PLACES), None)
     name = title.casefold() if service in words else f"{service} ({title})"
     return (f"{name} at {organization}" if organization else name)[:_MAX_LENGTH]
 

@@ -10,7 +10,11 @@ FAMILY_NICKNAMES = frozenset(
     """)
 )
 """Nicknames that state a relation to the user."""
-SERVICES = frozenset(
+PLACES = frozenset(tokenize("hospital pharmacy restaurant bank"))
+"""Where many people work: of a person it is no relation, of a card of its own it is."""
+ABBREVIATIONS = {"PA": "personal assistant"}
+"""Abbreviations that are spelled like a nickname of the family."""
+SERVICES = PLACES.union(
     tokenize("""
     dentist doctor gp physician pediatrician paediatrician gynecologist gynaecologist dermatologist
     cardiologist psychologist psychiatrist optician orthodontist practitioner nurse midwife therapist
@@ -18,8 +22,7 @@ SERVICES = frozenset(
     roofer locksmith builder handyman gardener cleaner housekeeper janitor caretaker mechanic hairdresser
     barber stylist beautician lawyer solicitor attorney notary accountant bookkeeper babysitter nanny
     childminder teacher tutor professor coach trainer instructor priest pastor rabbi imam florist baker
-    butcher tailor photographer realtor landlord landlady architect translator hospital pharmacy restaurant
-    bank advisor adviser
+    butcher tailor photographer realtor landlord landlady architect translator advisor adviser
     """)
 )
 """People and places of whom a user has one: "my dentist"."""

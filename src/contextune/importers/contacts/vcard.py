@@ -110,6 +110,7 @@ class VCard:
             "uid": self.uid,
             "emails": self.emails[1:],
             "phones": self.phones[1:],
+            "prefix": next((prefix for line in self.all("N") if (prefix := _prefix(line))), ""),
             "nickname": self.text("NICKNAME"),
             "organization": next((", ".join(filter(None, line.parts())) for line in self.all("ORG")), ""),
             "title": self.text("TITLE"),
@@ -172,6 +173,11 @@ def read_cards(stream: BinaryIO) -> Iterator[VCard]:
             truncated = truncated or len(raw) >= MAX_LINE
     if start:
         yield VCard(start, lines, complete=False)
+
+
+def _prefix(name: ContentLine) -> str:
+    """The title before a name: the fourth part of N."""
+    return tidy(([*name.parts(), "", "", "", ""])[3])
 
 
 def _unique(values: Iterator[str]) -> list[str]:

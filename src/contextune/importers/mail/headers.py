@@ -44,6 +44,9 @@ TRASH_FOLDERS = _name_set(
     "|papierkorb|spamverdacht|corbeille|indésirables|courrier indésirable|papelera|correo no deseado"
     "|lixo|lixeira|cestino|posta indesiderata|prullenbak|ongewenste e-mail|kosz|корзина|спам"
 )
+_UNREAD = _name_set("unread|ungelesen|non lus|no leídos|não lidas|da leggere|ongelezen|olästa|nieprzeczytane")
+IN_TRASH = "mail in trash or spam"
+"""Why mails are skipped."""
 _STATE_LABELS = re.compile(
     r"(?:important|starred|unread|opened|archived|chat|wichtig|markiert|ungelesen|geöffnet|archiviert"
     r"|category .*|kategorie .*)$"
@@ -138,11 +141,27 @@ def folder_name(name: str) -> str:
     return "Sent" if plain in _SENT else "Inbox" if plain in _INBOX else name.strip()
 
 
+def is_read(headers: Headers) -> bool | None:
+    """Whether a mail was read, by Gmail's labels or headers of mail programs; None if none says so."""
+    if "x-gmail-labels" in headers:
+        return _UNREAD.isdisjoint(label.casefold() for label in _labels(headers))
+    if status := headers.get("status", b"").strip().upper():
+        return b"R" in status
+    flags = headers.get("x-mozilla-status", b"").strip()
+    try:
+        return bool(int(flags, 16) & 1) if flags else None
+    except ValueError:
+        return None
+
+
 def gmail_labels(headers: Headers) -> list[str]:
     """The Gmail labels of a mail, without those for states such as unread."""
+    return [label for label in _labels(headers) if label and not _STATE_LABELS.match(label.casefold())]
+
+
+def _labels(headers: Headers) -> list[str]:
     text = header_to_text(headers.get("x-gmail-labels", b""))
-    labels = [label.strip().strip('"') for label in text.split(",")]
-    return [label for label in labels if label and not _STATE_LABELS.match(label.casefold())]
+    return [label.strip().strip('"') for label in text.split(",")]
 
 
 def folder_from_labels(labels: list[str]) -> str:

@@ -22,7 +22,7 @@ Headers = Mapping[str, bytes]
 _FOLD = re.compile(rb"\r?\n[ \t]+")
 _FIELD = re.compile(
     rb"\n(?=[bcdfimrstx])(from|sender|to|cc|bcc|subject|date|delivery-date|message-id|references|in-reply-to|received"
-    rb"|x-gmail-labels|content-type|content-disposition|content-transfer-encoding)"
+    rb"|x-gmail-labels|status|x-mozilla-status|content-type|content-disposition|content-transfer-encoding)"
     rb":[ \t]*([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)",
     re.IGNORECASE,
 )

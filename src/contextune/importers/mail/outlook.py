@@ -29,7 +29,7 @@ _MAGIC = b"!BDN"
 _KINDS = (b"SM", b"SO")
 """Personal folders and offline folders."""
 _HEADERS = ("to", "cc", "bcc")
-_UNSENT = 0x8
+_READ, _UNSENT = 0x1, 0x8
 _MAX_NOTES = 4000
 _MAX_PLAIN, _MAX_HTML = 12 * MAX_TEXT, 40 * MAX_TEXT
 _SUBJECT_MARK = re.compile(r"^\x01.", re.DOTALL)
@@ -77,7 +77,7 @@ def outlook_records(
     kind = entry.text_of(outlook.CLASS).casefold()
     flags = entry.properties.get(outlook.FLAGS, 0)
     if any(name.casefold() in fields.TRASH_FOLDERS for name in entry.folders):
-        yield SkippedEntry(where, "mail in trash or spam")
+        yield SkippedEntry(where, fields.IN_TRASH)
     elif kind == "ipm.appointment" or kind.startswith("ipm.appointment."):
         yield from _appointment(entry, where)
     elif not (kind == "ipm.note" or kind.startswith("ipm.note.")):
@@ -87,7 +87,8 @@ def outlook_records(
     else:
         parts = mail_parts(entry)
         folder = fields.folder_name(entry.folders[-1] if entry.folders else "")
-        yield from mail_records(parts, _identity(parts), folder, context, where)
+        read = bool(flags & _READ) if isinstance(flags, int) else None
+        yield from mail_records(parts, _identity(parts), folder, context, where, read=read)
 
 
 def mail_parts(entry: OutlookEntry) -> MimeParts:

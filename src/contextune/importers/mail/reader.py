@@ -17,6 +17,9 @@ _EMLX_LENGTH = re.compile(rb"\s*(\d{1,12})[ \t]*\r?\n(?=[!-9;-~]+:)")
 """The first line of Apple's .emlx: the length of the message that follows, before a property list."""
 _HEADER_LINE = re.compile(rb"[!-9;-~]+:|[ \t]")
 _TRASHED = re.compile(r":2,[A-Z]*T")
+_FLAGS = re.compile(r"[:;!]2,([A-Za-z]*)$")
+"""Flags in the name of a file in a Maildir; Windows has no colon in names."""
+_EMLX_FLAGS = re.compile(rb"<key>flags</key>\s*<integer>(\d{1,18})</integer>")
 _MAILDIR = ("cur", "new")
 _MAIL_SUFFIXES = (".eml", ".emlx")
 _SINGLE_MAIL = re.compile(r"\d+|.*\.(?:eml|emlx|msg)", re.IGNORECASE)
@@ -36,14 +39,15 @@ class MboxReader:
     def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
         """The messages in the file."""
         folder = _mbox_folder(file)
-        if folder.casefold() in fields.TRASH_FOLDERS:
-            yield SkippedEntry(file.where, "mail folder for trash or spam")
-            return
+        is_trash = folder.casefold() in fields.TRASH_FOLDERS
 
         def where(message: MboxMessage) -> str:
             return f"{file.where}, byte {message.offset}"
 
         def read(message: MboxMessage) -> Iterator[ImportRecord]:
+            if is_trash:
+                yield SkippedEntry(where(message), fields.IN_TRASH)
+                return
             if message.truncated:
                 yield SkippedEntry(where(message), f"rest of a mail beyond {MAX_MESSAGE // 2**20} MB")
             parts = parse_mail(message.content)
@@ -75,13 +79,25 @@ class MailReader:
         """The message."""
         folder = _folder(file)
         if folder.casefold() in fields.TRASH_FOLDERS or _TRASHED.search(file.name):
-            yield SkippedEntry(file.where, "mail in trash or spam")
+            yield SkippedEntry(file.where, fields.IN_TRASH)
             return
         with file.open() as stream:
             content = stream.read(MAX_MESSAGE)
+        read = _is_read(file)
         if length := _EMLX_LENGTH.match(content):
-            content = content[length.end() : length.end() + int(length[1])]
-        yield from mail_records(parse_mail(content), content, folder, context, file.where)
+            end = length.end() + int(length[1])
+            flags = _EMLX_FLAGS.search(content, end)
+            read = bool(int(flags[1]) & 1) if flags else None
+            content = content[length.end() : end]
+        yield from mail_records(parse_mail(content), content, folder, context, file.where, read=read)
+
+
+def _is_read(file: SourceFile) -> bool | None:
+    """Whether a mail of a Maildir was read: it has the flag S, and new mail lies in a folder of its own."""
+    if file.path.parent.name not in _MAILDIR:
+        return None
+    flags = _FLAGS.search(file.name)
+    return bool(flags and "S" in flags[1]) and file.path.parent.name == "cur"
 
 
 def _mbox_folder(file: SourceFile) -> str:

@@ -19,11 +19,19 @@ _FOLDS_TO_ASCII = "İŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ"
 
 
 def mail_records(
-    parts: MimeParts, content: bytes, folder: str, context: ImportContext, where: str, envelope: str = ""
+    parts: MimeParts,
+    content: bytes,
+    folder: str,
+    context: ImportContext,
+    where: str,
+    envelope: str = "",
+    *,
+    read: bool | None = None,
 ) -> Iterator[ImportRecord]:
     """The item of a mail, and the use of the mail that it answers.
 
-    `content` identifies a mail without a message id; `envelope` is the line above it in an mbox file.
+    `content` identifies a mail without a message id; `envelope` is the line above it in an mbox file; `read`
+    says whether it was read, if the source tells.
     """
     headers = parts.headers
     if _REQUIRED_HEADERS.isdisjoint(headers):
@@ -32,11 +40,12 @@ def mail_records(
     labels = fields.gmail_labels(headers) if "x-gmail-labels" in headers else None
     if labels is not None:
         if any(label.casefold() in fields.TRASH_FOLDERS for label in labels):
-            yield SkippedEntry(where, "mail in trash or spam")
+            yield SkippedEntry(where, fields.IN_TRASH)
             return
         folder = fields.folder_from_labels(labels)
     (name, author), *_ = fields.addresses(headers, "from", "sender") or [("", "")]
-    if author.casefold() in context.addresses:
+    # a family may share a mailbox
+    if author.casefold() in context.addresses and name.casefold() not in context.mailbox_sharers:
         folder = "Sent"
     time = fields.sent_time(headers, envelope)
     text = _FROM_LINE.sub(r"\1", parts.text) if envelope and ">" in parts.text else parts.text
@@ -54,9 +63,14 @@ def mail_records(
         "labels": labels if labels and labels != [folder] else [],
         "attachments": list(parts.attachments),
         "thread": fields.thread_id(headers),
+        "read": fields.is_read(headers) if read is None else read,
     }
     always = ("author", "recipients", "subject", "content", "folder")
-    yield Item(own_id, "Mail", {key: value for key, value in values.items() if value or key in always})
+    yield Item(
+        own_id,
+        "Mail",
+        {key: value for key, value in values.items() if value or value is False or key in always},
+    )
     replied_to = fields.message_ids(headers.get("in-reply-to", b""))
     if folder == "Sent" and replied_to and time:
         yield UsageEvent(fields.mail_id(replied_to[0]), time)  # a mail that was answered was opened

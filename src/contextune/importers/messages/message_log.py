@@ -90,11 +90,16 @@ class MessageLog:
 
     @cached_property
     def _own_name(self) -> str:
-        return self._context.name or next(iter(sorted(self._context.addresses)), "me")
+        return own_name(self._context)
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
         return names_by_number(self._context.user)
+
+
+def own_name(context: ImportContext) -> str:
+    """The sender of the user's own messages."""
+    return context.name or next(iter(sorted(context.addresses)), "me")
 
 
 def or_empty(records: Iterable[ImportRecord], file: SourceFile) -> Iterator[ImportRecord]:

@@ -12,6 +12,8 @@ from contextune.importers.reader import ImportContext, ImportRecord, read_each, 
 _KEYS = ('"messages"', '"type"', '"date"')
 _ACCOUNT_KEYS = ('"personal_information"', '"user_id"')
 _PRIVATE = ("personal_chat", "bot_chat", "saved_messages")
+_SAVED = "Saved Messages"
+"""The chat with oneself, which has no name in the export."""
 _FILES = ("file_name", "file")
 
 
@@ -61,6 +63,7 @@ def _message(
     kind, name = _string(chat.get("type")), _string(chat.get("name"))
     chat_id = _string(chat.get("id"))
     is_private = kind in _PRIVATE
+    is_saved = kind == "saved_messages"
     answered = values.get("reply_to_message_id")
     return ChatMessage(
         (chat_id, values.get("id")),
@@ -68,8 +71,8 @@ def _message(
         _time(values),
         sender=sender or name or "deleted account",
         is_own=is_own,
-        chat="" if is_private else name,
-        recipients=[name] if is_own and is_private and name else (),
+        chat=_SAVED if is_saved else "" if is_private else name,
+        recipients=[name] if is_own and is_private and name and not is_saved else (),
         attachments=_attachments(values),
         reply_to=(chat_id, answered) if answered is not None else None,
     )

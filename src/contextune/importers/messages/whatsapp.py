@@ -20,6 +20,10 @@ _CHAT_NAME = re.compile(
     r"(?:\s?\(\d+\))?$"
 )
 """File names: WhatsApp Chat with Marta, WhatsApp Chat - Marta, Chat de WhatsApp con Marta."""
+_FOLDERS = frozenset(
+    ("whatsapp", "chats", "chat", "messages", "downloads", "documents", "desktop", "files", "")
+)
+"""Folders that are not named after a chat."""
 _PLACEHOLDER = re.compile(r"<[^<>\n:]{3,60}>|null")
 _ATTACHED = re.compile(r"<[^<>\n:]{2,30}:\s*([^<>\n]+)>\s*$")
 _FILE = re.compile(r"([^\n<>]{1,200}\.\w{2,5}) \([^()\n]{3,40}\)(?:\n|$)")
@@ -66,7 +70,7 @@ class WhatsAppReader:
         """The messages of the chat."""
         text = decode_text(file.read_all(_MAX_SIZE))
         lines = list(split_lines(text))
-        chat = _Chat(_chat_name(file), lines, context)
+        chat = _Chat(file, lines, context)
         log = MessageLog("WhatsApp", context)
         yield from read_each(
             lines,
@@ -88,18 +92,23 @@ class _Content:
 class _Chat:
     """The people and the date order of a chat."""
 
-    def __init__(self, name: str, lines: Sequence[ChatLine], context: ImportContext) -> None:
-        self._name = name
+    def __init__(self, file: SourceFile, lines: Sequence[ChatLine], context: ImportContext) -> None:
+        name = self._name = _chat_name(file)
         self._order = DateOrder.detect(lines)
         # WhatsApp's own lines in an iPhone's export have the name of the group as sender
         names = Counter(line.sender for line in lines if line.sender and not line.text.startswith(_MARK))
         senders = [name for name in names if not _is_notice(name, names)]
         self._senders = frozenset(senders)
         self._is_group = len(senders) > 2
-        self._own = next((sender for sender in senders if is_own_name(sender, context)), "")
+        if not self._name:
+            self._name = _title(lines, senders, file) if self._is_group else _folder_name(file)
+            name = self._name
+        own = (sender for sender in senders if is_own_name(sender, context) or sender in context.own_names)
+        self._own = next(own, "")
         others = [sender for sender in senders if sender != name]
         if not self._own and not self._is_group and name in senders and len(others) == 1:
             self._own = others[0]
+            context.own_names.add(self._own)
         self._other = next((sender for sender in senders if sender != self._own), name)
         self._copies: Counter[tuple[object, ...]] = Counter()
 
@@ -129,6 +138,17 @@ class _Chat:
         )
 
 
+def _title(lines: Sequence[ChatLine], senders: Sequence[str], file: SourceFile) -> str:
+    """The title of a group: the sender of WhatsApp's own lines in an iPhone's export, else its folder."""
+    own_lines = (line.sender for line in lines if line.text.startswith(_MARK))
+    return next((name for name in own_lines if name and name not in senders), "") or _folder_name(file)
+
+
+def _folder_name(file: SourceFile) -> str:
+    """The folder into which an iPhone's export was unpacked, which has the name of the chat."""
+    return file.folder if file.name == "_chat.txt" and file.folder.casefold() not in _FOLDERS else ""
+
+
 def _is_notice(name: str, names: Collection[str]) -> bool:
     """Whether it is not a sender but a notice with a colon: "Marta changed the subject to: …"."""
     if ". " in name.replace("Dr. ", ""):
@@ -156,7 +176,7 @@ def _content(text: str) -> _Content:
 
 def _chat_name(file: SourceFile) -> str:
     """The name of the chat, from the name of the file, or of its archive or folder."""
-    for name in (file.path.stem, *reversed(file.path.parts[:-1])):
+    for name in (file.path.stem, *reversed(file.path.parts[:-1]), file.folder):
         if match := _CHAT_NAME.match(name):
             return match[1].strip()
     return ""

@@ -28,8 +28,8 @@ class GoogleKeepReader:
             return sum(key in file.start for key in _KEYS) > 1
         return file.folder == "Keep" and (file.suffix == ".html" or file.name == "Labels.txt")
 
-    def read(self, file: SourceFile, _context: ImportContext) -> Iterator[ImportRecord]:
-        """The note, unless it was archived or deleted."""
+    def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
+        """The note, unless it was deleted, or archived and archived notes are not asked for."""
         if file.suffix != ".json":
             yield SkippedEntry(file.where, "copy of notes that are read as JSON")
             return
@@ -42,8 +42,9 @@ class GoogleKeepReader:
             yield SkippedEntry(file.where, "not a Keep note")
             return
         data = cast("dict[str, Any]", note)
-        if data.get("isTrashed") or data.get("isArchived"):
-            yield SkippedEntry(file.where, "deleted note" if data.get("isTrashed") else "archived note")
+        if data.get("isTrashed") or (data.get("isArchived") and not context.archived):
+            archived = "archived note: import it with --archived"
+            yield SkippedEntry(file.where, "deleted note" if data.get("isTrashed") else archived)
             return
         content = _content(data)
         title = tidy(_text(data.get("title")))

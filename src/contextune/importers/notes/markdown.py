@@ -25,6 +25,9 @@ _WEB_LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*
 _COMMENT = re.compile(r"%%.*?%%", re.DOTALL)
 _TITLE = re.compile(r"<(?:title|h1)\b[^<>]*>([^<>]*)</", re.IGNORECASE)
 _TIMESTAMP_SUFFIX = re.compile(r"[-_ ]\d{4}-\d\d-\d\d[T_ ]\d\d[:._-]?\d\d[:._-]?\d\dZ?$")
+_NOTION_ID = re.compile(r" ([0-9a-f]{32})(?:_all)?$")
+"""Notion ends the names of pages, databases and their folders with an id."""
+_NOTION_TITLE = re.compile(r"\A# ([^\r\n]+)\s*")
 _MODIFIED = (
     "modified",
     "updated",
@@ -43,13 +46,18 @@ class NotesReader:
     apps = ("Notes",)
 
     def can_read(self, file: SourceFile) -> bool:
-        """Whether it is a text file, but not a saved web page."""
+        """Whether it is a text file, but not a saved web page; or the table of a Notion database."""
+        if file.suffix == ".csv":
+            return bool(_NOTION_ID.search(file.path.stem))
         if file.suffix not in _SUFFIXES or "\0" in file.start:
             return False
         return not file.suffix.startswith(".htm") or not (file.contains("<script") or file.contains("<link"))
 
     def read(self, file: SourceFile, _context: ImportContext) -> Iterator[ImportRecord]:
         """The note."""
+        if file.suffix == ".csv":
+            yield SkippedEntry(file.where, "table of a Notion database, whose pages are read")
+            return
         if file.size > _MAX_SIZE:
             yield SkippedEntry(file.where, "too large for a note")
             return
@@ -65,6 +73,10 @@ class NotesReader:
         if "excalidraw-plugin" in front:
             yield SkippedEntry(file.where, "drawing")
             return
+        notion = _NOTION_ID.search(file.path.stem)
+        if notion and not html and (heading := _NOTION_TITLE.match(text)):
+            # the name of the file is cut, the heading is not
+            front, text = {"title": heading[1], "id": notion[1], **front}, text[heading.end() :]
         content = html_text(text) if html else _markdown_text(text)
         if not content:
             yield SkippedEntry(file.where, "empty note")
@@ -121,7 +133,7 @@ def _title(file: SourceFile, front: Mapping[str, Any], text: str, *, html: bool)
         return tidy(str(title))
     if html and (match := _TITLE.search(text)) and (heading := html_text(match[1])):
         return heading
-    return tidy(_TIMESTAMP_SUFFIX.sub("", file.path.stem)) or file.path.stem
+    return tidy(_TIMESTAMP_SUFFIX.sub("", _NOTION_ID.sub("", file.path.stem))) or file.path.stem
 
 
 def _folder(file: SourceFile) -> str:
@@ -129,7 +141,7 @@ def _folder(file: SourceFile) -> str:
     parts = file.path.parts
     if len(parts) > 2 and parts[-2] == file.path.stem:
         return parts[-3]
-    return file.folder
+    return _NOTION_ID.sub("", file.folder)
 
 
 def _modified(front: Mapping[str, Any]) -> str:

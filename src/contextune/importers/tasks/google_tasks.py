@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime, time
 from typing import Any, cast
 
 from contextune.importers.files import SkippedEntry, SourceFile
@@ -15,6 +15,7 @@ _KIND = '"tasks#taskLists"'
 _MAX_SIZE = 64 * 2**20
 _MAX_NOTES = 4000
 _MAX_TITLE = 1000
+_MIDNIGHT = time()
 
 
 class GoogleTasksReader:
@@ -27,7 +28,7 @@ class GoogleTasksReader:
         """Whether it is Takeout's JSON of task lists."""
         return file.suffix == ".json" and _KIND in file.start
 
-    def read(self, file: SourceFile, _context: ImportContext) -> Iterator[ImportRecord]:
+    def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
         """The tasks of all lists."""
         try:
             data: object = json.loads(decode_text(file.read_all(_MAX_SIZE)))
@@ -40,10 +41,14 @@ class GoogleTasksReader:
             for task in _entries(task_list):
                 number += 1
                 where = f"{file.where}, task {number}"
-                yield from read_each([task], lambda task: _task(task, title, where), lambda _: where)  # noqa: B023
+                yield from read_each(
+                    [task],
+                    lambda task: _task(task, title, where, context),  # noqa: B023
+                    lambda _: where,  # noqa: B023
+                )
 
 
-def _task(task: Mapping[str, Any], title: str, where: str) -> Iterator[ImportRecord]:
+def _task(task: Mapping[str, Any], title: str, where: str, context: ImportContext) -> Iterator[ImportRecord]:
     name = shorten(tidy(_text(task.get("title"))), _MAX_TITLE)
     if task.get("deleted"):
         yield SkippedEntry(where, "deleted task")
@@ -57,6 +62,7 @@ def _task(task: Mapping[str, Any], title: str, where: str) -> Iterator[ImportRec
             "list": title,
             # Google keeps only the day, as midnight in UTC
             "due": _text(task.get("due"))[:10],
+            "scheduled_time": _clock_time(task.get("scheduled_time"), context),
             "status": "done" if done else "open",
             "created": _time(task.get("created") or task.get("updated")),
             "notes": shorten(tidy("\n".join(filter(None, (_text(task.get("notes")), *links)))), _MAX_NOTES),
@@ -64,6 +70,16 @@ def _task(task: Mapping[str, Any], title: str, where: str) -> Iterator[ImportRec
         identity = _text(task.get("id")) or f"{title}\x1f{name}"
         present = {key: value for key, value in fields.items() if value}
         yield Item(item_id("task", "google", identity), "Reminders", present)
+
+
+def _clock_time(value: object, context: ImportContext) -> str:
+    """The local time for which a task is scheduled; empty for a whole day, which is midnight in UTC."""
+    current = [entry for entry in _dicts(value) if entry.get("current", True)]
+    start = _time(current[0].get("start")) if current else ""
+    moment = datetime.fromisoformat(start) if start else None
+    if moment is None or (moment.tzinfo and moment.astimezone(UTC).time() == _MIDNIGHT):
+        return ""
+    return iso_time(context.to_local(moment))
 
 
 def _entries(value: object) -> Iterator[Mapping[str, Any]]:

@@ -18,6 +18,8 @@ from contextune.importers.web.urls import parse_search, parse_video_id, video_it
 from contextune.types import UsageEvent
 
 _TAKEOUT = "Browser History"
+_SAFARI = ('"browser_name"', '"history"', '"time_usec"')
+"""Keys of what Safari exports (File > Export Browsing Data), whose name is in the user's language."""
 _SAFARI_START = datetime(2001, 1, 1, tzinfo=UTC)
 _CHROME_START = datetime(1601, 1, 1, tzinfo=UTC)
 _FIREFOX_START = datetime(1970, 1, 1, tzinfo=UTC)
@@ -49,7 +51,7 @@ class BrowserHistoryReader:
     def can_read(self, file: SourceFile) -> bool:
         """Whether it is a history database, by its tables, or Takeout's JSON."""
         if file.suffix == ".json":
-            return f'"{_TAKEOUT}"' in file.start
+            return f'"{_TAKEOUT}"' in file.start or _is_safari_export(file)
         tables = table_names(file)
         return any(schema.tables <= tables for schema in _SCHEMAS)
 
@@ -68,7 +70,8 @@ class BrowserHistoryReader:
 
         if file.suffix == ".json":
             with file.open() as stream:
-                yield from records(map(_from_takeout, json_entries(stream, _TAKEOUT)))
+                key = "history" if _is_safari_export(file) else _TAKEOUT
+                yield from records(map(_from_json, json_entries(stream, key)))
         else:
             try:
                 with open_copy(file) as database:
@@ -76,6 +79,10 @@ class BrowserHistoryReader:
             except sqlite3.Error:
                 yield SkippedEntry(file.where, "damaged database")
         yield from repeated.latest()
+
+
+def _is_safari_export(file: SourceFile) -> bool:
+    return all(key in file.start for key in _SAFARI)
 
 
 class _SearchVisits:
@@ -235,14 +242,14 @@ def _visits(database: sqlite3.Connection) -> Iterator[_Visit]:
     raise InvalidDataError("not a browser history database")
 
 
-def _from_takeout(entry: JsonEntry) -> _Visit:
+def _from_json(entry: JsonEntry) -> _Visit:
     data = entry.values or {}
     kind = str(data.get("page_transition", ""))
     return _Visit(
         entry.number,
         _time(_FIREFOX_START, data.get("time_usec")),
         0,
-        False,
+        "destination_url" in data,
         kind in ("AUTO_SUBFRAME", "MANUAL_SUBFRAME", "RELOAD"),
         str(data.get("url") or ""),
         str(data.get("title") or ""),
