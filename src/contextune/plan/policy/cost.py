@@ -59,11 +59,12 @@ def _cost_of_words(tool: Tool) -> Cost:
     if by_name is None or by_name == "reads":
         # a verb that is not known may change something
         is_read = effect.only_reads and (by_name == "reads" or begins == "reads")
-        least: Cost = "read" if is_read else "write"
-        return strictest(least, *(_BY_EFFECT[kind] for kind in effect.kinds))
+        costs: list[Cost] = [_BY_EFFECT[kind] for kind in effect.kinds]
+        return strictest(*costs) if is_read else strictest("write", *costs)
     # "Starts a song" says less than the name; "Deletes …" behind a harmless name is a warning
     warned: Cost = "read" if begins is None else _BY_EFFECT[begins]
-    return strictest(_BY_EFFECT[by_name], "send" if warned == "send" else "read")
+    by_words = _BY_EFFECT[by_name]
+    return warned if warned == "send" else by_words
 
 
 def singular(word: str) -> str:

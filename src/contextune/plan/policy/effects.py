@@ -85,6 +85,14 @@ def name_effect(name: str) -> Effect | None:
     return max(effects, key=lambda effect: EFFECTS.index(effect)) if effects else None
 
 
+@cache
+def function_words() -> frozenset[str]:
+    """Words of several languages that say nothing by themselves."""
+    return _list(
+        "english", "foreign", "objects", "joins", "before_verbs", "negations", "particles", "relative"
+    )
+
+
 def first_effect(description: str) -> Effect | None:
     """The effect of the verb with which a description begins."""
     verb = _forms().get(next(iter(tokenize(description)), ""))
