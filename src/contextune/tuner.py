@@ -23,6 +23,7 @@ from contextune.plan.multi_step.step_planner import CarryItems, plan_steps
 from contextune.plan.planning_input import RequestVector
 from contextune.plan.pointer.items.named_hits import with_named_hits
 from contextune.plan.policy import Policy, Readings, read_request
+from contextune.plan.policy.personal_values import guard_readings
 from contextune.store import Store, open_store
 from contextune.tools import QueryGenerator, ToolFilter, ToolMatches, ToolQueries, ToolRetriever, search_all
 from contextune.tools.index import ToolIndex
@@ -237,7 +238,7 @@ class Tuner:
         """
         hits = self.context(request) if context is None else context
         planning_input = self._planning_input(self._complete(request), hits)
-        return self._decide(read_request(self._planner, planning_input, tools), tools)
+        return self._decide(read_request(self._planner, planning_input, tools), tools, planning_input)
 
     def answer(self, request: Request, k: int | None = 10, *, max_tools: int = 5) -> Answer:
         """The best `k` items, the best `max_tools` tools, and the call to make."""
@@ -260,7 +261,7 @@ class Tuner:
         start = perf_counter()
         planning_input = self._planning_input(request, context, matches.needs_context, inputs)
         readings = read_request(self._planner, planning_input, matches.hits, matches.fits)
-        plan = self._decide(readings, matches.hits)
+        plan = self._decide(readings, matches.hits, planning_input)
         seconds["plan"] = perf_counter() - start
         return Answer(
             asked,
@@ -347,7 +348,7 @@ class Tuner:
         """How many tools the planner wants to choose from; 0 if it takes what there is."""
         return self._planner.searched_tools if isinstance(self._planner, CallPlanner) else 0
 
-    def _decide(self, readings: Readings, hits: Sequence[ToolHit]) -> Plan | None:
+    def _decide(self, readings: Readings, hits: Sequence[ToolHit], inputs: PlanningInput) -> Plan | None:
         """The best reading with the decision of the policy; planners may name tools by id or name."""
         tools = {hit.tool.name: hit.tool for hit in hits} | {hit.tool.id: hit.tool for hit in hits}
 
@@ -356,7 +357,8 @@ class Tuner:
                 raise PlanError(f"the planner chose {name!r}, which is not among the tools it was given")
             return tools[name]
 
-        return self._policy.decide(readings, find_tool)
+        guarded = guard_readings(readings, inputs, find_tool, self._policy.trusted)
+        return self._policy.decide(guarded, find_tool)
 
     def _queries(self, request: Request) -> ToolQueries:
         """The search queries for tools: the request and, with a language model, what it writes."""

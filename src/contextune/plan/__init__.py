@@ -10,7 +10,7 @@ from contextune.plan.multi_step.steps import Pointer, Steps, check_steps
 from contextune.plan.planning_input import Planner, PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.pointer.scoring.scorer import ArgumentScorer, default_scorer
-from contextune.plan.policy import Policy, Readings, ReadingsPlanner, call_cost
+from contextune.plan.policy import Policy, Readings, ReadingsPlanner, ToolEffect, call_cost, tool_effect
 from contextune.plan.schema import check_plan, plan_errors, tool_parameters
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "RunnerResult",
     "Steps",
     "StepsOutcome",
+    "ToolEffect",
     "call_cost",
     "check_plan",
     "check_steps",
@@ -43,5 +44,6 @@ __all__ = [
     "default_scorer",
     "judge_plan",
     "plan_errors",
+    "tool_effect",
     "tool_parameters",
 ]

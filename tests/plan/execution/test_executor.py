@@ -266,7 +266,7 @@ def test_confirmation_prompt_says_why_it_asks(monkeypatch: pytest.MonkeyPatch) -
 def test_described_call_is_escaped() -> None:
     odd = Tool("a\x1b[2K", "d", app="x")
     assert describe_call(plan("a", room="\x1b[2K\rfine\u202e"), odd) == (
-        "'x/a\\x1b[2K'(room='\\x1b[2K\\rfine\\u202e')"
+        "x/a\\x1b[2K(room='\\x1b[2K\\rfine\\u202e')"
     )
 
 

@@ -152,3 +152,42 @@ def test_gateway_without_anyone_to_ask_refuses(folder: Path, word_embedder: Embe
 
     asyncio.run(talk())
     assert called(folder) == []
+
+
+def many_arguments() -> dict[str, object]:
+    """Fifty arguments, of which long texts come first."""
+    texts = {f"text{number}": f"{number}: {'blah ' * 1000}" for number in range(48)}
+    return {**texts, "to": "author@evil.example", "amount": 900}
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_fifty_arguments_are_all_shown_to_the_user(folder: Path, word_embedder: Embedder, mode: str) -> None:
+    user = Answers("decline")
+    fields = {name: {"type": "string" if name != "amount" else "integer"} for name in many_arguments()}
+    tool = scripted_tool("send_money", "Sends money.")
+    tool["inputSchema"] = {"type": "object", "properties": fields}
+
+    async def talk() -> None:
+        gateway = make_gateway(
+            mcp_json(bank=scripted_entry(folder, "bank", tool)), embedder=word_embedder, policy=Policy()
+        )
+        async with connect(gateway, elicitation_callback=user, mode=mode) as client:
+            assert (await call(client, "bank/send_money", **many_arguments())).is_error
+
+    asyncio.run(talk())
+    question = user.questions[0]
+    assert question.startswith("Call bank/send_money(amount=900, to='author@evil.example', text")
+    assert all(f"{name}=" in question for name in many_arguments())
+    assert len(question) < 20_000
+
+
+def test_model_sees_all_arguments_too(folder: Path, word_embedder: Embedder) -> None:
+    async def talk() -> None:
+        async with connect(bank(folder, word_embedder)) as client:
+            message = text(
+                await call(client, "bank/send_money", text="blah " * 1000, to="author@evil.example")
+            )
+            assert "to='author@evil.example'" in message
+            assert "(5,000 characters)" in message
+
+    asyncio.run(talk())

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from contextune.errors import ContextuneError
+from contextune.plan.execution.call_text import call_text
 from contextune.plan.execution.runners import Runner, RunnerResult
 from contextune.plan.multi_step.resolve import resolve_pointers
 from contextune.plan.multi_step.steps import Steps, check_step, pointers
@@ -248,12 +249,7 @@ def needs_confirmation(tool: Tool, policy: Policy | None = None) -> bool:
 
 def describe_call(plan: Plan, tool: Tool) -> str:
     """The whole call on one line, escaped so that no value can fake other text."""
-    values = ", ".join(f"{_plain(name)}={value!r}" for name, value in plan.args.items())
-    return f"{_plain(tool.id)}({values})"
-
-
-def _plain(name: str) -> str:
-    return name if name.isprintable() else repr(name)
+    return call_text(tool.id, plan.args)
 
 
 def confirmation_prompt(plan: Plan, tool: Tool) -> bool:

@@ -9,6 +9,7 @@ from contextune.plan.multi_step.anaphora import NO_ANAPHORA, find_anaphora
 from contextune.plan.multi_step.steps import Steps, check_steps
 from contextune.plan.planning_input import Planner, PlanningInput
 from contextune.plan.policy import Policy, read_request
+from contextune.plan.policy.personal_values import guard_readings
 from contextune.tools import ToolMatches
 from contextune.types import ItemHit, Plan, Request, Tool, Turn
 
@@ -52,7 +53,9 @@ def plan_steps(
             linked.append(link.link_arguments(reading, tool, references, steps, planning_input.people))
         # a call that can take what "it" means is better than one that lacks it
         linked.sort(key=lambda plan: bool(steps and plan.missing))
-        plan = policy.decide(replace(readings, plans=tuple(linked)), find_tool)
+        readings = replace(readings, plans=tuple(linked))
+        guarded = guard_readings(readings, planning_input, find_tool, policy.trusted)
+        plan = policy.decide(guarded, find_tool)
         if plan is None:
             return None
         if any((plan.tool, plan.args) == (step.plan.tool, step.plan.args) for step in steps):

@@ -123,7 +123,10 @@ class Policy:
         return cost == "send" or (cost == "write" and bool(tool.app) and tool.app not in self.trusted)
 
     def decide(self, readings: Readings, find_tool: FindTool) -> Plan | None:
-        """The first reading with the decision and what to say to the user; None without readings."""
+        """The first reading with the decision and what to say to the user; None without readings.
+
+        Readings of a planner go through `guard_readings` first.
+        """
         if not readings.plans:
             return None
         plan = replace(readings.plans[0], decision=None, question=None)
@@ -142,7 +145,7 @@ class Policy:
         rivals = [other for other in readings.others() if other.confidence >= self.rival * sure]
         is_first = all(other.confidence <= sure for other in rivals)
         if sure >= self.act[cost] and is_first:
-            if tool.annotations.destructive is True:
+            if tool.annotations.destructive is True or readings.shows_first:
                 return "confirm", ask_to_confirm(plan, tool)
             return "act", None
         rivals += [

@@ -20,6 +20,8 @@ class Readings:
     plans: tuple[Plan, ...] = ()
     none: float = 0.0
     """Probability that no tool here serves the request."""
+    shows_first: bool = False
+    """Whether the first call is only proposed, since its user should see the personal values in it."""
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[Plan, float]], none: float = 0.0) -> "Readings":

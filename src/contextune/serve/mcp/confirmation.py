@@ -15,14 +15,13 @@ import mcp_types as types
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from contextune.errors import PlanError
+from contextune.plan.execution.call_text import call_text
 from contextune.serve.mcp.tool import ClientRequest, InputRequiredError
-from contextune.tools.definitions.validation import escape_invisible
 from contextune.types import Tool
 
 _KEY = "confirm"
 """Key of the question among those of a call."""
 _MAX_CODES = 100
-_MAX_CALL = 2_000
 _NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -60,7 +59,7 @@ class UserConfirmation:
     async def check(self, tool: Tool, arguments: Mapping[str, Any], code: str) -> None:
         """Return if the user agrees to the call, else raise: a refusal, or a request to ask first."""
         call = _digest(tool, arguments)
-        question = f"Call {describe(tool, arguments)}?"
+        question = f"Call {call_text(tool.id, arguments)}?"
         capability = types.ClientCapabilities(elicitation=types.ElicitationCapability())
         if not self._context.session.check_client_capability(capability):
             if self._codes.redeem(code, call):
@@ -84,13 +83,6 @@ class UserConfirmation:
         form = types.ElicitRequestFormParams(message=question, requested_schema=_NO_FIELDS)
         requests: types.InputRequests = {_KEY: types.ElicitRequest(params=form)}
         raise InputRequiredError(types.InputRequiredResult(input_requests=requests, request_state=call))
-
-
-def describe(tool: Tool, arguments: Mapping[str, Any]) -> str:
-    """The whole call on one line, escaped so that no value can fake other text."""
-    values = ", ".join(f"{escape_invisible(name)}={value!r}" for name, value in arguments.items())
-    text = f"{escape_invisible(tool.id)}({values})"
-    return text if len(text) <= _MAX_CALL else f"{text[:_MAX_CALL]}… ({len(text):,} characters)"
 
 
 def _digest(tool: Tool, arguments: Mapping[str, Any]) -> str:

@@ -1,0 +1,213 @@
+"""Keep personal values out of the calls of foreign tools, unless the request refers to what they are from.
+
+The bundled tools belong to the user's own applications. Any other tool is somebody else's: a value of an
+item, a contact or the profile goes into one of its arguments only if the request refers to that item or
+person. Values are removed, never filled in; a required argument without one is asked for.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any, cast
+
+from contextune.plan.planning_input import PlanningInput
+from contextune.plan.pointer.request_words import folded_words
+from contextune.plan.pointer.values.argument_words import PLACES
+from contextune.plan.pointer.values.spans import ADDRESS
+from contextune.plan.policy.effects import tool_effect
+from contextune.plan.policy.readings import Readings
+from contextune.plan.policy.references import Reference, References
+from contextune.plan.policy.wording import parse_moment
+from contextune.plan.schema import Parameter, tool_parameters
+from contextune.plan.values import normalize_text
+from contextune.search.tokenize import tokenize
+from contextune.tools.toolbox import bundled_toolbox
+from contextune.types import Argument, Item, Missing, Plan, Source, Tool
+
+_PERSONAL = frozenset(["item", "contact", "profile", "place", "time", "frame"])
+"""Kinds of sources that may be personal; those of a time and a frame are if they name an item."""
+_MIN_DIGITS = 7
+"""Digits of a phone number or an account."""
+_MIN_TEXT = 4
+
+
+def guard_readings(
+    readings: Readings, inputs: PlanningInput, find_tool: Callable[[str], Tool], trusted: frozenset[str]
+) -> Readings:
+    """The readings without personal values that the request does not refer to.
+
+    `Readings.shows_first` is set if the first call has personal values that its user should see before.
+    """
+    guarded = [guard_plan(plan, find_tool(plan.tool), inputs) for plan in readings.plans]
+    plans = tuple(plan for plan, _ in guarded)
+    if not guarded or find_tool(plans[0].tool).app in trusted:
+        return replace(readings, plans=plans)
+    return replace(readings, plans=plans, shows_first=guarded[0][1])
+
+
+def guard_plan(plan: Plan, tool: Tool, inputs: PlanningInput) -> tuple[Plan, bool]:
+    """The plan without personal values that nothing refers to, and whether to show it before it is made."""
+    if is_bundled(tool):
+        return plan, False
+    values = PersonalValues(inputs, tool)
+    declared = {parameter.name: parameter for parameter in tool_parameters(tool)}
+    kept: dict[str, Argument] = {}
+    missing = list(plan.missing)
+    shown = False
+    for name, argument in plan.arguments.items():
+        parameter = declared.get(name)
+        reference = values.reference(argument, parameter)
+        if reference is None:
+            if parameter is not None and parameter.required:
+                missing.append(Missing(name, f"Which {parameter.label}?"))
+            continue
+        kept[name] = argument
+        shown = shown or reference == "kind" or (reference == "named" and not values.only_reads)
+    if len(kept) < len(plan.arguments):
+        plan = replace(plan, arguments=kept, missing=tuple(missing))
+    return plan, shown
+
+
+def is_bundled(tool: Tool) -> bool:
+    """Whether a tool is one of the bundled applications, unchanged."""
+    if tool.id not in _bundled():
+        return False
+    return _bundled()[tool.id] is tool or _bundled()[tool.id].identity == tool.identity
+
+
+@dataclass(frozen=True, eq=False)
+class PersonalValues:
+    """Judges the values of one call of a foreign tool."""
+
+    inputs: PlanningInput
+    tool: Tool
+
+    def reference(self, argument: Argument, parameter: Parameter | None) -> Reference | str | None:
+        """How the request refers to what a value is from: None if not at all, "said" if not personal."""
+        if self._is_said(argument.value):
+            return "said"
+        sources = [source for source in argument.sources if source.kind in _PERSONAL]
+        if not argument.sources:
+            sources = self._find_sources(argument.value)
+        items = [item for source in sources if (item := self._item(source)) is not None]
+        found: list[Reference | str | None] = [
+            self._source(source, argument.value, parameter, items) for source in sources
+        ]
+        if None in found:
+            return None
+        is_weak = "kind" in found
+        if is_weak and (parameter is None or not parameter.required):
+            return None
+        return "kind" if is_weak else "named" if "named" in found else "said"
+
+    @cached_property
+    def only_reads(self) -> bool:
+        """Whether the tool changes nothing."""
+        return tool_effect(self.tool).only_reads
+
+    @cached_property
+    def _references(self) -> References:
+        return References(self.inputs, self.tool)
+
+    @cached_property
+    def _items(self) -> dict[str, Item]:
+        hits = (*self.inputs.hits, *self.inputs.named_hits)
+        return {hit.item.id: hit.item for hit in hits}
+
+    def _item(self, source: Source) -> Item | None:
+        is_item = source.kind != "contact" and source.item is not None
+        return self._items.get(source.item or "") if is_item else None
+
+    def _source(
+        self, source: Source, value: Any, parameter: Parameter | None, items: Sequence[Item]
+    ) -> Reference | str | None:
+        match source.kind:
+            case "contact":
+                contact = self.inputs.people.get(source.item)
+                return None if contact is None else self._references.to_contact(contact, items)
+            case "place" | "profile":
+                return self._own(source, value, parameter)
+            case _:
+                if source.item is None or (source.kind == "time" and source.words):
+                    return "said"
+                return self._of_item(self._items.get(source.item), value)
+
+    def _of_item(self, item: Item | None, value: Any) -> Reference | None:
+        if item is None:  # of an earlier step
+            return "named" if self._references.refers_back else None
+        found: list[Reference | None] = [self._references.to_item(item)]
+        for text in _texts(value):
+            if (contact := self.inputs.people.get(text)) is not None:
+                found.append(self._references.to_contact(contact, [item]))
+            elif text.casefold() in self.inputs.user.addresses:
+                is_meant = self._references.is_of_kind(item) and self._references.mentions_self
+                found.append("named" if is_meant else None)
+            elif _reaches_somebody(text):
+                found.append("named" if self._references.to_sender(item) else None)
+        people = found[1:]
+        if people and None not in people and found[0] is None:
+            found = people  # a person may be named without the item
+        return None if None in found else "kind" if "kind" in found else "named"
+
+    def _own(self, source: Source, value: Any, parameter: Parameter | None) -> Reference | None:
+        """A place or a field of the user's own profile."""
+        words = {word for text in (source.field or "", *_texts(value)) for word in tokenize(text)}
+        if words & {*self.inputs.tokens}:
+            return "named"
+        if parameter is None or PLACES.isdisjoint(parameter.words):
+            return None
+        return "named" if self._references.is_here else "kind" if self.only_reads else None
+
+    def _is_said(self, value: Any) -> bool:
+        """Whether the request itself has all words of the value."""
+        texts = [folded_words(text) for text in _texts(value)]
+        return bool(texts) and all(words and self._references.said.issuperset(words) for words in texts)
+
+    def _find_sources(self, value: Any) -> list[Source]:
+        """The items and contacts that have exactly this text, for planners that name no sources."""
+        sources: list[Source] = []
+        for text in _texts(value):
+            if (contact := self.inputs.people.get(text)) is not None:
+                sources.append(Source("contact", contact.name))
+                continue
+            wanted = normalize_text(text)
+            if len(wanted) < _MIN_TEXT or parse_moment(text) is not None:
+                continue
+            sources += [
+                Source("item", item.id)
+                for item in self._items.values()
+                if any(_is_from(wanted, normalize_text(part)) for part in _item_texts(item))
+            ]
+        return sources
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts in a value."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for part in cast("dict[str, Any]", value).values() for text in _texts(part)]
+    if isinstance(value, list | tuple):
+        return [text for part in cast("Sequence[Any]", value) for text in _texts(part)]
+    return []
+
+
+def _item_texts(item: Item) -> list[str]:
+    return [text for value in item.fields.values() for text in _texts(value)]
+
+
+def _is_from(value: str, text: str) -> bool:
+    """Whether a value is a field of an item, or an address, a link or a number in it."""
+    return value == text or (_reaches_somebody(value) and value in text)
+
+
+def _reaches_somebody(text: str) -> bool:
+    """Whether a text has an address, a link or a number by which somebody is reached."""
+    digits = sum(character.isdigit() for character in text)
+    is_number = digits >= _MIN_DIGITS and not any(character.isalpha() for character in text)
+    return is_number or "://" in text or ADDRESS.search(text) is not None
+
+
+@cache
+def _bundled() -> dict[str, Tool]:
+    return {tool.id: tool for tool in bundled_toolbox()}
