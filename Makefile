@@ -2,6 +2,7 @@
 # make tour      a walk-through: set up, ask, converse, serve, call a tool
 # make test      all tests                make check   lint, format, types, import contract
 # make coverage  tests with coverage      make bench   the benchmarks
+# make worlds    the tables of real exports and requests, from WORLDS (default: ../shared/data/worlds)
 # make docs      documentation site       make dist    all wheels
 # make chromium  install the browser of the inspector's tests, with apt
 # make screenshots  the pictures of the inspector in docs/figures; needs Chromium
@@ -21,7 +22,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # two test processes with one thread each: processes that take all cores slow each other down
 TEST := CONTEXTUNE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo tour test check coverage bench chromium screenshots docs dist lock checksums sbom audit clean
+.PHONY: demo tour test check coverage bench worlds chromium screenshots docs dist lock checksums sbom audit clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -44,6 +45,13 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/contextune bench all
+
+# one process with one thread for each core: the tables of twelve worlds take some ten minutes on two cores
+WORLDS ?= ../shared/data/worlds
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+worlds: $(VENV)/.dev
+	CONTEXTUNE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/contextune bench worlds --data $(WORLDS) --renamed --processes $(CORES)
 
 chromium:
 	timeout 300 sh -c 'apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends chromium'

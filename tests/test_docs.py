@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from contextlib import chdir
@@ -36,6 +37,8 @@ def folder(tmp_path: Path) -> Path:
         for persona in ("a01", "b05"):
             source = ROOT / "src/contextune/assets/personas" / f"{persona}.json"
             (tmp_path / name / source.name).write_bytes(source.read_bytes())
+    world = "tests/lab/worlds/bakery"
+    shutil.copytree(ROOT / world, tmp_path / world)
     return tmp_path
 
 

@@ -15,6 +15,8 @@ BUNDLED, OWN = "bundled", "own"
 """Parts of tables: worlds with the bundled toolbox, worlds with tools of their own."""
 COMMAND = "contextune bench worlds --data FOLDER"
 KINDS = ("order", "question", "list", "implicit", "followup", "ask", STEPS)
+_MIN_WORLDS = 4
+"""With fewer worlds, an interval over worlds would be too narrow; requests are resampled instead."""
 _CALL_RIGHT, _RENAMED = "call right", "call right, renamed"
 _TITLES = {
     Outcome.RIGHT: "right",
@@ -115,7 +117,7 @@ def _overall(part: WorldResults) -> BenchTable:
         picked = [result for result in results if chosen(result.world)]
         others = [result for result in renamed if chosen(result.world)]
         if picked:
-            cells = _cells(MEASURES, picked, interval=name not in worlds)
+            cells = _cells(MEASURES, picked, interval=name == "mean")
             rows.append(Row(name, [Cell(len(picked)), *cells, *_renamed_cell(part, others)], name == "mean"))
     return _table(f"worlds-{part.part}", MEASURES, rows, renamed=bool(part.renamed))
 
@@ -209,10 +211,10 @@ def _cells(
 
 
 def _mean(values: Sequence[float], worlds: Sequence[str], *, interval: bool = True) -> Cell | None:
-    """The mean in percent; requests of one world are no independent draws, so whole worlds are resampled."""
+    """The mean in percent; whole worlds are resampled if there are enough of them to differ."""
     if not values:
         return None
-    groups = worlds if len(set(worlds)) > 1 else None
+    groups = worlds if len(set(worlds)) >= _MIN_WORLDS else None
     if not interval or len(values) < 2:
         return Cell(100 * float(np.mean(values)))
     bounds = bootstrap(values, groups=groups)

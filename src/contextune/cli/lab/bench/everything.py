@@ -10,6 +10,7 @@ import typer
 
 from contextune.cli import output
 from contextune.cli.lab.bench.cluster import cluster, growth
+from contextune.cli.lab.bench.commands import commands
 from contextune.cli.lab.bench.context import budget, context, habits, history
 from contextune.cli.lab.bench.options import Public, Vectors
 from contextune.cli.lab.bench.planning import plan
@@ -17,6 +18,7 @@ from contextune.cli.lab.bench.query_generation import querygen
 from contextune.cli.lab.bench.serve import serve
 from contextune.cli.lab.bench.speed import changes, embedder, fleet, import_, init, scale, speed, store
 from contextune.cli.lab.bench.tools import catalogues, corrections, doubts, tools, unseen
+from contextune.cli.lab.bench.worlds import worlds
 from contextune.errors import ContextuneError, MissingExtraError
 
 _ANSWERS = Path("runs/plan/answers.jsonl.gz")
@@ -56,7 +58,11 @@ def _quality(
         Benchmark("plan", partial(plan, out=out, written=written, calls=calls), _PLAN),
     ]
     if data:
-        runs.append(Benchmark("history", partial(history, data, out=out), _HISTORY))
+        runs += [
+            Benchmark("history", partial(history, data, out=out), _HISTORY),
+            Benchmark("worlds", partial(worlds, data / "worlds", renamed=True, out=out), _WORLDS),
+            Benchmark("commands", partial(commands, data, renamed=True, out=out), _COMMANDS),
+        ]
     if catalogs:
         runs.append(Benchmark("unseen", partial(unseen, catalogs, vectors, out=out), ["unseen"]))
     if public:
@@ -100,6 +106,11 @@ def _growth(costs: Path, out: Path | None) -> None:
     growth(costs, check=True, out=out)
 
 
+_WORLDS = (
+    *(f"worlds-{part}{table}" for part in ("bundled", "own") for table in ("", "-by-kind", "-retrieval")),
+    *("worlds-unserved", "worlds-steps", "worlds-renamed"),
+)
+_COMMANDS = ("commands-slurp", "commands-smcalflow")
 _CONTEXT = (
     "context", "context-by-kind", "context-test", "context-titles", "context-explicit", "context-ablations",
     "context-haystack-1000", "context-haystack-1000-by-kind", "context-explicit-1000",
@@ -161,7 +172,10 @@ def everything(
     public: Public = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Folder with workbench, ikat and mudoco; adds them to `context`, runs `history`."),
+        typer.Option(
+            help="Folder with workbench, ikat and mudoco, which are added to `context`; runs `history`, and "
+            "`worlds` and `commands` on its folders worlds, slurp and smcalflow."
+        ),
     ] = None,
     vectors: Vectors = None,
     date: Annotated[str | None, typer.Option(help="Date to note in results.json.")] = None,

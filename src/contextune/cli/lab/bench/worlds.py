@@ -32,13 +32,16 @@ def worlds(
     without: Annotated[
         list[str] | None,
         typer.Option(
-            help="Switch off rules or signals, and print the difference; may be repeated. “places” gives the "
-            "figures of score.py, which knows no places. “list” prints all names."
+            help="Switch off rules or signals, and print the difference; may be repeated. “list” prints all "
+            "names."
         ),
     ] = None,
     renamed: Annotated[bool, typer.Option(help="Also ask with the bundled tools under other names.")] = False,
     rules: Annotated[
         bool, typer.Option(help="Ask again without each rule that fires, and list those that lift nothing.")
+    ] = False,
+    no_places: Annotated[
+        bool, typer.Option("--no-places", help="Leave out the person's places, as score.py does.")
     ] = False,
     as_of: Annotated[
         str | None,
@@ -56,7 +59,7 @@ def worlds(
     """
     from contextune.lab.bench.results_file import table_json
     from contextune.lab.worlds.run import WorldRun, run_worlds
-    from contextune.lab.worlds.switches import check_names, switch_names
+    from contextune.lab.worlds.switches import PLACES, check_names, switch_names
     from contextune.lab.worlds.tables import world_tables
     from contextune.lab.worlds.world import find_worlds
 
@@ -65,11 +68,12 @@ def worlds(
         return
     check_names(without or ())
     now = _parse_moment(as_of)
-    runs = [WorldRun(folder, cache, now) for folder in find_worlds(data, names or ())]
+    left_out = (PLACES,) if no_places else ()
+    runs = [WorldRun(folder, cache, now, left_out) for folder in find_worlds(data, names or ())]
     if rules:
         _measure_rules(runs, processes, out)
         return
-    more = [replace(run, without=tuple(without)) for run in runs] if without else []
+    more = [replace(run, without=(*left_out, *without)) for run in runs] if without else []
     more += [replace(run, renamed=True) for run in runs if renamed and not run.has_own_tools]
     with output.progress("Worlds") as update:
         done = run_worlds([*runs, *more], processes=processes, progress=update)
