@@ -49,7 +49,7 @@ Zone = Annotated[
     typer.Option(
         "--zone",
         envvar="CONTEXTUNE_ZONE",
-        help="The user's time zone, as Europe/Lisbon; default: this machine's.",
+        help="The user's time zone, as Europe/Lisbon, New York or GMT+1; default: this machine's.",
     ),
 ]
 Name = Annotated[str | None, typer.Option("--name", help="The user's name, to recognise their own card.")]

@@ -22,11 +22,17 @@ DEFAULT_USER = "me"
 
 
 def parse_zone(name: str | None) -> ZoneInfo | None:
-    """The time zone of this name; None for None."""
-    try:
-        return ZoneInfo(name) if name else None
-    except (ValueError, OSError, KeyError):
-        raise InvalidDataError(f"there is no time zone {name!r}: write it as Europe/Lisbon") from None
+    """The time zone of a name, a city or an offset; None for None."""
+    from contextune.cli.setup.zones import find_zone
+
+    if not name:
+        return None
+    zone = find_zone(name)
+    if zone is None:
+        raise InvalidDataError(
+            f"there is no time zone {name!r}: write it as Europe/Lisbon, a large city or GMT+1"
+        )
+    return zone
 
 
 def parse_moment(text: str | None, zone: ZoneInfo | None) -> datetime | None:

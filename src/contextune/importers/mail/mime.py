@@ -21,8 +21,8 @@ Headers = Mapping[str, bytes]
 
 _FOLD = re.compile(rb"\r?\n[ \t]+")
 _FIELD = re.compile(
-    rb"\n(?=[bcdfimrstx])(from|sender|to|cc|bcc|subject|date|delivery-date|message-id|references|in-reply-to|received"
-    rb"|x-gmail-labels|status|x-mozilla-status|content-type|content-disposition|content-transfer-encoding)"
+    rb"\n(?=[bcdfilmprstx])(from|sender|to|cc|bcc|subject|date|delivery-date|message-id|references|in-reply-to|received"
+    rb"|x-gmail-labels|status|x-mozilla-status|precedence|list-unsubscribe|content-type|content-disposition|content-transfer-encoding)"
     rb":[ \t]*([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)",
     re.IGNORECASE,
 )

@@ -69,7 +69,11 @@ def mail_records(
     yield Item(
         own_id,
         "Mail",
-        {key: value for key, value in values.items() if value or value is False or key in always},
+        {
+            key: value
+            for key, value in values.items()
+            if value or (key == "read" and value is False) or key in always
+        },
     )
     replied_to = fields.message_ids(headers.get("in-reply-to", b""))
     if folder == "Sent" and replied_to and time:
