@@ -85,6 +85,10 @@ def import_(
     format_: Format = None,
     as_of: AsOf = None,
     archived: Annotated[bool, typer.Option("--archived", help="Import archived notes, too.")] = False,
+    attachments: Annotated[
+        bool,
+        typer.Option("--attachments", help="Read the text of PDF, DOCX and text files attached to mails."),
+    ] = False,
     embed: Embed = True,
     follow_links: FollowLinks = False,
     verbose: Annotated[
@@ -116,6 +120,7 @@ def import_(
             reader=reader,
             follow_links=follow_links,
             archived=archived,
+            attachments=attachments,
             now=now,
             on_skip=on_skip,
         )

@@ -87,6 +87,7 @@ def import_paths(
     only: Container[Path] | None = None,
     follow_links: bool = False,
     archived: bool = False,
+    attachments: bool = False,
     now: datetime | None = None,
     on_skip: "Callable[[SkippedEntry], None] | None" = None,
 ) -> "ImportReport":
@@ -102,6 +103,7 @@ def import_paths(
             only=only,
             follow_links=follow_links,
             archived=archived,
+            attachments=attachments,
             now=now,
             progress=update,
             on_skip=on_skip,

@@ -10,6 +10,7 @@ from typing import NamedTuple
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)[^;]*; *extra == ['\"]([\w-]+)['\"]")
 _PURPOSES = {
     "anthropic": "tool search for Anthropic models",
+    "attachments": "the text of PDF files attached to mails",
     "big": "fast search of hundreds of thousands of items",
     "claude-agent": "Claude Agent SDK integration",
     "client": "the typed client of the HTTP service",
