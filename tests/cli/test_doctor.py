@@ -16,7 +16,7 @@ from contextune import __version__
 from contextune._internal import model_files
 from contextune._internal.assets import asset
 from contextune.cli import doctor
-from contextune.cli.setup.extras import Extra, uses_of_extras
+from contextune.cli.setup.extras import Extra, all_extras, uses_of_extras
 from contextune.plan.reader import installed as reader_files
 from contextune.store import SQLiteStore
 from contextune.types import Item, User
@@ -180,3 +180,7 @@ def test_doctor_says_whether_the_reader_is_installed_and_sound(
 
     model.write_bytes(b"trees")
     assert list(doctor.reader()) == [("reader", doctor.OK, "installed, checksums match")]
+
+
+def test_every_extra_has_a_purpose() -> None:
+    assert [extra.name for extra in all_extras() if not extra.purpose] == []

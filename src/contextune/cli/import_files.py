@@ -49,7 +49,7 @@ Zone = Annotated[
     typer.Option(
         "--zone",
         envvar="CONTEXTUNE_ZONE",
-        help="The user's time zone, as Europe/Lisbon; default: this machine's.",
+        help="The user's time zone, as Europe/Lisbon, New York or GMT+1; default: this machine's.",
     ),
 ]
 Name = Annotated[str | None, typer.Option("--name", help="The user's name, to recognise their own card.")]
@@ -85,6 +85,10 @@ def import_(
     format_: Format = None,
     as_of: AsOf = None,
     archived: Annotated[bool, typer.Option("--archived", help="Import archived notes, too.")] = False,
+    attachments: Annotated[
+        bool,
+        typer.Option("--attachments", help="Read the text of PDF, DOCX and text files attached to mails."),
+    ] = False,
     embed: Embed = True,
     follow_links: FollowLinks = False,
     verbose: Annotated[
@@ -116,6 +120,7 @@ def import_(
             reader=reader,
             follow_links=follow_links,
             archived=archived,
+            attachments=attachments,
             now=now,
             on_skip=on_skip,
         )

@@ -30,6 +30,8 @@ class ImportContext:
     """The machine's clock, or what `--as-of` says. Recurring events are expanded around it."""
     archived: bool = False
     """Whether archived notes are read, too."""
+    attachments: bool = False
+    """Whether the text of documents attached to mails is read."""
     events: EventVersions = field(default_factory=EventVersions, init=False, compare=False)
     """The events that were read so far."""
     own_names: set[str] = field(default_factory=set[str], init=False, compare=False)

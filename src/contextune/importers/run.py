@@ -11,7 +11,8 @@ from contextune.errors import InvalidDataError, MissingExtraError, UnknownUserEr
 from contextune.importers.address_book import AddressBook
 from contextune.importers.calls.call_history import with_history
 from contextune.importers.files import SkippedEntry, SourceFile, iter_files
-from contextune.importers.messages.own_messages import is_in_group, with_own_name
+from contextune.importers.mail.attachments import check_reader
+from contextune.importers.messages.own_messages import as_known, is_in_group, with_own_name
 from contextune.importers.phone_numbers import lacks_contact_name, with_contact_names
 from contextune.importers.reader import PARSE_ERRORS, ImportContext, ImportRecord, Reader, ReplacedSeries
 from contextune.importers.registry import detect_reader
@@ -37,6 +38,7 @@ def import_into(
     only: Container[Path] | None = None,
     follow_links: bool = False,
     archived: bool = False,
+    attachments: bool = False,
     now: datetime | None = None,
     progress: Progress | None = None,
     on_skip: Callable[[SkippedEntry], None] | None = None,
@@ -46,11 +48,13 @@ def import_into(
     An unknown user is created. The format of each file is detected, unless `reader` is given. The report
     lists what could not be read, with its location; the rest is imported. `only` restricts the import to
     these files, for example to those that changed. Links in folders are skipped; with `follow_links`, those
-    to files are read; with `archived`, archived notes are. `now` is the moment of the import, by default the
-    machine's clock: recurring events are expanded around it, and the report counts what was made later.
-    `progress` is called with bytes read and total bytes, `on_skip` with every entry that is skipped, of which
-    the report lists some.
+    to files are read. With `archived`, archived notes are read, with `attachments` the text of documents
+    attached to mails. `now` is the moment of the import, by default the machine's clock: recurring events are
+    expanded around it, and the report counts what was made later. `progress` is called with bytes read and
+    total bytes, `on_skip` with every entry that is skipped, of which the report lists some.
     """
+    if attachments:
+        check_reader()
     paths = list(paths)
     try:
         owner = store.user(user)
@@ -59,7 +63,9 @@ def import_into(
         store.put_user(owner)
     files = partial(iter_files, paths, only, follow_links=follow_links)
     total = sum(file.size for file in files() if isinstance(file, SourceFile))
-    run = ImportRun(store, ImportContext(owner, now or datetime.now().astimezone(), archived), on_skip)
+    run = ImportRun(
+        store, ImportContext(owner, now or datetime.now().astimezone(), archived, attachments), on_skip
+    )
     done = 0
     for file in files():
         if isinstance(file, SkippedEntry):
@@ -163,6 +169,8 @@ class ImportRun:
             if version is not None and item.app in _UNREPEATED:
                 self.report.add_skipped(SkippedEntry(where, "another version of an entry already read"))
             order = self._compare_age(item, old) if old else 1
+            if old:
+                item = as_known(item, old, self._context)
             if old and item.app == "PhoneCall":
                 latest, other = (item, old) if order >= 0 else (old, item)
                 item, order = with_history(latest, [other], self._context), max(order, 0)

@@ -3,14 +3,24 @@
 import json
 import shlex
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 from tests.cli.setup.homes import linux_home, write
+from tests.importers.calls.test_calls import backup, call
+from tests.importers.mail.test_mail import PLAIN
+from tests.importers.music.test_music import history, play
+from tests.importers.reading_files import INES, NOW
 from tests.program import Completed, run
 
 from contextune.cli.setup.sources import find_sources
+from contextune.cli.setup.suggestions import suggest_questions
+from contextune.cli.setup.zones import find_zone
 from contextune.store import SQLiteStore
+from contextune.tools import bundled_toolbox
+from contextune.tuner import Tuner
+from contextune.types import Item
 
 LINUX = ["thunderbird", "maildir", "browser", "calendar", "obsidian"]
 
@@ -67,6 +77,63 @@ def test_unreadable_settings_and_empty_folders_are_no_sources(tmp_path: Path) ->
     assert find_sources(tmp_path, "linux", {}) == []
 
 
+def test_exports_among_downloads_are_found_with_their_formats(tmp_path: Path) -> None:
+    downloads = tmp_path / "Downloads"
+    (downloads / "Spotify").mkdir(parents=True)
+    history(downloads / "Spotify", play())
+    history(downloads / "Spotify", play(), name="StreamingHistory_music_1.json")
+    backup(downloads, call())
+    write(downloads / "Inbox.mbox", PLAIN.decode())
+    write(downloads / "readme.txt", "Thank you for downloading.")
+    write(downloads / "program/manual.md", "# Manual")
+    write(tmp_path / "Documents/WhatsApp Chat with Rui/_chat.txt", "[14/05/2024, 17:40:12] Rui: Oars?\n")
+    with zipfile.ZipFile(downloads / "chat.zip", "w") as archive:
+        archive.writestr("_chat.txt", "[14/05/2024, 17:40:12] Rui: Oars?\n")
+    write(downloads / "broken.zip", "PK")
+    found = {source.name: (source.kind, source.formats) for source in find_sources(tmp_path, "linux", {})}
+    assert found == {
+        "Downloads/Inbox.mbox": ("export", {"mail": 1}),
+        "Downloads/Spotify": ("export", {"spotify": 2}),
+        "Downloads/calls-20240516174000.xml": ("export", {"calls": 1}),
+        "Downloads/chat.zip": ("export", {"whatsapp": 1}),
+        "Documents/WhatsApp Chat with Rui": ("export", {"whatsapp": 1}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "zone"),
+    [
+        ("Europe/Lisbon", "Europe/Lisbon"),
+        ("London", "Europe/London"),
+        ("new york", "America/New_York"),
+        ("Indianapolis", "America/Indianapolis"),
+        ("GMT+1", "Etc/GMT-1"),
+        ("utc -3", "Etc/GMT+3"),
+        ("GMT+0", "Etc/GMT"),
+        ("Mars", None),
+        ("GMT+99", None),
+        ("", None),
+    ],
+)
+def test_time_zone_is_found_by_city_and_offset(text: str, zone: str | None) -> None:
+    found = find_zone(text)
+    assert (found and found.key) == zone
+
+
+def test_questions_are_about_ordinary_items(tmp_path: Path) -> None:
+    mails = [
+        Item.mail(subject="Kiln slots", date="2024-05-13T09:00", author="marta@example.org", id="1"),
+        Item.mail(subject="Half price today", date="2024-05-16T09:00", author="no-reply@example.net", id="2"),
+        Item("3", "Mail", {"subject": "Last chance", "author": "a@example.net", "recipients": [],
+                           "content": "", "date": "2024-05-16T10:00", "folder": "Inbox", "bulk": True}),
+    ]  # fmt: skip
+    with SQLiteStore(tmp_path / "store.db") as store:
+        store.put_user(INES)
+        store.put_items("ines", mails)
+        questions = suggest_questions(Tuner(store, tools=bundled_toolbox()), INES, NOW)
+    assert questions == ["Read me the mail about “Kiln slots”."]
+
+
 def init(home: Path, *words: str, stdin: str = "") -> Completed:
     env = {
         "HOME": str(home),
@@ -109,17 +176,22 @@ def test_init_names_the_extra_that_a_file_needs(tmp_path: Path, monkeypatch: pyt
 
 def test_init_asks_three_questions_sources_and_places(tmp_path: Path) -> None:
     home = linux_home(tmp_path)
+    (home / "Music").mkdir()
+    history(home / "Music", play())
+    backup(home / "Downloads", call()).rename(home / "Downloads" / "calls.xml")
     answers = ("Ines Duarte", "ines@example.com, ines@example.org", "Mars", "Europe/Lisbon", "9", "2,4",
-               "41.15,-8.63", "", "nowhere", "41.145,-8.611")  # fmt: skip
+               str(home / "missing"), str(home / "Music"), "41.15,-8.63", "", "nowhere",
+               "41.145,-8.611")  # fmt: skip
     done = init(home, "--no-embed", "--store", str(home / "me.db"), stdin="\n".join(answers) + "\n")
     assert done.returncode == 0, done.stderr
-    assert [line.partition(":")[0] for line in done.stderr.splitlines()] == ["error"] * 3
+    assert [line.partition(":")[0] for line in done.stderr.splitlines()] == ["error"] * 4
     with SQLiteStore(home / "me.db") as store:
         user, items = store.user("me"), store.items("me")
     assert user.profile["email"] == ["ines@example.com", "ines@example.org"]
     assert str(user.zone) == "Europe/Lisbon"
     assert user.places == {"home": (41.15, -8.63), "Barro Studio": (41.145, -8.611)}
-    assert sorted(item.title for item in items) == ["Glaze night", "Rowing on Sunday"]
+    assert sorted(item.title for item in items) == ["Glaze night", "Lágrima", "Rowing on Sunday"]
+    assert "Downloads/calls.xml (1 file, 0.0 MB: calls 1)" in done.stdout.replace("\n", " ")
 
 
 def test_init_again_keeps_earlier_answers_and_restricts_sources(tmp_path: Path) -> None:

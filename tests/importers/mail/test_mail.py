@@ -410,3 +410,18 @@ def test_mail_of_who_shares_a_mailbox_is_not_sent_by_the_user(tmp_path: Path) ->
     own = PLAIN.replace(b"Marta Silva <marta@example.org>", b"Ines <ines@example.com>").replace(b"k1", b"k2")
     mailbox = eml(tmp_path, ENVELOPE + shared + b"\n" + ENVELOPE + own, "Inbox.mbox")
     assert [fields["folder"] for fields in fields_in(mailbox, context)] == ["Inbox", "Sent"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "bulk"),
+    [
+        (b"List-Unsubscribe: <mailto:off@example.org>\n", True),
+        (b"Precedence: bulk\n", True),
+        (b"X-Gmail-Labels: Inbox,Category Promotions\n", True),
+        (b"X-Gmail-Labels: Inbox,Category Personal\n", None),
+        (b"", None),
+    ],
+)
+def test_mail_to_many_people_is_bulk(tmp_path: Path, headers: bytes, bulk: bool | None) -> None:
+    (fields,) = fields_in(eml(tmp_path, ENVELOPE + headers + PLAIN, "all.mbox"))
+    assert fields.get("bulk") is bulk

@@ -22,11 +22,17 @@ DEFAULT_USER = "me"
 
 
 def parse_zone(name: str | None) -> ZoneInfo | None:
-    """The time zone of this name; None for None."""
-    try:
-        return ZoneInfo(name) if name else None
-    except (ValueError, OSError, KeyError):
-        raise InvalidDataError(f"there is no time zone {name!r}: write it as Europe/Lisbon") from None
+    """The time zone of a name, a city or an offset; None for None."""
+    from contextune.cli.setup.zones import find_zone
+
+    if not name:
+        return None
+    zone = find_zone(name)
+    if zone is None:
+        raise InvalidDataError(
+            f"there is no time zone {name!r}: write it as Europe/Lisbon, a large city or GMT+1"
+        )
+    return zone
 
 
 def parse_moment(text: str | None, zone: ZoneInfo | None) -> datetime | None:
@@ -81,6 +87,7 @@ def import_paths(
     only: Container[Path] | None = None,
     follow_links: bool = False,
     archived: bool = False,
+    attachments: bool = False,
     now: datetime | None = None,
     on_skip: "Callable[[SkippedEntry], None] | None" = None,
 ) -> "ImportReport":
@@ -96,6 +103,7 @@ def import_paths(
             only=only,
             follow_links=follow_links,
             archived=archived,
+            attachments=attachments,
             now=now,
             progress=update,
             on_skip=on_skip,

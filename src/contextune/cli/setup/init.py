@@ -17,7 +17,7 @@ from contextune.cli.imports.report_text import summarize
 from contextune.cli.imports.run import embed_items, import_paths, parse_zone, put_user
 from contextune.cli.options import DEFAULT_EMBEDDER, EmbedderName, StoreName, open_store, select_embedder
 from contextune.cli.setup.settings import write_setting
-from contextune.cli.setup.sources import KINDS, ImportSource, find_sources
+from contextune.cli.setup.sources import KINDS, ImportSource, find_export, find_sources
 from contextune.cli.setup.zones import machine_zone
 from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError
 
@@ -69,7 +69,8 @@ def init(
         owner = _ask_profile(owner, name, email, zone, yes=yes)
         opened.put_user(replace(owner, places={**owner.places, **places}))
         chosen = _choose_sources(kinds, yes=yes)
-        files = [*(paths or ()), *(path for one in chosen for path in one.paths)]
+        further = [] if yes else _ask_further_paths()
+        files = [*(paths or ()), *(path for one in chosen for path in one.paths), *further]
         if files:
             report = import_paths(opened, owner.id, files)
             output.print_line(f"{summarize(report)}.")
@@ -136,15 +137,15 @@ def _prompt(text: str, default: str) -> str:
 
 def _choose_sources(kinds: Sequence[str], *, yes: bool) -> list[ImportSource]:
     """What is on this machine, of these kinds, and of that what the user picks."""
-    with output.progress("Looking for mail, calendars, notes and browser profiles") as update:
+    with output.progress("Looking for mail, calendars, messages, notes and exports") as update:
         sources = [source for source in find_sources(progress=update) if source.kind in kinds]
     if not sources:
         output.print_line("Nothing to import was found in the usual places.")
         return []
     output.print_line("Found on this machine:")
     for number, source in enumerate(sources, 1):
-        amount = f"{pluralize(source.files, 'file')}, {source.size / 2**20:,.1f} MB"
-        output.out.print(f"  {number}. {neutralize(source.name)} ({amount})", markup=False, highlight=False)
+        line = f"  {number}. {neutralize(source.name)} ({_amount(source)})"
+        output.out.print(line, markup=False, highlight=False, soft_wrap=True)
     if yes:
         return sources
     while True:
@@ -155,6 +156,27 @@ def _choose_sources(kinds: Sequence[str], *, yes: bool) -> list[ImportSource]:
         if all(part.isdigit() and 1 <= int(part) <= len(sources) for part in numbers):
             return [sources[int(part) - 1] for part in numbers]
         output.print_error(f"not a choice: {reply!r} (write all, none, or numbers up to {len(sources)})")
+
+
+def _amount(source: ImportSource) -> str:
+    """How much a source is: "68 files, 1.0 MB: keep 37, mbox 8"."""
+    formats = ", ".join(f"{name} {count:,}" for name, count in source.formats.items())
+    amount = f"{pluralize(source.files, 'file')}, {source.size / 2**20:,.1f} MB"
+    return f"{amount}: {formats}" if formats else amount
+
+
+def _ask_further_paths() -> list[Path]:
+    """Files and folders that the user names besides what was found."""
+    while reply := _prompt("Other files or folders to import, with commas; Enter for none", ""):
+        paths = [Path(part.strip()).expanduser() for part in reply.split(",") if part.strip()]
+        missing = [path for path in paths if not path.exists()]
+        for path in missing:
+            output.print_error(f"{path}: no such file or folder")
+        if not missing:
+            for source in (source for path in paths for source in find_export(path, str(path))):
+                output.print_line(f"  {neutralize(source.name)} ({_amount(source)})")
+            return paths
+    return []
 
 
 def _ask_places(store: "ServiceStore", user: str) -> None:

@@ -3,15 +3,22 @@
 import json
 import os
 import sys
+import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from zipfile import BadZipFile
 
 if TYPE_CHECKING:
     from contextune.types import Progress
 
-KINDS = ("thunderbird", "apple-mail", "maildir", "browser", "calendar", "contacts", "obsidian", "takeout")
+KINDS = (
+    "thunderbird", "apple-mail", "maildir", "messages", "browser", "calendar", "contacts", "obsidian",
+    "takeout", "export",
+)  # fmt: skip
 _PROGRAMS = {
     "firefox": "Firefox",
     "chrome": "Chrome",
@@ -27,7 +34,11 @@ _FOLDERS = ("Downloads", "Documents", "Desktop")
 _MAX_DEPTH = 3
 _MAX_ENTRIES = 20_000
 """Files and folders that a search looks at, so that it ends soon on any disk."""
-_EXPORTS = {".ics": "calendar", ".vcf": "contacts"}
+_MAX_FILES = 2_000
+"""Files of an export whose format is detected; those of the rest are as likely to be of these formats."""
+_ANY_TEXT = "notes"
+"""The format of any text file, which is no sign of an export."""
+_ARCHIVES = (".zip", ".tgz", ".gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,8 @@ class ImportSource:
     paths: tuple[Path, ...]
     files: int
     size: int
+    formats: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Number of files by format, as far as they were looked at."""
 
 
 def find_sources(
@@ -57,6 +70,7 @@ def find_sources(
         _thunderbird(home, support, platform),
         _apple_mail(home),
         _maildirs(home),
+        _messages(home),
         _browsers(home, support, platform),
         _exports(home),
         _obsidian(home, support),
@@ -178,16 +192,53 @@ def _browsers(home: Path, support: list[Path], platform: str) -> Iterator[Import
         yield from _source("browser", f"{program}{profile}", [history])
 
 
+def _messages(home: Path) -> Iterator[ImportSource]:
+    for database in _glob([home / "Library" / "Messages"], "chat.db"):
+        yield from _source("messages", "Messages", [database])
+
+
 def _exports(home: Path) -> Iterator[ImportSource]:
-    """Calendars, address books and Google Takeout archives in the folders of exports."""
+    """Files, folders and archives among downloads and documents that an importer can read."""
     for folder in (home / name for name in _FOLDERS):
-        for current, files in _walk(folder, 1):
-            for file in files:
-                label = str(file.relative_to(home))
-                if file.suffix.lower() in _EXPORTS:
-                    yield from _source(_EXPORTS[file.suffix.lower()], label, [file])
-                elif file.name.startswith("takeout-") and file.suffix.lower() in (".zip", ".tgz"):
-                    yield from _source("takeout", label, [current / file.name])
+        for path in _glob([folder], "*"):
+            if not path.name.startswith(".") and not path.is_symlink():
+                yield from find_export(path, str(path.relative_to(home)))
+
+
+def find_export(path: Path, label: str) -> Iterator[ImportSource]:
+    """A file, folder or archive, if an importer can read it, with the number of files by format.
+
+    A text file alone is not enough, and an Obsidian vault is found elsewhere.
+    """
+    if path.is_dir() and (path / ".obsidian").exists():
+        return
+    is_archive = path.is_file() and path.suffix.lower() in _ARCHIVES
+    if is_archive and path.name.startswith("takeout-"):  # may have gigabytes
+        yield from _source("takeout", label, [path])
+        return
+    formats = _formats(path)
+    if not formats.keys() - {_ANY_TEXT}:
+        return
+    (sole, *others) = formats
+    kind = sole if not others and sole in KINDS else "export"
+    for source in _source(kind, label, [path]):
+        yield replace(source, formats=formats)
+
+
+def _formats(path: Path) -> Mapping[str, int]:
+    """The number of files by the format in which they are read, the most frequent first."""
+    from contextune.importers.files import SourceFile, iter_files
+    from contextune.importers.registry import detect_reader
+
+    formats: Counter[str] = Counter()
+    for file in islice(iter_files([path]), _MAX_FILES):
+        try:
+            reader = detect_reader(file) if isinstance(file, SourceFile) else None
+        except (OSError, ValueError, EOFError, BadZipFile, zlib.error):  # damaged or encrypted
+            continue
+        if reader is not None:
+            formats[reader.name] += 1
+    return dict(formats.most_common())
 
 
 def _obsidian(home: Path, support: list[Path]) -> Iterator[ImportSource]:

@@ -1,5 +1,6 @@
-"""Questions to try, made from the user's own items; only those that are answered with their item."""
+"""Questions to try, made from the user's own ordinary items; only those that are answered with their item."""
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -7,6 +8,11 @@ from contextune.tuner import Tuner
 from contextune.types import Item, Progress, Request, User, local_time
 
 _MAX_TITLE = 60
+_AUTOMATIC = re.compile(
+    r"\b(?:no|do-?not)[-_.]?reply|\b(?:news|newsletters?|marketing|offers?|deals|notifications?|alerts?|mailer|info)@",
+    re.IGNORECASE,
+)
+"""Addresses from which nobody writes."""
 _TRIES = 4
 """Items of an application that are tried."""
 _QUESTIONS = {
@@ -32,7 +38,7 @@ def suggest_questions(
     moment = local_time(now, user.zone)
     by_app: dict[str, list[Item]] = {}
     for item in tuner.store.items(user.id):
-        if item.app in _QUESTIONS and 0 < len(item.title) <= _MAX_TITLE and item.title.isprintable():
+        if item.app in _QUESTIONS and 0 < len(item.title) <= _MAX_TITLE and _is_ordinary(item):
             by_app.setdefault(item.app, []).append(item)
     candidates = [
         _questions(tuner, user, now, app, sorted(by_app[app], key=lambda item: _distance(item, user, moment)))
@@ -50,6 +56,12 @@ def suggest_questions(
                 if progress:
                     progress(len(questions), count)
     return questions
+
+
+def _is_ordinary(item: Item) -> bool:
+    """Whether a person wrote it, or the user: not a promotion, a newsletter or an automatic mail."""
+    automatic = item.fields.get("bulk") or _AUTOMATIC.search(str(item.fields.get("author", "")))
+    return item.title.isprintable() and not (item.app == "Mail" and automatic)
 
 
 def _questions(tuner: Tuner, user: User, now: datetime, app: str, items: Sequence[Item]) -> Iterator[str]:

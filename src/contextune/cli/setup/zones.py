@@ -1,11 +1,40 @@
-"""The time zone of this machine, by its IANA name."""
+"""Time zones: that of this machine, and those that people name by a city or an offset."""
 
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 _LOCALTIME, _TIMEZONE = Path("/etc/localtime"), Path("/etc/timezone")
+
+_OFFSET = re.compile(r"(?:UTC|GMT)\s*([+-])\s*(\d{1,2})(?::?00)?", re.IGNORECASE)
+
+
+def find_zone(text: str) -> ZoneInfo | None:
+    """The time zone of a name as Europe/Lisbon, of a city as "New York", or of an offset as GMT+1."""
+    text = text.strip()
+    if match := _OFFSET.fullmatch(text):
+        # the signs of these zones are those of POSIX, where west is positive
+        sign = "-" if match[1] == "+" else "+"
+        return _zone(f"Etc/GMT{sign}{int(match[2])}" if int(match[2]) else "Etc/GMT")
+    if zone := _zone(text):
+        return zone
+    wanted = text.casefold().replace(" ", "_")
+    names = [
+        name
+        for name in available_timezones()
+        if wanted in (name.casefold(), name.casefold().rpartition("/")[2])
+    ]
+    # several names of a city are of one zone: America/Indiana/Indianapolis and America/Indianapolis
+    return _zone(min(names, key=lambda name: (name.count("/"), name))) if names else None
+
+
+def _zone(name: str) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        return None
 
 
 def machine_zone() -> str | None:

@@ -17,8 +17,9 @@ def with_history(latest: Item, others: Iterable[Item], context: ImportContext) -
     calls: dict[tuple[object, object], Mapping[str, Any]] = {}
     for item in (latest, *others):
         for call in ({name: item.fields.get(name) for name in _FIELDS}, *item.fields.get("history", ())):
-            calls.setdefault((call["date"], call["direction"]), call)
-    del calls[latest.fields["date"], latest.fields["direction"]]
+            if isinstance(call.get("date"), str):
+                calls.setdefault((call["date"], call.get("direction")), call)
+    calls.pop((latest.fields.get("date"), latest.fields.get("direction")), None)
 
     def local(call: Mapping[str, Any]) -> datetime:
         return context.to_local(datetime.fromisoformat(call["date"]))

@@ -45,6 +45,12 @@ TRASH_FOLDERS = _name_set(
     "|lixo|lixeira|cestino|posta indesiderata|prullenbak|ongewenste e-mail|kosz|корзина|спам"
 )
 _UNREAD = _name_set("unread|ungelesen|non lus|no leídos|não lidas|da leggere|ongelezen|olästa|nieprzeczytane")
+_BULK_LABEL = re.compile(
+    "category (?:promotions|social|updates|forums)"
+    "|kategorie (?:werbung|soziale netzwerke|benachrichtigungen|foren)"
+    "|catégorie (?:promotions|réseaux sociaux|notifications|forums)"
+)
+"""Gmail's labels of its tabs; the first tab is for mails from people."""
 IN_TRASH = "mail in trash or spam"
 """Why mails are skipped."""
 _STATE_LABELS = re.compile(
@@ -152,6 +158,13 @@ def is_read(headers: Headers) -> bool | None:
         return bool(int(flags, 16) & 1) if flags else None
     except ValueError:
         return None
+
+
+def is_bulk(headers: Headers) -> bool:
+    """Whether a mail went to many people: a newsletter, a promotion, a notice of a website."""
+    if headers.get("precedence", b"").strip().lower() in (b"bulk", b"junk") or "list-unsubscribe" in headers:
+        return True
+    return any(_BULK_LABEL.fullmatch(label.casefold()) for label in _labels(headers))
 
 
 def gmail_labels(headers: Headers) -> list[str]:

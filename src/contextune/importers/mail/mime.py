@@ -13,6 +13,7 @@ from email.errors import MessageError
 from email.header import decode_header
 from functools import lru_cache
 
+from contextune.importers.mail.attachments import MAX_ATTACHMENT, MAX_DOCUMENTS, AttachedDocument, has_text
 from contextune.importers.parsing.charsets import decode
 from contextune.importers.parsing.html_text import html_text, tidy
 from contextune.importers.reader import MAX_TEXT
@@ -21,8 +22,8 @@ Headers = Mapping[str, bytes]
 
 _FOLD = re.compile(rb"\r?\n[ \t]+")
 _FIELD = re.compile(
-    rb"\n(?=[bcdfimrstx])(from|sender|to|cc|bcc|subject|date|delivery-date|message-id|references|in-reply-to|received"
-    rb"|x-gmail-labels|status|x-mozilla-status|content-type|content-disposition|content-transfer-encoding)"
+    rb"\n(?=[bcdfilmprstx])(from|sender|to|cc|bcc|subject|date|delivery-date|message-id|references|in-reply-to|received"
+    rb"|x-gmail-labels|status|x-mozilla-status|precedence|list-unsubscribe|content-type|content-disposition|content-transfer-encoding)"
     rb":[ \t]*([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)",
     re.IGNORECASE,
 )
@@ -50,14 +51,16 @@ class MimeParts:
     """By lower-case name, still encoded; the first of several with the same name."""
     text: str
     attachments: tuple[str, ...]
+    documents: tuple[AttachedDocument, ...] = ()
+    """The attachments whose text can be read, if they are asked for."""
 
 
-def parse_mail(content: bytes) -> MimeParts:
-    """Parse a mail."""
-    walk = _MimeWalk(content)
+def parse_mail(content: bytes, *, documents: bool = False) -> MimeParts:
+    """Parse a mail; with `documents`, its attached documents, too."""
+    walk = _MimeWalk(content, documents=documents)
     headers, body = walk.headers(0, len(content))
     text = walk.text(headers, body, len(content), 0)
-    return MimeParts(headers, text, tuple(walk.attachments))
+    return MimeParts(headers, text, tuple(walk.attachments), tuple(walk.documents))
 
 
 def header_to_text(value: bytes) -> str:
@@ -83,8 +86,10 @@ def _header_name(name: bytes) -> str:
 class _MimeWalk:
     """Walks the parts of a mail by position, and copies only what is kept."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, *, documents: bool) -> None:
         self.attachments: list[str] = []
+        self.documents: list[AttachedDocument] = []
+        self._keeps_documents = documents
         self._content = content
         self._parts = 0
 
@@ -121,7 +126,17 @@ class _MimeWalk:
             return self._part_text(headers, start, end, html=kind == b"text/html")
         if name := _file_name(headers):
             self.attachments.append(name)
+            if self._keeps_documents:
+                self._add_document(name, headers, start, end)
         return ""
+
+    def _add_document(self, name: str, headers: Headers, start: int, end: int) -> None:
+        if not has_text(name) or len(self.documents) == MAX_DOCUMENTS or end - start > 2 * MAX_ATTACHMENT:
+            return
+        encoding = headers.get("content-transfer-encoding", b"").strip().lower()
+        content = _decode_transfer(self._content[start:end], encoding)
+        if len(content) <= MAX_ATTACHMENT:
+            self.documents.append(AttachedDocument(name, content))
 
     def _multipart_text(self, kind: bytes, headers: Headers, start: int, end: int, depth: int) -> str:
         texts: list[str] = []

@@ -50,7 +50,7 @@ class MboxReader:
                 return
             if message.truncated:
                 yield SkippedEntry(where(message), f"rest of a mail beyond {MAX_MESSAGE // 2**20} MB")
-            parts = parse_mail(message.content)
+            parts = parse_mail(message.content, documents=context.attachments)
             yield from mail_records(parts, message.content, folder, context, where(message), message.envelope)
 
         with file.open() as stream:
@@ -89,7 +89,8 @@ class MailReader:
             flags = _EMLX_FLAGS.search(content, end)
             read = bool(int(flags[1]) & 1) if flags else None
             content = content[length.end() : end]
-        yield from mail_records(parse_mail(content), content, folder, context, file.where, read=read)
+        parts = parse_mail(content, documents=context.attachments)
+        yield from mail_records(parts, content, folder, context, file.where, read=read)
 
 
 def _is_read(file: SourceFile) -> bool | None:

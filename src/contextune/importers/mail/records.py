@@ -7,6 +7,7 @@ from typing import Any
 
 from contextune.importers.files import SkippedEntry
 from contextune.importers.mail import headers as fields
+from contextune.importers.mail.attachments import document_text
 from contextune.importers.mail.mime import MimeParts, header_to_text
 from contextune.importers.mail.replies import is_reply, strip_quotes
 from contextune.importers.reader import ImportContext, ImportRecord, iso_time, item_id, shorten
@@ -53,11 +54,20 @@ def mail_records(
     reply = is_reply(subject, refers="in-reply-to" in headers or "references" in headers)
     message_ids = fields.message_ids(headers.get("message-id", b""))
     own_id = fields.mail_id(message_ids[0]) if message_ids else _digest_id(content)
+    passages: list[str] = []
+    for document in parts.documents:
+        passage = document_text(document)
+        if passage is None:
+            yield SkippedEntry(where, "text of an attachment that is damaged or encrypted")
+        elif passage:
+            passages.append(f"{document.name}:\n{passage}")
     values: dict[str, Any] = {
         "author": author or header_to_text(headers.get("from", b"")),
         "recipients": [address for _, address in fields.addresses(headers, "to", "cc", "bcc")],
         "subject": subject,
-        "content": _content(strip_quotes(text, reply=reply), name, parts.attachments),
+        "content": "\n\n".join(
+            [_content(strip_quotes(text, reply=reply), name, parts.attachments), *passages]
+        ),
         "date": iso_time(time) if time else "",
         "folder": folder,
         "labels": labels if labels and labels != [folder] else [],
@@ -69,7 +79,11 @@ def mail_records(
     yield Item(
         own_id,
         "Mail",
-        {key: value for key, value in values.items() if value or value is False or key in always},
+        {
+            key: value
+            for key, value in values.items()
+            if value or (key == "read" and value is False) or key in always
+        },
     )
     replied_to = fields.message_ids(headers.get("in-reply-to", b""))
     if folder == "Sent" and replied_to and time:

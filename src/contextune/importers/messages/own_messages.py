@@ -15,6 +15,14 @@ def is_in_group(item: Item) -> bool:
     )
 
 
+def as_known(item: Item, old: Item, context: ImportContext) -> Item:
+    """A message that is read again, with the user as sender if an earlier import found that out."""
+    sender = own_name(context)
+    if not is_in_group(item) or old.fields.get("sender") != sender:
+        return item
+    return replace(item, fields={**item.fields, "sender": sender})
+
+
 def with_own_name(items: Iterable[Item], context: ImportContext) -> list[Item]:
     """The messages under a name that the user has in chats with one person, with the user as sender."""
     return [
