@@ -49,6 +49,12 @@ def _print_change(approval: "Approval") -> None:
     server = approval.server.rpartition(" ")[0] or "unnamed"
     output.out.print(Text.assemble((approval.tool, "bold"), f" of the server {server}: {digests}"))
     for difference in approval.differences:
-        for sign, value, style in (("-", difference.old, "red"), ("+", difference.new, "green")):
-            if value is not None:
-                output.out.print(Text(f"  {sign} {difference.field}: {value}", style), soft_wrap=True)
+        for change in difference.changes:
+            for sign, value, style in (("-", change.old, "red"), ("+", change.new, "green")):
+                if value is not None:
+                    parts = (
+                        f"  {sign} {difference.field}: {change.before}",
+                        (value, "reverse"),
+                        change.after,
+                    )
+                    output.out.print(Text.assemble(*parts, style=style), soft_wrap=True)

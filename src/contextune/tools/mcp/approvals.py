@@ -19,6 +19,7 @@ from contextune.store.database import Database
 from contextune.store.rows import check_unicode
 from contextune.store.schema import DatabaseSchema
 from contextune.tools.catalog import LoadedTools, RefusedTool
+from contextune.tools.mcp.definition_diff import TextChange, text_changes
 from contextune.types import Tool
 
 APPROVAL_FILE = DatabaseSchema(
@@ -38,7 +39,6 @@ APPROVAL_FILE = DatabaseSchema(
     ),
 )
 _MAX_FIELDS = 5
-_MAX_VALUE = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,11 @@ class Difference:
     field: str
     old: str | None
     new: str | None
+
+    @property
+    def changes(self) -> list[TextChange]:
+        """What has changed in its text, with what stands around it."""
+        return text_changes(self.old, self.new)
 
 
 class ChangedTool(RefusedTool):
@@ -221,8 +226,8 @@ def _differences(old: Any, new: Any, field: str = "") -> Iterator[Difference]:
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}… ({len(text):,} characters)"
+    """As JSON in ASCII, so that invisible characters are escaped."""
+    return json.dumps(value)
 
 
 def _plain(name: str) -> str:
