@@ -45,7 +45,8 @@ def approve(
 def _print_change(approval: "Approval") -> None:
     from contextune.tools.mcp.approvals import definition_digest
 
-    digests = " → ".join(map(definition_digest, filter(None, (approval.definition, approval.pending))))
+    definitions = (None if approval.is_new else approval.definition, approval.pending)
+    digests = " → ".join(map(definition_digest, filter(None, definitions)))
     server = approval.server.rpartition(" ")[0] or "unnamed"
     output.out.print(Text.assemble((approval.tool, "bold"), f" of the server {server}: {digests}"))
     for difference in approval.differences:
