@@ -5,6 +5,8 @@ wherever they were created. A cache that cannot tell users apart is emptied comp
 and the only cost is recomputation.
 """
 
+import ctypes
+import gc
 import re
 import sys
 from threading import Lock
@@ -46,11 +48,20 @@ def forget(user: str) -> None:
         except StoreError as error:
             failure = failure or error
     _clear_lru_caches()
+    return_memory()
     if failure:
         try:
             raise failure
         finally:
             failure = None  # its traceback refers to this frame, and would keep all caches alive
+
+
+def return_memory() -> None:
+    """Give freed memory back to the system, where the C library can: what was in it is not overwritten."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def _clear_lru_caches() -> None:

@@ -148,10 +148,13 @@ def add(
     user: Annotated[str, typer.Argument(help="The user the token is for.")],
     tokens: TokensPath = None,
     store: StoreName = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Refuse requests that store, change or delete something.")
+    ] = False,
 ) -> None:
     """Create a token for a user and print it; it cannot be shown again."""
     with _open_tokens(tokens, store) as opened:
-        typer.echo(opened.add(user))
+        typer.echo(opened.add(user, read_only=read_only))
 
 
 @token.command(name="list")
@@ -160,11 +163,11 @@ def list_tokens(tokens: TokensPath = None, store: StoreName = None) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("id", "user", "made")
+    table = Table("id", "user", "made", "may")
     with _open_tokens(tokens, store) as opened:
         entries = opened.all()
     for entry in entries:
-        table.add_row(entry.id, Text(entry.user), entry.made)
+        table.add_row(entry.id, Text(entry.user), entry.made, "read" if entry.read_only else "read and write")
     output.out.print(table)
 
 

@@ -45,10 +45,17 @@ def approve(
 def _print_change(approval: "Approval") -> None:
     from contextune.tools.mcp.approvals import definition_digest
 
-    digests = " → ".join(map(definition_digest, filter(None, (approval.definition, approval.pending))))
+    definitions = (None if approval.is_new else approval.definition, approval.pending)
+    digests = " → ".join(map(definition_digest, filter(None, definitions)))
     server = approval.server.rpartition(" ")[0] or "unnamed"
     output.out.print(Text.assemble((approval.tool, "bold"), f" of the server {server}: {digests}"))
     for difference in approval.differences:
-        for sign, value, style in (("-", difference.old, "red"), ("+", difference.new, "green")):
-            if value is not None:
-                output.out.print(Text(f"  {sign} {difference.field}: {value}", style), soft_wrap=True)
+        for change in difference.changes:
+            for sign, value, style in (("-", change.old, "red"), ("+", change.new, "green")):
+                if value is not None:
+                    parts = (
+                        f"  {sign} {difference.field}: {change.before}",
+                        (value, "reverse"),
+                        change.after,
+                    )
+                    output.out.print(Text.assemble(*parts, style=style), soft_wrap=True)

@@ -128,3 +128,13 @@ def test_user_id_must_be_printable(tokens: TokenFile) -> None:
     assert not tokens.path.exists()
     tokens.add("ines")
     assert len(json.loads(tokens.path.read_text())["tokens"]) == 1
+
+
+def test_read_only_token_is_marked_by_its_id(tokens: TokenFile) -> None:
+    reader, writer = tokens.add("ines", read_only=True), tokens.add("ines")
+    marks = [entry.read_only for token in (reader, writer) if (entry := tokens.authenticate(token))]
+    assert marks == [True, False]
+    # the mark belongs to the id of the secret and cannot be dropped or moved
+    _, token_id, secret = reader.split("_", 2)
+    for other in (token_id[1:], f"0{token_id[1:]}", writer.split("_", 2)[1]):
+        assert tokens.authenticate(f"ctx_{other}_{secret}") is None

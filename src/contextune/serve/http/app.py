@@ -24,7 +24,7 @@ except ModuleNotFoundError as error:
 from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http import errors, inspector, requests, responses, web
 from contextune.serve.http.errors import ApiError, request_error_messages
-from contextune.serve.http.limits.connections import ConnectionLimits
+from contextune.serve.http.limits.connections import CONNECTIONS, ConnectionLimits
 from contextune.serve.http.limits.worker_pool import WorkerPool
 from contextune.serve.http.middleware import RequestMiddleware, error_response
 from contextune.serve.http.observability.metrics import CONTENT_TYPE, ServiceMetrics
@@ -34,7 +34,6 @@ from contextune.serve.http.responses import JsonResponse
 from contextune.serve.http.service import Service
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.shared_store import SharedStore
-from contextune.serve.http.uvicorn_protocol import CONNECTIONS
 from contextune.serve.http.warmup import Warmup
 
 _DESCRIPTION = """Resolves implicit requests: finds the user's items a request refers to, the tools that can
@@ -45,6 +44,7 @@ _ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     for status, description in {
         400: "The body is not valid JSON.",
         401: "The token is missing or invalid.",
+        403: "The token may only read.",
         404: "Unknown user (PUT /v1/me first) or unknown path.",
         408: "The body did not arrive in time.",
         413: "The body is too large, or the user's quota is exceeded.",

@@ -77,6 +77,11 @@ def unauthorized() -> ApiError:
     )
 
 
+def read_only() -> ApiError:
+    """The token may read, and the request changes something."""
+    return ApiError(403, "read_only", "this token may only read: use one that was made without --read-only")
+
+
 def unknown_host() -> ApiError:
     """The Host or Origin header names another site."""
     return ApiError(

@@ -32,7 +32,8 @@ PUBLIC_PATHS = frozenset({*_PROBES, "/metrics", "/openapi.json", *INSPECTOR_PATH
 _COSTS = {("DELETE", "/v1/me"): 10.0}
 """Requests that count as several: forgetting a user rewrites the whole store."""
 _READ_ONLY_PATHS = frozenset(f"/v1/{name}" for name in ("ask", "context", "inspect", "plan", "tools"))
-"""Requests that change nothing, like every GET: they are dropped when their client disconnects."""
+"""Requests that change nothing, like every GET: they are dropped when their client disconnects, and the only
+ones of a read-only token."""
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 _SECURITY_HEADERS = {
     b"cache-control": b"no-store",
@@ -121,6 +122,8 @@ class RequestMiddleware:
                 if self._watch:
                     self._watch(token.user)
                 exchange.scope["state"]["user"] = token.user
+                if token.read_only and not exchange.only_reads:
+                    raise errors.read_only()
                 body = await self._read_body(headers, receive)
             await self._respond(exchange, body, receive)
         except _ClientDisconnected:
@@ -146,7 +149,7 @@ class RequestMiddleware:
         """
         response = self._app(exchange.scope, _replay_body(body, receive), exchange.send)
         path = exchange.scope["path"]
-        if path in PUBLIC_PATHS or (exchange.method != "GET" and path not in _READ_ONLY_PATHS):
+        if path in PUBLIC_PATHS or not exchange.only_reads:
             await response
             return
         handler = asyncio.ensure_future(response)
@@ -209,6 +212,11 @@ class _Exchange:
         """Whether the whole response has been sent."""
         self._send = send
         self._start = perf_counter()
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether the request changes nothing."""
+        return self.method == "GET" or self.scope["path"] in _READ_ONLY_PATHS
 
     @property
     def seconds(self) -> float:

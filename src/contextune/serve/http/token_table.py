@@ -7,7 +7,14 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from contextune.errors import InvalidRequestError
-from contextune.serve.http.tokens import PREFIX, ServiceToken, check_user, secret_digest, unknown_token
+from contextune.serve.http.tokens import (
+    PREFIX,
+    ServiceToken,
+    check_user,
+    new_token_id,
+    secret_digest,
+    unknown_token,
+)
 
 if TYPE_CHECKING:
     from contextune.store.postgres.service_tables import ServiceTables
@@ -36,11 +43,11 @@ class TokenTable:
         """All tokens, oldest first."""
         return [ServiceToken(*row) for row in self._tables.tokens()]
 
-    def add(self, user: str) -> str:
+    def add(self, user: str, *, read_only: bool = False) -> str:
         """Create a token for a user and return it; only its digest is stored."""
         from contextune.store.postgres.service_tables import TokenRow
 
-        secret, start = secrets.token_urlsafe(32), secrets.token_hex(_ID_BYTES)
+        secret, start = secrets.token_urlsafe(32), new_token_id(read_only=read_only)
         token_id = f"{start}{_checksum(start, self.key)}"
         made = datetime.now(UTC).isoformat(timespec="seconds")
         self._tables.add_token(TokenRow(token_id, check_user(user), secret_digest(secret), made))

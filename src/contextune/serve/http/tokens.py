@@ -2,6 +2,7 @@
 
 A token is `ctx_<id>_<secret>`. The id is public and selects the entry. The secret has 256 random bits, which
 cannot be guessed, so a fast digest is sufficient; a slow password hash would only delay every request.
+The id of a read-only token begins with `r`; it cannot be changed, as the secret belongs to the id.
 """
 
 import hmac
@@ -21,6 +22,8 @@ from contextune.errors import InvalidRequestError, MissingExtraError, StoreError
 
 PREFIX = "ctx"
 """Of every token."""
+_READ_ONLY = "r"
+"""First letter of the ids of read-only tokens; other ids are hexadecimal."""
 _DUMMY_DIGEST = "0" * 64
 """Compared with when the id is unknown, so that both cases take the same time."""
 
@@ -33,6 +36,11 @@ class ServiceToken:
     user: str
     digest: str
     made: str
+
+    @property
+    def read_only(self) -> bool:
+        """Whether requests that store, change or delete something are refused."""
+        return self.id.startswith(_READ_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +75,12 @@ class TokenFile:
         """All tokens, oldest first."""
         return list(self._load().tokens.values())
 
-    def add(self, user: str) -> str:
+    def add(self, user: str, *, read_only: bool = False) -> str:
         """Create a token for a user and return it; only its digest is stored."""
         check_user(user)
         secret = secrets.token_urlsafe(32)
-        token = ServiceToken(
-            secrets.token_hex(4), user, secret_digest(secret), datetime.now(UTC).isoformat(timespec="seconds")
-        )
+        made = datetime.now(UTC).isoformat(timespec="seconds")
+        token = ServiceToken(new_token_id(read_only=read_only), user, secret_digest(secret), made)
         with self._write_lock():
             state = self._load()
             key = state.key or secrets.token_bytes(32)
@@ -155,6 +162,12 @@ class TokenFile:
 
     def _write_error(self, error: OSError) -> StoreError:
         return StoreError(f"cannot write the token file {str(self.path)!r}: {error.strerror}")
+
+
+def new_token_id(*, read_only: bool) -> str:
+    """A random id of eight letters and digits that says what the token may do."""
+    token_id = secrets.token_hex(4)
+    return f"{_READ_ONLY}{token_id[1:]}" if read_only else token_id
 
 
 def split_token(token: str) -> tuple[str, str]:

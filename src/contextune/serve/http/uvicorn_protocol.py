@@ -11,12 +11,10 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from contextune.serve.http.limits.connections import ConnectionLimits
+from contextune.serve.http.limits.connections import CONNECTIONS, ConnectionLimits
 
 MAX_HEADER_BYTES = 32_768
 """Maximum size of request line and headers."""
-CONNECTIONS = "connections"
-"""Key of the `ConnectionLimits` in the state that the application's lifespan yields."""
 
 
 class HttpProtocol(HttpToolsProtocol):

@@ -1,12 +1,17 @@
-"""MCP over streamable HTTP, protected by one bearer token."""
+"""MCP over streamable HTTP, protected by one bearer token.
+
+Connections, headers and the time until the headers are complete are limited as in the HTTP service, before
+the token is known.
+"""
 
 import hmac
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from contextune.errors import ContextuneError, InvalidRequestError
+from contextune.errors import ContextuneError, InvalidRequestError, MissingExtraError
 from contextune.serve.hosts import AllowedHosts, allowed_hosts
+from contextune.serve.http.limits.connections import CONNECTIONS, ConnectionLimits
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -21,10 +26,16 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
-def http_app(server: "Server[Any]", token: str, hosts: AllowedHosts | None = None) -> App:
+def http_app(
+    server: "Server[Any]",
+    token: str,
+    hosts: AllowedHosts | None = None,
+    limits: ConnectionLimits | None = None,
+) -> App:
     """The server as an ASGI application. A token is required, as any local program can reach the port.
 
-    `hosts` are the host names it answers for; by default those of this machine.
+    `hosts` are the host names it answers for; by default those of this machine. `limits` are those on
+    connections before the token is known.
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
@@ -33,20 +44,32 @@ def http_app(server: "Server[Any]", token: str, hosts: AllowedHosts | None = Non
     # its own check of host names covers three loopback addresses only
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=unchecked)
-    return _RequestGuard(app, token, hosts or allowed_hosts("127.0.0.1"))
+    return _RequestGuard(app, token, hosts or allowed_hosts("127.0.0.1"), limits or ConnectionLimits())
 
 
 async def serve_http(server: "Server[Any]", token: str, hosts: AllowedHosts, listener: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT."""
     import uvicorn
 
-    config = uvicorn.Config(
-        http_app(server, token, hosts),
-        log_level="warning",
-        access_log=False,
-        timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT,
-    )
+    config = uvicorn.Config(http_app(server, token, hosts), **uvicorn_options())
     await uvicorn.Server(config).serve(sockets=[listener])
+
+
+def uvicorn_options() -> dict[str, Any]:
+    """How uvicorn serves the application, with the protocol that limits connections and headers."""
+    try:
+        from contextune.serve.http.uvicorn_protocol import HttpProtocol
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("MCP over HTTP", "mcp") from error
+    return {
+        "http": HttpProtocol,
+        "ws": "none",
+        "log_level": "warning",
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": False,  # addresses are counted as they connect, not as a header claims
+        "timeout_graceful_shutdown": _SHUTDOWN_TIMEOUT,
+    }
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -71,12 +94,15 @@ def address(host: str, listener: socket.socket) -> str:
 class _RequestGuard:
     """Rejects requests for other host names, and those without the token, compared in constant time."""
 
-    def __init__(self, app: App, token: str, hosts: AllowedHosts) -> None:
+    def __init__(self, app: App, token: str, hosts: AllowedHosts, limits: ConnectionLimits) -> None:
         self._app = app
+        self._limits = limits
         self._expected = f"Bearer {token}".encode()
         self._hosts = hosts
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            scope.setdefault("state", {})[CONNECTIONS] = self._limits
         if scope["type"] == "http":
             headers: dict[bytes, bytes] = {}
             for name, value in scope["headers"]:  # a repeated header matches nothing

@@ -1,14 +1,15 @@
 """Approvals: each tool of an MCP server is pinned by a digest of its definition.
 
 A tool is approved when it is first seen, as its user has connected the server. A server that changes the
-definition later may have been taken over, so the changed tool is held back until the user approves it.
+definition later may have been taken over, so the changed tool is held back until the user approves it; so is
+a new one that comes while an approved one is gone, as a tool that is only renamed has changed as well.
 """
 
 import json
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -19,6 +20,7 @@ from contextune.store.database import Database
 from contextune.store.rows import check_unicode
 from contextune.store.schema import DatabaseSchema
 from contextune.tools.catalog import LoadedTools, RefusedTool
+from contextune.tools.mcp.definition_diff import TextChange, text_changes
 from contextune.types import Tool
 
 APPROVAL_FILE = DatabaseSchema(
@@ -38,7 +40,16 @@ APPROVAL_FILE = DatabaseSchema(
     ),
 )
 _MAX_FIELDS = 5
-_MAX_VALUE = 400
+_NOT_APPROVED = "{}"
+"""The definition of a tool that has never been approved."""
+_MAX_RENAMED = 1000
+"""Renamed tools of a server that wait for approval; more are refused without a trace."""
+
+
+_RENAMED = (
+    "it is new while another tool of its server is gone: the user can review and accept it with"
+    " `contextune tools approve`"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +66,11 @@ class Approval:
     """Whether calls by the tool's bare name mean this tool."""
 
     @property
+    def is_new(self) -> bool:
+        """Whether the tool has never been approved."""
+        return self.definition == _NOT_APPROVED
+
+    @property
     def differences(self) -> list["Difference"]:
         """What a pending definition changes."""
         return list(_differences(json.loads(self.definition), json.loads(self.pending or self.definition)))
@@ -62,6 +78,8 @@ class Approval:
     @property
     def reason(self) -> str:
         """Why the tool is held back: the changed fields, without the untrusted new text."""
+        if self.is_new:
+            return _RENAMED
         fields = [difference.field for difference in self.differences]
         more = f" and {len(fields) - _MAX_FIELDS} more" if len(fields) > _MAX_FIELDS else ""
         return (
@@ -77,6 +95,11 @@ class Difference:
     field: str
     old: str | None
     new: str | None
+
+    @property
+    def changes(self) -> list[TextChange]:
+        """What has changed in its text, with what stands around it."""
+        return text_changes(self.old, self.new)
 
 
 class ChangedTool(RefusedTool):
@@ -111,6 +134,24 @@ class ApprovalFile(Database):
         with self._writing() as connection:
             connection.executemany(
                 "INSERT INTO approvals (server, id, definition) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows
+            )
+
+    def hold(self, server: str, definitions: Mapping[str, str], listed: Collection[str]) -> None:
+        """Let unknown tools wait for approval, and forget those that their server no longer lists."""
+        with self._writing() as connection:
+            rows = connection.execute(
+                "SELECT id FROM approvals WHERE server = ? AND definition = ?", (server, _NOT_APPROVED)
+            ).fetchall()
+            gone = [(server, tool, _NOT_APPROVED) for (tool,) in rows if tool not in listed]
+            connection.executemany(
+                "DELETE FROM approvals WHERE server = ? AND id = ? AND definition = ?", gone
+            )
+            added = [(check_unicode(server, "the server"), tool, _NOT_APPROVED, text)
+                     for tool, text in definitions.items()]  # fmt: skip
+            connection.executemany(
+                "INSERT INTO approvals (server, id, definition, pending) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT DO NOTHING",
+                added[: max(0, _MAX_RENAMED - len(rows) + len(gone))],
             )
 
     def set_pending(self, server: str, definitions: Mapping[str, str | None]) -> None:
@@ -152,17 +193,24 @@ class ApprovalFile(Database):
 def review(approvals: ApprovalFile, server: str, loaded: LoadedTools, *, cached: bool = False) -> LoadedTools:
     """The tools as loaded, less those that differ from what was approved, which are refused.
 
-    Tools that were never seen before are approved. Of `cached` tools, which the server may have changed
-    since, those with a pending change are refused as well.
+    Tools that were never seen before are approved, unless an approved one is gone. Of `cached` tools, which
+    the server may have changed since, those with a pending change are refused as well.
     """
     known = approvals.of_server(server)
     accepted: list[Tool] = []
     refused: list[RefusedTool] = []
     added: dict[str, str] = {}
+    held: dict[str, str] = {}
     pending: dict[str, str | None] = {}
+    listed = {tool.id for tool in loaded.tools} | {tool.name for tool in loaded.refused}
+    is_renaming = any(not approval.is_new and tool not in listed for tool, approval in known.items())
     for tool in loaded.tools:
         text = definition_text(tool)
         approval = known.get(tool.id)
+        if approval is None and is_renaming:
+            held[tool.id] = text
+            refused.append(ChangedTool(tool.id, _RENAMED))
+            continue
         if approval is None:
             added[tool.id] = text
         elif approval.definition != text:
@@ -179,6 +227,8 @@ def review(approvals: ApprovalFile, server: str, loaded: LoadedTools, *, cached:
         accepted.append(tool)
     if added:
         approvals.add(server, added)
+    if held or any(approval.is_new for approval in known.values()):
+        approvals.hold(server, held, listed)
     if pending:
         approvals.set_pending(server, pending)
     return LoadedTools(tuple(accepted), (*loaded.refused, *refused))
@@ -221,8 +271,8 @@ def _differences(old: Any, new: Any, field: str = "") -> Iterator[Difference]:
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}… ({len(text):,} characters)"
+    """As JSON in ASCII, so that invisible characters are escaped."""
+    return json.dumps(value)
 
 
 def _plain(name: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
 
     from contextune.tools.mcp.connection import McpConnection
 
+_PAUSE, _MAX_PAUSE = 1.0, 60.0
+"""Seconds until the next change of a server is accepted; doubled with each that follows soon."""
 _log = logging.getLogger(__name__)
+
+
+def next_pause(pause: float, quiet: float) -> float:
+    """Seconds until the next change is accepted, after one that came `quiet` seconds after the last pause."""
+    return _PAUSE if quiet > 2 * pause else min(_MAX_PAUSE, 2 * pause)
 
 
 class LiveCatalog:
@@ -111,14 +119,18 @@ class LiveCatalog:
 
     async def _watch(self, connection: "McpConnection", changed: asyncio.Event) -> None:
         listening = asyncio.create_task(connection.listen(changed.set))
+        pause = _PAUSE
         try:
             while True:
+                quiet_since = monotonic()
                 await changed.wait()
+                pause = next_pause(pause, monotonic() - quiet_since)
                 changed.clear()
                 if await self._reload(connection):
                     result = self._on_change(self.loaded)
                     if inspect.isawaitable(result):
                         await result
+                await asyncio.sleep(pause)  # a server that renames its tools all the time costs little
         except Exception as error:
             self._failure = error  # raised later by itself, not in a group with the connection's errors
         finally:

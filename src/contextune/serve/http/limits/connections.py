@@ -4,6 +4,8 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
+CONNECTIONS = "connections"
+"""Key of the `ConnectionLimits` in the state that the application's lifespan yields."""
 _DESCRIPTOR_RESERVE = 128
 """Descriptors left to the store, its threads, logs and models."""
 
