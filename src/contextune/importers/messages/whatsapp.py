@@ -21,10 +21,10 @@ _CHAT_NAME = re.compile(
 )
 """File names: WhatsApp Chat with Marta, WhatsApp Chat - Marta, Chat de WhatsApp con Marta."""
 _PLACEHOLDER = re.compile(r"<[^<>\n:]{3,60}>|null")
-_ATTACHED = re.compile(r"<[^<>\n:]{2,30}:\s*([^<>\n]+)>\s*$")
+_ATTACHED = re.compile(r"<[^<>\n:]{2,30}:\s*+([^<>\n]+)>\s*$")
 _FILE = re.compile(r"([^\n<>]{1,200}\.\w{2,5}) \([^()\n]{3,40}\)(?:\n|$)")
 _EDITED = re.compile(
-    r"\s*<[^<>\n]*(?:edited|bearbeitet|editad|modifi|bewerkt|redigera|rediger|изменено|düzenlendi|已编辑)[^<>\n]*>$",
+    r"(?:(?<!\s)\s+)?<[^<>\n]{0,100}(?:edited|bearbeitet|editad|modifi|bewerkt|redigera|rediger|изменено|düzenlendi|已编辑)[^<>\n]{0,100}>$",
     re.I,
 )
 _DELETED = frozenset(
