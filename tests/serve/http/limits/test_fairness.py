@@ -10,7 +10,7 @@ from time import thread_time
 
 import httpx
 import pytest
-from tests.serve.conftest import running
+from tests.serve.conftest import client_with_token, running
 from tests.serve.waiting import PATIENCE
 
 from contextune.serve.http.errors import ApiError
@@ -18,6 +18,7 @@ from contextune.serve.http.limits.cpu_budget import CpuBudget
 from contextune.serve.http.limits.owner import owner, set_owner
 from contextune.serve.http.limits.service_times import ServiceTimes
 from contextune.serve.http.limits.worker_pool import WorkerPool
+from contextune.serve.http.tokens import TokenFile
 
 
 class _Gate:
@@ -160,16 +161,16 @@ def test_victim_is_answered_while_another_token_floods(tmp_path: Path) -> None:
         f"remind me at {hour} to call {letter}" for letter in string.ascii_lowercase for hour in "345"
     )
     with running(tmp_path) as service:
-        done = Event()
+        done, token = Event(), TokenFile(service.tokens).add("flood")
 
         def flood(_: int) -> list[int]:
             statuses: list[int] = []
-            with service.client("flood") as client:
+            with client_with_token(service.url, token) as client:
                 while not done.is_set():
                     statuses.append(client.post("/v1/ask", json={"text": text[:2000]}).status_code)
             return statuses
 
-        with service.client("flood") as client:
+        with client_with_token(service.url, token) as client:
             assert client.put("/v1/me", json={}).status_code == 204
         with service.client("victim") as victim, ThreadPoolExecutor(12) as threads:
             assert victim.put("/v1/me", json={}).status_code == 204
