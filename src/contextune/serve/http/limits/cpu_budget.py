@@ -6,6 +6,8 @@ from threading import Lock
 from time import monotonic
 
 _MAX_RETRY_AFTER = 60
+_MAX_USERS = 10_000
+"""Users that are kept before those with a full budget are forgotten."""
 
 
 class CpuBudget:
@@ -30,6 +32,9 @@ class CpuBudget:
         """Take what a request of the user has cost; more than is left is owed."""
         with self._lock:
             self._spent[user] = (self._missing(user) + seconds, self._clock())
+            if len(self._spent) > _MAX_USERS:
+                for name in list(self._spent):
+                    self._missing(name)
 
     def _missing(self, user: str) -> float:
         """Seconds below the full budget; forgets a user whose budget is full."""

@@ -118,7 +118,10 @@ class WorkerPool:
             self._see(user, now)
             if self.open_calls >= self._max_threads:  # an idle thread takes any call, and updates the average
                 wait = self._expected_wait(now, user)
-                longest = _LATE * self._max_wait if self._is_overloaded(now) else self._max_wait
+                # in an overload by few users, one who has nothing in the queue comes next
+                is_next = not self._queue.of(user) and len(self._queue.owners) <= self._max_threads
+                is_strict = self._is_overloaded(now) and not is_next
+                longest = _LATE * self._max_wait if is_strict else self._max_wait
                 if wait > min(longest, end - now - expected):
                     raise overloaded(self._retry_after(user))
             job = QueuedCall(name, user, call, expected, end, now)
