@@ -2,11 +2,13 @@
 
 import random
 import re
-import re._constants as codes  # pyright: ignore[reportMissingImports]
-import re._parser as parser  # pyright: ignore[reportMissingImports]
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
+
+codes: Any = import_module("re._constants")  # they have no types
+parser: Any = import_module("re._parser")
 
 _PIECES = [
     " ",

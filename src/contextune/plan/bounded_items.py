@@ -6,6 +6,7 @@ cost no more, and stop no more, than any other.
 
 from dataclasses import replace
 from datetime import datetime
+from typing import cast
 
 from contextune._internal.bounded_text import bounded_text
 from contextune.types import Item
@@ -37,5 +38,6 @@ def _bounded(value: object) -> object:
     if isinstance(value, str):
         return bounded_text(value, MAX_FIELD)
     if isinstance(value, list):
-        return [bounded_text(part, MAX_FIELD) if isinstance(part, str) else part for part in value]
+        parts = cast("list[object]", value)
+        return [bounded_text(part, MAX_FIELD) if isinstance(part, str) else part for part in parts]
     return value

@@ -30,8 +30,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServi
     with running(folder) as service, service.client("ines") as client:
         assert client.put("/v1/me", json={}).status_code == 204
         note = {"id": "n1", "app": "Notes", "fields": {"title": "Kiln list", "content": NOTE}}
-        stored = [mail("m1", "Kiln list", MAIL), note, mail("m2", "Glaze workshop", PLAIN)]
-        stored[0]["fields"] |= {"author": "mallory@example.net"}  # type: ignore[operator]
+        fields = {"subject": "Kiln list", "content": MAIL, "date": "2024-05-13T09:00"}
+        hostile = {"id": "m1", "app": "Mail", "fields": {**fields, "author": "mallory@example.net"}}
+        stored = [hostile, note, mail("m2", "Glaze workshop", PLAIN)]
         assert client.put("/v1/items", json={"items": stored}).status_code == 200
         ask(client, "show me the kiln list")
         yield service, client
