@@ -1,6 +1,7 @@
 # make demo      the main job on bundled data, from nothing
 # make tour      a walk-through: set up, ask, converse, serve, call a tool
 # make test      all tests                make check   lint, format, types, import contract
+# make fuzz     hostile texts for every pattern, damaged files for every importer; SECONDS=600 bounds it
 # make coverage  tests with coverage      make bench   the benchmarks
 # make worlds    the tables of real exports and requests, from WORLDS (default: ../shared/data/worlds)
 # make docs      documentation site       make dist    all wheels
@@ -22,7 +23,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # two test processes with one thread each: processes that take all cores slow each other down
 TEST := CONTEXTUNE_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo tour test check coverage bench worlds chromium screenshots docs dist lock checksums sbom audit clean
+.PHONY: demo tour test fuzz check coverage bench worlds chromium screenshots docs dist lock checksums sbom audit clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -33,6 +34,15 @@ tour: $(VENV)/.dev
 
 test: $(VENV)/.dev
 	$(TEST)
+
+# new seeds in each round; a failure names the seed, which FIRST=… repeats
+SECONDS ?= 300
+FIRST ?= $(shell date +%s)
+fuzz: $(VENV)/.dev
+	@end=$$(($$(date +%s) + $(SECONDS))); seed=$(FIRST); while [ $$(date +%s) -lt $$end ]; do \
+	  echo "FIRST=$$seed"; FUZZ_FIRST_SEED=$$seed FUZZ_SEEDS=3 FUZZ_EXAMPLES=200 CONTEXTUNE_THREADS=1 OMP_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest -x tests/patterns tests/importers/test_broken_files.py --hypothesis-seed=$$seed || exit 1; \
+	  seed=$$((seed + 3)); done
 
 coverage: $(VENV)/.dev
 	$(TEST) --cov=contextune --cov-report=term:skip-covered --cov-report=xml

@@ -217,3 +217,17 @@ def test_missing_service_and_invalid_settings_are_errors() -> None:
         Client("localhost:8765", "ctx_00_00")
     with pytest.raises(InvalidRequestError, match="token"):
         Client("http://localhost:8765", " ")
+
+
+def test_calls_on_a_connection_that_was_ended_are_repeated_once() -> None:
+    paths: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        paths.append(request.url.path)
+        if len(paths) == 1:
+            raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
+        return httpx.Response(200, json={"ready": 1, "total": 1})
+
+    with Client("http://service", "ctx_token", transport=httpx.MockTransport(answer)) as client:
+        assert client.preparation() == {"ready": 1, "total": 1}
+    assert paths == ["/v1/preparation"] * 2

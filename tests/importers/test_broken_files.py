@@ -1,6 +1,7 @@
 """Files of every format with lost, changed and added bytes: no import fails, everything is reported."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ from contextune.importers.run import import_into
 from contextune.store import SQLiteStore
 from contextune.types import Contact, Item
 
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "40"))
+"""Damaged copies of each file; `make fuzz` takes more."""
 WHOLE = {
     "Inbox.mbox": ENVELOPE + PLAIN + b"\n" + ENVELOPE + PLAIN.replace(b"k1", b"k2"),
     "one.eml": PLAIN,
@@ -42,7 +45,7 @@ WHOLE = {
 
 @pytest.mark.parametrize("name", WHOLE)
 @given(data=st.data())
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damaged_files_never_stop_an_import(name: str, tmp_path: Path, data: st.DataObject) -> None:
     content = WHOLE[name]
     start = data.draw(st.integers(0, len(content)))

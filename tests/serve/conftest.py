@@ -19,6 +19,8 @@ from contextune.serve.http.tokens import TokenFile
 NO_LIMITS = ServiceLimits(
     rate=10_000,
     burst=10_000,
+    cpu=1e6,
+    cpu_burst=1e9,
     timeout=PATIENCE,
     waiting=10_000,
     max_wait=PATIENCE,

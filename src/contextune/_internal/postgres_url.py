@@ -8,7 +8,7 @@ from pathlib import Path
 
 _SCHEMES = ("postgresql://", "postgres://")
 # a mistyped scheme makes a URL a path, which has one slash
-_PASSWORD_IN_URL = re.compile(r"(:/{1,2}[^/@\s:\"]*):[^\s\"]*@")
+_PASSWORD_IN_URL = re.compile(r"(:/{1,2}[^/@\s:\"]{0,200}):[^\s\"]{0,1000}@")
 _PASSWORD_VALUE = re.compile(r"\b((?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&'\"]+)", re.IGNORECASE)
 
 

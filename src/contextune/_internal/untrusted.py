@@ -20,6 +20,16 @@ def neutralize(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip().translate(_TAGS)
 
 
+def without_thinking(text: str) -> str:
+    """The text without the `<think>…</think>` blocks that some models write before their answer."""
+    kept: list[str] = []
+    position = 0
+    while (start := text.find("<think>", position)) >= 0 and (end := text.find("</think>", start)) >= 0:
+        kept.append(text[position:start])
+        position = end + len("</think>")
+    return "".join(kept) + text[position:]
+
+
 def fence(name: str, text: str, *, kind: str = "") -> str:
     """Neutralized text between `<name kind>` and `</name>`."""
     opening = f"{name} {neutralize(kind)}".strip().replace(">", "›")

@@ -59,6 +59,12 @@ def serve(
     ] = None,
     rate: Annotated[float, typer.Option(help="Requests per second and token.")] = _LIMITS.rate,
     burst: Annotated[int, typer.Option(help="Requests of one token at once.")] = _LIMITS.burst,
+    cpu: Annotated[
+        float, typer.Option(help="Seconds of CPU per second that a user's requests may take.")
+    ] = _LIMITS.cpu,
+    cpu_burst: Annotated[
+        float, typer.Option(help="Seconds of CPU that a user's requests may take at once.")
+    ] = _LIMITS.cpu_burst,
     body: Annotated[int, typer.Option(help="Maximum size of a request body, in bytes.")] = _LIMITS.body,
     timeout: Annotated[float, typer.Option(help="Maximum seconds per request.")] = _LIMITS.timeout,
     waiting: Annotated[int, typer.Option(help="Maximum requests waiting for a thread.")] = _LIMITS.waiting,
@@ -111,6 +117,8 @@ def serve(
     limits = ServiceLimits(
         rate=rate,
         burst=burst,
+        cpu=cpu,
+        cpu_burst=cpu_burst,
         body=body,
         timeout=timeout,
         waiting=waiting,

@@ -34,6 +34,12 @@ class Retries:
             return None
         return error.retry_after if call.repeatable or error.code == _REFUSED else None
 
+    def may_reconnect(self, error: "httpx.TransportError", call: Call, attempt: int) -> bool:
+        """Whether to repeat a call at once: the service had ended the idle connection."""
+        return (
+            isinstance(error, httpx.RemoteProtocolError) and call.repeatable and attempt < min(1, self.count)
+        )
+
 
 def http_options(
     url: str, token: str, timeout: float, transport: httpx.BaseTransport | httpx.AsyncBaseTransport | None

@@ -197,7 +197,9 @@ class Client:
             try:
                 return read_response(self._http.request(**call_options(call)))
             except httpx.TransportError as error:
-                raise connection_failed(error) from error
+                if not self._retries.may_reconnect(error, call, attempt):
+                    raise connection_failed(error) from error
+                wait = 0.0
             except ServiceError as error:
                 wait = self._retries.wait(error, call, attempt)
                 if wait is None:

@@ -6,7 +6,6 @@ applications and the kind of item it needs retrieves far more than the request a
 
 import json
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -15,7 +14,7 @@ from threading import Lock
 from types import MappingProxyType
 from typing import Any
 
-from contextune._internal.untrusted import fence, neutralize
+from contextune._internal.untrusted import fence, neutralize, without_thinking
 from contextune.context.signals.columns import part_of_day
 from contextune.errors import LanguageModelError
 from contextune.llm.cache import AnswerCache
@@ -121,7 +120,7 @@ class ChainOfThought:
         if not draft.complete:
             raise self._unusable("was cut off; one or two sentences were requested")
         # some models include their reasoning
-        answer = neutralize(re.sub(r"<think>.*?</think>", "", draft.text, flags=re.DOTALL))
+        answer = neutralize(without_thinking(draft.text))
         if not answer:
             raise self._unusable("is empty")
         if len(answer) > _MAX_LENGTH:

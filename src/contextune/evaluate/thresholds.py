@@ -24,7 +24,11 @@ class Threshold:
     def parse(cls, text: str) -> "Threshold":
         """Parse `recall@5=0.9`."""
         name, equals, value = (part.strip() for part in text.partition("="))
-        if not equals or not re.fullmatch(r"[0-9]*\.?[0-9]+", value) or not 0 <= float(value) <= 1:
+        if (
+            not equals
+            or not re.fullmatch(r"[0-9]++(?:\.[0-9]+)?|\.[0-9]+", value)
+            or not 0 <= float(value) <= 1
+        ):
             raise InvalidRequestError(
                 f"invalid threshold {text!r}: write metric=minimum with a minimum from 0 to 1, "
                 "such as recall@5=0.9"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from contextune._internal.json_schema import CompiledSchema, InvalidSchemaError, check_schema
+from contextune._internal.untrusted import without_thinking
 from contextune.errors import InvalidDataError, LanguageModelError
 from contextune.llm.chat import ChatReply, Draft, Message
 
@@ -79,6 +80,6 @@ def is_strict(schema: object) -> bool:
 
 def _extract_json(text: str) -> str:
     """Remove `<think>` blocks and code fences around JSON."""
-    text = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL).strip()
+    text = without_thinking(text).strip()
     fence = re.fullmatch(r"```(?:json)?\s*\n(.*?)\n?```", text, flags=re.DOTALL)
     return fence[1].strip() if fence else text

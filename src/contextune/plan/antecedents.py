@@ -11,15 +11,15 @@ from contextune.time_phrases import parse_time_phrases
 from contextune.types import Request
 
 _QUESTION = re.compile(
-    r"\W*(?:(?:ok|okay|so|and|hey|please|tell me|do you know),? )*"
+    r"\W*(?:(?:ok|okay|so|and|hey|please|tell me|do you know),? ){0,8}"
     r"(?:when|where|what time|what day|how (?:long|much|far|expensive))"
-    r"(?:['’]?s|['’]re| (?:is|are|was|will|do|does|did))\s+(?P<topic>[^,;:?!]+?)[\s.?!]*$",
+    r"(?:['’]?s|['’]re| (?:is|are|was|will|do|does|did))\s+(?P<topic>[^,;:?!]{1,300}?)[\s.?!]*$",
     re.IGNORECASE,
 )
 """A question about one thing."""
 _ABOUT = re.compile(
-    r"\W*(?:what|did|has|have|does)\b[^,;:?!]*\b(?:about|regarding|concerning)"
-    r" (?P<topic>[^,;:?!]+?)[\s.?!]*$",
+    r"\W*(?:what|did|has|have|does)\b[^,;:?!]{0,300}\b(?:about|regarding|concerning)"
+    r" (?P<topic>[^,;:?!]{1,300}?)[\s.?!]*$",
     re.IGNORECASE,
 )
 """A question about a message about something."""
@@ -50,7 +50,7 @@ _CHANGED = re.compile(
 """An order about an event or a reminder."""
 _REMINDED = re.compile(
     rf"{OPENING}(?:remind me|(?:set|add|create|make)(?: me)? a reminder|(?:don['’]?t|do not) let me forget)\b"
-    r"[^,;:.?!]*? (?:to [^\W\d_]+(?: (?:for|about|with|up|off|in|out|on))?|before|after|of|about)"
+    r"[^,;:.?!]{0,300}? (?:to [^\W\d_]{1,300}(?: (?:for|about|with|up|off|in|out|on))?|before|after|of|about)"
     rf" (?P<pronoun>it|that|this){_BEHIND}",
     re.IGNORECASE,
 )

@@ -7,6 +7,7 @@ contact wrote is never one.
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from contextune.plan.pointer.values.spans import ADDRESS
 from contextune.plan.values import ContactLookup
@@ -17,10 +18,13 @@ _LINK = re.compile(r"https?://\S+|\bwww\.\S+", re.IGNORECASE)
 _NUMBER_TO_CALL = re.compile(
     r"\b(?:ask|call|dial|phone|ring|sms|text|whatsapp)\b\D{0,12}\+?(?:\d[\s().-]{0,2}){7,}", re.IGNORECASE
 )
-_HIDDEN = re.compile(
-    r"<[^>]*\bstyle\s*=[^>]*(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0\b)",
+_MARKUP = re.compile(
+    r"(?P<mark>[<>])|\b(?P<style>style)\s*+="
+    r"|(?P<hidden>display\s*+:\s*+none|visibility\s*+:\s*+hidden|font-size\s*+:\s*+0|opacity\s*+:\s*+0\b)",
     re.IGNORECASE,
 )
+"""The parts of a tag with a style that hides its text; found in one pass, since senders choose the text."""
+_MAX_TITLE = 2_000
 _OVERRIDES = frozenset("\u202d\u202e\u2066\u2067")
 """Characters that show the text behind them in another direction than it is stored."""
 
@@ -30,15 +34,35 @@ def has_link(text: str) -> bool:
     return _LINK.search(text) is not None
 
 
+def is_by_stranger(item: Item, contacts: ContactLookup) -> bool:
+    """Whether an item has a sender, or somebody who invites, who is no contact."""
+    sender = next((item.fields[name] for name in _SENDERS if item.fields.get(name)), None)
+    return sender is not None and contacts.index(sender) is None
+
+
 def is_lure(item: Item, contacts: ContactLookup) -> bool:
     """Whether an item by a stranger names whom to reach in its title, or hides text from its reader."""
-    sender = next((item.fields[name] for name in _SENDERS if item.fields.get(name)), None)
-    if sender is None or contacts.index(sender) is not None:
+    if not is_by_stranger(item, contacts):
         return False
-    title = unicodedata.normalize("NFKC", item.title)
+    title = unicodedata.normalize("NFKC", item.title[:_MAX_TITLE])
     if _has_address(title, item) or not _OVERRIDES.isdisjoint(title):
         return True
-    return any(isinstance(value, str) and _HIDDEN.search(value) for value in item.fields.values())
+    return any(isinstance(value, str) and _hides_text(value) for value in item.fields.values())
+
+
+@lru_cache(maxsize=256)
+def _hides_text(text: str) -> bool:
+    """Whether a tag in a text has a style that hides what it encloses."""
+    is_tag = has_style = False
+    for match in _MARKUP.finditer(text) if "<" in text else ():
+        if match["mark"]:
+            is_tag = match["mark"] == "<"
+            has_style = has_style and is_tag
+        elif match["style"]:
+            has_style = has_style or is_tag
+        elif has_style:
+            return True
+    return False
 
 
 def _has_address(title: str, item: Item) -> bool:

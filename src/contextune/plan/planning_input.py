@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune.plan.bounded_items import bounded_item, clamp_time
 from contextune.plan.lures import is_lure
 from contextune.plan.names import NameMatch, match_names
 from contextune.plan.times.phrases import TimeExpressions, find_times
@@ -20,9 +21,14 @@ from contextune.search import tokenize
 from contextune.time_phrases import TimePhrase, parse_time_phrases
 from contextune.types import Item, ItemHit, Plan, Request, ToolHit, User, local_time
 
-_OWNER = re.compile(r"(\w+)['’]s\b(?! (?:on|in|at|not|the|a|down|been|got|here|there|got|still|out)\b)")
+_OWNER = re.compile(r"\b(\w+)['’]s\b(?! (?:on|in|at|not|the|a|down|been|got|here|there|got|still|out)\b)")
 MAX_ITEMS = 8
 """Planners read this many items, best first."""
+
+
+def _bounded(hit: ItemHit) -> ItemHit:
+    item = bounded_item(hit.item)
+    return hit if item is hit.item else replace(hit, item=item)
 
 
 class RequestVector(NamedTuple):
@@ -60,11 +66,14 @@ class PlanningInput:
     @cached_property
     def read_hits(self) -> list[ItemHit]:
         """The best `max_items` hits and those that are named, without lures of strangers."""
-        best = list(islice((hit for hit in self.hits if not is_lure(hit.item, self.people)), self.max_items))
+        best = [_bounded(hit) for hit in islice(self._without_lures(self.hits), self.max_items)]
         # the scores of the others are scaled as without them
         lowest = min((hit.score for hit in best), default=0.0)
-        named = (hit for hit in self.named_hits if not is_lure(hit.item, self.people))
+        named = (_bounded(hit) for hit in self._without_lures(self.named_hits))
         return best + [replace(hit, score=max(hit.score, lowest)) for hit in named]
+
+    def _without_lures(self, hits: Sequence[ItemHit]) -> Iterator[ItemHit]:
+        return (hit for hit in hits if not is_lure(hit.item, self.people))
 
     @cached_property
     def items(self) -> list[Item]:
@@ -83,7 +92,8 @@ class PlanningInput:
     @cached_property
     def now(self) -> datetime:
         """The time of the request in the user's time zone, to the minute."""
-        return local_time(self.request.time, self.user.zone).replace(second=0, microsecond=0)
+        now = local_time(self.request.time, self.user.zone)
+        return clamp_time(now).replace(second=0, microsecond=0)
 
     @cached_property
     def tokens(self) -> list[str]:

@@ -39,6 +39,8 @@ DURATION = (
     rf"|\d{{1,2}} ?h(?: ?\d\d(?: ?min)?)?|{_PIECE}(?:,? and {_PIECE}|,? {_PIECE})?)(?![\w])"
 )
 """A pattern for one duration, of up to two units."""
+_MAX_MONTHS, _MAX_DELTA = 12 * 1000, timedelta(days=365_000)
+"""A thousand years: what is longer leads out of the calendar."""
 _FIND = re.compile(rf"(?<![\w.,$€£-]){DURATION}")
 _HALVES = re.compile(
     r"(?P<share>half|(?:a )?quarter|three quarters)(?: of)? an? (?P<unit>minute|hour|day|year)$"
@@ -71,9 +73,11 @@ class Duration:
 def parse_duration_words(words: str) -> Duration | None:
     """Parse what `DURATION` matches; None if it is too long to be one."""
     try:
-        return _parse(words)
+        duration = _parse(words)
     except OverflowError:
         return None
+    too_long = duration is not None and (duration.months > _MAX_MONTHS or duration.delta > _MAX_DELTA)
+    return None if too_long else duration
 
 
 def find_duration_words(low: str) -> Iterator[tuple[Duration, int, int]]:

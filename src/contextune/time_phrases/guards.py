@@ -5,13 +5,13 @@ import re
 from contextune.time_phrases.phrase import ParseInput, TimeAtom
 
 _BLOCKED = re.compile(
-    r"\"[^\"]*\"|“[^”]*”|«[^»]*»|‘[^’]*’"
-    r"|(?<![\w])['](?!til\b|tis\b|em\b|\d\d\b)[^']+(?:'(?=\w)[^']+)*'(?!\w)"
-    r"|https?://\S+|\bwww\.\S+|\S+@\S+\.\w+"
-    r"|(?<![\w-])\+?(?!\d{4}-\d\d-\d\d)\(?\d{2,5}\)?(?:[ -]\d{2,5})*[ -]\d{3,}\b"
+    r"\"[^\"]{0,300}\"|“[^”]{0,300}”|«[^»]{0,300}»|‘[^’]{0,300}’"
+    r"|(?<![\w])['](?!til\b|tis\b|em\b|\d\d\b)[^']{1,300}(?:'(?=\w)[^']{1,300}){0,20}'(?!\w)"
+    r"|https?://\S+|\bwww\.\S+|[^\s@]{1,64}@[^\s@]{1,255}\.\w+"
+    r"|(?<![\w-])\+?(?!\d{4}-\d\d-\d\d)\(?\d{2,5}\)?(?:[ -]\d{2,5}){0,8}[ -]\d{3,}\b"
     r"|(?<!\w)\+\d[\d ()-]{5,}\d|\b\d{5,}\b"
     r"|[$€£¥]\s?\d[\d.,]*"
-    r"|\b\d[\d.,:]*\s?(?:[%€£$]|(?:percent|euros?|eur|dollars?|usd|bucks|pounds?|quid|cents|degrees|km|kg|miles|metres"
+    r"|\b\d[\d.,:]{0,30}\s?(?:[%€£$]|(?:percent|euros?|eur|dollars?|usd|bucks|pounds?|quid|cents|degrees|km|kg|miles|metres"
     r"|meters|litres|people|persons|guests|points|pages|songs|copies|stars|calories|grams)\b)"
     r"|\b(?:version|v|chapter|page|room|gate|platform|flight|bus|line|floor|number|no\.|track|season|episode|step|level"
     r"|section|article|option|size|route|apartment|flat|seat|row) ?\d[\d.]*\b"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import islice
 
 from contextune.time_phrases.calendar_math import DAY
 from contextune.time_phrases.clocks import find_clocks
@@ -63,6 +64,8 @@ _PREPOSITIONS: dict[str, frozenset[str]] = {
 }
 """The forms before which a preposition is part of the phrase; "for" is before all."""
 _DEFAULT_CONFIDENCE = 0.3
+MAX_ATOMS = 50
+"""Atoms that a rule may find; a text with more is no request, and joining them takes quadratic time."""
 
 AtomRule = Callable[[ParseInput], Iterator[TimeAtom]]
 RULES: tuple[AtomRule, ...] = (
@@ -110,7 +113,7 @@ def find_atoms(source: ParseInput, rules: Sequence[AtomRule] = RULES) -> list[Ti
     atoms: list[TimeAtom] = []
     for rule in rules:
         with suppress(OverflowError, ValueError):  # "in 9999 years": the rest of this rule's atoms is lost
-            for atom in rule(source):
+            for atom in islice(rule(source), MAX_ATOMS):
                 atoms.append(atom)  # noqa: PERF402  # an exception must not lose the earlier ones
     return atoms
 

@@ -52,10 +52,12 @@ _OPENING = re.compile(rf"{_FILLER}(?P<body>.*)", re.IGNORECASE | re.DOTALL)
 _STARTS_ASKING = re.compile(_ASKING, re.IGNORECASE)
 _SENTENCE_END = re.compile(
     r"(?<=[.!?…。！？])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Ms|Dr|St|vs|No)\.)(?<!\b(?:Mrs|e\.g|i\.e|etc)\.)[\"'”’)]*\s+"
-    r"|(?<=[。！？])|\s*[;\n]\s*|(?<=[:,])\s+(?=\(?\d[.)]\s)"
+    r"|(?<=[。！？])|(?:(?<!\s)\s+)?[;\n]\s*|(?<=[:,])\s+(?=\(?\d[.)]\s)"
 )
 _CLAUSE_END = re.compile(
-    r",?\s+(?:and|then|plus|as well as)\s+(?:(?:also|then|finally|lastly|please)\s+)?|,\s+", re.IGNORECASE
+    r"(?:,|(?<!\s))\s+(?:and|then|plus|as well as)\s+(?:(?:also|then|finally|lastly"
+    r"|please)\s+)?|,\s+",
+    re.IGNORECASE,
 )
 _CONDITION = re.compile(
     r"(?:if|unless|when(?:ever)?|once|while|since|as|because|before|after|until|given|for|in case)\b",
@@ -68,7 +70,10 @@ _ASKS_FOR_HELP = re.compile(
     re.IGNORECASE,
 )
 """Announces what is asked for in other sentences."""
-_QUOTED = re.compile(r"[\"“«„][^\"“”«»„]*[\"”»“]|(?<!\w)['‘][^'‘’]*['’](?!\w)|\([^)]*\)|`[^`]*`")
+_QUOTED = re.compile(
+    r"[\"“«„][^\"“”«»„]{0,300}[\"”»“]|(?<!\w)['‘][^'‘’]{0,300}['’](?!\w)|\([^)]{0,300}\)"
+    r"|`[^`]{0,300}`"
+)
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 

@@ -15,7 +15,9 @@ _NUMBER = re.compile(r"\d{9,13}(?:\.\d+)?")
 _FIRST_EPOCH, _LAST_EPOCH = 946_684_800, 4_102_444_800
 """The years 2000 to 2099: other numbers are not taken for seconds since 1970."""
 _DATE_LIKE = re.compile(
-    r"\d{1,4}[-/.:]\d{1,2}[-/.:]\d{1,4}|\d{8,}|\b\d{4}\b.*\b\d{1,2}\b|\b\d{1,2}\b.*\b\d{4}\b", re.DOTALL
+    r"\d{1,4}[-/.:]\d{1,2}[-/.:]\d{1,4}|\d{8,}|\b\d{4}\b.{0,100}\b\d{1,2}\b"
+    r"|\b\d{1,2}\b.{0,100}\b\d{4}\b",
+    re.DOTALL,
 )
 _PERSON = frozenset(
     [

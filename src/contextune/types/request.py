@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
+from contextune._internal.bounded_text import without_long_runs
 from contextune.errors import InvalidRequestError
 from contextune.types.time_place import Coordinates, check_coordinates
 
@@ -18,7 +19,7 @@ class Turn(NamedTuple):
 def _turn(value: object) -> Turn:
     match value:
         case (str(speaker), str(text)):
-            return Turn(speaker, text)
+            return Turn(speaker, without_long_runs(text))
         case _:
             raise InvalidRequestError(
                 f'not a turn: {value!r} (pass speaker and text, such as ("user", "Hello"))'
@@ -42,6 +43,7 @@ class Request:
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise InvalidRequestError("the request has no text: pass what the user said")
+        object.__setattr__(self, "text", without_long_runs(self.text))
         if not self.user:
             raise InvalidRequestError("the request has no user: pass the id of the user whose data to search")
         if not isinstance(self.time, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]  # not all callers type-check

@@ -22,7 +22,7 @@ _BEFORE = r"before|previous|preceding|earlier"
 _AFTER = r"after|next|following|later"
 _SMALL = r"(?:and|then|what about|how about|what was|what is|show me|read me|ok|okay)?[\s,]*"
 _NEIGHBOUR = re.compile(
-    rf"\W*{_SMALL}(?:(?:the|an?) )?"
+    rf"\W*+{_SMALL}(?:(?:the|an?) )?"
     rf"(?:(?:one|ones|mail|email|event|note|song|call|message|appointment|meeting) "
     rf"(?:right |just )?(?P<behind>{_BEFORE}|{_AFTER})|(?P<front>{_BEFORE}|{_AFTER})"
     rf"(?: (?:one|mail|email|event|note|song|call|message|appointment|meeting))?)"

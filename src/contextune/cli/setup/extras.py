@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import NamedTuple
 
-_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)[^;]*; *extra == ['\"]([\w-]+)['\"]")
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]++)[^;]*; *extra == ['\"]([\w-]+)['\"]")
 _PURPOSES = {
     "anthropic": "tool search for Anthropic models",
     "attachments": "the text of PDF files attached to mails",

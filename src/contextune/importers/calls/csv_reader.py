@@ -46,7 +46,9 @@ _KINDS = (
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?$")
 _CLOCK = re.compile(r",? *(\d{1,2}):(\d\d)(?::(\d\d))?$", re.ASCII)
 _SLASHED = re.compile(r"^(\d{1,2})[/-](\d{1,2})[/-](\d{2}|\d{4})\b(.*)$")
-_UNITS = re.compile(r"(\d+) ?([hms])", re.IGNORECASE)
+_UNITS = re.compile(r"(?<!\d)(\d{1,9}) ?([hms])", re.IGNORECASE)
+_MAX_DURATION = 40
+"""Characters."""
 _FIRST_YEAR = 1900
 _DAY_FIRST, _MONTH_FIRST = "day first", "month first"
 _AMBIGUOUS = "ambiguous date, such as 5/6/2024"
@@ -201,6 +203,7 @@ def _direction(kind: str) -> str | None:
 
 def _seconds(text: str) -> int:
     """The duration in seconds; 65, 1:05, 00:01:05 and 1m 5s are the same."""
+    text = text[:_MAX_DURATION]
     if units := _UNITS.findall(text):
         return sum(int(number) * {"h": 3600, "m": 60, "s": 1}[unit.lower()] for number, unit in units)
     parts = text.split(":")

@@ -10,9 +10,10 @@ from contextune.importers.mail.mime import Headers, header_to_text
 from contextune.importers.reader import item_id
 
 _SINGLE_ADDRESS = re.compile(
-    r"\s*\"?([^\"<>,;:@()\\]*)\"?\s*<([^<>\s,;\"]+@[^<>\s,;\"]+)>\s*$|\s*([^<>\s,;:\"()]+@[^<>\s,;:\"()]+)\s*$"
+    r"\s*+\"?([^\"<>,;:@()\\]*+)\"?\s*<([^<>\s,;\"@]+@[^<>\s,;\"]+)>\s*$"
+    r"|\s*+([^<>\s,;:\"()@]+@[^<>\s,;:\"()]+)\s*$"
 )
-_BARE_ADDRESS = re.compile(r"[^\s<>,;:\"'()]+@[^\s<>,;:\"'()]+")
+_BARE_ADDRESS = re.compile(r"(?<![^\s<>,;:\"'()@])[^\s<>,;:\"'()@]+@[^\s<>,;:\"'()]+")
 _MAX_SINGLE, _MAX_HEADER = 300, 65_536
 """Bytes of a header with a single address, and of any header."""
 _MESSAGE_ID = re.compile(rb"<([^<>\s]+)>")

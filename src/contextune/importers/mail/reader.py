@@ -65,7 +65,8 @@ class MailReader:
 
     def can_read(self, file: SourceFile) -> bool:
         """Whether it starts with the headers of a mail."""
-        head = _EMLX_LENGTH.sub(b"", file.head, 1).lstrip()
+        length = _EMLX_LENGTH.match(file.head)
+        head = file.head[length.end() if length else 0 :].lstrip()
         block, *body = re.split(rb"\r?\n\r?\n", head, maxsplit=1)
         if file.suffix in _MAIL_SUFFIXES or file.path.parent.name in _MAILDIR:
             return bool(_HEADER.search(block)) or not head

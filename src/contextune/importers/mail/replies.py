@@ -59,10 +59,10 @@ _ORIGINAL = re.compile(
 )
 _FORWARD_SUBJECT = re.compile(r"\s*(?:fwd?|wg|tr|rv|enc|i|vb|pd|ilt|doorst|转发|轉寄)\s*[:：]", re.IGNORECASE)
 _REPLY_SUBJECT = re.compile(
-    r"\s*(?:re|aw|antw|sv|vs|odp|res|rif|r|ynt|vá|回复|答复|回覆)\s*(?:\[\d+\])?\s*[:：]", re.IGNORECASE
+    r"\s*(?:re|aw|antw|sv|vs|odp|res|rif|r|ynt|vá|回复|答复|回覆)\s*+(?:\[\d+\])?\s*+[:：]", re.IGNORECASE
 )
 _LIST_FOOTER = re.compile(r"^_{30,}\n[^\n]*mailing list\b.*\Z", re.MULTILINE | re.DOTALL | re.IGNORECASE)
-_RULE = re.compile(r"(?:^[-_=*]{3,}\n?)+\Z", re.MULTILINE)
+_RULE = re.compile(r"(?:^[-_=*]{3,}\n?){1,20}\Z", re.MULTILINE)
 """Lines of strokes above a copy."""
 _SIGNATURE = re.compile(r"^-- ?\n.*\Z", re.MULTILINE | re.DOTALL)
 _DEVICE_LINE = _any_of(

@@ -25,10 +25,10 @@ _FOLDERS = frozenset(
 )
 """Folders that are not named after a chat."""
 _PLACEHOLDER = re.compile(r"<[^<>\n:]{3,60}>|null")
-_ATTACHED = re.compile(r"<[^<>\n:]{2,30}:\s*([^<>\n]+)>\s*$")
+_ATTACHED = re.compile(r"<[^<>\n:]{2,30}:\s*+([^<>\n]+)>\s*$")
 _FILE = re.compile(r"([^\n<>]{1,200}\.\w{2,5}) \([^()\n]{3,40}\)(?:\n|$)")
 _EDITED = re.compile(
-    r"\s*<[^<>\n]*(?:edited|bearbeitet|editad|modifi|bewerkt|redigera|rediger|изменено|düzenlendi|已编辑)[^<>\n]*>$",
+    r"(?:(?<!\s)\s+)?<[^<>\n]{0,100}(?:edited|bearbeitet|editad|modifi|bewerkt|redigera|rediger|изменено|düzenlendi|已编辑)[^<>\n]{0,100}>$",
     re.I,
 )
 _DELETED = frozenset(

@@ -17,7 +17,7 @@ _HEADER = re.compile(
 )
 """The beginning of a message: "[16.05.24, 17:40:12] " (iPhone) or "5/16/24, 5:40 PM - " (Android)."""
 _SENDER = re.compile(
-    r"[\u200e\u200f\u202a-\u202e~ \u202f\xa0]*([^:\"“„«\n]{1,80}?)[\u202c\u2069]*: (.*)", re.DOTALL
+    r"[\u200e\u200f\u202a-\u202e~ \u202f\xa0]*+([^:\"“„«\n]{1,80}?)[\u202c\u2069]{0,4}: (.*)", re.DOTALL
 )
 _EMPTY_SENDER = re.compile(r"[\u200e\u200f~ ]*([^:\"“„«\n]{1,80}):\s*$")
 

@@ -32,19 +32,17 @@ _OPEN = frozenset(
 )
 _DONE = frozenset(["DONE", "CANCELED", "CANCELLED", "KILL", "CLOSED", "NO"])
 _HEADLINE = re.compile(r"(\*+)[ \t]+(.*)")
-_TAGS = re.compile(r"[ \t]+(:[\w@#%:]+:)[ \t]*$")
+_TAGS = re.compile(r"(?<![ \t])[ \t]+(:[\w@#%:]+:)[ \t]*$")
 _PRIORITY = re.compile(r"\[#[A-Za-z0-9]{1,2}\][ \t]*")
-_COOKIE = re.compile(r"[ \t]*\[\d*(?:/\d*|%)\]")
-_TIMESTAMP = r"(\d{4}-\d\d-\d\d)(?: [^\d\s>\]]+)?(?: (\d{1,2}:\d\d)(?:-(\d{1,2}:\d\d))?)?[^>\]\n]*"
+_COOKIE = re.compile(r"(?:(?<![ \t])[ \t]+)?\[\d*(?:/\d*|%)\]")
+_TIMESTAMP = r"(\d{4}-\d\d-\d\d)(?: [^\d\s>\]]{1,30})?(?: (\d{1,2}:\d\d)(?:-(\d{1,2}:\d\d))?)?[^>\]\n]{0,100}"
 _ACTIVE = re.compile(rf"<{_TIMESTAMP}>(?:--<{_TIMESTAMP}>)?")
 _PLANNING = re.compile(rf"(SCHEDULED|DEADLINE|CLOSED):\s*[<\[]{_TIMESTAMP}[>\]]")
 _INACTIVE = re.compile(rf"\[{_TIMESTAMP}\]")
 _KEYWORDS = re.compile(r"#\+(?:TODO|SEQ_TODO|TYP_TODO):(.*)", re.IGNORECASE)
 _TITLE = re.compile(r"#\+TITLE:(.*)", re.IGNORECASE)
-_DRAWER = re.compile(
-    r"^[ \t]*:[\w-]+:[ \t]*\n.*?^[ \t]*:END:[ \t]*(?:\n|$)", re.MULTILINE | re.DOTALL | re.IGNORECASE
-)
-_PROPERTY = re.compile(r"^[ \t]*:(ID|CREATED|CUSTOM_ID):[ \t]+(.+?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_DRAWER_LINE = re.compile(r"[ \t]*:([\w-]+):[ \t]*")
+_PROPERTY = re.compile(r"^[ \t]*:(ID|CREATED|CUSTOM_ID):[ \t]+(.+)$", re.MULTILINE | re.IGNORECASE)
 _LINK = re.compile(r"\[\[[^\[\]]*\]\[([^\[\]]*)\]\]|\[\[([^\[\]]*)\]\]")
 _META = re.compile(r"^[ \t]*#(?:\+.*| .*|)$\n?", re.MULTILINE)
 
@@ -137,9 +135,9 @@ def _records(
         yield SkippedEntry(where, "archived or commented headline")
         return
     raw = headline.text
-    properties = {match[1].upper(): match[2] for match in _PROPERTY.finditer(raw)}
+    properties = {match[1].upper(): match[2].strip() for match in _PROPERTY.finditer(raw)}
     planning = {match[1]: match for match in _PLANNING.finditer(raw)}
-    body = _DRAWER.sub("", raw)
+    body = _without_drawers(raw)
     content = tidy(_plain(_META.sub("", _PLANNING.sub("", body))))
     identity = ("org", properties["ID"]) if "ID" in properties else ("org", file.identity, *key)
     event = _ACTIVE.search(headline.title) or _ACTIVE.search(_PLANNING.sub("", body))
@@ -198,6 +196,22 @@ def _time(day: str, clock: str | None) -> str:
 def _created(text: str) -> str:
     match = _INACTIVE.search(text) or _ACTIVE.search(text)
     return _time(match[1], match[2]) if match else ""
+
+
+def _without_drawers(text: str) -> str:
+    """The text without its drawers, each from a line such as ":PROPERTIES:" to the next ":END:"."""
+    kept: list[str] = []
+    opened: int | None = None
+    for line in text.split("\n"):
+        match = _DRAWER_LINE.fullmatch(line)
+        if match and match[1].upper() == "END" and opened is not None:
+            del kept[opened:]
+            opened = None
+            continue
+        if match and opened is None:
+            opened = len(kept)
+        kept.append(line)
+    return "\n".join(kept)
 
 
 def _plain(text: str) -> str:

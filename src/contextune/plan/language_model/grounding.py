@@ -17,7 +17,7 @@ from contextune.plan.values import normalize_text, normalize_value
 from contextune.search.tokenize import alnum_key
 from contextune.types import Argument, Source
 
-_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w[\w.]*|https?://\S+|www\.\S+|\+?\d[\d\s().-]{5,}\d")
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]+\.\w[\w.]*|https?://\S+|www\.\S+|\+?\d[\d\s().-]{5,}\d")
 """Email addresses, URLs and phone numbers."""
 
 

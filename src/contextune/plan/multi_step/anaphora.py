@@ -30,7 +30,7 @@ _ENGLISH_TIME = re.compile(
     re.IGNORECASE,
 )
 _MESSAGE = re.compile(
-    r"\b(?:tell|inform|ask|let|e-?mail|mail|text|message|write|warn|remind)\b.*?"
+    r"\b(?:tell|inform|ask|let|e-?mail|mail|text|message|write|warn|remind)\b.{0,300}?"
     r"\b(?P<link>that|know|if|whether) "
     r"(?=(?:i|we|he|she|it|they|you|there|the|my|our|his|her|their)\b)",
     re.IGNORECASE,

@@ -61,7 +61,7 @@ _VERBS = (
 _MAX_TOOLS = 4
 """Tools that are considered in place of the first one."""
 _MIN_VERB_LENGTH = 3
-_OWNER = re.compile(r"(\w+)['’]s\b")
+_OWNER = re.compile(r"\b(\w+)['’]s\b")
 _GENERAL_VERBS = _RETURNING_VERBS | _CREATING_VERBS | {"add", "put", "open", "move", "change", "update"}
 """Verbs too general to select a tool by its name: "find" does not mean `find_free_time`."""
 _MIN_CONFIDENCE = 0.5

@@ -22,11 +22,11 @@ _MAX_LENGTH = 600
 _MAX_NAME = 40
 """Characters; a longer title is a sentence, and does not protect its "and"."""
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_QUOTED = re.compile(r"[\"“«„][^\"“”«»„]*[\"”»“]|(?<!\w)['‘][^'‘’]*['’](?!\w)|\([^)]*\)")
+_QUOTED = re.compile(r"[\"“«„][^\"“”«»„]{0,300}[\"”»“]|(?<!\w)['‘][^'‘’]{0,300}['’](?!\w)|\([^)]{0,300}\)")
 _SENTENCE = re.compile(r"(?:[.!…]+|\s*;)\s+")
 _END = re.compile(r"[.!…;]")
 _CONDITION = re.compile(r"\b(?:if|unless|in case|provided)\b", re.IGNORECASE)
-_WHETHER = re.compile(r"\b(?:ask|check|see|tell|know|find out|wonder)\b[^.;]*\bif\b", re.IGNORECASE)
+_WHETHER = re.compile(r"\b(?:ask|check|see|tell|know|find out|wonder)\b[^.;]{0,300}\bif\b", re.IGNORECASE)
 _COMMA = re.compile(r",\s+")
 _DICTATED = re.compile(r":(?!\d)")
 _TAIL = " \t\n,;"
@@ -56,8 +56,12 @@ _DETERMINERS = frozenset(
 _ASKING = "remind|tell|ask|get|have|help|teach|want|let|persuade|beg|order|invite|warn|reminder|alarm"
 _WRITING = "text|email|mail|message|write|send|reply|answer|call|ring"
 _DETERMINED = r"(?!(?:the|a|an|my|our|your|his|her|their|its|this|that|these|those|me|him|them|it|us|you)\b)"
-_TO_DO = re.compile(rf"\b(?:{_ASKING})\b.*?\bto (?={_DETERMINED}(?-i:[a-z]))", re.IGNORECASE | re.DOTALL)
-_TO_SAY = re.compile(rf"\b(?:{_WRITING})\b.*?\bto ([a-z]+)", re.IGNORECASE | re.DOTALL)
+_TO_DO = re.compile(
+    rf"\b(?:{_ASKING})\b.{{0,300}}?\bto "
+    rf"(?={_DETERMINED}(?-i:[a-z]))",
+    re.IGNORECASE | re.DOTALL,
+)
+_TO_SAY = re.compile(rf"\b(?:{_WRITING})\b.{{0,300}}?\bto ([a-z]+)", re.IGNORECASE | re.DOTALL)
 _MODAL = re.compile(
     r"\b(?:must|should|shall|ought to|(?:have|has|need|needs|want|wants|going|got) to|gotta|wanna|may"
     r"|might|can|could"

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache, partial
+from itertools import islice
 from typing import TypeVar
 
 from contextune.time_phrases.clocks import day_half, find_clocks
@@ -20,7 +21,7 @@ from contextune.time_phrases.groups import drop_overlaps, merge_days
 from contextune.time_phrases.holidays import find_holidays
 from contextune.time_phrases.nth_weekdays import find_nth_weekdays, find_weeks_from
 from contextune.time_phrases.number_words import parse_number
-from contextune.time_phrases.parser import find_atoms, parse_input
+from contextune.time_phrases.parser import MAX_ATOMS, find_atoms, parse_input
 from contextune.time_phrases.periods import find_calendar_periods
 from contextune.time_phrases.phrase import ParseInput, TimeAtom
 
@@ -29,8 +30,8 @@ _LESS = re.compile(r"\s*(?:ahead|before|earlier|prior|sooner|early|beforehand)\b
 _MORE = re.compile(r"\s*(?:later|after|extra|more|longer|back|on|past|late|from (?:now|today))\b")
 _IN = re.compile(r"\b(?:in|within|after|for|by|back|extra|another|wait)\s*$")
 _FORWARD = re.compile(
-    r"\b(?:bring|pull)\b[^.;!?]*\bforward\b|\bmove up\b"
-    r"|\b(?:move|bring|pull)\b[^.;!?]*(?<!catch )(?<!pick )(?<!follow )(?<!check )(?<!clean )\bup by\b"
+    r"\b(?:bring|pull)\b[^.;!?]{0,300}\bforward\b|\bmove up\b"
+    r"|\b(?:move|bring|pull)\b[^.;!?]{0,300}(?<!catch )(?<!pick )(?<!follow )(?<!check )(?<!clean )\bup by\b"
 )
 """An order to move something to an earlier time: "Bring the call forward by an hour"."""
 _IN_MONTHS = re.compile(r"\bin (?:about )?$")
@@ -120,7 +121,7 @@ def find_times(text: str, now: datetime) -> TimeExpressions:
     """Find the time expressions in a text that was written at `now`."""
     source = parse_input(text, now)
     low = source.low
-    for atom in find_weeks_from(source):  # "a week on Monday" moves no event by a week
+    for atom in islice(find_weeks_from(source), MAX_ATOMS):  # "a week on Monday" moves no event by a week
         low = f"{low[: atom.first]}{' ' * (atom.last - atom.first)}{low[atom.last :]}"
     patterns = ((_EVE, -1), (_MORROW, 1), (_WEEK, 7), (_WEEK_BEFORE, -7))
     offsets = [days for pattern, days in patterns if pattern.search(low)]
@@ -154,7 +155,7 @@ def _days(source: ParseInput) -> Iterator[DayMention]:
         if atom.form in (*_DAY_FORMS, *_JOINED_FORMS)
         and not _HOURLY.search(source.low[atom.first : atom.last])
     ]
-    for duration, start, end in find_duration_words(source.low):
+    for duration, start, end in islice(find_duration_words(source.low), MAX_ATOMS):
         if duration.months and _IN_MONTHS.search(source.before(start)):
             with suppress(OverflowError):
                 day = duration.add_to(source.now).date()
@@ -182,23 +183,24 @@ def _dates(atom: TimeAtom, source: ParseInput) -> tuple[date, ...]:
 
 
 def _clocks(source: ParseInput) -> Iterator[ClockMention]:
-    for atom in find_clocks(source):
+    for atom in islice(find_clocks(source), MAX_ATOMS):
         words = source.text[atom.first : atom.last]
         yield ClockMention(atom.first, atom.last, words, atom.minutes, atom.certain)
 
 
 def _shifts(source: ParseInput, low: str) -> Iterator[TimeShift]:
-    for duration, start, end in find_duration_words(low):
+    is_forward = _FORWARD.search(low) is not None
+    for duration, start, end in islice(find_duration_words(low), MAX_ATOMS):
         if duration.months:
             continue
         sign = 0
-        if _LESS.match(low, end) or _FORWARD.search(low):
+        if _LESS.match(low, end) or is_forward:
             sign = -1
         elif _MORE.match(low, end) or _IN.search(low, 0, start) or "extra" in low[start:end]:
             sign = 1
         yield TimeShift(start, end, source.text[start:end], duration.delta, sign)
-    for match in _HOUR_BEFORE.finditer(low):
+    for match in islice(_HOUR_BEFORE.finditer(low), MAX_ATOMS):
         yield TimeShift(*match.span(), source.text[slice(*match.span())].strip(), timedelta(hours=1), -1)
-    for match in _MINUTES_BEFORE.finditer(low):
+    for match in islice(_MINUTES_BEFORE.finditer(low), MAX_ATOMS):
         length = timedelta(minutes=parse_number(match["count"]))
         yield TimeShift(*match.span(), source.text[slice(*match.span())], length, -1)

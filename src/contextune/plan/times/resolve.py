@@ -215,7 +215,10 @@ def _moved(base: CandidateTime, by: timedelta) -> CandidateTime:
     moment = base.time
     if moment is None:
         return base
-    moment += by
+    try:
+        moment += by
+    except OverflowError:  # "99,999,999 hours later"
+        return base
     return replace(base, day=moment.date(), clock=moment.hour * 60 + moment.minute)
 
 

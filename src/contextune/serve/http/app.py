@@ -25,6 +25,7 @@ from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http import errors, inspector, requests, responses, web
 from contextune.serve.http.errors import ApiError, request_error_messages
 from contextune.serve.http.limits.connections import CONNECTIONS, ConnectionLimits
+from contextune.serve.http.limits.cpu_budget import CpuBudget
 from contextune.serve.http.limits.worker_pool import WorkerPool
 from contextune.serve.http.middleware import RequestMiddleware, error_response
 from contextune.serve.http.observability.metrics import CONTENT_TYPE, ServiceMetrics
@@ -50,7 +51,7 @@ _ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
         413: "The body is too large, or the user's quota is exceeded.",
         421: "The service does not answer for the host name in `Host` or `Origin`.",
         422: "The request is invalid; `where` lists the fields.",
-        429: "Rate limit exceeded; see `Retry-After`.",
+        429: "Rate limit or budget of computing time exceeded; see `Retry-After`.",
         500: "Internal error.",
         503: "Overloaded, timed out or store unavailable; see `Retry-After`.",
     }.items()
@@ -84,7 +85,8 @@ class _Application(FastAPI):
 def create_app(settings: ServiceSettings) -> FastAPI:
     """Create the ASGI application; store and catalogue are closed on shutdown."""
     limits = settings.limits
-    pool = WorkerPool(settings.threads, limits.waiting, limits.timeout, limits.max_wait)
+    budget = CpuBudget(limits.cpu, limits.cpu_burst)
+    pool = WorkerPool(settings.threads, limits.waiting, limits.timeout, limits.max_wait, budget=budget)
     metrics, tracer = ServiceMetrics(lambda: pool.open_calls), tracer_from_env()
     service = Service(settings, metrics, tracer, lambda done, total: warmup.interrupt(done, total))
     warmup = Warmup(service.prepare, limits.timeout)

@@ -101,6 +101,16 @@ def rate_limited(seconds: int) -> ApiError:
     )
 
 
+def over_budget(seconds: int) -> ApiError:
+    """The user's requests have used up their budget of CPU time."""
+    return ApiError(
+        429,
+        "too_often",
+        f"your requests took too much computing time: try again in {seconds} s",
+        headers={"Retry-After": str(seconds)},
+    )
+
+
 def body_too_large(max_bytes: int) -> ApiError:
     """The body exceeds the size limit."""
     return ApiError(

@@ -18,6 +18,7 @@ from contextune.serve.http import errors
 from contextune.serve.http.credentials import Credentials
 from contextune.serve.http.errors import ApiError
 from contextune.serve.http.limits.deadline import start_deadline
+from contextune.serve.http.limits.owner import set_owner
 from contextune.serve.http.observability.json_logs import log_event
 from contextune.serve.http.observability.metrics import ServiceMetrics
 from contextune.serve.http.observability.tracing import Tracer
@@ -124,6 +125,7 @@ class RequestMiddleware:
                 exchange.scope["state"]["user"] = token.user
                 if token.read_only and not exchange.only_reads:
                     raise errors.read_only()
+                set_owner(token.user)
                 body = await self._read_body(headers, receive)
             await self._respond(exchange, body, receive)
         except _ClientDisconnected:

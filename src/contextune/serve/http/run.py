@@ -29,6 +29,8 @@ UVICORN_OPTIONS: dict[str, Any] = {
     "log_config": None,
     "access_log": False,
     "server_header": False,
+    # longer than clients and proxies keep idle connections: a request may be under way when this end closes
+    "timeout_keep_alive": 75,
     "proxy_headers": False,  # addresses are counted as they connect, not as a header claims
 }
 

@@ -18,6 +18,10 @@ class ServiceLimits:
     """Requests a second per token."""
     burst: int = 40
     """Requests a token may make at once."""
+    cpu: float = 1.0
+    """Seconds of CPU per second that the requests of a user may take, in each process."""
+    cpu_burst: float = 20.0
+    """Seconds of CPU that a user may take at once."""
     body: int = 2_000_000
     """Maximum size of a request body in bytes."""
     timeout: float = 30.0

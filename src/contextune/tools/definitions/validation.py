@@ -35,6 +35,12 @@ _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u
 """Characters without a glyph that are not format characters: joiners, fillers, the empty Braille pattern."""
 
 
+_EAST_ASIAN = frozenset(
+    ["CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"]
+)
+"""First words of the names of characters."""
+
+
 class ToolCollector:
     """Collects tools and the reasons why others were refused; an invalid tool does not stop the rest."""
 
@@ -85,6 +91,21 @@ def validate_name(value: object) -> str:
     if (escaped := escape_invisible(value)) != value:
         raise InvalidDataError(f"the name '{escaped[:80]}' contains an invisible character")
     return value
+
+
+def validate_server_name(value: object) -> str:
+    """The name of a server, unchanged: as for a tool, and no word mixes scripts that have letters alike.
+
+    "gіthub" with a Cyrillic і reads as another server. Words of Latin and East Asian letters are usual.
+    """
+    name = validate_name(value)
+    for word in re.findall(r"[^\W\d_]+", name):
+        scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in word} - _EAST_ASIAN
+        if len(scripts) > 1:
+            raise InvalidDataError(
+                f"the name {ascii(name)[:80]} mixes scripts in the word {ascii(word)[:40]}"
+            )
+    return name
 
 
 def escape_invisible(text: str) -> str:

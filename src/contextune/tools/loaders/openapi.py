@@ -51,7 +51,7 @@ class _Operation:
     @property
     def name(self) -> str:
         """The operation id, or method and path as words: get_pets_by_petId."""
-        steps = (re.sub(r"\{(.+?)\}", r" by \1 ", step) for step in self.path.split("/"))
+        steps = (re.sub(r"\{([^{}]+)\}", r" by \1 ", step) for step in self.path.split("/"))
         from_path = re.sub(r"\W+", "_", " ".join([self.method, *steps])).strip("_")
         return validate_name(self.definition.get("operationId") or from_path)
 

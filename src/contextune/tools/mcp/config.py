@@ -18,10 +18,10 @@ from contextune.tools.definitions.validation import (
     as_list,
     as_mapping,
     describe_type,
-    validate_name,
+    validate_server_name,
 )
 
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_VARIABLE = re.compile(r"\$\{([^}]{0,500})\}")
 
 
 def _empty() -> Mapping[str, str]:
@@ -76,7 +76,7 @@ def read_mcp_config(source: Path | Mapping[str, Any]) -> tuple[list[McpServer], 
     servers: list[McpServer] = []
     for name, entry in entries.items():
         with collector.attempt(name):
-            servers.append(_server(validate_name(name), entry))
+            servers.append(_server(validate_server_name(name), entry))
     return servers, list(collector.result().refused)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextune.search.tokenize import alnum_key
 from contextune.types import Tool
 
-_SEPARATOR = re.compile(r"\s+[—–-]\s+|:\s+")
+_SEPARATOR = re.compile(r"(?<!\s)\s+[—–-]\s+|:\s+")
 _MAX_NAME_WORDS = 6
 
 

@@ -40,7 +40,7 @@ _BULLET = re.compile(
 )
 _LABEL = re.compile(
     r"(?:(?:api |tool |search |user )?(?:quer(?:y|ies)|descriptions?|intents?|intentions?|aims?)"
-    r"|answer|assistant|output|tools?|apis?)\s*#?\d{0,2}[\"']?\s*(?::|[-–—]\s)\s*"
+    r"|answer|assistant|output|tools?|apis?)\s*+#?\d{0,2}[\"']?\s*+(?::|[-–—]\s)\s*"
     r"|(?:api|tool|line|step)\s*#?\d{1,2}\s*[.)]\s*",
     re.IGNORECASE,
 )

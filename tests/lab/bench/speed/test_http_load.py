@@ -1,9 +1,11 @@
 """HTTP load test on a small scale, including leak detection."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from tests.counting_embedder import CountingEmbedder
@@ -15,7 +17,7 @@ from contextune.datasets import Persona, read_persona
 from contextune.embed import default_embedder
 from contextune.lab.bench.speed import goodput, http_load, soak
 from contextune.lab.bench.speed.http_load import create_users
-from contextune.lab.bench.speed.load_client import LoadProfile, LoadResult, LoadRun
+from contextune.lab.bench.speed.load_client import LoadClient, LoadProfile, LoadResult, LoadRun
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile
 from contextune.store import SQLiteStore
@@ -121,3 +123,35 @@ def test_first_request_of_a_copy_embeds_only_its_text(tmp_path: Path) -> None:
         Tuner(store, embedder=embedder).context(request)
     assert request.text in embedder.texts
     assert not [text for text in embedder.texts if "opened" in text or "played" in text]
+
+
+def test_request_on_a_connection_that_the_service_ended_is_sent_again() -> None:
+    """A service may end an idle connection while a request is under way; that is no failure of its own."""
+    answer = b'{"context": []}'
+    response = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(answer), answer)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for is_first in (True, False):
+            head = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split()[0]))
+            if is_first:  # the second request of a connection gets no answer
+                writer.write(response)
+                await writer.drain()
+        writer.close()
+
+    async def main(ports: list[int], started: Event, done: Event) -> None:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            ports.append(server.sockets[0].getsockname()[1])
+            started.set()
+            await asyncio.to_thread(done.wait, PATIENCE)
+
+    ports: list[int] = []
+    started, done = Event(), Event()
+    thread = Thread(target=lambda: asyncio.run(main(ports, started, done)))
+    thread.start()
+    assert started.wait(PATIENCE)
+    clients = [LoadClient("ines", "token", ({"text": "kiln"},))]
+    result = LoadRun(ports, clients, LoadProfile(requests=6, clients=1, patience=PATIENCE)).run()
+    done.set()
+    thread.join()
+    assert (result.failures, result.requests) == (0, 6)

@@ -196,8 +196,17 @@ class LoadRun:
         try:
             async with asyncio.timeout(max(0.0, due + self._profile.patience - perf_counter())):
                 with self._route(client.user) as port:
-                    connection = self._reuse(port) or await _Connection.open(port)
-                    status, answer = await connection.send(method, path, client.token, body.encode())
+                    while True:
+                        reused = connection = self._reuse(port)
+                        connection = connection or await _Connection.open(port)
+                        try:
+                            status, answer = await connection.send(method, path, client.token, body.encode())
+                        except asyncio.IncompleteReadError as error:
+                            if not reused or error.partial:
+                                raise
+                            connection.close()  # the service had ended it while it was idle
+                        else:
+                            break
         except TimeoutError:
             status, answer = int(HTTPStatus.REQUEST_TIMEOUT), b""
         except (OSError, EOFError, ValueError):

@@ -29,6 +29,7 @@ from contextune.plan.calls.doubts.questions import (
     reads_something_else,
 )
 from contextune.plan.calls.doubts.speech import keeps_reported_speech, leaves_an_order
+from contextune.plan.calls.doubts.strangers import dials_no_number, own_titles
 from contextune.plan.calls.doubts.times import (
     drops_the_time,
     guesses_the_arrival,
@@ -71,7 +72,7 @@ _SEVERAL = re.compile(
 )
 _PLURAL = re.compile(
     rf"{OPENING}(?:forward|send|share|delete|trash|remove|flag|star|cancel|move|push|complete|tick off)\b"
-    r"[^.,;:!?]*?\b(?P<kind>(?:e-?)?mails|messages|newsletters|invoices|bills|tickets|receipts|meetings"
+    r"[^.,;:!?]{0,300}?\b(?P<kind>(?:e-?)?mails|messages|newsletters|invoices|bills|tickets|receipts|meetings"
     r"|appointments|events|reminders|tasks|notes)\b",
     re.IGNORECASE,
 )
@@ -100,14 +101,14 @@ _ASKING = re.compile(
 )
 _STOP = re.compile(r"\b(?:stop|turn|switch|put) (?:off )?(?:the|my) (?P<what>[^\W\d_]+)", re.IGNORECASE)
 _MAILBOX = re.compile(r"\b(?:sms|text messages?|whatsapp|telegram|slack|imessages?)\b", re.IGNORECASE)
-_SENTENCES = re.compile(r"(?P<word>[^\W_]*)[.!?;:]\s+\S")
+_SENTENCES = re.compile(r"(?<![^\W_])(?P<word>[^\W_]*)[.!?;:]\s+\S")
 _ORDER = re.compile(rf"(?P<filler>{OPENING})\w", re.IGNORECASE)
 _TITLES = frozenset(["title", "name", "summary", "label", "query"])
 _MAX_LEFT = 1
 """Words of an order that a text which repeats it may lack: "please" at its end."""
 _REMOVE_FROM = re.compile(
-    rf"{OPENING}(?:remove|delete|take|strike|cross|drop)\s+(?P<part>.+?)\s(?:from|off|out of)\s+"
-    r"(?:(?:the|my|our|that|this)\s+)?(?:[^.,;!?]*\s)?(?P<container>\w+)\W*$",
+    rf"{OPENING}(?:remove|delete|take|strike|cross|drop)\s+(?P<part>.{{1,300}}?)\s(?:from|off|out of)\s+"
+    r"(?:(?:the|my|our|that|this)\s+)?(?:[^.,;!?]{0,300}\s)?(?P<container>\w+)\W*$",
     re.IGNORECASE,
 )
 _CONTAINERS = frozenset(
@@ -164,14 +165,12 @@ def _does_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     several += [match["kind"].casefold() for match in _PLURAL.finditer(text)]
     if not any(word not in written for word in several):
         return False
-    titles = [
-        str(argument.value)
-        for argument in plan.arguments.values()
-        if any(source.kind == "item" for source in argument.sources)
-    ]
+    if not any(source.kind == "item" for argument in plan.arguments.values() for source in argument.sources):
+        return False
     # "All the Way" may be the title itself
-    return bool(titles) and not any(
-        _SEVERAL.search(title) or not {*several}.isdisjoint(tokenize(title)) for title in titles
+    return not any(
+        _SEVERAL.search(title) or not {*several}.isdisjoint(tokenize(title))
+        for title in own_titles(plan, inputs)
     )
 
 
@@ -375,6 +374,7 @@ _REASONS = (
     lacks_the_fact,
     acts_on_playback,
     lists_calls_of_another,
+    dials_no_number,
     ignores_the_sender,
     keeps_reported_speech,
     passes_on_something_else,

@@ -69,14 +69,14 @@ _ACTIONS = {
 """By verb, the stems of words one of which a tool needs in its name or description."""
 _NOUNS_TOO = frozenset(tokenize("copy lock order pay post print record rent scan sort type wire"))
 _ORDER = re.compile(rf"{OPENING}(?P<verb>[a-z]+)\b(?! *[:=])(?:\s+(?P<next>[^\s,.;:!?]+))?", re.IGNORECASE)
-_SEARCHING = re.compile(rf"{OPENING}scan\b.+\bfor\b", re.IGNORECASE)
+_SEARCHING = re.compile(rf"{OPENING}scan\b.{{1,300}}\bfor\b", re.IGNORECASE)
 _OBJECTS = frozenset(
     tokenize("""
     a an the my our your his her their this that these those it them me us him all both every some any another
     more one two three four five six ten for
     """)
 )
-_MARK = re.compile(rf"{OPENING}mark\s+.+?\s+as\s+(?:an?\s+|not\s+)?(?P<state>[\w-]+)", re.IGNORECASE)
+_MARK = re.compile(rf"{OPENING}mark\s+.{{1,300}}?\s+as\s+(?:an?\s+|not\s+)?(?P<state>[\w-]+)", re.IGNORECASE)
 _STATES = {
     **dict.fromkeys(["read", "unread", "seen"], frozenset(["unread", "seen"])),
     **dict.fromkeys(["spam", "junk", "phishing"], frozenset(["spam", "junk", "phish"])),
@@ -84,14 +84,15 @@ _STATES = {
 }
 """By the word after "mark as", the stems one of which a tool needs: others stand for a flag or for done."""
 _BOOKED = re.compile(
-    rf"{OPENING}(?:book|reserve)\b.*?\b(?:tables?|flights?|hotels?|rooms?|taxis?|cabs?|tickets?|rides?|trains?"
+    rf"{OPENING}(?:book|reserve)\b.{{0,300}}?\b(?:tables?|flights?|hotels?|rooms?|taxis?|cabs?|tickets?|rides?|trains?"
     r"|seats?|cars?|ubers?|lyfts?|trips?|ferry|ferries|boats?|bus(?:es)?)\b"
-    rf"|{OPENING}book (?:me|us)\b(?!.*\b(?:at|from|on|for)\b.*(?:\d|noon|half past|quarter|{HOUR})\b)",
+    rf"|{OPENING}book (?:me|us)\b(?!.{{0,300}}\b(?:at|from|on|for)\b.{{0,300}}(?:\d|noon|half past"
+    rf"|quarter|{HOUR})\b)",
     re.IGNORECASE,
 )
 _BOOKING = frozenset(map(stem, ["book", "reserve", "order", "ride", "reservation", "booking"]))
 _SWITCH = re.compile(
-    rf"{OPENING}(?:turn|switch)\s+(?:(?:on|off|up|down)\b|(?:[^.,;!?]+?\s)(?:on|off|up|down)\W*$)",
+    rf"{OPENING}(?:turn|switch)\s+(?:(?:on|off|up|down)\b|(?:[^.,;!?]{{1,300}}?\s)(?:on|off|up|down)\W*$)",
     re.IGNORECASE,
 )
 _SWITCHING = frozenset(map(stem, ["turn", "switch", "toggle", "enable", "disable", "volume", "power"]))
@@ -104,15 +105,16 @@ _DEVICES = (
 )
 _OPERATE = re.compile(
     rf"{OPENING}(?:put|start|stop|open|close|shut|dim|lower|raise|run|restart|reboot|charge|pause|pull)"
-    rf"(?: (?:on|out|up|down))? (?:(?:(?:the|my|our|all|those|these) )+(?:[\w-]+ )?(?P<device>{_DEVICES})"
+    rf"(?: (?:on|out|up|down))? (?:(?:(?:the|my|our|all|those|these) ){{1,8}}(?:[\w-]+ )?"
+    rf"(?P<device>{_DEVICES})"
     r"|(?P<plain>subtitles|captions|lights|heating|wi-?fi|bluetooth))"
-    r"(?:,? (?:on|off|out|up|down|again|now|please))*\W*$",
+    r"(?:,? (?:on|off|out|up|down|again|now|please)){0,8}\W*$",
     re.IGNORECASE,
 )
 """An order to a thing in the house: "Put the kettle on" is not to play "Kettle"."""
 _OPERATING = frozenset(map(stem, ["device", "appliance", "turn", "switch", "toggle"]))
-_CONNECTED = re.compile(rf"{OPENING}put .+ on (?P<mode>speaker|hold|air|mute)\W*$", re.IGNORECASE)
-_PUT_AWAY = re.compile(rf"{OPENING}put .+ away\W*$", re.IGNORECASE)
+_CONNECTED = re.compile(rf"{OPENING}put .{{1,300}} on (?P<mode>speaker|hold|air|mute)\W*$", re.IGNORECASE)
+_PUT_AWAY = re.compile(rf"{OPENING}put .{{1,300}} away\W*$", re.IGNORECASE)
 _PHOTO = re.compile(
     rf"{OPENING}take (?:(?:me|us|him|her|them) )?(?:an?|another|some|one|the) (?:[\w-]+ )?"
     r"(?:photos?|photographs?|pictures?|pics?|selfies?|screenshots?|snapshots?|close-ups?)\b",
@@ -122,7 +124,7 @@ _PHOTOGRAPHING = frozenset(map(stem, ["camera", "photo", "photograph", "capture"
 _PAGE = re.compile(
     rf"{OPENING}(?:read|turn|type|translate|bookmark|close|save|share|copy|reload|refresh)\b(?: \w+)?"
     r" (?:this|the|that)(?: \w+)? (?P<shown>page|screen|website|tab)"
-    r"(?: (?:aloud|out loud|out|for me|to me|please))*\W*$",
+    r"(?: (?:aloud|out loud|out|for me|to me|please)){0,8}\W*$",
     re.IGNORECASE,
 )
 """What the user has before them, which no item is."""
@@ -134,13 +136,13 @@ _SETTING = re.compile(
 )
 _SETTINGS = frozenset(map(stem, ["setting", "settings", "preference", "configure", "option"]))
 _SALE = re.compile(
-    rf"{OPENING}(?:list|offer|advertise|put) .+ (?:for sale|on ebay"
+    rf"{OPENING}(?:list|offer|advertise|put) .{{1,300}} (?:for sale|on ebay"
     r"|(?:in|on) (?:the|my|our) (?:[\w-]+ )?(?:shop|store|marketplace))\W*$",
     re.IGNORECASE,
 )
 _MONEY = re.compile(
-    rf"{OPENING}(?:send|give|lend|transfer|e-?transfer|venmo|zelle|paypal)\b(?!.*\b(?:mail|message|note|that)\b)"
-    r"[^:,]*?(?:[$€£¥]\s?\d[\d.,]*|\b\d[\d.,]*\s?(?:[$€£¥]|dollars?|euros?|pounds?|bucks|quid|eur|usd|gbp)\b)"
+    rf"{OPENING}(?:send|give|lend|transfer|e-?transfer|venmo|zelle|paypal)\b(?!.{{0,300}}\b(?:mail|message|note|that)\b)"
+    r"[^:,]{0,300}?(?:[$€£¥]\s?\d[\d.,]*|\b\d[\d.,]*\s?(?:[$€£¥]|dollars?|euros?|pounds?|bucks|quid|eur|usd|gbp)\b)"
     r"[^:,]*$",
     re.IGNORECASE,
 )

@@ -15,23 +15,25 @@ from contextune.search.glosses import gloss
 from contextune.types import Item, Plan, Tool
 
 _SEND_ITEM = re.compile(
-    rf"{OPENING}(?:send|forward|pass(?: on)?|share) (?:(?:the|that|this|my|our) |[^.,;:!?]*['’]s )"
-    r"(?:[^.,;:!?]* )?"
-    r"(?P<kind>mail|e-?mail|message|note)\b[^.,;:!?]* (?:to|with) \S",
+    rf"{OPENING}(?:send|forward|pass(?: on)?|share) (?:(?:the|that|this|my|our) |[^.,;:!?]{{0,80}}['’]s )"
+    r"(?:[^.,;:!?]{0,80} )?"
+    r"(?P<kind>mail|e-?mail|message|note)\b[^.,;:!?]{0,80} (?:to|with) \S",
     re.IGNORECASE,
 )
 _SHARE = re.compile(
-    rf"{OPENING}share (?:(?:the|my|our) )?(?:note )?(?P<title>\S.*?)(?: note)? with\s+\S", re.IGNORECASE
+    rf"{OPENING}share (?:(?:the|my|our) )?(?:note )?(?P<title>\S.{{0,300}}?)"
+    rf"(?: note)? with\s+\S",
+    re.IGNORECASE,
 )
 _SEND_ON = re.compile(
     rf"{OPENING}(?:(?:send|pass|forward) (?!(?:it|that|this|them) on\b)"
-    r"(?P<sent>\S[^.,;:!?]*?) on|pass on (?P<passed>\S[^.,;:!?]*?)"
-    r"|send (?:the|that|this|my|our) (?P<named>\S[^.,;:!?]*?)) to\s+\S",
+    r"(?P<sent>\S[^.,;:!?]{0,300}?) on|pass on (?P<passed>\S[^.,;:!?]{0,300}?)"
+    r"|send (?:the|that|this|my|our) (?P<named>\S[^.,;:!?]{0,300}?)) to\s+\S",
     re.IGNORECASE,
 )
 """An order to pass something on; "send the … to" is one if that is what a mail or a note is called."""
 _PASS_ON = re.compile(
-    rf"{OPENING}(?:forward|send|share|pass)(?: on)? (?:the|my|our|that|this) (?P<what>[^.,;:!?]+?)"
+    rf"{OPENING}(?:forward|send|share|pass)(?: on)? (?:the|my|our|that|this) (?P<what>[^.,;:!?]{{1,300}}?)"
     r" (?:from|by|of|about|to|with)\b",
     re.IGNORECASE,
 )

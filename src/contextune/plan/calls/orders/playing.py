@@ -14,7 +14,9 @@ from contextune.types import Item, Tool, ToolHit
 SONGS, _ALBUMS = frozenset(["song", "track"]), frozenset(["album", "record"])
 PLAYLISTS, ARTISTS = frozenset(["playlist"]), frozenset(["artist", "band"])
 _PLAY = re.compile(
-    rf"{OPENING}(?:play|put on)(?: me)? (?P<title>\S.*?)(?: please| again| now)*[\s.!?]*$", re.IGNORECASE
+    rf"{OPENING}(?:play|put on)(?: me)? (?P<title>\S.{{0,300}}?)(?: please| again"
+    rf"| now){{0,8}}[\s.!?]*$",
+    re.IGNORECASE,
 )
 
 _PLAYED_FIELDS = {"song_name": SONGS, "playlist": PLAYLISTS, "album_title": _ALBUMS}

@@ -29,19 +29,23 @@ _SEARCH = re.compile(
 )
 _WEB = re.compile(r"\b(?:web|internet|online|google)\b", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:my|our)\b|^(?:that|this)\b", re.IGNORECASE)
-_THING = re.compile(r"the (?P<thing>.+?)(?:\s(?:for|of|from|in|about|on|by|to|with)\s|$)", re.IGNORECASE)
+_THING = re.compile(
+    r"the (?P<thing>.{1,300}?)(?:\s(?:for|of|from|in|about|on|by"
+    r"|to|with)\s|$)",
+    re.IGNORECASE,
+)
 """What "the invoice of the plumber" is."""
 _BY = re.compile(r"\b(?:from|by) [A-Z]")
 _ABOUT = re.compile(
     rf"{OPENING}(?:show|find|get|open|read|list|search|pull up|bring up)(?: me)?(?: up)?"
-    r"(?: (?:all|any|the|my|our|of))* (?P<kind>notes|e-?mails|mails|messages)"
+    r"(?: (?:all|any|the|my|our|of)){0,8} (?P<kind>notes|e-?mails|mails|messages)"
     r" (?:on|about|regarding|concerning|mentioning|that mention)\s+\S",
     re.IGNORECASE,
 )
 _FROM = re.compile(
     rf"{OPENING}(?:(?:show|find|get|list|search|pull up|bring up|give)(?: me)? )?"
     r"(?:everything|anything|all|whatever)(?: (?:i (?:have|got)|there is|that came))?"
-    r" (?:from|by) (?P<who>\S.*?)[\s.!?]*$",
+    r" (?:from|by) (?P<who>\S.{0,300}?)[\s.!?]*$",
     re.IGNORECASE,
 )
 """Asks for all messages of somebody: songs and notes are said by their own words."""

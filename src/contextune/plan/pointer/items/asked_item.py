@@ -21,7 +21,7 @@ from contextune.types import Item, local_time
 
 _START = (
     r"\W*(?:(?:please|can you|could you|so|and|hey|ok(?:ay)?|also|do you know|tell me|check|remember|i forgot"
-    r"|i wonder|any idea),? )*"
+    r"|i wonder|any idea),? ){0,8}"
 )
 _QUESTION = re.compile(
     rf"{_START}(?:at |on |in |from |until )?(?:when(?:['’]?s)?|where(?:['’]?s)?|what(?:['’]?s)?|which"
@@ -34,7 +34,7 @@ _FACT = re.compile(
 )
 """A question that names the fact it asks for."""
 _AMOUNT = re.compile(
-    rf"{_START}(?:how (?:much|many)\b|what (?:do|does|did|will) [^?]+ (?:pay|charge|cost|owe)\b)",
+    rf"{_START}(?:how (?:much|many)\b|what (?:do|does|did|will) [^?]{{1,300}} (?:pay|charge|cost|owe)\b)",
     re.IGNORECASE,
 )
 _PAYING = frozenset(
@@ -44,22 +44,23 @@ _PAYING = frozenset(
 _TIMED = re.compile(rf"{_START}(?:(?:at |until |from )?(?:when|where|what time)|how long)", re.IGNORECASE)
 """Asks for a time or a place, which events have."""
 _LEAVING = re.compile(
-    r"\b(?:do|does|did|will|should|must|can|have to|need to) (?:.* )?(?P<verb>leave|depart|arrive|land)\b",
+    r"\b(?:do|does|did|will|should|must|can|have to|need to) (?:.{0,300} )?(?P<verb>leave|depart"
+    r"|arrive|land)\b",
     re.IGNORECASE,
 )
 _SAID = re.compile(
     r"\b(?:say|said|write|wrote|written|answer(?:ed)?|repl(?:y|ied)|mention(?:ed)?|want)\b", re.IGNORECASE
 )
 """Asks for what somebody wrote, which is in a mail."""
-_HOURS = re.compile(r"\b(?:do|does|is|are)\b.+\b(?:open|close|closed|shut)\b", re.IGNORECASE)
+_HOURS = re.compile(r"\b(?:do|does|is|are)\b.{1,300}\b(?:open|close|closed|shut)\b", re.IGNORECASE)
 """Asks for the opening hours of a business, which no item has."""
 _STATE = re.compile(
-    rf"{_START}(?:is|are|was|were|has|have|did) (?:my|our|the) (?P<what>[^,;.:!?]+?)"
+    rf"{_START}(?:is|are|was|were|has|have|did) (?:my|our|the) (?P<what>[^,;.:!?]{{1,300}}?)"
     r"(?: all| been| already| come)?"
     r" (?P<state>ok|okay|fine|good|bad|right|alright|normal|clear|positive|negative|in|back|ready|done"
     r"|through|here|booked|confirmed|signed|finished|ordered|paid|sent|delivered|approved|cancelled|canceled"
     r"|arrived?|come|came)"
-    r"(?: yet| already| now| today)*[\s.!?]*$",
+    r"(?: yet| already| now| today){0,8}[\s.!?]*$",
     re.IGNORECASE,
 )
 """Asks how something turned out, which the item about it may say: "Were my bloods ok?"."""

@@ -37,7 +37,11 @@ _DESCRIBED = re.compile(
 )
 _TITLE = re.compile(r"\w (?:What|Something|Anything|Some)\b")
 _BY = re.compile(r"\bby \S", re.IGNORECASE)
-_PURPOSE = re.compile(r"^\W*(?P<name>[^:(–—]+?)\s*(?::|\(|[–—]| - )\s*(?P<use>\S.*)$", re.MULTILINE)
+_PURPOSE = re.compile(
+    r"^[^\w\n]*(?P<name>[^:(–—\n]{1,100}?)[^\S\n]*(?::|\(|[–—]| - )[^\S\n]*"
+    r"(?P<use>\S.*)$",
+    re.MULTILINE,
+)
 """A line of a note that says what a playlist is for."""
 _LISTENING = frozenset(folded_words("listen listening hear heard play played playing music song"))
 

@@ -34,7 +34,7 @@ _SYNONYMS = tuple(
 """Words of everyday questions and of the items that answer them."""
 _FLIGHT = "flight"
 _FLIGHT_NUMBER = re.compile(r"(?<![\w-])(?:[A-Z]{2}|[A-Z]\d|\d[A-Z])[ -]?\d{2,4}(?![\w-])")
-_ROUTE = re.compile(r"[^\W\d_]{3,}(?: \([A-Z]{3}\))?(?: ?[-–→>] ?| to )[^\W\d_]{3,}")
+_ROUTE = re.compile(r"(?<![^\W\d_])[^\W\d_]{3,}(?: \([A-Z]{3}\))?(?: ?[-–→>] ?| to )[^\W\d_]{3,}")
 _FLYING = frozenset(
     tokenize("boarding baggage luggage airline airlines airways terminal gate departs departure pnr")
 )

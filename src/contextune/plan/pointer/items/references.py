@@ -68,8 +68,8 @@ _DAYS = frozenset(
 )
 _PLEASE = frozenset(["open", "close", "shut", "start"])
 _ADD = re.compile(
-    rf"{_BEFORE_ORDER}(?:add|put|append) (?P<what>\S.*) (?:to|on|onto|in|into) "
-    r"(?:(?:the|my|our) )?(?P<target>\S.*?)(?P<noun> note| playlist)?[\s.!?]*$",
+    rf"{_BEFORE_ORDER}(?:add|put|append) (?P<what>\S.{{0,300}}) (?:to|on|onto|in|into) "
+    r"(?:(?:the|my|our) )?(?P<target>\S.{0,300}?)(?P<noun> note| playlist)?[\s.!?]*$",
     re.IGNORECASE,
 )
 _TARGETS = (("Notes", "title"), ("Music", "playlist"))

@@ -6,12 +6,13 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.people.named_people import contact_in
 from contextune.plan.pointer.people.unknown_people import stranger_in
 
-_START = r"\W*(?:(?:please|can you|could you|just|so|and|hey|ok(?:ay)?|tell me|do you know|check),? )*"
+_START = r"\W*(?:(?:please|can you|could you|just|so|and|hey|ok(?:ay)?|tell me|do you know|check),? ){0,8}"
 _CALLED = r"(?:called|rang|rung|phoned|tried to (?:call|ring|phone|reach))"
 _CALL = r"(?:call|ring|phone|try to (?:call|ring|phone|reach))"
 _TIME = (
     r"(?:,? (?:today|yesterday|tonight|lately|recently|earlier|just now|last|already|yet|again|back|please"
-    r"|this \w+|last \w+|(?:while|when|before|after|since|at|on|in|during|around) [^.;!?]+))*[\s.!?]*$"
+    r"|this \w+|last \w+)){0,8}"
+    r"(?:,? (?:while|when|before|after|since|at|on|in|during|around) [^.;!?]{1,300})?[\s.!?]*$"
 )
 _TO_ME = r"(?: me| us| here| my (?:phone|number|mobile))?"
 _ANYBODY = r"(?:any|some)(?:one|body)(?: else)?"
@@ -23,7 +24,7 @@ _ALL = (
     re.compile(rf"{_START}(?:did|has|have) {_ANYBODY} (?:{_CALL}|{_CALLED}){_TO_ME}{_TIME}", re.IGNORECASE),
     re.compile(
         rf"{_START}(?:(?:are|were) there |(?:do|did) (?:i|we) (?:have |get )?|have (?:i|we)(?: got| had)? "
-        r"|show(?: me)? |list |what(?:['’]s| are| were) |which )?(?:any |my |the |all |new )*"
+        r"|show(?: me)? |list |what(?:['’]s| are| were) |which )?(?:any |my |the |all |new ){0,8}"
         rf"(?:missed (?:phone )?calls?|(?:miss|missed) (?:a|any|some) (?:phone )?calls?)"
         rf"(?: (?:do|did|have) (?:i|we)(?: have| get| got| had)?)?{_TIME}",
         re.IGNORECASE,
@@ -31,17 +32,19 @@ _ALL = (
 )
 _OF_PERSON = (
     re.compile(
-        rf"{_START}(?:did|has|have) (?P<who>\S.*?) (?:{_CALL}|{_CALLED}){_TO_ME}{_TIME}", re.IGNORECASE
+        rf"{_START}(?:did|has|have) (?P<who>\S.{{0,300}}?) (?:{_CALL}"
+        rf"|{_CALLED}){_TO_ME}{_TIME}",
+        re.IGNORECASE,
     ),
     re.compile(
         rf"{_START}when did (?:i|we) last (?:(?:speak|talk) (?:to|with)|call|ring|phone)"
-        rf" (?P<who>\S.*?){_TIME}",
+        rf" (?P<who>\S.{{0,300}}?){_TIME}",
         re.IGNORECASE,
     ),
-    re.compile(rf"{_START}when did (?P<who>\S.*?) (?:last )?{_CALL}{_TO_ME}{_TIME}", re.IGNORECASE),
+    re.compile(rf"{_START}when did (?P<who>\S.{{0,300}}?) (?:last )?{_CALL}{_TO_ME}{_TIME}", re.IGNORECASE),
     re.compile(
         rf"{_START}(?:did (?:i|we) (?:miss|get|have)|have (?:i|we) (?:missed|had)|(?:was|were|is|are) there) "
-        rf"(?:a |an |any |some |the )?(?:missed )?(?:phone )?calls? from (?P<who>\S.*?){_TIME}",
+        rf"(?:a |an |any |some |the )?(?:missed )?(?:phone )?calls? from (?P<who>\S.{{0,300}}?){_TIME}",
         re.IGNORECASE,
     ),
 )

@@ -13,61 +13,68 @@ from contextune.types import Contact, Item
 RINGING = r"(?:ring|call|buzz|bell|phone call|tinkle)"
 """What one gives somebody whom one calls, as a regular expression."""
 _CALL = re.compile(
-    rf"{PLEASE}(?:(?:call|phone|ring|dial)(?: up)?|give(?=.* an? (?:quick )?{RINGING}\b)) (?P<who>\S.*?)"
-    rf"(?: up| now| please| for me| again| an? (?:quick )?{RINGING})*[\s.!?]*$",
+    rf"{PLEASE}(?:(?:call|phone|ring|dial)(?: up)?|give(?=.{{0,300}} an? (?:quick )?{RINGING}\b)) "
+    rf"(?P<who>\S.{{0,300}}?)"
+    rf"(?: up| now| please| for me| again| an? (?:quick )?{RINGING}){{0,8}}[\s.!?]*$",
     re.IGNORECASE,
 )
-_JOINT = re.compile(r"(?P<who>\S.*?)(?:,? and |, )")
+_JOINT = re.compile(r"(?P<who>\S.{0,300}?)(?:,? and |, )")
 _CALL_BACK = re.compile(
-    rf"{PLEASE}(?:call|phone|ring) (?P<who>\S.*?) back(?: now| please| for me)*[\s.!?]*$", re.IGNORECASE
+    rf"{PLEASE}(?:call|phone|ring) (?P<who>\S.{{0,300}}?) back(?: now| please"
+    rf"| for me){{0,8}}[\s.!?]*$",
+    re.IGNORECASE,
 )
 _MISSED = re.compile(
-    r"\W*(?:(?:oh|ah|oops|damn|sorry|no|so|hm+),? )*i(?:['’]ve)? (?:just |must have )?missed (?P<who>\S.*?)"
+    r"\W*(?:(?:oh|ah|oops|damn|sorry|no|so|hm+),? ){0,8}i(?:['’]ve)? (?:just |must have )?missed "
+    r"(?P<who>\S.{0,300}?)"
     r"(?:['’]s? call)?(?: again| earlier| just now)?[\s.!?]*$",
     re.IGNORECASE,
 )
 _WRITTEN = re.compile(
-    rf"{PLEASE}(?:did|has|have) (?P<who>\S.*?)(?: ever| already| yet| finally)?"
+    rf"{PLEASE}(?:did|has|have) (?P<who>\S.{{0,300}}?)(?: ever| already| yet| finally)?"
     r" (?:write|written|reply|replied|answer|answered|respond|responded|(?:get|got|gotten) back"
-    r"|e?mail|e?mailed)(?: back)?(?:(?: to)? (?:me|us))?(?: yet| already| today)*"
-    r"(?:,? (?:about|regarding|concerning) \S.*?)?[\s.!?]*$",
+    r"|e?mail|e?mailed)(?: back)?(?:(?: to)? (?:me|us))?(?: yet| already| today){0,8}"
+    r"(?:,? (?:about|regarding|concerning) \S.{0,300}?)?[\s.!?]*$",
     re.IGNORECASE,
 )
 _SAID = re.compile(
-    rf"{PLEASE}what did (?P<who>\S.*?) (?:say|write|want|answer|reply|tell (?:me|us)|have to say)"
-    r"(?: back| to me| to us| from me)*(?:,? (?:about|regarding|concerning) (?P<topic>\S.*?))?[\s.!?]*$",
+    rf"{PLEASE}what did (?P<who>\S.{{0,300}}?) (?:say|write|want|answer|reply|tell (?:me|us)|have to say)"
+    r"(?: back| to me| to us| from me){0,8}(?:,? (?:about|regarding|concerning) "
+    r"(?P<topic>\S.{0,300}?))?[\s.!?]*$",
     re.IGNORECASE,
 )
 _FROM = re.compile(
-    r".*?\b(?:(?:e-?)?mails?|messages?|anything|everything|something|news|word) from (?P<who>\S.*?)[\s.!?]*$",
+    r".{0,300}?\b(?:(?:e-?)?mails?|messages?|anything|everything|something|news|word) from "
+    r"(?P<who>\S.{0,300}?)[\s.!?]*$",
     re.IGNORECASE,
 )
 _NEWS = re.compile(
     rf"{PLEASE}(?:(?:is there|are there|do (?:i|we) have|have (?:i|we) got|did (?:i|we) get) )?"
     r"(?:any|some|an)(?:thing)?(?: (?:news|word|mails?|e-?mails?|messages?|answer|reply|replies))?(?: yet)?"
     r" (?:from|by) (?:(?:my|the|our) )?\w[\w'’ -]*[\s.!?]*$"
-    rf"|{PLEASE}(?:(?:all|the|my) )*(?:(?:e-?)?mails|messages)"
+    rf"|{PLEASE}(?:(?:all|the|my) ){{0,8}}(?:(?:e-?)?mails|messages)"
     r" (?:from|by) (?:(?:my|the|our) )?\w[\w'’ -]*[\s.!?]*$",
     re.IGNORECASE,
 )
 _ANSWERED = re.compile(
-    rf"{PLEASE}(?:reply|respond|answer|(?:write|get) back)(?: back)?(?: to)? (?P<who>\S.*?)"
+    rf"{PLEASE}(?:reply|respond|answer|(?:write|get) back)(?: back)?(?: to)? (?P<who>\S.{{0,300}}?)"
     r"(?:,? (?:that|saying|and say|telling|with)\b.*|[:,].*|[\s.!?]*)$",
     re.IGNORECASE | re.DOTALL,
 )
 CHANNEL = r"(?:by|via|per|with|through|over|in|as) (?:an? )?(?:quick )?(?:e-?mail|mail|message|writing)"
 """How a message is to be sent, between the recipient and the message, as a regular expression."""
 _TOLD = re.compile(
-    rf"{PLEASE}(?:(?:tell|inform|warn|e-?mail|mail|message|write to|let) (?P<who>\S.*?)"
+    rf"{PLEASE}(?:(?:tell|inform|warn|e-?mail|mail|message|write to|let) (?P<who>\S.{{0,300}}?)"
     rf"(?: know)?(?:,? {CHANNEL})?,? that"
-    r"|ask (?P<asked>\S.*?) (?:if|whether|to|for|when|where|why|how|what|who)"
-    r"|thank (?P<thanked>\S.*?) for"
-    r"|(?:send|e-?mail|mail|message|tell) (?P<quoted>[^\"“”«»,:]+)[,:]? (?=[\"“«]))(?:\s|$|(?=[\"“«])).*$",
+    r"|ask (?P<asked>\S.{0,300}?) (?:if|whether|to|for|when|where|why|how|what|who)"
+    r"|thank (?P<thanked>\S.{0,300}?) for"
+    r"|(?:send|e-?mail|mail|message|tell) (?P<quoted>[^\"“”«»,:]{1,300})[,:]? (?=[\"“«]))(?:\s|$|"
+    r"(?=[\"“«])).*$",
     re.IGNORECASE | re.DOTALL,
 )
 _RECEIVES = re.compile(
-    rf"{PLEASE}(?:(?:forward|send|mail|e-?mail|pass)(?: on)? (?P<what>\S.*) (?:on )?to"
-    r"|share (?P<shared>\S.*) with) (?P<who>\S.*?)(?: now| please| too| as well)*[\s.!?]*$",
+    rf"{PLEASE}(?:(?:forward|send|mail|e-?mail|pass)(?: on)? (?P<what>\S.{{0,300}}) (?:on )?to"
+    r"|share (?P<shared>\S.{0,300}) with) (?P<who>\S.{0,300}?)(?: now| please| too| as well){0,8}[\s.!?]*$",
     re.IGNORECASE,
 )
 ADDRESSED = re.compile(
@@ -82,7 +89,7 @@ _MAILING = frozenset(["email", "e-mail", "mail", "write", "write to"])
 _DETERMINER = re.compile(r"(?:my|our|the)\s+", re.IGNORECASE)
 _MAX_MODIFIERS = 2
 _OWN = re.compile(r"(?:my|our)\s+", re.IGNORECASE)
-_OF = re.compile(r" (?:from|at|of) (?:the )?(?P<place>(?P<work>work|office)$|\S.*)", re.IGNORECASE)
+_OF = re.compile(r" (?:from|at|of) (?:the )?(?P<place>(?P<work>work|office)$|\S.{0,300})", re.IGNORECASE)
 _CHILDREN = frozenset(["kid", "kids", "child", "children", "childrens", "baby", "babys"])
 _ROLES = tuple(
     frozenset(group.split())

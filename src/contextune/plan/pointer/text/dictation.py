@@ -18,7 +18,10 @@ from contextune.search import tokenize
 
 Ranges = Sequence[tuple[int, int]]
 
-_QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{1,200})[\"”»“]|(?<!\w)['‘]([^'‘’]+(?:['’]\w[^'‘’]*)*)['’](?!\w)")
+_QUOTED = re.compile(
+    r"[\"“«„]([^\"“”«»„]{1,200})[\"”»“]"
+    r"|(?<!\w)['‘]([^'‘’]{1,200}(?:['’]\w[^'‘’]{0,200}){0,10})['’](?!\w)"
+)
 _CALLED = re.compile(
     r"\b(?:called|named|titled|entitled|headed|(?:call|name|title) (?:it|this|that|her|him|them)(?: be)?"
     r"|(?:name|title|heading)(?: of)?(?:: | is | be ))[:,]?\s+",
@@ -34,7 +37,7 @@ _RENAME = re.compile(r"\b(?:rename|retitle|change)\b", re.IGNORECASE)
 _TO = re.compile(r"\s(?:to|as|into)\s+", re.IGNORECASE)
 _OPENING = re.compile(OPENING, re.IGNORECASE)
 _TAIL = re.compile(
-    r"(?:,?\s+(?:please|for me|again|will you|would you|thanks|thank you|now))+\s*$", re.IGNORECASE
+    r"(?:,?\s+(?:please|for me|again|will you|would you|thanks|thank you|now)){1,8}\s*$", re.IGNORECASE
 )
 _ARTICLE = re.compile(r"^(?:a|an|the|my|our|some|any|all|more|me)\s+", re.IGNORECASE)
 _WHERE = (
@@ -95,18 +98,20 @@ _EVENT_END = re.compile(
     r"\s(?:down\b|(?:on|in|into|to) (?:my|the) (?:calendar|diary|agenda|schedule|book))|,\s", re.IGNORECASE
 )
 _LOOSE_END = re.compile(
-    r"(?:[\s,;:-]+(?:on|at|for|in|from|by|around|about|to|down|and|this|next|the))*[\s,;:-]*$", re.IGNORECASE
+    r"(?:[\s,;:-]+(?:on|at|for|in|from|by|around|about|to|down|and|this|next"
+    r"|the)){0,8}[\s,;:-]*$",
+    re.IGNORECASE,
 )
 _TOPIC = re.compile(r"\babout (?!(?:\d|noon|midnight|half|quarter|an? )\b)[^\W\d][^.,;:!?]*", re.IGNORECASE)
 _FOR = re.compile(r"\bfor (?P<what>[^\W\d][^.,;:!?]*)", re.IGNORECASE)
 _ADD = re.compile(r"^(?:add|write|put|append|note|jot(?: down)?|log)\s+", re.IGNORECASE)
 _INTO = re.compile(r"\s(?:to|in|into|on|onto|under|against|at the end of)\s", re.IGNORECASE)
 _INTO_NOTE = re.compile(
-    r"(?P<line>\S.*?)\s(?:to|on|onto|in|into|under)\s(?:the|my|our|that|this)\s(?!.*\s(?:to|into)\s(?:the|my)\s)[^.,:;]+\W*$",
+    r"(?P<line>\S.{0,1000}?)\s(?:to|on|onto|in|into|under)\s(?:the|my|our|that|this)\s(?!.{0,300}\s(?:to|into)\s(?:the|my)\s)[^.,:;]{1,300}\W*$",
     re.IGNORECASE,
 )
 _NOTE_THAT = re.compile(
-    r"(?:to|on|in|into)\s(?:the|my|our|that|this)\s.*?\b(?:notes?|list|log|page|file)\b,?\s(?:that\s)?(?P<line>.+)",
+    r"(?:to|on|in|into)\s(?:the|my|our|that|this)\s.{0,300}?\b(?:notes?|list|log|page|file)\b,?\s(?:that\s)?(?P<line>.+)",
     re.IGNORECASE,
 )
 _NOTE_DOWN = re.compile(
@@ -118,7 +123,7 @@ _NOTE_DOWN = re.compile(
 )
 _TRANSLATE = re.compile(r"^(?:translate|put|turn|say|render)\s+(.+?)\s+(?:in)?to\s+\w+", re.IGNORECASE)
 _REFERS = re.compile(r"(?:it|this|that|these|those|them|mine|my|his|her|their|the|what|our)\b", re.IGNORECASE)
-_HOW_SAY = re.compile(r"^how\b.*?\bsay\s+(.+?)\s+in\s+\w+", re.IGNORECASE)
+_HOW_SAY = re.compile(r"^how\b.{0,300}?\bsay\s+(.{1,300}?)\s+in\s+\w+", re.IGNORECASE)
 
 
 def quoted_text(text: str, taken: Ranges = ()) -> str | None:

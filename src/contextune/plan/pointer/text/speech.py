@@ -45,7 +45,8 @@ _REPLY = re.compile(
 )
 """A message right behind the verb, to whoever wrote: "reply that I'll be there"."""
 _LAST_ORDER = re.compile(
-    r"(?P<message>\S.*?\S)[,;:.!]?(?: [-–—])? (?:(?:and|so|please|can you|could you|will you|just|then) )*"
+    r"(?P<message>\S.{0,1000}?\S)[,;:.!]?(?: [-–—])? (?:(?:and|so|please|can you|could you|will you"
+    r"|just|then) ){0,8}"
     r"(?:let (?P<who>\S+(?: \S+){0,3}?) know"
     r"|(?:tell|inform|warn|text|message|e-?mail) (?P<told>[\w'’-]+(?: [\w'’-]+){0,2}?))"
     r"(?: (?:that|so|about (?:it|this|that)))?(?:,? (?:please|will you|would you|asap|now))?[\s.!?]*$",

@@ -18,10 +18,10 @@ _SIDE = re.compile(
     r"|(?P<close>right|just|straight|immediately|shortly|directly) )?"
     r"(?P<side>before|after|ahead of|prior to|following) "
     r"(?!(?:i|we|you|he|she|they|it|that|this|then|work|lunch|dinner|breakfast|supper|bed|noon)\b)"
-    r"(?P<event>[^,;.!?]*?[^,;.!?\s])(?=\s*(?:$|[,;.!?]))"
+    r"(?P<event>[^,;.!?]{0,300}?[^,;.!?\s])(?=\s*(?:$|[,;.!?]))"
 )
 _OVER = re.compile(
-    r"\b(?:as soon as|once|when|the (?:minute|moment)|(?:right |straight )?after) (?P<event>[^,;.!?]+?)"
+    r"\b(?:as soon as|once|when|the (?:minute|moment)|(?:right |straight )?after) (?P<event>[^,;.!?]{1,300}?)"
     r"(?:(?:'s| is| are| has| have| gets)(?: all)? (?:over|done|finished|out|through)"
     r"| (?:ends|finishes|is up))\b"
 )

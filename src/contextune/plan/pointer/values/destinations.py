@@ -15,11 +15,12 @@ from contextune.search import tokenize
 from contextune.types import Source
 
 _ORDER = re.compile(
-    r"\W*(?:(?:please|can you|could you|just|hey|ok(?:ay)?|now|show me|give me|get me|find me|i need),? )*"
+    r"\W*(?:(?:please|can you|could you|just|hey|ok(?:ay)?|now|show me|give me|get me|find me"
+    r"|i need),? ){0,8}"
     r"(?:navigate|directions?|(?:take|drive|guide|bring|walk|get) me|(?:the )?(?:route|way)"
     r"|how (?:do|can) i (?:get|walk|drive|cycle)|route me) to (?:(?:the|my|our|a) )?"
-    r"(?P<place>[^\W_][^:;!?]*?)"
-    rf"(?:,? (?:from here|now|please|{MODE_END}))*"
+    r"(?P<place>[^\W_][^:;!?]{0,300}?)"
+    rf"(?:,? (?:from here|now|please|{MODE_END})){{0,8}}"
     r"[\s.!?]*$",
     re.IGNORECASE,
 )

@@ -16,7 +16,11 @@ _BESIDE = frozenset(
         "a by google id in link meeting microsoft ms on or over room the to url via chat group audio voice"
     )
 )
-_HOST = re.compile(r"\b(?:[\w-]+\.)+(?:com|org|net|us|me|io|app|gov|edu|tv)\b(?:/\S*)?", re.IGNORECASE)
+_HOST = re.compile(
+    r"\b(?:[\w-]{1,63}\.){1,8}(?:com|org|net|us|me|io|app|gov|edu"
+    r"|tv)\b(?:/\S*)?",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=4096)

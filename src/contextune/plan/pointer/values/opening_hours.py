@@ -19,13 +19,13 @@ _THINGS = (
 )
 _HOURS = re.compile(
     rf"{PLEASE}(?:(?:until|till|til|from) (?:when|what time)|when|what time|how (?:long|late|early))"
-    rf" (?:is|are|does|do|will) (?P<asked>\S.*?) (?:still |be |stay )*{_STATE}"
-    rf"|{PLEASE}(?:is|are|does|do|will) (?P<open>\S.*?) (?:still |already |be |stay )*{_STATE}"
+    rf" (?:is|are|does|do|will) (?P<asked>\S.{{0,300}}?) (?:still |be |stay ){{0,8}}{_STATE}"
+    rf"|{PLEASE}(?:is|are|does|do|will) (?P<open>\S.{{0,300}}?) (?:still |already |be |stay ){{0,8}}{_STATE}"
     r"(?! (?:the|a|my|to)\b)"
-    r"|.*?\b(?:opening|business) (?:hours|times) (?:of|for|at) (?P<of>\S.*?)[\s.!?]*$",
+    r"|.{0,300}?\b(?:opening|business) (?:hours|times) (?:of|for|at) (?P<of>\S.{0,300}?)[\s.!?]*$",
     re.IGNORECASE,
 )
-_THING = re.compile(rf"(?:.* )?{_THINGS}", re.IGNORECASE)
+_THING = re.compile(rf"(?:.{{0,300}} )?{_THINGS}", re.IGNORECASE)
 _DETERMINER = re.compile(r"(?:the|my|our|your)\s+", re.IGNORECASE)
 _TITLES = frozenset(["subject", "title", "event_name"])
 _MAX_WORDS = 6

@@ -79,7 +79,7 @@ LANGUAGES = frozenset(
     ]
 )
 _PHONE = re.compile(r"(?<![\w-])\+?\d[\d ()./-]{4,}\d(?![\w-])")
-ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
 _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,60})[\"”»“]|(?<!\w)['‘]([^'‘’]{2,60})['’](?!\w)")
 _TOKEN = re.compile(r"[^\W_]+(?:['’.&/-]+[^\W_]+)*")
 _BREAK = re.compile(r"[;!?()\[\]\n—–|+]|[.:](?!\d)|,|\s[-/]\s")
@@ -124,11 +124,11 @@ LEADING_WORDS = (
 )
 """Words that may precede a value, and hint at its meaning."""
 _BY = re.compile(
-    r"(?:(?:please|can you|could you|would you|hey|now|just),? )*"
+    r"(?:(?:please|can you|could you|would you|hey|now|just),? ){0,8}"
     r"(?:play|put on|queue|start|add|stream)(?: me| up)? "
-    r"(?:(?:the|that|whole|full) )*(?:(?:song|track|album|record|single|tune) )?"
-    r"(?P<title>[^\s,].*?)(?:, the (?:song|track|album|record|single))?,? by (?!.* by )"
-    r"(?P<artist>[^,;:]+?)(?: (?:to|on|in|into|for|from|please|again|now|next)\b.*)?",
+    r"(?:(?:the|that|whole|full) ){0,8}(?:(?:song|track|album|record|single|tune) )?"
+    r"(?P<title>[^\s,].{0,300}?)(?:, the (?:song|track|album|record|single))?,? by (?!.{0,300} by )"
+    r"(?P<artist>[^,;:]{1,300}?)(?: (?:to|on|in|into|for|from|please|again|now|next)\b.{0,300})?",
     re.IGNORECASE,
 )
 _NO_TITLE = re.compile(

@@ -5,22 +5,27 @@ that waits leaves the queue when its client is gone, when it has waited too long
 finish before its deadline. Once calls are late, the newest is served first: its client is the most likely to
 be still waiting, while the oldest would be answered just after its client has given up. If that goes on, and
 is no burst, calls that would be late are refused at once, and those that are late soon.
+
+All of that holds among the calls of one user. Users take turns by the time they were served, none fills the
+queue while others wait, and none takes the last thread while there are others. What a call costs in CPU time
+is charged to its user's budget; a user without any is refused.
 """
 
 import asyncio
-from collections import deque
+from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextvars import copy_context
-from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from threading import Condition, Thread
-from time import monotonic
+from time import monotonic, thread_time
 from typing import ParamSpec, TypeVar, cast
 
-from contextune.serve.http.errors import overloaded, timed_out
+from contextune.serve.http.errors import over_budget, overloaded, timed_out
+from contextune.serve.http.limits.cpu_budget import CpuBudget
 from contextune.serve.http.limits.deadline import deadline
+from contextune.serve.http.limits.fair_queue import FairQueue, QueuedCall
+from contextune.serve.http.limits.owner import owner
 from contextune.serve.http.limits.service_times import ServiceTimes
 
 Params = ParamSpec("Params")
@@ -28,19 +33,8 @@ Result = TypeVar("Result")
 _LATE = 0.1
 """Share of the maximum wait after which a call is late: the newest call then comes first."""
 _MAX_RETRY_AFTER = 60
-
-
-@dataclass(eq=False, slots=True)
-class _QueuedCall:
-    """A call with its deadline and expected duration."""
-
-    name: str
-    call: Callable[[], object]
-    expected: float
-    deadline: float
-    queued: float
-    started: float = 0.0
-    future: Future[object] = field(default_factory=Future[object])
+_OTHERS_SEEN = 60.0
+"""Seconds for which a thread is left free for the other users after one of them was seen."""
 
 
 class WorkerPool:
@@ -53,6 +47,7 @@ class WorkerPool:
         timeout: float,
         max_wait: float | None = None,
         times: ServiceTimes | None = None,
+        budget: CpuBudget | None = None,
     ) -> None:
         """`max_wait` limits the seconds in the queue; by default `timeout` does."""
         self._max_threads = threads
@@ -60,8 +55,11 @@ class WorkerPool:
         self._timeout = timeout
         self._max_wait = min(timeout, max_wait or timeout)
         self._times = times or ServiceTimes()
-        self._queue: deque[_QueuedCall] = deque()
-        self._running: set[_QueuedCall] = set()
+        self._budget = budget
+        self._queue = FairQueue()
+        self._seen: dict[str, float] = {}
+        """When each user last had a call, for those seen lately."""
+        self._running: set[QueuedCall] = set()
         self._threads: list[Thread] = []
         self._changed = Condition()
         self._is_closed = False
@@ -88,7 +86,7 @@ class WorkerPool:
         try:
             in_queue = min(self._max_wait, job.deadline - monotonic())
             if not await _is_done(result, in_queue) and self._withdraw(job):
-                raise overloaded(self._retry_after())
+                raise overloaded(self._retry_after(job.owner))
             if not await _is_done(result, job.deadline - monotonic()):
                 raise timed_out()
         except BaseException:
@@ -108,18 +106,25 @@ class WorkerPool:
         for thread in self._threads:
             thread.join()
 
-    def _submit(self, name: str, call: Callable[[], object], end: float) -> _QueuedCall:
-        """Queue a call; raises if the queue is full or cannot be served in time."""
+    def _submit(self, name: str, call: Callable[[], object], end: float) -> QueuedCall:
+        """Queue a call; raises if the queue is full or too long, or the user has no budget."""
+        user = owner()
+        if user and self._budget and (seconds := self._budget.seconds_until_free(user)):
+            raise over_budget(seconds)
         with self._changed:
-            if self._is_closed or self.open_calls >= self._max_open:
-                raise overloaded(self._retry_after())
+            if self._is_closed or (self.open_calls >= self._max_open and not self._make_room(user)):
+                raise overloaded(self._retry_after(user))
             now, expected = monotonic(), self._times.expected(name)
+            self._see(user, now)
             if self.open_calls >= self._max_threads:  # an idle thread takes any call, and updates the average
-                wait = self._expected_wait(now)
-                longest = _LATE * self._max_wait if self._is_overloaded(now) else self._max_wait
+                wait = self._expected_wait(now, user)
+                # in an overload by few users, one who has nothing in the queue comes next
+                is_next = not self._queue.of(user) and len(self._queue.owners) <= self._max_threads
+                is_strict = self._is_overloaded(now) and not is_next
+                longest = _LATE * self._max_wait if is_strict else self._max_wait
                 if wait > min(longest, end - now - expected):
-                    raise overloaded(self._retry_after())
-            job = _QueuedCall(name, call, expected, end, now)
+                    raise overloaded(self._retry_after(user))
+            job = QueuedCall(name, user, call, expected, end, now)
             self._queue.append(job)
             if len(self._threads) < min(self._max_threads, self.open_calls):
                 thread = Thread(target=self._work, name=f"work_{len(self._threads)}", daemon=True)
@@ -128,7 +133,7 @@ class WorkerPool:
             self._changed.notify()
             return job
 
-    def _withdraw(self, job: _QueuedCall) -> bool:
+    def _withdraw(self, job: QueuedCall) -> bool:
         """Take a call out of the queue; False if it has begun or ended."""
         with self._changed:
             if not job.future.cancel() or job not in self._queue:
@@ -136,15 +141,38 @@ class WorkerPool:
             self._queue.remove(job)
             return True
 
-    def _expected_wait(self, now: float) -> float:
-        """Seconds until a call queued now would begin; needs the lock."""
-        rest = sum(max(0.0, job.expected - (now - job.started)) for job in self._running)
-        return (rest + sum(job.expected for job in self._queue)) / self._max_threads
+    def _make_room(self, user: str) -> bool:
+        """Refuse a call of the user with the most, if this one has less than a fair share; needs the lock."""
+        running = Counter(job.owner for job in self._running)
+        users = {user, *self._queue.owners, *running}
+        largest = self._queue.largest()
+        share = self._max_open // len(users)
+        if largest is None or largest.owner == user or len(self._queue.of(user)) + running[user] >= share:
+            return False
+        self._queue.remove(largest)
+        if largest.future.set_running_or_notify_cancel():
+            largest.future.set_exception(overloaded(self._retry_after(largest.owner)))
+        return True
 
-    def _retry_after(self) -> int:
-        """Seconds after which the queue will be empty, at least one."""
+    def _see(self, user: str, now: float) -> None:
+        if user:
+            self._seen[user] = now
+        self._seen = {name: time for name, time in self._seen.items() if now - time < _OTHERS_SEEN}
+
+    def _may_run(self, user: str) -> bool:
+        """Whether a user may have one more thread: the last one is for the others, while there are any."""
+        taken = sum(job.owner == user for job in self._running)
+        return taken + 1 < self._max_threads or not taken or not self._seen.keys() - {user}
+
+    def _expected_wait(self, now: float, user: str) -> float:
+        """Seconds until a call of the user that is queued now would begin; needs the lock."""
+        rest = sum(max(0.0, job.expected - (now - job.started)) for job in self._running)
+        return (rest + self._queue.ahead_of(user)) / self._max_threads
+
+    def _retry_after(self, user: str) -> int:
+        """Seconds after which the calls before a new one of the user will have begun, at least one."""
         with self._changed:
-            return min(_MAX_RETRY_AFTER, max(1, ceil(self._expected_wait(monotonic()))))
+            return min(_MAX_RETRY_AFTER, max(1, ceil(self._expected_wait(monotonic(), user))))
 
     def _work(self) -> None:
         while self._run_next():  # a function of its own, so that no data of a request outlives it here
@@ -155,8 +183,13 @@ class WorkerPool:
         job = self._take()
         if job is None:
             return False
+        start = thread_time()
         try:
-            result = job.call()
+            try:
+                result = job.call()
+            finally:
+                if self._budget and job.owner:
+                    self._budget.charge(job.owner, thread_time() - start)
         except BaseException as error:  # the caller gets it
             self._finish(job)
             job.future.set_exception(error)
@@ -167,7 +200,7 @@ class WorkerPool:
             del job  # an exception refers to this frame
         return True
 
-    def _take(self) -> _QueuedCall | None:
+    def _take(self) -> QueuedCall | None:
         """The next call that can still finish in time; None when the pool is closed."""
         with self._changed:
             while True:
@@ -176,22 +209,29 @@ class WorkerPool:
                     if self._is_closed:
                         return None
                     self._changed.wait()
+                user = self._queue.next_owner(self._may_run)
+                if user is None:
+                    self._changed.wait(1.0)  # until a call ends, or the others were seen too long ago
+                    continue
                 now = monotonic()
-                late = self._is_late(self._queue[0], now)
-                job = self._queue.pop() if late else self._queue.popleft()
+                calls = self._queue.of(user)
+                late = self._is_late(calls[0], now)
+                job = calls[-1] if late else calls[0]
+                self._queue.remove(job)
                 if late:
                     self._refuse_late(now)
                 if not job.future.set_running_or_notify_cancel():
                     continue
                 # half of the timeout is always enough to try, so that a wrong average corrects itself
                 if now + min(job.expected, self._timeout / 2) > job.deadline:
-                    job.future.set_exception(overloaded(self._retry_after()))
+                    job.future.set_exception(overloaded(self._retry_after(user)))
                     continue
                 job.started = now
+                self._queue.add_service(user, job.expected)
                 self._running.add(job)
                 return job
 
-    def _is_late(self, job: _QueuedCall, now: float) -> bool:
+    def _is_late(self, job: QueuedCall, now: float) -> bool:
         return now - job.queued > _LATE * self._max_wait
 
     def _is_overloaded(self, now: float) -> bool:
@@ -201,17 +241,22 @@ class WorkerPool:
     def _refuse_late(self, now: float) -> None:
         """Refuse late calls in an overload; needs the lock."""
         self._late_since = self._late_since or now
-        while self._is_overloaded(now) and self._queue and self._is_late(self._queue[0], now):
-            job = self._queue.popleft()
+        if not self._is_overloaded(now):
+            return
+        for job in [job for job in self._queue if self._is_late(job, now)]:
+            self._queue.remove(job)
             if job.future.set_running_or_notify_cancel():
-                job.future.set_exception(overloaded(self._retry_after()))
+                job.future.set_exception(overloaded(self._retry_after(job.owner)))
 
-    def _finish(self, job: _QueuedCall) -> None:
+    def _finish(self, job: QueuedCall) -> None:
         with self._changed:
             self._running.discard(job)
             if not self._queue:
                 self._late_since = None
-            self._times.record(job.name, monotonic() - job.started)
+            seconds = monotonic() - job.started
+            self._times.record(job.name, seconds)
+            self._queue.add_service(job.owner, seconds - job.expected)
+            self._changed.notify_all()  # one that waits may have been kept from this thread
 
 
 async def _is_done(future: "asyncio.Future[object]", seconds: float) -> bool:

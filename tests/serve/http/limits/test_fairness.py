@@ -1,0 +1,186 @@
+"""One user's load does not stop the others: turns in the queue, a thread for others, a budget of CPU time."""
+
+import asyncio
+import string
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event, Lock
+from time import thread_time
+
+import httpx
+import pytest
+from tests.serve.conftest import client_with_token, running
+from tests.serve.waiting import PATIENCE
+
+from contextune.serve.http.errors import ApiError
+from contextune.serve.http.limits.cpu_budget import CpuBudget
+from contextune.serve.http.limits.owner import owner, set_owner
+from contextune.serve.http.limits.service_times import ServiceTimes
+from contextune.serve.http.limits.worker_pool import WorkerPool
+from contextune.serve.http.tokens import TokenFile
+
+
+class _Gate:
+    """A call that records its user and blocks its thread until it is let through."""
+
+    def __init__(self) -> None:
+        self.order: list[str] = []
+        self.open = Event()
+        self._lock = Lock()
+
+    def __call__(self) -> str:
+        with self._lock:
+            self.order.append(owner())
+        self.open.wait(PATIENCE)
+        return owner()
+
+
+async def _as_user(user: str, pool: WorkerPool, call: Callable[[], str]) -> str:
+    set_owner(user)
+    return await pool.run(call)
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def test_users_take_turns() -> None:
+    gate = _Gate()
+    times = ServiceTimes({"call": 0.01})
+
+    async def main() -> None:
+        pool = WorkerPool(1, 100, PATIENCE, times=times)
+        flood = [asyncio.create_task(_as_user("flood", pool, gate)) for _ in range(30)]
+        await _until(lambda: pool.open_calls == 30 and len(gate.order) == 1)
+        victim = asyncio.create_task(_as_user("victim", pool, gate))
+        await _until(lambda: pool.open_calls == 31)
+        gate.open.set()
+        assert await victim == "victim"
+        await asyncio.gather(*flood)
+        await asyncio.to_thread(pool.close)
+
+    asyncio.run(main())
+    assert gate.order[1] == "victim"
+    assert gate.order.count("flood") == 30
+
+
+def test_full_queue_makes_room_for_a_user_below_their_share() -> None:
+    gate = _Gate()
+
+    async def main() -> None:
+        pool = WorkerPool(1, 9, PATIENCE)
+        flood = [asyncio.create_task(_as_user("flood", pool, gate)) for _ in range(10)]
+        await _until(lambda: pool.open_calls == 10)
+        with pytest.raises(ApiError):
+            await _as_user("flood", pool, gate)
+        victim = asyncio.create_task(_as_user("victim", pool, gate))
+        await _until(lambda: any(task.done() for task in flood))
+        gate.open.set()
+        assert await victim == "victim"
+        results = await asyncio.gather(*flood, return_exceptions=True)
+        refused = [result for result in results if isinstance(result, ApiError)]
+        assert [error.code for error in refused] == ["busy"]
+        await asyncio.to_thread(pool.close)
+
+    asyncio.run(main())
+
+
+def test_a_thread_is_left_for_other_users() -> None:
+    gate, quick = _Gate(), _Gate()
+    quick.open.set()
+
+    async def main() -> None:
+        pool = WorkerPool(3, 100, PATIENCE)
+        assert await _as_user("victim", pool, quick) == "victim"
+        flood = [asyncio.create_task(_as_user("flood", pool, gate)) for _ in range(10)]
+        await _until(lambda: len(gate.order) == 2)
+        for _ in range(3):  # answered while the other user holds all the threads they can get
+            assert await _as_user("victim", pool, quick) == "victim"
+        assert len(gate.order) == 2
+        gate.open.set()
+        await asyncio.gather(*flood)
+        await asyncio.to_thread(pool.close)
+
+    asyncio.run(main())
+
+
+def test_a_single_user_gets_all_threads() -> None:
+    gate = _Gate()
+
+    async def main() -> None:
+        pool = WorkerPool(3, 100, PATIENCE)
+        calls = [asyncio.create_task(_as_user("only", pool, gate)) for _ in range(5)]
+        await _until(lambda: len(gate.order) == 3)
+        gate.open.set()
+        await asyncio.gather(*calls)
+        await asyncio.to_thread(pool.close)
+
+    asyncio.run(main())
+
+
+def test_budget_is_owed_and_grows_back() -> None:
+    now = 0.0
+    budget = CpuBudget(0.5, 2.0, clock=lambda: now)
+    assert budget.seconds_until_free("a") == 0
+    budget.charge("a", 1.9)
+    assert budget.seconds_until_free("a") == 0
+    budget.charge("a", 1.1)
+    assert (budget.seconds_until_free("a"), budget.seconds_until_free("b")) == (2, 0)
+    now = 2.1
+    assert budget.seconds_until_free("a") == 0
+    budget.charge("a", 1000.0)
+    assert budget.seconds_until_free("a") == 60
+
+
+def test_user_without_budget_is_refused_and_others_are_not() -> None:
+    def spin() -> str:
+        start = thread_time()
+        while thread_time() - start < 0.05:
+            pass
+        return owner()
+
+    async def main() -> None:
+        pool = WorkerPool(1, 10, PATIENCE, budget=CpuBudget(0.001, 0.04))
+        assert await _as_user("busy", pool, spin) == "busy"
+        with pytest.raises(ApiError) as refused:
+            await _as_user("busy", pool, spin)
+        assert (refused.value.status, refused.value.code) == (429, "too_often")
+        assert "Retry-After" in refused.value.headers
+        assert await _as_user("victim", pool, spin) == "victim"
+        await asyncio.to_thread(pool.close)
+
+    asyncio.run(main())
+
+
+def test_victim_is_answered_while_another_token_floods(tmp_path: Path) -> None:
+    """Over HTTP: long requests of one token, as many as the queue takes, refuse none of another's."""
+    text = " ".join(
+        f"remind me at {hour} to call {letter}" for letter in string.ascii_lowercase for hour in "345"
+    )
+    with running(tmp_path) as service:
+        done, token = Event(), TokenFile(service.tokens).add("flood")
+
+        def flood(_: int) -> list[int]:
+            statuses: list[int] = []
+            with client_with_token(service.url, token) as client:
+                while not done.is_set():
+                    statuses.append(client.post("/v1/ask", json={"text": text[:2000]}).status_code)
+            return statuses
+
+        with client_with_token(service.url, token) as client:
+            assert client.put("/v1/me", json={}).status_code == 204
+        with service.client("victim") as victim, ThreadPoolExecutor(12) as threads:
+            assert victim.put("/v1/me", json={}).status_code == 204
+            assert victim.post("/v1/ask", json={"text": "play some jazz"}).status_code == 200
+            running_floods = [threads.submit(flood, number) for number in range(12)]
+            try:
+                answers: list[httpx.Response] = [
+                    victim.post("/v1/ask", json={"text": "play some jazz"}) for _ in range(10)
+                ]
+            finally:
+                done.set()
+            assert [answer.status_code for answer in answers] == [200] * 10
+            assert all(task.result() for task in running_floods)  # the flood was served, too
