@@ -74,6 +74,7 @@ def mail_records(
         "attachments": list(parts.attachments),
         "thread": fields.thread_id(headers),
         "read": fields.is_read(headers) if read is None else read,
+        "bulk": folder != "Sent" and fields.is_bulk(headers),
     }
     always = ("author", "recipients", "subject", "content", "folder")
     yield Item(
