@@ -85,6 +85,10 @@ class References:
         nouns = _nouns(item)
         return any(_has_noun(word, nouns) for word in identifier_words(f"{self.tool.app} {self.tool.name}"))
 
+    def nouns_of(self, item: Item) -> frozenset[str]:
+        """What items of this kind are called, in the singular."""
+        return _nouns(item)
+
     @cached_property
     def refers_back(self) -> bool:
         """Whether the request refers to what was said before."""

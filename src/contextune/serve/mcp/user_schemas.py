@@ -120,9 +120,37 @@ class PlannedCall(ToolOutput):
     )
 
 
+class AnswerItem(ToolOutput):
+    """The item that an answer is from."""
+
+    item: str
+    kind: str
+    title: str
+    time: str | None = None
+
+
+class AnswerCorrection(ToolOutput):
+    """What a later item says about the same."""
+
+    text: str
+    source: AnswerItem
+
+
+class FoundAnswer(ToolOutput):
+    """What the user's items say to a question, in their own words."""
+
+    text: str
+    source: AnswerItem
+    covers: str | None = Field(default=None, description="Of a list, how much of it this is.")
+    correction: AnswerCorrection | None = None
+
+
 class PlanOutput(ToolOutput):
     """The calls to make, in order; none has been made."""
 
+    answer: FoundAnswer | None = Field(
+        default=None, description="What the user's items say, if the call would only read them."
+    )
     steps: list[PlannedCall]
     decision: Decision = Field(description="The strictest decision on a step, which holds for all of them.")
     confidence: float = Field(

@@ -8,23 +8,28 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
+from contextune._internal.untrusted import neutralize
 from contextune.serve.mcp.found_tools import ToolSearchResult
 from contextune.serve.mcp.tool import ADDS_DATA, ClientRequest, McpTool
 from contextune.serve.mcp.user_schemas import (
+    AnswerCorrection,
+    AnswerItem,
     ContextInput,
     ContextItem,
     ContextResult,
     FeedbackInput,
     FeedbackSaved,
+    FoundAnswer,
     PlannedCall,
     PlannedOption,
     PlanOutput,
     RequestInput,
     ToolsInput,
 )
-from contextune.types import Decision, Item, Plan, Question, Request, user_time
+from contextune.types import Answer, Decision, Item, Plan, Question, Request, user_time
 
 if TYPE_CHECKING:
+    from contextune.answers import AnswerSource
     from contextune.plan import Steps
     from contextune.tuner import Tuner
 
@@ -159,6 +164,7 @@ def plan_request(tuner: "Tuner", request: Request) -> PlanOutput:
     items = {item.id: item for item in tuner.store.items(request.user)} if len(steps) > 1 else {}
     items |= {hit.item.id: hit.item for hit in answer.context}
     return PlanOutput(
+        answer=_found_answer(tuner, answer) if len(steps) == 1 else None,
         steps=[_planned_call(plan, items, answer.fits) for plan in steps],
         decision=steps.decision or "ask",
         confidence=_certainty(steps.decision, steps.confidence, answer.fits),
@@ -166,6 +172,28 @@ def plan_request(tuner: "Tuner", request: Request) -> PlanOutput:
         ready=steps.ready,
         note=_NOTES.get(steps.decision or "ask"),
     )
+
+
+def _found_answer(tuner: "Tuner", answer: Answer) -> FoundAnswer | None:
+    from contextune.answers import extract_answer
+
+    extracted = extract_answer(answer, tuner.store)
+    if extracted is None:
+        return None
+    correction = extracted.correction
+    return FoundAnswer(
+        text=neutralize(extracted.text),
+        source=_answer_item(extracted.source),
+        covers=extracted.covers or None,
+        correction=AnswerCorrection(text=neutralize(correction.text), source=_answer_item(correction.source))
+        if correction
+        else None,
+    )
+
+
+def _answer_item(source: "AnswerSource") -> AnswerItem:
+    time = source.time.isoformat() if source.time else None
+    return AnswerItem(item=source.item, kind=source.kind, title=neutralize(source.title), time=time)
 
 
 def _certainty(decision: Decision | None, confidence: float, fits: float | None) -> float:
