@@ -87,8 +87,16 @@ class _Extraction:
         return ExtractedAnswer(best.passage, source, correction=self._correction(best))
 
     def _best(self, statements: Sequence[Statement]) -> Statement:
-        scores = self.scorer(self.request.request.text, [_read(statement) for statement in statements])
-        return statements[max(range(len(statements)), key=lambda place: (scores[place], -place))]
+        """The best statement; of equal ones, facts come first, then the passage that begins last."""
+        scores = self._scores(statements)
+        order = [
+            (score, not statement.is_sentence, place if statement.is_sentence else -place)
+            for place, (score, statement) in enumerate(zip(scores, statements, strict=True))
+        ]
+        return statements[max(range(len(order)), key=order.__getitem__)]
+
+    def _scores(self, statements: Sequence[Statement]) -> Sequence[float]:
+        return self.scorer(self.request.request.text, [_read(statement) for statement in statements])
 
     def _correction(self, answer: Statement) -> Correction | None:
         """A sentence of a later item that answers as well as this one, and has another number."""
@@ -98,8 +106,11 @@ class _Extraction:
             for statement in self._reader.statements(other)
             if statement.is_sentence and disagrees(statement, answer.passage)
         ]
-        best = self._best([*statements, answer])
-        return None if best is answer else Correction(best.text, AnswerSource.of(best.item, self.user))
+        if not statements:
+            return None
+        best = self._best(statements)
+        own, other = self._scores([answer, best])
+        return Correction(best.text, AnswerSource.of(best.item, self.user)) if other >= own else None
 
     @cached_property
     def _inputs(self) -> PlanningInput:
@@ -129,7 +140,7 @@ class _Extraction:
 def _read(statement: Statement) -> str:
     """A statement with what it is about, as it is scored."""
     item = statement.item
-    return f"{item.schema.noun}: {item.title[:120]} | {statement.text}"
+    return f"{item.schema.noun}: {item.title[:120]} | {statement.passage}"
 
 
 def _names(item: Item, field: str | None) -> bool:

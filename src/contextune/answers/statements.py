@@ -21,6 +21,8 @@ _MAX_FIELD = 60
 _MAX_PASSAGE = 220
 """Characters up to which further sentences are shown behind one."""
 _HEADER = re.compile(r"(?:from|to|cc|attached|subject)\s*:", re.IGNORECASE)
+_LONG = frozenset(["content", "notes", "text", "body", "note", "description"])
+"""Fields of running text, however short."""
 _STATES = ("category", "status", "folder", "location", "place")
 """Fields that say little by themselves, or are said elsewhere."""
 _MAX_NAMES = 6
@@ -143,7 +145,7 @@ class Reader:
             if name in (schema.title, schema.title_end, *_STATES, *schema.people):
                 continue
             value = to_text(item.fields.get(name))
-            if value and not _is_running(value):
+            if value and name not in _LONG and not _is_running(value):
                 texts.append(f"{label}: {value}" if label else value)
         return texts
 
@@ -170,9 +172,7 @@ def running_sentences(item: Item) -> Iterator[str]:
     count = 0
     for name in names:
         value = to_text(item.fields.get(name))
-        if name == schema.title and len(names) > 1 and not _is_running(value):
-            continue
-        if name != schema.title and not _is_running(value):
+        if not (name in _LONG or _is_running(value)):
             continue
         for sentence in split_sentences(value):
             yield sentence
