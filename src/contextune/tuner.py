@@ -91,6 +91,7 @@ class Tuner:
         else:  # shares the embedder, so that a request is embedded once
             self._tools = ToolRetriever(tools, self._retriever.embedder)
         self._querygen = querygen
+        self._tool_filter: ToolFilter | None = None
         self._planner = planner or CallPlanner()
         self._policy = policy or Policy()
 
@@ -112,13 +113,11 @@ class Tuner:
         """Import files, folders and archives (mail, calendars, notes, …) and create a tuner over them.
 
         Args:
-            paths: what to import; `~` is expanded. See docs/import.md for the formats.
+            paths: what to import; `~` is expanded. `InvalidDataError` is raised if nothing could be.
             user: whose data it is; pass the same to `Request`.
             store: a store or the path of its file; a temporary store by default, deleted with the process.
             progress: called with bytes read while importing.
             options: all other arguments of `Tuner`.
-
-        Raises `InvalidDataError` if no file could be imported.
         """
         from contextune.importers import import_into
 
@@ -135,6 +134,12 @@ class Tuner:
         """The same tuner with another `method` to rank context; both share store, indexes and caches."""
         other = copy(self)
         other._retriever = self._retriever.with_method(method)
+        return other
+
+    def with_tools(self, tools: ToolRetriever | None, tool_filter: ToolFilter | None = None) -> "Tuner":
+        """The same tuner with other tools; with None, with those of its own that a filter accepts."""
+        other = copy(self)
+        other._tools, other._tool_filter = tools or self._tools, tool_filter or self._tool_filter
         return other
 
     def prepare(self, user: str) -> None:
@@ -199,10 +204,7 @@ class Tuner:
         return self._retriever.rank(self._complete(request), k)
 
     def signals(self, request: Request, k: int = 10) -> dict[str, Mapping[str, float]]:
-        """How much each family of signals contributed to the items of `context`, by item id.
-
-        `contextune.context.signals.FAMILIES` describes them. Empty for methods that are not learned.
-        """
+        """How much each of `signals.FAMILIES` contributed to an item of `context`; empty unless learned."""
         return self._retriever.signals(request, k)
 
     def tools(
@@ -288,8 +290,8 @@ class Tuner:
         request = self._complete(request)
         names = [hit.item.title for hit in answer.context]
         # nearly every word begins the name of some tool in a large catalogue
-        is_large = not isinstance(self._tools.index, ToolIndex)
-        tools = [hit.tool for hit in answer.tools] if is_large else self._tools.catalog
+        is_small = isinstance(self._tools.index, ToolIndex)
+        tools = self._tools.catalog if is_small else [hit.tool for hit in answer.tools]
         parts = split_request(request.text, verbs=tool_verbs(tools), names=names)
 
         def retrieve(part: Request, carry_items: CarryItems) -> tuple[PlanningInput, ToolMatches]:
@@ -297,13 +299,11 @@ class Tuner:
             matches = self.tools(part, max(max_tools, self._searched_tools()), context=context)
             return self._planning_input(part, context, matches.needs_context), matches
 
-        steps = None
+        find_tool = self._tools.catalog.tool
         if len(parts) > 1:
-            steps = plan_steps(
-                request, parts, retrieve, self._planner, self._policy, self._tools.catalog.tool
-            )
-        if steps is not None:
-            return steps
+            steps = plan_steps(request, parts, retrieve, self._planner, self._policy, find_tool)
+            if steps is not None:
+                return steps
         return Steps((answer.plan,), (request.text,)) if answer.plan else None
 
     async def acontext(self, request: Request, k: int | None = 10) -> ContextHits:
@@ -395,5 +395,5 @@ class Tuner:
             ),
             app_probabilities=inputs.apps,
             always=always,
-            filter=filter,
+            filter=filter or self._tool_filter,
         )
