@@ -1,6 +1,7 @@
 """Tuner: request → context → tools → plan → answer."""
 
 import asyncio
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -118,7 +119,7 @@ class Tuner:
             progress: called with bytes read while importing.
             options: all other arguments of `Tuner`.
 
-        Raises `InvalidDataError` if no file could be imported.
+        Raises `InvalidDataError` if no file could be imported, and warns of files that need an extra.
         """
         from contextune.importers import import_into
 
@@ -129,6 +130,8 @@ class Tuner:
         if not report.items and not report.contacts:
             reasons = "; ".join(reason.why for reason in report.skipped) or "no file of a known format"
             raise InvalidDataError(f"nothing was imported from {', '.join(map(str, files))}: {reasons}")
+        for missing in report.missing_extras:
+            warnings.warn(missing, stacklevel=2)
         return cls(store, **options)
 
     def with_method(self, method: str) -> "Tuner":
