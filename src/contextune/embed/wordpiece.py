@@ -49,10 +49,9 @@ def open_tokenizer(file: Path, max_tokens: int) -> TextTokenizer:
 
 
 def _is_wordpiece(settings: Mapping[str, Any]) -> bool:
-    kinds = [(settings.get(part) or {}).get("type") for part in ("normalizer", "pre_tokenizer", "model")]
-    return kinds == ["BertNormalizer", "BertPreTokenizer", "WordPiece"] and bool(
-        (settings.get("post_processor") or {}).get("special_tokens")
-    )
+    parts = ("normalizer", "pre_tokenizer", "model", "post_processor")
+    kinds = [cast("dict[str, Any]", settings.get(part) or {}).get("type") for part in parts]
+    return kinds == ["BertNormalizer", "BertPreTokenizer", "WordPiece", "TemplateProcessing"]
 
 
 class WordPieceTokenizer:

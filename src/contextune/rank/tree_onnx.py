@@ -4,7 +4,7 @@ The model is one `TreeEnsemble` node (ai.onnx.ml 5) in double precision. It is w
 package `onnx` is many times as large as what is needed of it here: a few of the fields of onnx.proto.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -94,11 +94,11 @@ def _message(field: int, content: bytes) -> bytes:
     return _varints([field << 3 | _BYTES, len(content)]) + content
 
 
-def _varints(values: Sequence[int] | NDArray[Any] | Iterable[int]) -> bytes:
+def _varints(values: Sequence[int] | NDArray[Any]) -> bytes:
     """Integers in groups of seven bits, the lowest first; all but the last have the high bit set."""
-    rest = np.asarray(values, np.uint64)[:, None] >> np.arange(0, 70, 7, np.uint64).clip(max=63)
-    rest[:, 9:] = 0  # sixty-three bits are enough
-    digits = (rest & 127) | np.where(np.roll(rest, -1, axis=1) > 0, 128, 0).astype(np.uint64)
+    shifts = np.arange(0, 63, 7).astype(np.uint64)
+    rest: NDArray[np.uint64] = np.asarray(values, np.uint64)[:, None] >> shifts
+    digits = (rest & 127) | np.where(rest > 127, 128, 0).astype(np.uint64)
     used = rest > 0
     used[:, 0] = True
     return digits.astype(np.uint8)[used].tobytes()

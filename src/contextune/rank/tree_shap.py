@@ -77,7 +77,8 @@ class TreeShap:
             weight += share * factors.prod(axis=2, keepdims=True) / factors
         parts = weight * (followed - self._share) * self._model.leaf[:, None]
         places = self._feature + self._model.features * np.arange(rows)[:, None, None]
-        sums = np.bincount(places.ravel(), parts.ravel(), rows * self._model.features)
+        size = rows * self._model.features
+        sums: NDArray[Any] = np.bincount(places.ravel(), parts.ravel(), size)
         return sums.reshape(rows, self._model.features)
 
     def _goes_left(self, columns: Floats) -> NDArray[np.bool_]:
