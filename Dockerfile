@@ -7,12 +7,8 @@ RUN python -m venv --without-pip /opt/contextune \
  && python -m pip --python /opt/contextune/bin/python install --no-cache-dir '.[serve,postgres,otel]'
 
 FROM python:3.13-slim-bookworm
-# libgomp1: LightGBM needs it. pip is removed: nothing is installed in a running container.
-# hadolint ignore=DL3008
-RUN apt-get update \
- && apt-get install --yes --no-install-recommends libgomp1 \
- && rm -rf /var/lib/apt/lists/* \
- && python -m pip uninstall --yes pip \
+# pip is removed: nothing is installed in a running container
+RUN python -m pip uninstall --yes pip \
  && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin contextune
 COPY --from=build /opt/contextune /opt/contextune
 ENV PATH=/opt/contextune/bin:$PATH \

@@ -103,7 +103,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
-	$(PIP) -e .
+	$(PIP) -e '.[all]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml Makefile | $(BIN)/python

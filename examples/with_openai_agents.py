@@ -28,11 +28,12 @@ class ScriptedModel(Model):
         **__: Any,
     ) -> ModelResponse:
         """The next step of the model."""
-        del model_settings
+        del system_instructions, model_settings
         if input[-1].get("type") == "function_call_output":
             output = assistant_message(input[-1]["output"])
         else:
-            call = answer_mail(system_instructions or "", [tool.name for tool in tools])
+            prompt = "\n".join(str(item["content"]) for item in input)
+            call = answer_mail(prompt, [tool.name for tool in tools])
             output = function_call(call.name, call.arguments, call_id="1")
         return ModelResponse(output=[output], usage=Usage(), response_id=None)
 

@@ -1,6 +1,7 @@
 """Tuner: request → context → tools → plan → answer."""
 
 import asyncio
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -24,11 +25,21 @@ from contextune.plan.planning_input import RequestVector
 from contextune.plan.pointer.items.named_hits import with_named_hits
 from contextune.plan.policy import Policy, Readings, read_request
 from contextune.plan.policy.personal_values import guard_readings
+from contextune.plan.reading_planner import READ_TOOLS, READING_POLICY, ReadingPlanner
 from contextune.store import Store, open_store
-from contextune.tools import QueryGenerator, ToolFilter, ToolMatches, ToolQueries, ToolRetriever, search_all
+from contextune.tools import (
+    QueryGenerator,
+    ToolFilter,
+    ToolMatches,
+    ToolQueries,
+    ToolRetriever,
+    bundled_toolbox,
+    search_all,
+)
 from contextune.tools.index import ToolIndex
 from contextune.tools.past_calls import load_past_calls
 from contextune.tools.query import QueryContext
+from contextune.tools.reading import read_request_tools, reorder
 from contextune.types import (
     Answer,
     ContextHits,
@@ -41,6 +52,14 @@ from contextune.types import (
     ToolHit,
     UsageEvent,
 )
+
+
+def default_planner(tools: ToolRetriever | None) -> Planner:
+    """The planner of the bundled toolbox for its tools alone; the reading planner for any others."""
+    known = {tool.identity for tool in bundled_toolbox()}
+    if tools is None or all(tool.identity in known for tool in tools.catalog):
+        return CallPlanner()
+    return ReadingPlanner()
 
 
 class Tuner:
@@ -91,8 +110,9 @@ class Tuner:
         else:  # shares the embedder, so that a request is embedded once
             self._tools = ToolRetriever(tools, self._retriever.embedder)
         self._querygen = querygen
-        self._planner = planner or CallPlanner()
-        self._policy = policy or Policy()
+        self._tool_filter: ToolFilter | None = None
+        self._chosen = planner, policy
+        self._plan_for_tools()
 
     @property
     def embedder(self) -> Embedder:
@@ -112,13 +132,13 @@ class Tuner:
         """Import files, folders and archives (mail, calendars, notes, …) and create a tuner over them.
 
         Args:
-            paths: what to import; `~` is expanded. See docs/import.md for the formats.
+            paths: what to import; `~` is expanded. `InvalidDataError` is raised if nothing could be.
             user: whose data it is; pass the same to `Request`.
             store: a store or the path of its file; a temporary store by default, deleted with the process.
             progress: called with bytes read while importing.
             options: all other arguments of `Tuner`.
 
-        Raises `InvalidDataError` if no file could be imported.
+        Raises `InvalidDataError` if no file could be imported, and warns of files that need an extra.
         """
         from contextune.importers import import_into
 
@@ -129,6 +149,8 @@ class Tuner:
         if not report.items and not report.contacts:
             reasons = "; ".join(reason.why for reason in report.skipped) or "no file of a known format"
             raise InvalidDataError(f"nothing was imported from {', '.join(map(str, files))}: {reasons}")
+        for missing in report.missing_extras:
+            warnings.warn(missing, stacklevel=2)
         return cls(store, **options)
 
     def with_method(self, method: str) -> "Tuner":
@@ -136,6 +158,19 @@ class Tuner:
         other = copy(self)
         other._retriever = self._retriever.with_method(method)
         return other
+
+    def with_tools(self, tools: ToolRetriever | None, tool_filter: ToolFilter | None = None) -> "Tuner":
+        """The same tuner with other tools; with None, with those of its own that a filter accepts."""
+        other = copy(self)
+        other._tools, other._tool_filter = tools or self._tools, tool_filter or self._tool_filter
+        other._plan_for_tools()
+        return other
+
+    def _plan_for_tools(self) -> None:
+        """The planner and the policy that were chosen, else those for these tools."""
+        planner, policy = self._chosen
+        self._planner = planner or default_planner(self._tools)
+        self._policy = policy or (READING_POLICY if isinstance(self._planner, ReadingPlanner) else Policy())
 
     def prepare(self, user: str) -> None:
         """Embed new items and build the user's index now instead of at the first request."""
@@ -199,10 +234,7 @@ class Tuner:
         return self._retriever.rank(self._complete(request), k)
 
     def signals(self, request: Request, k: int = 10) -> dict[str, Mapping[str, float]]:
-        """How much each family of signals contributed to the items of `context`, by item id.
-
-        `contextune.context.signals.FAMILIES` describes them. Empty for methods that are not learned.
-        """
+        """How much each of `signals.FAMILIES` contributed to an item of `context`; empty unless learned."""
         return self._retriever.signals(request, k)
 
     def tools(
@@ -227,7 +259,12 @@ class Tuner:
         hits = self.context(request, QueryContext.MAX_ITEMS) if context is None else context
         queries = self._queries(request)
         inputs = self._tool_search_inputs(request, hits)
-        return self._search_tools(tools, request, queries, k, hits, inputs, always, filter)
+        if k < 1 or retriever or always or filter or not isinstance(self._planner, ReadingPlanner):
+            return self._search_tools(tools, request, queries, k, hits, inputs, always, filter)
+        depth = max(k, READ_TOOLS)
+        matches = self._search_tools(tools, request, queries, depth, hits, inputs)
+        matches = self._read_tools(tools, request, matches, hits, inputs)
+        return replace(matches, hits=matches.hits[:k])
 
     def plan(
         self, request: Request, tools: Sequence[ToolHit], *, context: Sequence[ItemHit] | None = None
@@ -257,6 +294,8 @@ class Tuner:
         searched = max(max_tools, self._searched_tools()) if max_tools > 0 else max_tools
         inputs = self._tool_search_inputs(request, context)
         matches = self._search_tools(self._tools, request, queries, searched, context, inputs)
+        if isinstance(self._planner, ReadingPlanner):
+            matches = self._read_tools(self._tools, request, matches, context, inputs)
         seconds["tools"] = perf_counter() - start
         start = perf_counter()
         planning_input = self._planning_input(request, context, matches.needs_context, inputs)
@@ -288,8 +327,8 @@ class Tuner:
         request = self._complete(request)
         names = [hit.item.title for hit in answer.context]
         # nearly every word begins the name of some tool in a large catalogue
-        is_large = not isinstance(self._tools.index, ToolIndex)
-        tools = [hit.tool for hit in answer.tools] if is_large else self._tools.catalog
+        is_small = isinstance(self._tools.index, ToolIndex)
+        tools = self._tools.catalog if is_small else [hit.tool for hit in answer.tools]
         parts = split_request(request.text, verbs=tool_verbs(tools), names=names)
 
         def retrieve(part: Request, carry_items: CarryItems) -> tuple[PlanningInput, ToolMatches]:
@@ -297,13 +336,11 @@ class Tuner:
             matches = self.tools(part, max(max_tools, self._searched_tools()), context=context)
             return self._planning_input(part, context, matches.needs_context), matches
 
-        steps = None
+        find_tool = self._tools.catalog.tool
         if len(parts) > 1:
-            steps = plan_steps(
-                request, parts, retrieve, self._planner, self._policy, self._tools.catalog.tool
-            )
-        if steps is not None:
-            return steps
+            steps = plan_steps(request, parts, retrieve, self._planner, self._policy, find_tool)
+            if steps is not None:
+                return steps
         return Steps((answer.plan,), (request.text,)) if answer.plan else None
 
     async def acontext(self, request: Request, k: int | None = 10) -> ContextHits:
@@ -346,7 +383,24 @@ class Tuner:
 
     def _searched_tools(self) -> int:
         """How many tools the planner wants to choose from; 0 if it takes what there is."""
-        return self._planner.searched_tools if isinstance(self._planner, CallPlanner) else 0
+        planner = self._planner
+        return planner.searched_tools if isinstance(planner, CallPlanner | ReadingPlanner) else 0
+
+    def _read_tools(
+        self,
+        tools: ToolRetriever,
+        request: Request,
+        matches: ToolMatches,
+        context: Sequence[ItemHit],
+        inputs: ToolSearchInputs,
+    ) -> ToolMatches:
+        """The matches in the order of the reading model, with tools that the search put far behind."""
+        items = [hit.item for hit in context]
+        place = resolve_place(request, inputs.user)
+        read = read_request_tools(
+            tools, matches, request, inputs.user, place, items, inputs.vectors, visible=self._tool_filter
+        )
+        return reorder(matches, read)
 
     def _decide(self, readings: Readings, hits: Sequence[ToolHit], inputs: PlanningInput) -> Plan | None:
         """The best reading with the decision of the policy; planners may name tools by id or name."""
@@ -395,5 +449,5 @@ class Tuner:
             ),
             app_probabilities=inputs.apps,
             always=always,
-            filter=filter,
+            filter=filter or self._tool_filter,
         )

@@ -73,18 +73,20 @@ def test_search_prints_the_best_items(store: Path) -> None:
     assert "\n3  " in done.stdout
 
 
-def test_ask_leads_with_the_call_and_is_compact(store: Path) -> None:
+def test_ask_leads_with_the_answer_and_the_call_and_is_compact(store: Path) -> None:
     done = run("ask", "Read me what the army sent us.", *MOMENT, "--store", store)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert re.match(r'read_email\(email_subject="Kestrel Coy.*\(make this call, \d+% sure\)', lines[0])
-    assert [line.split()[0] for line in lines[2:-1] if line[:2].strip()] == ["1", "2", "3"]
+    call = next(place for place, line in enumerate(lines) if line.startswith("read_email("))
+    assert re.match(r'read_email\(email_subject="Kestrel Coy.*\(make this call, \d+% sure\)', lines[call])
+    assert lines[call - 2].startswith("from the email “Kestrel Coy")
+    assert [line.split()[0] for line in lines[call + 2 : -1] if line[:2].strip()] == ["1", "2", "3"]
     assert lines[-1] == "--why shows 5 more items, all reasons and the sources of the call"
 
 
 def test_ask_prints_sources_reasons_and_tools_with_why(store: Path) -> None:
     done = run("ask", "Read me what the army sent us.", *MOMENT, "--why", "--store", store, width=300)
-    assert done.stdout.startswith('read_email(email_subject="Kestrel Coy')
+    assert '\nread_email(email_subject="Kestrel Coy' in done.stdout
     assert "  email_subject: subject of “Kestrel Coy" in done.stdout
     assert "tools: read_email" in done.stdout
     assert done.stdout.count(" score ") == 8

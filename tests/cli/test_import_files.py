@@ -112,7 +112,7 @@ def test_imported_items_answer_requests(
 ) -> None:
     _, store, _ = imported
     printed = run("ask", request_, *MOMENT, "--store", store, width=200).stdout
-    answer, _, items = printed.partition("\n\n")
+    answer, _, items = printed.rpartition("\n\n")
     assert plan in answer
     assert items.startswith("1 ")
     assert item in items.splitlines()[0]

@@ -18,7 +18,10 @@ from contextune.tools import methods as tool_methods
 def test_methods() -> None:
     assert tuple(CONTEXT_METHODS) == options.CONTEXT_METHODS
     assert tuple(tool_methods.METHODS) == options.TOOL_METHODS
-    assert {DEFAULT_CONTEXT_METHOD, tool_methods.DEFAULT_METHOD} == {options.DEFAULT_METHOD}
+    assert (options.DEFAULT_METHOD, options.DEFAULT_TOOL_METHOD) == (
+        DEFAULT_CONTEXT_METHOD,
+        tool_methods.DEFAULT_METHOD,
+    )
 
 
 def test_formats_of_import() -> None:

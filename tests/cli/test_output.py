@@ -65,7 +65,7 @@ def test_answer_leads_with_the_call_or_the_question(capsys: pytest.CaptureFixtur
     note = Plan("Notes/read_note", {"title": Argument("Kiln")}, 0.3, name="read_note")
     assert printed(capsys, decide(note, none=0.7), fits=0.3) == [
         "Nothing here can do that (70% sure)",
-        'nearest: read_note(title="Kiln") (30% sure)',
+        'nearest: read_note(title="Kiln") (only 30% sure)',
     ]
     assert printed(capsys, None) == ["Nothing here can do that: there is no tool to call."]
 

@@ -68,7 +68,7 @@ def test_init_counts_its_searches_and_questions(tmp_path: Path, bars: Bars) -> N
     home = linux_home(tmp_path / "home")
     words = ("init", "--yes", "--zone", "Europe/Lisbon", "--store", tmp_path / "store.db")
     assert run(*words, env={"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}).returncode == 0
-    assert bars.last("Looking for mail, calendars, notes and browser profiles") == (6, 6)
+    assert bars.last("Looking for mail, calendars, messages, notes and exports") == (7, 7)
     assert bars.last("Looking for questions to try") == (3, 3)
 
 
@@ -77,7 +77,7 @@ def test_sources_are_the_same_with_progress(tmp_path: Path) -> None:
     calls: list[tuple[int, int]] = []
     counted = find_sources(home, "linux", {}, lambda done, of: calls.append((done, of)))
     assert counted == find_sources(home, "linux", {})
-    assert calls == [(number, 6) for number in range(1, 7)]
+    assert calls == [(number, 7) for number in range(1, 8)]
 
 
 def test_tools_add_counts_its_sources_and_tools(tmp_path: Path, bars: Bars) -> None:

@@ -226,8 +226,8 @@ def test_calls_on_a_connection_that_was_ended_are_repeated_once() -> None:
         paths.append(request.url.path)
         if len(paths) == 1:
             raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
-        return httpx.Response(200, json={"ready": 1, "total": 1})
+        return httpx.Response(200, json={"id": "me"})
 
     with Client("http://service", "ctx_token", transport=httpx.MockTransport(answer)) as client:
-        assert client.preparation() == {"ready": 1, "total": 1}
-    assert paths == ["/v1/preparation"] * 2
+        assert client.me() == {"id": "me"}
+    assert paths == ["/v1/me"] * 2

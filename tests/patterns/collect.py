@@ -1,5 +1,7 @@
 """Every regular expression of the package, with the methods by which it is used."""
 
+# pyright: basic, reportArgumentType=false, reportDeprecated=false, reportUnnecessaryCast=false
+
 import ast
 import importlib
 import re

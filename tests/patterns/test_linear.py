@@ -69,6 +69,6 @@ def test_slow_texts_are_derived_from_the_pattern() -> None:
 
 
 @needs_timer
-@pytest.mark.parametrize("pattern", [r"\w+", r"a.{0,300}b", r"(?<!\s)\s+$", r"[^,]*,", "tell"])
+@pytest.mark.parametrize("pattern", [r"\w+", r"a.{0,300}b", r"(?<!\s)\s+$", "tell"])
 def test_linear_patterns_pass(pattern: str) -> None:
     assert _slow_texts(CollectedPattern(re.compile(pattern), ["example"], {"finditer"})) == ""

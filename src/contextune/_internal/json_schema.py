@@ -24,7 +24,7 @@ from contextune._internal.schema_cost import (
     SchemaBudgetError,
     SchemaGraph,
 )
-from contextune.errors import InvalidDataError
+from contextune.errors import InvalidDataError, MissingExtraError
 
 __all__ = [
     "CompiledSchema",
@@ -104,14 +104,12 @@ class CompiledSchema:
 
     def violations(self, value: Any) -> list[SchemaViolation]:
         """All parts of the value that break the schema, or the first if there may be very many."""
-        import jsonschema_rs
-
         plain, validator, work = self._prepare(value)
         if work <= _MAX_REPORTED_WORK:
             return [_violation(error) for error in validator.iter_errors(plain)]
         try:
             validator.validate(plain)
-        except jsonschema_rs.ValidationError as error:
+        except _library().ValidationError as error:
             return [_violation(error)]
         return []
 
@@ -133,10 +131,9 @@ class CompiledSchema:
         return self._compile(lambda _: False)
 
     def _compile(self, supported: Callable[[str], bool]) -> Any:
-        import jsonschema_rs  # only some requests need it
-
+        library = _library()
         bounded = _Simplifier(self._graph, frozenset(self._formats), supported).simplify(self._schema)
-        validator = getattr(jsonschema_rs, _VALIDATORS[_dialect(self._schema)])
+        validator = getattr(library, _VALIDATORS[_dialect(self._schema)])
         try:
             return validator(
                 bounded,
@@ -145,35 +142,32 @@ class CompiledSchema:
                 pattern_options=_pattern_options(),
                 offline=True,
             )
-        except (ValueError, jsonschema_rs.ReferencingError) as error:
+        except (ValueError, library.ReferencingError) as error:
             raise _invalid_schema(error) from None
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
     """Raise `InvalidSchemaError` if a schema breaks the rules of its dialect.
 
-    The error is a `SchemaBudgetError` if the schema would take too long to run.
-    References are not followed.
+    The error is a `SchemaBudgetError` if the schema would take too long to run, and a `MissingExtraError`
+    without the library that checks the rest. References are not followed.
     """
-    import jsonschema_rs
-
     SchemaGraph(schema).check()
+    library = _library()
     try:
         # an unknown dialect would be fetched
-        jsonschema_rs.meta.validate({**schema, "$schema": _dialect(schema)})
-    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        library.meta.validate({**schema, "$schema": _dialect(schema)})
+    except (ValueError, library.ReferencingError) as error:
         raise _invalid_schema(error) from None
 
 
 @lru_cache(maxsize=1024)
 def is_supported_pattern(pattern: str) -> bool:
     """Whether the linear-time engine can run the pattern, in little memory."""
-    import jsonschema_rs
-
     if len(pattern) > _MAX_PATTERN:
         return False
     try:
-        jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=_pattern_options())
+        _library().Draft202012Validator({"pattern": pattern}, pattern_options=_pattern_options())
     except ValueError:
         return False
     return True
@@ -314,6 +308,12 @@ def _catch_value_error(check: FormatCheck) -> FormatCheck:
 
 @cache
 def _pattern_options() -> Any:
-    import jsonschema_rs
+    return _library().RegexOptions(size_limit=_MAX_COMPILED_PATTERN, dfa_size_limit=_MAX_COMPILED_PATTERN)
 
-    return jsonschema_rs.RegexOptions(size_limit=_MAX_COMPILED_PATTERN, dfa_size_limit=_MAX_COMPILED_PATTERN)
+
+def _library() -> Any:
+    try:
+        import jsonschema_rs  # only some requests need it
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("checking calls against the schemas of tools", "plan") from error
+    return jsonschema_rs

@@ -21,7 +21,8 @@ COMMANDS = {
     "ask": LazyCommand(
         f"{_CLI}.ask",
         "ask",
-        "Print the call for a request and whether to make it, then the items it rests on.",
+        "Print what your items say to a question, the call for a request and whether to make it, then the"
+        " items.",
     ),
     "chat": LazyCommand(
         f"{_CLI}.chat.command",

@@ -1,4 +1,4 @@
-"""Print answers: the call first, with how sure it is, then the items and why."""
+"""Print answers: what the store says to a question, the call with how sure it is, then the items and why."""
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
@@ -10,11 +10,14 @@ from rich.table import Table
 from contextune.cli import output
 
 if TYPE_CHECKING:
+    from contextune.answers import AnswerSource, ExtractedAnswer
     from contextune.plan import Steps
     from contextune.types import Answer, Item, ItemHit, Plan, ToolHit
 
 COMPACT_ITEMS = 3
 """Items that are printed without --why."""
+_LIKELY = 0.5
+"""Below this probability, nothing is stated as if it were sure."""
 _TICK = "[green]✓[/] "
 _DECISIONS = {"act": "make this call", "confirm": "confirm first", "ask": "ask first", "none": "no call"}
 
@@ -27,12 +30,15 @@ def print_answer(
     *,
     why: bool,
     hint: str = "--why",
+    extracted: "ExtractedAnswer | None" = None,
 ) -> None:
     """Print what to do and the items it rests on; with `why`, all items, sources, reasons and tools.
 
-    `items` are those that arguments may come from; times are shown in the `zone` of the user. The last line
-    names `hint`, which prints more.
+    `extracted`, what the store says to a question, comes first. `items` are those that arguments come from;
+    times are shown in the `zone` of the user. The last line names `hint`, which prints more.
     """
+    if extracted:
+        print_extracted(extracted, zone, answer.request.time)
     if steps and len(steps) > 1:
         print_steps(steps, items, why=why)
     else:
@@ -53,6 +59,27 @@ def print_answer(
         more = len(answer.context) - len(hits)
         rest = f"{more} more items, " if more > 1 else "1 more item, " if more else ""
         output.print_line(f"{hint} shows {rest}all reasons and the sources of the call", style="dim")
+
+
+def print_extracted(extracted: "ExtractedAnswer", zone: tzinfo | None, now: datetime | None = None) -> None:
+    """Print what the store says to a question, the items that it is from, and what a later one corrects."""
+    for line in extracted.text.splitlines():
+        output.print_line(f"[bold]{escape(line)}[/]")
+    if extracted.covers:
+        output.print_line(escape(extracted.covers), style="dim")
+    else:
+        output.print_line(f"from {_source_text(extracted.source, zone, now)}", style="dim")
+    if correction := extracted.correction:
+        output.print_line(f"but later: [bold]{escape(correction.text)}[/]")
+        output.print_line(f"from {_source_text(correction.source, zone, now)}", style="dim")
+    output.out.print()
+
+
+def _source_text(source: "AnswerSource", zone: tzinfo | None, now: datetime | None) -> str:
+    from contextune.types import format_time
+
+    when = f", {format_time(source.time, zone, now)}" if source.time else ""
+    return escape(f"the {source.kind} “{source.title}”{when}")
 
 
 def print_words_only() -> None:
@@ -146,12 +173,15 @@ def _print_plan(
     from contextune.plan import explain
 
     call = f"{_TICK if correct else ''}[bold]{escape(explain.format_call(plan))}[/]"
-    sure = f"{plan.confidence:.0%} sure"
+    sure = _sure(plan.confidence)
     question = escape(plan.question.text) if plan.question else ""
     indent = " " * len(prefix)
     if plan.decision == "none":
         doubt = 1 - (plan.confidence if fits is None else fits)
-        output.print_line(f"{prefix}[bold]Nothing here can do that[/] ({doubt:.0%} sure)")
+        if doubt < _LIKELY:
+            output.print_line(f"{prefix}[bold]No call here is sure enough[/]")
+        else:
+            output.print_line(f"{prefix}[bold]Nothing here can do that[/] ({doubt:.0%} sure)")
         if plan.question is None or not plan.question.options:
             return
         output.print_line(f"{indent}[dim]nearest:[/] {call} [dim]({sure})[/]")
@@ -170,6 +200,10 @@ def _print_plan(
     if why:
         for name, reason in explain.explain_arguments(plan, {item.id: item for item in items}):
             output.print_line(f"{indent}  {escape(name)}: {escape(reason)}", style="dim")
+
+
+def _sure(probability: float) -> str:
+    return f"{probability:.0%} sure" if probability >= _LIKELY else f"only {probability:.0%} sure"
 
 
 def _print_times(answer: "Answer") -> None:

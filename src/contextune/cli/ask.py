@@ -86,10 +86,12 @@ def ask(
     ranker: RankerPath = None,
     store: StoreName = None,
 ) -> None:
-    """Print the call for a request and whether to make it, then the items it rests on.
+    """Print what your items say to a question, the call for a request and whether to make it, then the items.
 
     A request for several things gets a step for each. Nothing is executed.
     """
+    from contextune.answers import answer_json, extract_answer
+
     with open_tuner(store, catalog, embedder, policy, llm=llm, ranker=ranker) as tuner:
         owner = tuner.store.user(resolve_user(tuner.store, user))
         request = parse_request(text, owner.id, time, place)
@@ -97,12 +99,15 @@ def ask(
         steps = tuner.steps(request, k, answer=answer)
         several = steps is not None and len(steps) > 1
         items = tuner.store.items(owner.id) if several else [hit.item for hit in answer.context]
+        extracted = None if several else extract_answer(answer, tuner.store)
     if json:
         from contextune.plan.plan_json import answer_to_json
 
-        typer.echo(json_module.dumps(answer_to_json(answer, steps, owner.zone), ensure_ascii=False, indent=2))
+        content = answer_to_json(answer, steps, owner.zone)
+        content["answer"] = answer_json(extracted) if extracted else None
+        typer.echo(json_module.dumps(content, ensure_ascii=False, indent=2))
     else:
-        answer_text.print_answer(answer, steps, items, owner.zone, why=why)
+        answer_text.print_answer(answer, steps, items, owner.zone, why=why, extracted=extracted)
 
 
 @contextmanager

@@ -45,20 +45,8 @@ _GROUPS = (
     ("What works", (OK,)),
     ("Notes", (NOTE,)),
 )
-_LIBRARIES = (
-    "dateutil",
-    "icalendar",
-    "jsonschema_rs",
-    "lightgbm",
-    "numpy",
-    "onnxruntime",
-    "pydantic",
-    "recurring_ical_events",
-    "scipy",
-    "selectolax",
-    "tokenizers",
-    "yaml",
-)
+_LIBRARIES = ("numpy", "onnxruntime", "yaml")
+"""Those that every installation has; the others belong to extras."""
 _REINSTALL = "pip install --force-reinstall contextune"
 _REINSTALL_READER = f"pip install --force-reinstall --no-deps contextune-reader=={__version__}"
 _MAX_USERS = 3

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from contextune.cli import output
 from contextune.cli.groups import command_group
-from contextune.cli.options import DEFAULT_METHOD, TOOL_METHODS
+from contextune.cli.options import DEFAULT_TOOL_METHOD, TOOL_METHODS
 from contextune.errors import ContextuneError, InvalidRequestError
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def tools(
     queries: Annotated[
         Path | None, typer.Option(help='JSONL file, a {"query": "…", "relevant": ["tool", …]} per line.')
     ] = None,
-    method: Annotated[str, typer.Option(help=f"How to rank: {', '.join(TOOL_METHODS)}.")] = DEFAULT_METHOD,
+    method: Annotated[
+        str, typer.Option(help=f"How to rank: {', '.join(TOOL_METHODS)}.")
+    ] = DEFAULT_TOOL_METHOD,
     k: Annotated[int, typer.Option("-k", help="How many tools the assistant is offered.")] = 10,
     fail_under: Annotated[
         list[str] | None,

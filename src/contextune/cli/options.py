@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from contextune.types import Progress
 
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
-CONTEXT_METHODS = ("bm25", "semantic", "hybrid", "situated", "learned")
+CONTEXT_METHODS = ("bm25", "semantic", "hybrid", "situated", "learned", "reading")
 TOOL_METHODS = ("bm25", "semantic", "hybrid", "learned")
-DEFAULT_METHOD = "learned"
+DEFAULT_METHOD = "reading"
+DEFAULT_TOOL_METHOD = "learned"
 
 Method = Annotated[
     str, typer.Option(envvar="CONTEXTUNE_METHOD", help=f"How to rank: {', '.join(CONTEXT_METHODS)}.")

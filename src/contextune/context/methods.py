@@ -1,11 +1,11 @@
-"""Ranking methods: bm25, semantic, hybrid, situated and learned.
+"""Ranking methods: bm25, semantic, hybrid, situated, learned and reading.
 
 `bm25` searches each application as its own collection and fuses the lists; `hybrid` adds a search of all
 items as one collection, and `semantic`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from contextune.context.history import complete_from_history, embed_with_history
 from contextune.context.index import UserIndex, UserState
 from contextune.context.learning.past_choices import CHOSEN, PastChoices, prefer_chosen
 from contextune.context.ranker import ContextRanker, RankedScene
+from contextune.context.reading import default_rankers, read_items
 from contextune.context.signals import FAMILIES
 from contextune.context.without_vectors import likelihoods
 from contextune.embed import Embedder
@@ -23,6 +24,8 @@ from contextune.types import Item, Request, local_time
 
 _MIN_FUSION_DEPTH = 200
 """Minimum length of the lists that are fused, however few items are wanted."""
+READ_FROM = 100
+"""Visible items from which on the reading model reads the best."""
 _TIE_WEIGHT = 1e-9
 """Only breaks ties."""
 
@@ -60,6 +63,8 @@ class ContextRanking:
     """Contribution of each feature family; empty for methods that are not learned."""
     words_only: bool = False
     """Whether the method did without vectors that it would otherwise use."""
+    probabilities: Mapping[int, float] = field(default_factory=dict[int, float])
+    """By row: the probability that the request needs the item, of those that were read."""
 
 
 Method = Callable[[ContextSearch], ContextRanking]
@@ -207,12 +212,27 @@ def learned(search: ContextSearch) -> ContextRanking:
 
     For a request in a script that the embedder cannot read, nothing that needs its vector counts.
     """
+    return _learned(search, reads=False)
+
+
+def reading(search: ContextSearch) -> ContextRanking:
+    """As `learned`, then a ranker trained on whole stores, and the reading model over its best items.
+
+    A store with few items needs neither: `learned` was trained on such.
+    """
+    return _learned(search, reads=int(search.visible.sum()) >= READ_FROM)
+
+
+def _learned(search: ContextSearch, *, reads: bool) -> ContextRanking:
     if not search.visible.any():
         return ContextRanking([], lambda _: [])
     ranker = search.ranker()
     scene = build_scene(search.request, search.state, search.embedder, ranker, search.depth)
     ranked = ranker.rank(scene)
-    order, chosen = _prefer_chosen(search, ranked)
+    read = None
+    if reads and scene.readability >= MIN_READABLE:
+        read = read_items(search.request, search.state, ranked, default_rankers())
+    order, chosen = _prefer_chosen(search, ranked, ranked.order.tolist() if read is None else read.order)
     candidate_by_row = {int(scene.rows[n]): n for n in order}
     scores = ranked.fused[ranked.order].tolist()  # by place: a chosen item has the score of its new place
     scored_rows = list(zip(candidate_by_row, scores, strict=True))
@@ -239,12 +259,14 @@ def learned(search: ContextSearch) -> ContextRanking:
         explained = [dict(zip(FAMILIES, row.tolist(), strict=True)) for row in contributions]
         return [*explained, *_no_signals(rows[len(explained) :])]
 
-    return ContextRanking(scored_rows, reasons, signals, words_only=scene.readability < MIN_READABLE)
+    probabilities = {int(scene.rows[n]): share for n, share in read.probabilities.items()} if read else {}
+    return ContextRanking(scored_rows, reasons, signals, scene.readability < MIN_READABLE, probabilities)
 
 
-def _prefer_chosen(search: ContextSearch, ranked: RankedScene) -> tuple[list[int], frozenset[int]]:
+def _prefer_chosen(
+    search: ContextSearch, ranked: RankedScene, before: list[int]
+) -> tuple[list[int], frozenset[int]]:
     """The candidates in order, and those that the user's feedback on similar requests moved up."""
-    before: list[int] = ranked.order.tolist()
     request, choices = search.request, search.choices()
     if not choices.feedback:
         return before, frozenset()
@@ -285,5 +307,6 @@ METHODS: Mapping[str, Method] = {
     "hybrid": hybrid,
     "situated": situated,
     "learned": learned,
+    "reading": reading,
 }
-DEFAULT_METHOD = "learned"
+DEFAULT_METHOD = "reading"

@@ -18,6 +18,7 @@ from contextune.context.methods import (
     Method,
     by_words,
     learned,
+    reading,
     situated,
 )
 from contextune.context.preparation import FEW_ITEMS, BackgroundEmbedding, Preparation
@@ -27,6 +28,8 @@ from contextune.errors import InvalidRequestError
 from contextune.store import Store
 from contextune.types import NAMELESS, ContextHits, ItemHit, Progress, Reasons, Request, User, local_time
 
+_ENRICHED = (reading, learned, situated)
+"""Methods that need the vectors of items with their habits."""
 _FURTHER = 40
 """Rank up to which items behind those of the context are kept for planners."""
 
@@ -108,7 +111,7 @@ class ContextRetriever:
         """Build and embed everything that the user's first request would otherwise wait for."""
         state = self._indexes.get(user)
         if state.index.items:
-            enriched = self._method in (learned, situated)
+            enriched = self._method in _ENRICHED
             if enriched:
                 _ = state.enriched.contents  # waits, whatever `wait` says
             self._search(Request("ready?", user), state, 1)
@@ -168,7 +171,7 @@ class ContextRetriever:
         # computed for all hits together, when the reasons of any are first read
         reasons = cache(lambda: ranking.reasons(rows))
         hits = (
-            ItemHit(items[row], score, Reasons(lambda n=n: reasons()[n]))
+            ItemHit(items[row], score, Reasons(lambda n=n: reasons()[n]), ranking.probabilities.get(row))
             for n, (row, score) in enumerate(scored_rows)
         )
         further = [ItemHit(items[row], score) for row, score in ranking.scored_rows[depth:_FURTHER]]
@@ -186,7 +189,7 @@ class ContextRetriever:
     def _has_vectors(self, user: str, state: UserState) -> bool:
         """Whether to rank by vectors now; else they are being made in the background."""
         background = self._background
-        if background is None or self._method not in (learned, situated):
+        if background is None or self._method not in _ENRICHED:
             return True
         if background.is_running(user):
             return False

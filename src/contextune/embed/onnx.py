@@ -10,13 +10,13 @@ from threading import Lock
 from typing import Any, cast
 
 import numpy as np
-from tokenizers import Tokenizer
 
 from contextune._internal.model_files import model_folder
 from contextune._internal.onnx_runtime import runtime
+from contextune._internal.wordpiece import open_tokenizer
 from contextune.embed.protocol import Matrix, replace_surrogates
 from contextune.embed.scripts import readable_scripts
-from contextune.errors import EmbedderError
+from contextune.errors import EmbedderError, MissingExtraError
 
 THREADS_VARIABLE = "CONTEXTUNE_THREADS"
 _MANY = 32
@@ -36,14 +36,14 @@ class OnnxEmbedder:
         folder = folder or model_folder("embedder")
         try:
             about = cast("dict[str, Any]", json.loads((folder / "embedder.json").read_text(encoding="utf-8")))
-            self._tokenizer = cast("Any", Tokenizer.from_file(str(folder / "tokenizer.json")))
+            self._tokenizer = open_tokenizer(folder / "tokenizer.json", int(about["max_tokens"]))
             self._threads, self._model = threads or _available_cores(), folder / "model.onnx"
             self._session = _open_session(self._model, threads)
-            self._tokenizer.no_padding()
-            self._tokenizer.enable_truncation(int(about["max_tokens"]))
             self._width = int(about["dimensions"])
             # with the checksum, vectors of different exports of a model are never mixed
             self._name = f"{about['name']}@{about['sha256']['model.onnx'][:8]}"
+        except MissingExtraError:
+            raise
         except Exception as error:  # each library has its own exceptions for a missing or damaged file
             raise EmbedderError(
                 f"cannot load the embedder in {str(folder)!r}: {error}; "
@@ -58,7 +58,7 @@ class OnnxEmbedder:
     @cached_property
     def scripts(self) -> frozenset[str] | None:
         """The scripts it can read; see `contextune.embed.scripts`."""
-        return readable_scripts(self._tokenizer.get_vocab())
+        return readable_scripts(self._tokenizer.vocabulary)
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """One unit vector per text, which does not depend on the other texts: each is run on its own.
@@ -67,7 +67,7 @@ class OnnxEmbedder:
         the work on a text wait for each other after every layer.
         """
         out = np.empty((len(texts), self._width), np.float32)
-        encodings = self._tokenizer.encode_batch(replace_surrogates(texts))
+        encodings = [self._tokenizer.encode(text) for text in replace_surrogates(texts)]
         if self._threads > 1 and len(texts) >= _MANY:
             with ThreadPoolExecutor(self._threads) as pool:
                 vectors = pool.map(partial(_run, self._single_threaded), encodings)
@@ -91,8 +91,8 @@ def _open_session(model: Path, threads: int) -> Any:
     return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def _run(session: Any, encoding: Any) -> Matrix:
-    ids = np.array([encoding.ids], np.int64)
+def _run(session: Any, tokens: list[int]) -> Matrix:
+    ids = np.array([tokens], np.int64)
     return session.run(["embedding"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
 
 

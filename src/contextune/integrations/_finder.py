@@ -115,18 +115,22 @@ class ToolFinder:
         order: StableOrder,
         k: int,
         search: TurnSearch | None = None,
+        naming: Naming = plain_name,
     ) -> tuple[str, ...]:
         """The names to offer after the last turn of a conversation.
 
         The turns are replayed each time, so no state is kept between requests, and a continued conversation
-        gets the same tools in the same order. `search` replaces the search by the text of a turn.
+        gets the same tools in the same order. `search` replaces the search by the text of a turn; `naming`
+        gives the names that the conversation and `search` use.
         """
-        names = {tool.name for tool in tools}
-        start = _window_start(conversation)
+        names = set(map(naming, tools))
+        start = _window_start(conversation) if order.mode == "recent" else 0
         for end, turn in enumerate(conversation[start:], start + 1):
             if isinstance(turn, UserTurn):
+                if order.is_complete:
+                    continue
                 order.update(search(conversation[:end]) if search else self.names(tools, [turn.text], k))
-            elif isinstance(turn, ToolCallTurn) and turn.name in names:
+            elif isinstance(turn, ToolCallTurn) and turn.name in names and order.mode == "recent":
                 order.update([turn.name])
         return order.offered
 

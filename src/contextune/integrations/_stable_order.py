@@ -5,15 +5,30 @@ position as long as it is offered, and new tools are appended.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, get_args
 
 from contextune.errors import InvalidRequestError
+
+OrderMode = Literal["recent", "append", "frozen"]
+"""What a turn may change of the list: "recent" drops the least recently used tool when the list is full,
+"append" drops none and adds none to a full list, "frozen" keeps the list of the first turn."""
 
 
 class StableOrder:
     """Tool names of one conversation in a stable order, with LRU eviction. Not thread-safe."""
 
-    def __init__(self, k: int, keep: int, always: Iterable[str] = (), offered: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        k: int,
+        keep: int,
+        always: Iterable[str] = (),
+        offered: Iterable[str] = (),
+        mode: OrderMode = "recent",
+    ) -> None:
         """At most `keep` names, including `always`; `k` are added per turn; starts with `offered`."""
+        if mode not in get_args(OrderMode):
+            raise InvalidRequestError(f"unknown mode {mode!r}: use one of {', '.join(get_args(OrderMode))}")
+        self.mode = mode
         self.always = tuple(dict.fromkeys(always))
         self._capacity = keep - len(self.always)
         if k < 1:
@@ -31,9 +46,25 @@ class StableOrder:
         """All names, those of `always` first."""
         return (*self.always, *self._last_used)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether no further turn can change the list, so that it need not be searched for."""
+        if self.mode == "frozen":
+            return bool(self._last_used)
+        return self.mode == "append" and len(self._last_used) >= self._capacity
+
     def update(self, names: Sequence[str]) -> tuple[str, ...]:
         """Add the results of a turn, best first; returns all names, with new ones at the end."""
         self._turn += 1
+        if self.mode == "frozen" and self._last_used:
+            self.mark_used(names)
+            return self.offered
+        if self.mode == "append":
+            free = self._capacity - len(self._last_used)
+            added = [name for name in dict.fromkeys(names) if name not in self.always]
+            added = [name for name in added if name not in self._last_used][: max(0, free)]
+            self._last_used.update((name, self._turn) for name in added)
+            return self.offered
         for name in [name for name in dict.fromkeys(names) if name not in self.always][: self._capacity]:
             self._last_used[name] = self._turn
         if (surplus := len(self._last_used) - self._capacity) > 0:

@@ -1,19 +1,22 @@
-"""Anthropic's Messages API: tools of a turn, and tool search.
+"""Anthropic's Messages API: context, tools of a turn, and tool search.
 
 Produces plain dicts in the types of the `anthropic` package, which need not be installed.
 """
 
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from contextune.integrations import _tool_schemas
+from contextune.integrations._chat_messages import is_user_message, read_messages
 from contextune.integrations._finder import search_each
 from contextune.integrations._tool_schemas import tool_by_wire_name
+from contextune.integrations.user_context import UserContext
 from contextune.tools import Catalog, ToolFilter, ToolRetriever
 from contextune.types import Tool
 
 if TYPE_CHECKING:
     from anthropic.types import (
+        MessageParam,
         ToolParam,
         ToolReferenceBlockParam,
         ToolResultBlockParam,
@@ -21,7 +24,43 @@ if TYPE_CHECKING:
         ToolUseBlockParam,
     )
 
-__all__ = ["deferred_tools", "is_search", "search_result", "tool_by_wire_name", "tool_params"]
+__all__ = [
+    "deferred_tools",
+    "is_search",
+    "search_result",
+    "tool_by_wire_name",
+    "tool_params",
+    "with_user_context",
+]
+
+
+def with_user_context(
+    messages: "Sequence[MessageParam]", context: UserContext, tools: Iterable[Tool], run: object = None
+) -> dict[str, Any]:
+    """`messages=` and `tools=` of a request: the user's items in their messages, and relevant tools.
+
+    Keep your own `messages` for the next turn; the items of earlier turns are added again at their places.
+    With the results of `deferred_tools` as `tools=` instead, the model searches for itself.
+    """
+    shortlist = context.shortlist([*tools], read_messages(messages), run, naming=_tool_schemas.wire_name)
+    prompts = iter(shortlist.prompts)
+    sent = [
+        _with_prompt(message, next(prompts, "")) if is_user_message(message) else message
+        for message in messages
+    ]
+    return {"messages": sent, "tools": tool_params(shortlist.tools)}
+
+
+def _with_prompt(message: "MessageParam", prompt: str) -> "MessageParam":
+    """The message with a text before its own; results of tools must stay first."""
+    if not prompt:
+        return message
+    content = message["content"]
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    results = [block for block in content if _tool_schemas.get_field(block, "type") == "tool_result"]
+    others = [block for block in content if _tool_schemas.get_field(block, "type") != "tool_result"]
+    return cast("MessageParam", {**message, "content": [*results, {"type": "text", "text": prompt}, *others]})
 
 
 def tool_params(tools: Iterable[Tool], *, defer: bool = False) -> "list[ToolParam]":

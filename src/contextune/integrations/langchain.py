@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from contextune.context import needed_items
 from contextune.errors import MissingExtraError
 from contextune.tools import ToolRetriever
 from contextune.tools.tool_text import tool_text
@@ -63,7 +64,7 @@ class ContextDocuments(BaseRetriever):
             return []
         options: dict[str, Any] = {"time": time} if time else {}
         request = Request(query, user or self.user, place=place, history=tuple(history), **options)
-        return [_item_document(hit) for hit in self.tuner.context(request, self.k)]
+        return [_item_document(hit) for hit in needed_items(self.tuner.context(request, self.k))]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: object, **options: Any

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidRequestError, MissingExtraError
@@ -14,7 +14,8 @@ from contextune.integrations._finder import (
     UserTurn,
     plain_name,
 )
-from contextune.integrations._stable_order import StableOrder
+from contextune.integrations._stable_order import OrderMode, StableOrder
+from contextune.integrations.shortlist import insert_prompts
 from contextune.integrations.user_context import UserContext
 from contextune.tools import ToolRetriever
 
@@ -28,9 +29,6 @@ try:
     from contextune.integrations.langchain import as_tool
 except ModuleNotFoundError as error:
     raise MissingExtraError("the LangChain agent middleware", "langchain") from error
-
-
-_Message = TypeVar("_Message", bound=BaseMessage)
 
 
 class UserContextMiddleware(AgentMiddleware[Any, Any]):
@@ -87,7 +85,7 @@ class UserContextMiddleware(AgentMiddleware[Any, Any]):
         # provider-side tools are dicts; they are passed on unchanged
         others = [tool for tool in request.tools if not isinstance(tool, BaseTool)]
         return request.override(
-            messages=insert_prompt(request.messages, turn.prompt),
+            messages=insert_user_prompts(request.messages, self._context.prompts(conversation, turn)),
             tools=[*others, *(tools[name] for name in names)],
         )
 
@@ -104,12 +102,13 @@ def record_tool_call(context: UserContext, request: ToolCallRequest, result: obj
         context.record_call(turn, request.tool_call["name"], request.tool_call["args"])
 
 
-def insert_prompt(messages: Sequence[_Message], prompt: str) -> list[Any]:
-    """The messages with a text before the last message of the user."""
-    positions = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    if not prompt or not positions:
-        return [*messages]
-    return [*messages[: positions[-1]], HumanMessage(prompt), *messages[positions[-1] :]]
+def insert_user_prompts(messages: Sequence[BaseMessage], prompts: Sequence[str]) -> list[Any]:
+    """The messages with a text before each message of the user."""
+    return insert_prompts(messages, prompts, _is_user, HumanMessage)
+
+
+def _is_user(message: object) -> bool:
+    return isinstance(message, HumanMessage) and bool(message.text.strip())
 
 
 class ToolSelectionMiddleware(AgentMiddleware[Any, Any]):
@@ -122,14 +121,19 @@ class ToolSelectionMiddleware(AgentMiddleware[Any, Any]):
         *,
         always: Sequence[str] = (),
         keep: int = 32,
+        mode: OrderMode = "recent",
         naming: Naming = plain_name,
         embedder: Embedder | None = None,
     ) -> None:
-        """Without a retriever the agent's tools are indexed; at most `keep` tools are offered."""
+        """Without a retriever the agent's tools are indexed; at most `keep` tools are offered.
+
+        `mode` says what a turn may change of the list, as in `UserContext`.
+        """
         super().__init__()
-        StableOrder(k, keep, always)  # raises for invalid settings before the first run
+        StableOrder(k, keep, always, mode=mode)  # raises for invalid settings before the first run
         self._finder = ToolFinder(retriever, naming=naming, embedder=embedder)
         self._k, self._keep, self._always = k, keep, always
+        self._mode: OrderMode = mode
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -153,7 +157,7 @@ class ToolSelectionMiddleware(AgentMiddleware[Any, Any]):
         if len(tools) <= self._k or not any(isinstance(turn, UserTurn) for turn in conversation):
             return request  # too few tools to choose from, or no text to search with
         candidates = [as_tool(tool) for tool in tools.values()]
-        order = StableOrder(self._k, self._keep, self._always)
+        order = StableOrder(self._k, self._keep, self._always, mode=self._mode)
         names = self._finder.for_conversation(candidates, conversation, order, self._k)
         # provider-side tools are dicts; they are passed on unchanged
         others = [tool for tool in request.tools if not isinstance(tool, BaseTool)]

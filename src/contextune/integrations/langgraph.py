@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from contextune.embed import Embedder
-from contextune.errors import InvalidDataError, MissingExtraError
+from contextune.errors import InvalidDataError, InvalidRequestError, MissingExtraError
 from contextune.integrations._finder import Naming, ToolFinder, plain_name
+from contextune.integrations.shortlist import Offer
 from contextune.integrations.user_context import UserContext
 from contextune.tools import ToolRetriever
 
@@ -16,49 +17,99 @@ try:
     from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
     from langchain_core.tools import BaseTool
     from langchain_core.tools import tool as make_tool
-    from langgraph.graph import StateGraph
+    from langgraph.config import get_store
+    from langgraph.graph import MessagesState, StateGraph
     from langgraph.prebuilt import ToolNode
     from langgraph.prebuilt.tool_node import ToolCallRequest
 
     from contextune.integrations.langchain import as_tool
-    from contextune.integrations.langchain_agents import insert_prompt, read_conversation, record_tool_call
+    from contextune.integrations.langchain_agents import (
+        insert_user_prompts,
+        read_conversation,
+        record_tool_call,
+    )
 except ModuleNotFoundError as error:
     raise MissingExtraError("the LangGraph integration", "langgraph") from error
 
+_NAMESPACE = ("contextune", "offers")
 Registry = Mapping[str, BaseTool | Callable[..., Any]]
 """Tools by id, as `langgraph-bigtool` takes them."""
 
 
+class ContextState(MessagesState):
+    """State of a graph that checkpoints what each message was sent with."""
+
+    offers: list[Offer]
+
+
+OfferPlace = Literal["state", "store"]
+"""Where offers are kept: in the checkpointed state, which is a `ContextState`, or in the graph's `Store`."""
+
+
 def model_node(
-    model: BaseChatModel, tools: Sequence[BaseTool | Callable[..., Any]], context: UserContext
+    model: BaseChatModel,
+    tools: Sequence[BaseTool | Callable[..., Any]],
+    context: UserContext,
+    *,
+    offers: OfferPlace | None = None,
 ) -> Runnable[Any, Any]:
     """A node that calls the model with the user's items and the tools relevant to the conversation.
 
-    It reads and extends `messages` of the state. A function given to `UserContext` as `user` or `place` gets
-    the `RunnableConfig`.
+    It reads and extends `messages` of the state. With `offers`, a conversation that another process goes on
+    with is sent with the same items and tools, so that prompt caches stay valid. A function given to
+    `UserContext` as `user` or `place` gets the `RunnableConfig`.
     """
     by_name = {tool.name: tool for tool in map(_base_tool, tools)}
     candidates = [as_tool(tool) for tool in by_name.values()]
 
-    def prepare(state: Any, config: RunnableConfig) -> tuple[Any, list[Any]]:
+    def prepare(state: Any, config: RunnableConfig) -> tuple[Any, list[Any], dict[str, Any]]:
         messages = state["messages"]
         conversation = [*read_conversation(messages)]
-        turn = context.turn(conversation, config)
-        if turn is None:
-            return cast("Any", model).bind_tools([*by_name.values()]), messages
-        names = context.select_tools(candidates, conversation, turn)
-        bound = cast("Any", model).bind_tools([by_name[name] for name in names])
-        return bound, insert_prompt(messages, turn.prompt)
+        if offers:
+            kept = _load_offers(offers, state, context.user_of(config), config)
+            context.restore(kept, candidates, conversation, config)
+        shortlist = context.shortlist(candidates, conversation, config)
+        bound = cast("Any", model).bind_tools([by_name[tool.name] for tool in shortlist.tools])
+        update: dict[str, Any] = {}
+        if offers:
+            update = _save_offers(offers, context.offers(candidates, conversation, config), context, config)
+        return bound, insert_user_prompts(messages, shortlist.prompts), update
 
     def call(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        bound, messages = prepare(state, config)
-        return {"messages": [bound.invoke(messages, config)]}
+        bound, messages, update = prepare(state, config)
+        return {"messages": [bound.invoke(messages, config)], **update}
 
     async def acall(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        bound, messages = await asyncio.to_thread(prepare, state, config)
-        return {"messages": [await bound.ainvoke(messages, config)]}
+        bound, messages, update = await asyncio.to_thread(prepare, state, config)
+        return {"messages": [await bound.ainvoke(messages, config)], **update}
 
     return cast("Any", RunnableLambda)(call, acall, name="model")
+
+
+def _load_offers(place: OfferPlace, state: Any, user: str, config: RunnableConfig) -> list[Offer]:
+    if place == "state":
+        return state.get("offers") or []
+    entry = get_store().get((*_NAMESPACE, user), _thread(config))
+    return entry.value["offers"] if entry else []
+
+
+def _save_offers(
+    place: OfferPlace, offers: list[Offer], context: UserContext, config: RunnableConfig
+) -> dict[str, Any]:
+    """The update of the state."""
+    if place == "state":
+        return {"offers": offers}
+    namespace = (*_NAMESPACE, context.user_of(config))
+    # not indexed: what was offered is looked up by its conversation only
+    get_store().put(namespace, _thread(config), {"offers": offers}, index=False)
+    return {}
+
+
+def _thread(config: RunnableConfig) -> str:
+    thread = config.get("configurable", {}).get("thread_id")
+    if not thread:
+        raise InvalidRequestError("offers in the Store need a `thread_id` in the config's `configurable`")
+    return str(thread)
 
 
 def tool_node(tools: Sequence[BaseTool | Callable[..., Any]], context: UserContext) -> ToolNode:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, cast
 
+from contextune.context import needed_items
 from contextune.embed import Embedder
 from contextune.errors import MissingExtraError
 from contextune.integrations._finder import (
@@ -15,6 +16,7 @@ from contextune.integrations._finder import (
     UserTurn,
     plain_name,
 )
+from contextune.integrations.shortlist import insert_prompts
 from contextune.integrations.user_context import UserContext
 from contextune.tools import ToolFilter, ToolRetriever
 from contextune.tools.tool_text import tool_text
@@ -105,7 +107,8 @@ class ContextNodes(_Nodes):
 
     def _search(self, text: str) -> list[NodeWithScore]:
         options: dict[str, Any] = {"time": self._now()} if self._now else {}
-        hits = self._tuner.context(Request(text, self._user, place=self._place, **options), self._k)
+        request = Request(text, self._user, place=self._place, **options)
+        hits = needed_items(self._tuner.context(request, self._k))
         nodes: list[NodeWithScore] = []
         for hit in hits:
             item = hit.item
@@ -160,7 +163,9 @@ class UserContextFunctionAgent(FunctionAgent):
             candidates = [as_tool(tool) for tool in own.values()]
             names = await self.user_context.aselect_tools(candidates, conversation, turn)
             tools = [*(own[name] for name in names), *([handoff] if handoff else [])]
-            llm_input = _insert_prompt(llm_input, turn.prompt)
+            llm_input = insert_prompts(
+                llm_input, self.user_context.prompts(conversation, turn), _is_user, _user_message
+            )
         return await super().take_step(ctx, llm_input, tools, memory)
 
     async def handle_tool_call_results(
@@ -180,12 +185,12 @@ _HANDOFF = "handoff"
 """LlamaIndex's own tool that passes a conversation to another agent."""
 
 
-def _insert_prompt(messages: Sequence[ChatMessage], prompt: str) -> list[ChatMessage]:
-    positions = [n for n, message in enumerate(messages) if message.role == MessageRole.USER]
-    if not prompt or not positions:
-        return [*messages]
-    context = ChatMessage(role=MessageRole.USER, content=prompt)
-    return [*messages[: positions[-1]], context, *messages[positions[-1] :]]
+def _is_user(message: ChatMessage) -> bool:
+    return message.role == MessageRole.USER and bool((message.content or "").strip())
+
+
+def _user_message(text: str) -> ChatMessage:
+    return ChatMessage(role=MessageRole.USER, content=text)
 
 
 def _conversation(messages: Sequence[ChatMessage]) -> Iterator[UserTurn | ToolCallTurn | AssistantTurn]:

@@ -1,13 +1,12 @@
 """OpenAI Agents SDK: an agent with the user's items, relevant tools and feedback."""
 
 import json
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from contextune.errors import MissingExtraError
-from contextune.integrations._finder import AssistantTurn, Conversation, ToolCallTurn, UserTurn
-from contextune.integrations._tool_schemas import get_field
+from contextune.integrations._chat_messages import is_user_message, read_messages
+from contextune.integrations.shortlist import insert_prompts
 from contextune.integrations.user_context import ContextTurn, UserContext
 from contextune.types import Tool
 
@@ -27,11 +26,11 @@ def as_tool(tool: FunctionTool) -> Tool:
 
 @dataclass
 class UserContextAgent(Agent[_RunContext]):
-    """An `Agent` whose instructions end with the user's items, with relevant tools and feedback.
+    """An `Agent` that gets the user's items before each message, relevant tools, and feedback.
 
-    A function given to `UserContext` as `user` or `place` gets the `RunContextWrapper`. Function tools and
-    tools of MCP servers are selected; hosted tools and handoffs stay. A tool call that returns is recorded as
-    right.
+    The items are added to the model's input only; instructions and session stay as they are. A function
+    given to `UserContext` as `user` or `place` gets the `RunContextWrapper`. Function tools and tools of MCP
+    servers are selected; hosted tools and handoffs stay. A tool call that returns is recorded as right.
     """
 
     user_context: UserContext = field(kw_only=True)
@@ -41,13 +40,6 @@ class UserContextAgent(Agent[_RunContext]):
         if not isinstance(self.hooks, _UserContextHooks):  # a clone has them already
             self.hooks = cast("Any", _UserContextHooks(self.user_context, cast("Any", self.hooks)))
 
-    async def get_system_prompt(self, run_context: RunContextWrapper[_RunContext]) -> str | None:
-        """The instructions, followed by the user's items."""
-        instructions = await super().get_system_prompt(run_context)
-        turn = await _turn(self.user_context, run_context)
-        parts = [instructions, turn.prompt if turn else None]
-        return "\n\n".join(part for part in parts if part) or None
-
     async def get_all_tools(self, run_context: RunContextWrapper[_RunContext]) -> list[AgentTool]:
         """The tools relevant to the conversation, in stable order, and all hosted tools."""
         tools = await super().get_all_tools(run_context)
@@ -55,7 +47,7 @@ class UserContextAgent(Agent[_RunContext]):
         if turn is None:
             return tools
         own = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool)}
-        conversation = _conversation(run_context.turn_input)
+        conversation = read_messages(run_context.turn_input)
         names = await self.user_context.aselect_tools([*map(as_tool, own.values())], conversation, turn)
         hosted = [tool for tool in tools if not isinstance(tool, FunctionTool)]
         return [*hosted, *(own[name] for name in names)]
@@ -69,7 +61,7 @@ class _UserContextHooks(AgentHooks[Any]):
         self._others = others or AgentHooks[Any]()
 
     async def on_start(self, context: Any, agent: Any) -> None:
-        await self._context.aturn(_conversation(context.turn_input), context, restart=True)
+        await self._context.aturn(read_messages(context.turn_input), context, restart=True)
         await self._others.on_start(context, agent)
 
     async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: Any) -> None:
@@ -90,6 +82,13 @@ class _UserContextHooks(AgentHooks[Any]):
 
     async def on_llm_start(self, context: Any, agent: Any, system_prompt: Any, input_items: Any) -> None:
         await self._others.on_llm_start(context, agent, system_prompt, input_items)
+        turn = await _turn(self._context, context)
+        if turn:
+            # the SDK sends this list to the model; the session and the run keep their own
+            conversation = read_messages(input_items)
+            input_items[:] = insert_prompts(
+                input_items, self._context.prompts(conversation, turn), is_user_message, _user_message
+            )
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         await self._others.on_llm_end(context, agent, response)
@@ -97,7 +96,11 @@ class _UserContextHooks(AgentHooks[Any]):
 
 async def _turn(context: UserContext, run: RunContextWrapper[Any]) -> ContextTurn | None:
     """The turn that `on_start` began; the SDK gives the same input to all model calls of a run."""
-    return await context.aturn(_conversation(run.turn_input), run, restart=False)
+    return await context.aturn(read_messages(run.turn_input), run, restart=False)
+
+
+def _user_message(text: str) -> Any:
+    return {"role": "user", "content": text}
 
 
 def _arguments(text: str) -> dict[str, Any]:
@@ -106,28 +109,3 @@ def _arguments(text: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
-
-
-def _conversation(items: Sequence[object]) -> Conversation:
-    return [*_turns(items)]
-
-
-def _turns(items: Sequence[object]) -> Iterator[UserTurn | ToolCallTurn | AssistantTurn]:
-    for item in items:
-        role, text = get_field(item, "role"), _text(get_field(item, "content"))
-        if get_field(item, "type") == "function_call":
-            yield ToolCallTurn(str(get_field(item, "name")))
-        elif role == "user" and text:
-            yield UserTurn(text)
-        elif role == "assistant" and text:
-            yield AssistantTurn(text)
-
-
-def _text(content: object) -> str:
-    """The text of a message, without images and files."""
-    if isinstance(content, str):
-        return content.strip()
-    if not isinstance(content, Sequence):
-        return ""
-    parts = [get_field(part, "text") for part in cast("Sequence[object]", content)]
-    return " ".join(part for part in parts if isinstance(part, str)).strip()

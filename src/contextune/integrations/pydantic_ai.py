@@ -15,7 +15,7 @@ from contextune.integrations._finder import (
     UserTurn,
     plain_name,
 )
-from contextune.integrations._stable_order import StableOrder
+from contextune.integrations._stable_order import OrderMode, StableOrder
 from contextune.integrations._tool_schemas import annotations_from_hints
 from contextune.integrations.user_context import UserContext
 from contextune.tools import ToolRetriever
@@ -24,7 +24,14 @@ from contextune.types import Tool
 try:
     from anyio import to_thread
     from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.messages import ModelMessage, ModelRequest, TextPart, ToolCallPart, UserPromptPart
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelRequest,
+        ModelRequestPart,
+        TextPart,
+        ToolCallPart,
+        UserPromptPart,
+    )
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.tools import AgentDepsT, RunContext, ToolDefinition
     from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
@@ -68,11 +75,13 @@ class UserContextCapability(AbstractCapability[AgentDepsT]):
     async def before_model_request(
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Put the user's items before the prompt."""
-        turn = await self._context.aturn([*_conversation(ctx.messages)], ctx)
-        if turn is None or not turn.prompt:
+        """Put the user's items before the prompts."""
+        conversation = [*_conversation(ctx.messages)]
+        turn = await self._context.aturn(conversation, ctx)
+        if turn is None:
             return request_context
-        return replace(request_context, messages=_insert_prompt(request_context.messages, turn.prompt))
+        prompts = self._context.prompts(conversation, turn)
+        return replace(request_context, messages=_insert_prompts(request_context.messages, prompts))
 
     async def after_tool_execute(
         self,
@@ -131,6 +140,8 @@ class PrepareTools(WrapperToolset[AgentDepsT]):
     """Names of tools to offer in every turn, first in the list."""
     keep: int = 32
     """Maximum number of tools to offer, including those of earlier turns."""
+    mode: OrderMode = "recent"
+    """What a turn may change of the list, as in `UserContext`."""
     defer: bool = False
     """Whether the model can search the other tools (see `SearchStrategy`); else they are left out."""
     retriever: ToolRetriever | None = None
@@ -143,7 +154,7 @@ class PrepareTools(WrapperToolset[AgentDepsT]):
 
     def __post_init__(self) -> None:
         """Raise for invalid settings before the first run."""
-        StableOrder(self.k, self.keep, self.always)
+        StableOrder(self.k, self.keep, self.always, mode=self.mode)
         self.finder = self.finder or ToolFinder(self.retriever, naming=self.naming, embedder=self.embedder)
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
@@ -155,7 +166,7 @@ class PrepareTools(WrapperToolset[AgentDepsT]):
         conversation: Conversation = [*_conversation(ctx.messages)]
         if len(candidates) <= self.k or not any(isinstance(turn, UserTurn) for turn in conversation):
             return tools  # too few tools to choose from, or no text to search with
-        order = StableOrder(self.k, self.keep, self.always)
+        order = StableOrder(self.k, self.keep, self.always, mode=self.mode)
         names = await to_thread.run_sync(
             self.finder.for_conversation, candidates, conversation, order, self.k
         )
@@ -169,17 +180,22 @@ class PrepareTools(WrapperToolset[AgentDepsT]):
         }
 
 
-def _insert_prompt(messages: Sequence[ModelMessage], prompt: str) -> list[ModelMessage]:
-    """Copies of the messages, with a text before the last prompt of the user."""
-    for position in reversed(range(len(messages))):
-        message = messages[position]
+def _insert_prompts(messages: Sequence[ModelMessage], prompts: Sequence[str]) -> list[ModelMessage]:
+    """Copies of the messages, with a text before each prompt of the user."""
+    texts = iter(prompts)
+    inserted: list[ModelMessage] = []
+    for message in messages:
         if not isinstance(message, ModelRequest):
+            inserted.append(message)
             continue
-        for number, part in enumerate(message.parts):
-            if isinstance(part, UserPromptPart) and _text(part.content):
-                parts = [*message.parts[:number], UserPromptPart(prompt), *message.parts[number:]]
-                return [*messages[:position], replace(message, parts=parts), *messages[position + 1 :]]
-    return [*messages]
+        parts: list[ModelRequestPart] = []
+        for part in message.parts:
+            if isinstance(part, UserPromptPart) and _text(part.content) and (text := next(texts, "")):
+                # the time of the prompt, so that the message is the same in every turn
+                parts.append(UserPromptPart(text, timestamp=part.timestamp))
+            parts.append(part)
+        inserted.append(replace(message, parts=parts))
+    return inserted
 
 
 def _conversation(messages: Sequence[ModelMessage]) -> Iterator[UserTurn | ToolCallTurn | AssistantTurn]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from contextune.integrations._stable_order import StableOrder
+from contextune.integrations._stable_order import OrderMode, StableOrder
 from contextune.tools import Catalog, ToolFilter, ToolRetriever
 from contextune.types import ItemHit, Tool, ToolHit
 
@@ -12,7 +12,8 @@ class ToolsForTurn:
     """Selects the tools to offer at each turn of one conversation.
 
     Tools of earlier turns keep their position and new ones are appended. Above `keep` tools, the least
-    recently used are dropped.
+    recently used are dropped; with the mode "append" none is dropped and none added; with "frozen" the list
+    of the first turn stays.
     """
 
     def __init__(
@@ -23,6 +24,7 @@ class ToolsForTurn:
         always: Sequence[str] = (),
         keep: int = 32,
         offered: Iterable[str] = (),
+        mode: OrderMode = "recent",
     ) -> None:
         """`always` are offered in every turn, first; `offered` restores an earlier conversation."""
         self.retriever = retriever
@@ -30,7 +32,7 @@ class ToolsForTurn:
         self._k = k
         catalog = retriever.catalog
         self._order = StableOrder(
-            k, keep, [catalog.tool(name).id for name in always], _existing(catalog, offered)
+            k, keep, [catalog.tool(name).id for name in always], _existing(catalog, offered), mode
         )
 
     @property

@@ -15,11 +15,20 @@ from typing import Any
 
 from contextune._internal.caches import register_cache
 from contextune._internal.untrusted import fence
-from contextune.context import pack
+from contextune.context import needed_items, pack
 from contextune.errors import ContextuneError, InvalidRequestError
-from contextune.integrations._finder import Conversation, ToolCallTurn, ToolFinder, UserTurn
-from contextune.integrations._stable_order import StableOrder
+from contextune.integrations._finder import (
+    Conversation,
+    Naming,
+    ToolCallTurn,
+    ToolFinder,
+    UserTurn,
+    plain_name,
+    search_each,
+)
+from contextune.integrations._stable_order import OrderMode, StableOrder
 from contextune.integrations._used_items import used_items
+from contextune.integrations.shortlist import Offer, Shortlist
 from contextune.tuner import Tuner
 from contextune.types import Coordinates, ItemHit, Request, Tool, Turn, local_time
 
@@ -58,6 +67,8 @@ class UserContext:
         tools: int = 8,
         keep: int = 32,
         always: Sequence[str] = (),
+        mode: OrderMode = "recent",
+        repeat: bool = True,
         place: str | Coordinates | Callable[[Any], str | Coordinates | None] | None = None,
         now: Callable[[], datetime] | None = None,
     ) -> None:
@@ -67,19 +78,25 @@ class UserContext:
             tuner: finds items and tools, and stores feedback; it needs no tools of its own.
             user: whose items; or a function that reads it from the framework's run context, for an agent
                 that serves many users.
-            items: number of items for the prompt.
+            items: number of items for the prompt at most; fewer if the request hardly needs them.
             tokens: maximum number of tokens of these items.
             tools: number of tools selected for each message.
             keep: maximum number of tools to offer, including those of earlier messages.
             always: names of tools to offer in every turn, first in the list.
+            mode: what a message may change of the list of tools: "recent" drops the least recently used
+                above `keep`, "append" drops none and adds none to a full list, "frozen" keeps the first list.
+            repeat: whether the items of earlier messages are put before these again, word by word, so that
+                the prompt is the same up to the last message and prompt caches stay valid.
             place: where the user is; or a function that reads it from the framework's run context.
             now: the time of requests; the system clock by default.
         """
-        StableOrder(tools, keep, always)  # raises for invalid settings before the first run
+        StableOrder(tools, keep, always, mode=mode)  # raises for invalid settings before the first run
         self.tuner = tuner
         self._user, self._place, self._now = user, place, now
         self._items, self._tokens = items, tokens
         self._tools, self._keep, self._always = tools, keep, always
+        self._mode: OrderMode = mode
+        self._repeat = repeat
         self._finder = ToolFinder(embedder=tuner.embedder)
         self._turns = register_cache(_TurnCache())
 
@@ -114,14 +131,74 @@ class UserContext:
         """`turn` in a worker thread."""
         return await asyncio.to_thread(self.turn, conversation, run, restart=restart)
 
+    def prompts(self, conversation: Conversation, turn: ContextTurn) -> tuple[str, ...]:
+        """The text to put before each message of the user: `turn` is the last, earlier ones as they were."""
+        texts = _user_texts(conversation)
+        earlier = (self._kept_prompt(turn, texts[:end]) for end in range(1, len(texts)))
+        return (*earlier, turn.prompt)
+
+    def shortlist(
+        self,
+        tools: Sequence[Tool],
+        conversation: Conversation,
+        run: object = None,
+        *,
+        naming: Naming = plain_name,
+    ) -> Shortlist:
+        """The tools to offer for the user's last message, and the text to put before each message.
+
+        `naming` gives the names of tools in the conversation. Without a message, all tools are offered.
+        """
+        turn = self.turn(conversation, run)
+        if turn is None:
+            return Shortlist(tuple(tools))
+        by_name = {naming(tool): tool for tool in tools}
+        names = self.select_tools(tools, conversation, turn, naming=naming)
+        return Shortlist(tuple(by_name[name] for name in names), self.prompts(conversation, turn))
+
+    def offers(self, tools: Sequence[Tool], conversation: Conversation, run: object = None) -> list[Offer]:
+        """What each message of the user was sent with, for `restore` in another process.
+
+        It contains personal data: keep it where the conversation is kept.
+        """
+        user, names, texts = self.user_of(run), _names(tools), _user_texts(conversation)
+        kept = (self._turns.get((user, texts[:end])) for end in range(1, len(texts) + 1))
+        return [
+            Offer(prompt=turn.prompt if turn else "", tools=turn.selected.get(names, []) if turn else [])
+            for turn in kept
+        ]
+
+    def restore(
+        self,
+        offers: Sequence[Offer],
+        tools: Sequence[Tool],
+        conversation: Conversation,
+        run: object = None,
+    ) -> None:
+        """Send the earlier messages with what they were sent with before, unless it is known here."""
+        user, names, texts = self.user_of(run), _names(tools), _user_texts(conversation)
+        for end, offer in enumerate(offers[: len(texts)], 1):
+            key = user, texts[:end]
+            if self._turns.get(key) is None:
+                found = [name for name in offer["tools"] if name in names]
+                turn = ContextTurn(self._request(texts[end - 1], (), run), (), offer["prompt"])
+                if found:
+                    turn.selected[names] = found
+                self._turns.put(key, turn)
+
     def select_tools(
-        self, tools: Sequence[Tool], conversation: Conversation, turn: ContextTurn
+        self,
+        tools: Sequence[Tool],
+        conversation: Conversation,
+        turn: ContextTurn,
+        *,
+        naming: Naming = plain_name,
     ) -> tuple[str, ...]:
         """The names of the tools to offer in this turn, in an order that is stable from turn to turn.
 
         The search takes the user's items and earlier calls into account.
         """
-        names = tuple(tool.name for tool in tools)
+        names = tuple(map(naming, tools))
         if missing := [name for name in self._always if name not in names]:
             raise InvalidRequestError(f"always: no such tool: {missing[0]!r}")
         if len(tools) <= self._tools:
@@ -131,14 +208,17 @@ class UserContext:
         def search(turns: Conversation) -> Sequence[str]:
             earlier = _user_texts(turns)
             if earlier == texts:
-                return self._search_tools(tools, names, turn)
+                return self._search_tools(tools, names, turn, naming)
             kept = self._turns.get((user, earlier))
             if kept and names in kept.selected:
                 return kept.selected[names]
-            return self._finder.names(tools, [earlier[-1]], self._tools)  # a turn of an earlier process
+            # a turn of an earlier process
+            return [
+                naming(tool) for tool in search_each(self._finder.index(tools), earlier[-1:], self._tools)
+            ]
 
-        order = StableOrder(self._tools, self._keep, self._always)
-        return self._finder.for_conversation(tools, conversation, order, self._tools, search)
+        order = StableOrder(self._tools, self._keep, self._always, mode=self._mode)
+        return self._finder.for_conversation(tools, conversation, order, self._tools, search, naming)
 
     async def aselect_tools(
         self, tools: Sequence[Tool], conversation: Conversation, turn: ContextTurn
@@ -190,12 +270,18 @@ class UserContext:
         if wrong_tool:
             self.tuner.feedback(request, tool=Tool(wrong_tool, ""), ok=False)
 
-    def _search_tools(self, tools: Sequence[Tool], names: tuple[str, ...], turn: ContextTurn) -> list[str]:
+    def _kept_prompt(self, turn: ContextTurn, texts: tuple[str, ...]) -> str:
+        kept = self._turns.get((turn.request.user, texts)) if self._repeat else None
+        return kept.prompt if kept else ""
+
+    def _search_tools(
+        self, tools: Sequence[Tool], names: tuple[str, ...], turn: ContextTurn, naming: Naming
+    ) -> list[str]:
         if names not in turn.selected:
             matches = self.tuner.tools(
                 turn.request, self._tools, context=turn.hits, retriever=self._finder.index(tools)
             )
-            turn.selected[names] = [hit.tool.name for hit in matches.hits]
+            turn.selected[names] = [naming(hit.tool) for hit in matches.hits]
         return turn.selected[names]
 
     def _build_turn(self, conversation: Conversation, run: object) -> ContextTurn:
@@ -204,7 +290,7 @@ class UserContext:
         assert isinstance(last, UserTurn)  # noqa: S101
         history = tuple(_history(earlier))[-_MAX_HISTORY:]
         request = self._request(last.text, history, run)
-        hits = tuple(self.tuner.context(request, self._items))
+        hits = tuple(needed_items(self.tuner.context(request, self._items)))
         return ContextTurn(request, hits, self._prompt(request, hits))
 
     def _request(self, text: str, history: tuple[Turn, ...], run: object) -> Request:
@@ -250,6 +336,10 @@ class _TurnCache:
         with self._lock:
             for key in [key for key in self._turns if key[0] == user]:
                 del self._turns[key]
+
+
+def _names(tools: Sequence[Tool]) -> tuple[str, ...]:
+    return tuple(tool.name for tool in tools)
 
 
 def _last_user_turn(conversation: Conversation) -> int | None:

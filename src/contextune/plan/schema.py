@@ -97,6 +97,11 @@ def _parameters(key: _SchemaKey) -> tuple[Parameter, ...]:
     )
 
 
+def parameter_of(name: str, schema: Mapping[str, Any], *, required: bool) -> Parameter:
+    """A parameter that is a part of another one: an element of a list, a property of an object."""
+    return _parameter(name, _resolve(schema, schema), required, marked=bool(schema.get("x-free-text")))
+
+
 def _parameter(name: str, schema: Mapping[str, Any], required: bool, *, marked: bool) -> Parameter:
     choices = tuple(schema["enum"]) if isinstance(schema.get("enum"), list) else ()
     if "const" in schema:

@@ -15,6 +15,8 @@ from threading import Lock, get_ident
 from types import ModuleType
 from typing import Any
 
+from contextune.errors import MissingExtraError
+
 _NAME = "contextune_lightgbm"
 _HIDDEN = frozenset({"matplotlib", "pandas", "sklearn"})
 _lock = Lock()
@@ -31,7 +33,7 @@ def import_lightgbm() -> Any:
 def _import_alone() -> ModuleType:
     original = find_spec("lightgbm")
     if original is None or original.origin is None:
-        raise ModuleNotFoundError("No module named 'lightgbm'", name="lightgbm")
+        raise MissingExtraError("training a ranker", "train")
     folders = list(original.submodule_search_locations or ())
     spec = spec_from_file_location(_NAME, original.origin, submodule_search_locations=folders)
     if spec is None or spec.loader is None:  # not a file, as in a program of one archive

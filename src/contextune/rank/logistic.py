@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.errors import RankerError
+from contextune.errors import MissingExtraError, RankerError
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,10 @@ class LogisticRegression:
 
         `weights` say how much each row counts within its class; without them, all rows count the same.
         """
-        from scipy import optimize  # slow to import, and needed for training only
+        try:
+            from scipy import optimize  # slow to import, and needed for training only
+        except ModuleNotFoundError as error:
+            raise MissingExtraError("training a model", "train") from error
 
         if labels.all() or not labels.any():
             raise RankerError("only one class in the training data: give positive and negative examples")

@@ -126,10 +126,15 @@ class ToolIndex:
         *,
         vector_cache: VectorCache | None = None,
         progress: Progress | None = None,
+        searched: Sequence[Tool] | None = None,
     ) -> "ToolIndex":
-        """Index a catalogue; only texts that are not in `vector_cache` are embedded."""
-        vectors = embed_texts([tool_text(tool) for tool in catalog], embedder, vector_cache, progress)
-        index = cls.from_vectors(catalog, vectors)
+        """Index a catalogue; only texts that are not in `vector_cache` are embedded.
+
+        `searched` are the tools with the texts to search, if these are not their own.
+        """
+        texts = [tool_text(tool) for tool in searched or catalog]
+        vectors = embed_texts(texts, embedder, vector_cache, progress)
+        index = cls.from_vectors(catalog, vectors, searched)
         examples = [
             (position, text) for position, tool in enumerate(catalog) for text in tool.examples[:MAX_EXAMPLES]
         ]
@@ -144,14 +149,16 @@ class ToolIndex:
         return replace(index, ann=_load_or_build_ann(vectors, vector_cache))
 
     @classmethod
-    def lexical(cls, catalog: Catalog) -> "ToolIndex":
+    def lexical(cls, catalog: Catalog, searched: Sequence[Tool] | None = None) -> "ToolIndex":
         """Index a catalogue for BM25 alone: nothing is embedded."""
-        return cls.from_vectors(catalog, np.empty((len(catalog), 0), np.float32))
+        return cls.from_vectors(catalog, np.empty((len(catalog), 0), np.float32), searched)
 
     @classmethod
-    def from_vectors(cls, catalog: Catalog, vectors: Matrix) -> "ToolIndex":
-        """Index a catalogue that is embedded already, one row per tool."""
-        tokens = [field_tokens(tool) for tool in catalog]
+    def from_vectors(
+        cls, catalog: Catalog, vectors: Matrix, searched: Sequence[Tool] | None = None
+    ) -> "ToolIndex":
+        """Index a catalogue that is embedded already, one row per tool; `searched` as in `build`."""
+        tokens = [field_tokens(tool) for tool in searched or catalog]
         lexical: dict[str, FieldScores] = {
             name: LexicalIndex([fields[name] for fields in tokens]) for name in FIELDS
         }

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from contextune.embed import CachedEmbedder, Embedder, Matrix, default_embedder
 from contextune.errors import InvalidRequestError
+from contextune.tools.bounded import bound_descriptions
 from contextune.tools.bundled_vectors import bundled_vectors
 from contextune.tools.candidates import DEPTH
 from contextune.tools.catalog import Catalog
@@ -59,28 +60,35 @@ class ToolRetriever:
         method: str = DEFAULT_METHOD,
         ranker: ToolRanker | None = None,
         split_requests: bool = True,
+        bounded: bool = False,
         vector_cache: VectorCache | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Embed and index the tools; with bm25, nothing is embedded.
 
         `ranker` replaces the bundled one. With `split_requests`, a request that asks for several things is
-        also searched by part, with the methods hybrid and learned. `vector_cache` keeps vectors between runs;
+        also searched by part, with the methods hybrid and learned. With `bounded`, only the sentences of a
+        description that are about its tool are searched, so that a server cannot recommend its tools for
+        everything. `vector_cache` keeps vectors between runs;
         without it, only those of the bundled toolbox are known. `progress` is called with the number of tools
         embedded so far.
         """
         self.catalog = tools if isinstance(tools, Catalog) else Catalog(tools)
         self._set_method(method, ranker, split_requests)
         self._embedder = embedder
-        self.index: ToolIndex | LargeIndex = (
-            ToolIndex.lexical(self.catalog)
-            if self._lexical
-            else ToolIndex.build(
-                self.catalog,
-                self.embedder,
-                vector_cache=bundled_vectors() if vector_cache is None else vector_cache,
-                progress=progress,
+        self.index: ToolIndex | LargeIndex
+        if self._lexical:
+            self.index = ToolIndex.lexical(
+                self.catalog, bound_descriptions(self.catalog) if bounded else None
             )
+            return
+        cache = bundled_vectors() if vector_cache is None else vector_cache
+        self.index = ToolIndex.build(
+            self.catalog,
+            self.embedder,
+            vector_cache=cache,
+            progress=progress,
+            searched=bound_descriptions(self.catalog, self.embedder, cache) if bounded else None,
         )
 
     @classmethod

@@ -55,6 +55,8 @@ class ItemHit:
     item: Item
     score: float
     reasons: Sequence[str] = ()
+    probability: float | None = None
+    """That the request needs the item; None if the method does not say, or for items far behind."""
 
 
 class ContextHits(list[ItemHit]):

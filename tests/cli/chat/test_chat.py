@@ -123,10 +123,25 @@ def test_chat_reads_lines_explains_and_takes_a_choice(path: Path) -> None:
     words = ("chat", "--time", NOW.isoformat(), "--policy", "act.read=2,none=2", "--store", path)
     done = run(*words, stdin=lines)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Read the email “Kiln slots”? (confirm first, ")
+    assert done.stdout.startswith("Thursday evening is yours.\nfrom the email “Kiln slots”, Mon 13 May")
+    assert "Read the email “Kiln slots”? (confirm first, " in done.stdout
     assert "email_subject: subject of “Kiln slots”" in done.stdout
     assert done.stdout.rstrip().endswith("email_subject: subject of “Clay order”")
     assert 'read_email(email_subject="Clay order") (make this call, ' in done.stdout
+
+
+def test_verdicts_on_the_last_answer_are_feedback(path: Path) -> None:
+    lines = "When did Marta write about the kiln?\nright\nwrong\nit was 2\nit was 99\n"
+    words = ("chat", "--time", NOW.isoformat(), "--store", path)
+    done = run(*words, stdin=lines)
+    assert done.returncode == 0, done.stderr
+    assert "Remembered as right.\nRemembered as wrong.\nRemembered: it was “" in done.stdout
+    with SQLiteStore(path) as store:
+        right, wrong, other = store.feedback("me")[-3:]
+    assert (right.used, right.ok) == (("m3",), True)
+    assert (wrong.rejected, wrong.ok) == (("m3",), False)
+    assert other.used
+    assert other.used != ("m3",)
 
 
 def test_mistake_does_not_end_the_chat(path: Path) -> None:

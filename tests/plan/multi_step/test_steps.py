@@ -114,7 +114,7 @@ def test_dry_run_is_the_default_and_shows_pointers() -> None:
     outcome = Executor(TOOLS, [box.runner], confirm=box.confirm).run_steps(BOTH)
     assert outcome.message.splitlines() == [
         "1. would call search_mails(query='invoice')",
-        "2. would ask for confirmation, then call forward_mail(mail_id=<step 1[0].mail_id>, to='vera')",
+        "2. would ask for confirmation, then call forward_mail(to='vera', mail_id=<step 1[0].mail_id>)",
     ]
     assert (outcome.ok, outcome.stopped, outcome.not_called) == (False, None, BOTH.plans)
     assert box.calls == box.asked == []

@@ -37,7 +37,7 @@ def kiln(store: SQLiteStore) -> SQLiteStore:
 async def connect(store: SQLiteStore, embedder: Embedder) -> AsyncGenerator[Client]:
     retriever = ToolRetriever(bundled_toolbox(), embedder)
     lazy = LazyTuner(lambda progress: Tuner(store, embedder=embedder, tools=retriever, progress=progress))
-    async with Client(mcp_server("ines", lazy)) as client:
+    async with Client(mcp_server("ines", lazy, planned_tools="catalog")) as client:
         yield client
 
 

@@ -40,7 +40,7 @@ async def connect(store: SQLiteStore, user: str, embedder: Embedder) -> AsyncGen
             store, embedder=embedder, tools=ToolRetriever(bundled_toolbox(), embedder), progress=progress
         )
     )
-    async with Client(mcp_server(user, tuner)) as client:
+    async with Client(mcp_server(user, tuner, planned_tools="catalog")) as client:
         yield client
 
 
@@ -99,6 +99,57 @@ def test_find_context_find_tools_and_plan(store: SQLiteStore, persona: str, word
     asyncio.run(session())
 
 
+def test_only_context_and_feedback_are_served_by_default(
+    store: SQLiteStore, persona: str, word_embedder: Embedder
+) -> None:
+    tuner = LazyTuner(lambda progress: Tuner(store, embedder=word_embedder, progress=progress))
+
+    async def session() -> None:
+        async with Client(mcp_server(persona, tuner)) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["find_context", "feedback"]
+            assert [prompt.name for prompt in (await client.list_prompts()).prompts] == [
+                "answer_from_my_data"
+            ]
+            with pytest.raises(MCPError, match="no such tool: 'plan'"):
+                await client.call_tool("plan", REQUEST)
+            # a tool of the client, which this server does not know
+            outcome = {**REQUEST, "tool": "player__play"}
+            assert await call_structured(client, "feedback", outcome) == {"kept": True}
+
+    asyncio.run(session())
+    assert [kept.tool for kept in store.feedback(persona)] == ["player__play"]
+
+
+def test_plan_with_the_tools_that_the_client_passes(
+    store: SQLiteStore, persona: str, word_embedder: Embedder
+) -> None:
+    tuner = LazyTuner(lambda progress: Tuner(store, embedder=word_embedder, progress=progress))
+    album = {"type": "object", "properties": {"album": {"type": "string"}}, "required": ["album"]}
+    tools = [
+        {
+            "name": "player__play_album",
+            "description": "Play an album.",
+            "inputSchema": album,
+            "annotations": {"readOnlyHint": True},
+            "outputSchema": {},
+        },
+        {"name": "lamp__switch", "description": "Switch a lamp on or off."},
+    ]
+
+    async def session() -> dict[str, Any]:
+        async with Client(mcp_server(persona, tuner, planned_tools="passed")) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert names == ["find_context", "plan", "feedback"]
+            refused = await client.call_tool("plan", REQUEST)
+            assert "tools: Field required" in text(refused)
+            request = {**REQUEST, "text": "play the album Kind of Blue", "tools": tools}
+            return await call_structured(client, "plan", request)
+
+    planned = asyncio.run(session())
+    assert {step["tool"] for step in planned["steps"]} <= {"player__play_album", "lamp__switch"}
+    assert planned["steps"][0]["tool"] == "player__play_album"
+
+
 @pytest.mark.parametrize(
     ("policy", "decisions"),
     [
@@ -118,7 +169,7 @@ def test_plan_follows_the_policy(
     )
 
     async def session() -> dict[str, Any]:
-        async with Client(mcp_server(persona, tuner)) as client:
+        async with Client(mcp_server(persona, tuner, planned_tools="catalog")) as client:
             return await call_structured(client, "plan", {**REQUEST, "text": "play_album Kind of Blue"})
 
     planned = asyncio.run(session())

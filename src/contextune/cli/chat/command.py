@@ -23,7 +23,9 @@ from contextune.cli.options import (
 from contextune.errors import ContextuneError
 
 if TYPE_CHECKING:
+    from contextune.answers import ExtractedAnswer
     from contextune.plan import Steps
+    from contextune.tuner import Tuner
     from contextune.types import Answer, Plan, User
 
 _YES = frozenset({"y", "yes", "yes please", "ok", "okay", "sure", "do it"})
@@ -43,12 +45,13 @@ def chat(
 ) -> None:
     """Answer request after request, each with what was said before: "and the one before?".
 
-    A number or "yes" answers a question; /why explains the last answer, /quit or Ctrl-D ends. Nothing is
-    executed.
+    A number or "yes" answers a question; "right", "wrong" and "it was 2", the second item, are remembered.
+    /why explains the last answer, /quit or Ctrl-D ends. Nothing is executed.
     """
     with suppress(ImportError):
         import_module("readline")  # line editing; not on Windows
     from contextune.cli.chat.conversation import Conversation
+    from contextune.cli.chat.verdict import read_verdict
 
     interactive = sys.stdin.isatty()
     if interactive:
@@ -70,12 +73,16 @@ def chat(
             if answer and (plan := _choice(line, answer)):
                 answer_text.print_plan(plan.accept(), [hit.item for hit in answer.context], why=True)
                 continue
+            if answer and (verdict := read_verdict(line, answer)):
+                verdict.give(tuner, answer)
+                output.print_line(verdict.text, style="dim")
+                continue
             try:
                 answer, steps = conversation.ask(parse_request(line, owner.id, time, place))
             except ContextuneError as error:
                 output.print_error(str(error))
                 continue
-            _print(answer, steps, owner, why=False)
+            _print(answer, steps, owner, why=False, extracted=_extract(answer, steps, tuner))
 
 
 def _read_line(interactive: bool) -> str | None:
@@ -99,8 +106,20 @@ def _choice(line: str, answer: "Answer") -> "Plan | None":
     return options[0] if line.casefold().strip(" .!") in _YES and len(options) == 1 else None
 
 
-def _print(answer: "Answer", steps: "Steps | None", owner: "User", *, why: bool) -> None:
-    answer_text.print_answer(
-        answer, steps, [hit.item for hit in answer.context], owner.zone, why=why, hint="/why"
-    )
+def _extract(answer: "Answer", steps: "Steps | None", tuner: "Tuner") -> "ExtractedAnswer | None":
+    from contextune.answers import extract_answer
+
+    return None if steps and len(steps) > 1 else extract_answer(answer, tuner.store)
+
+
+def _print(
+    answer: "Answer",
+    steps: "Steps | None",
+    owner: "User",
+    *,
+    why: bool,
+    extracted: "ExtractedAnswer | None" = None,
+) -> None:
+    items = [hit.item for hit in answer.context]
+    answer_text.print_answer(answer, steps, items, owner.zone, why=why, hint="/why", extracted=extracted)
     output.out.print()

@@ -51,10 +51,13 @@ def mcp(
         Path | None,
         typer.Option(
             envvar="CONTEXTUNE_CATALOG",
-            help="Without --catalog: catalogue of the tools to plan calls for (see contextune tools add);"
-            " default: the bundled toolbox.",
+            help="Without --catalog: catalogue of tools that the client has too, to find and to plan calls of"
+            " (see contextune tools add).",
         ),
     ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Serve plan for the tools that the client passes with a request.")
+    ] = False,
     shelf: Annotated[
         Path | None,
         typer.Option(help="With --catalog: cache of the servers' tools; default: in your cache folder."),
@@ -74,6 +77,10 @@ def mcp(
             " default: a random one, printed at start.",
         ),
     ] = None,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(help="With --http, instead of --token: JSON file of tokens and the tools each may use."),
+    ] = None,
 ) -> None:
     """Serve MCP: your data (--user), tools of other servers (--catalog), or both.
 
@@ -85,6 +92,10 @@ def mcp(
         raise ContextuneError("there is nothing to serve: pass --user, --catalog, or both")
     if timeout <= 0:
         raise ContextuneError(f"--timeout {timeout:g} leaves no time: give seconds above 0")
+    if tokens and (token or not http):
+        raise ContextuneError("--tokens goes with --http, and without --token: a token in the file is enough")
+    if plan and (user is None or catalog):
+        raise ContextuneError("--plan goes with --user, and without --catalog, which serves plan anyway")
     decisions = _parse_policy(policy)
     with ExitStack() as stack:
         opened = stack.enter_context(open_store(store)) if user else None
@@ -103,15 +114,16 @@ def mcp(
         if opened and gateway is None:
             from contextune.serve.mcp.lazy_tuner import LazyTuner
 
-            load_retriever = tool_retriever(stack, str(tools) if tools else None)
+            load_retriever = tool_retriever(stack, str(tools)) if tools else None
             tuner = LazyTuner(partial(_tuner, opened, load_retriever, decisions))
             tuner.start(user)  # models load while the SDK is imported and the client connects
             stack.callback(tuner.close)
         from contextune.serve.mcp.server import mcp_server
 
-        server = mcp_server(user, tuner, gateway)
+        planned = "gateway" if gateway else "passed" if plan else "catalog" if tools else "none"
+        server = mcp_server(user, tuner, gateway, planned_tools=planned, per_token=tokens is not None)
         if http:
-            _serve_http(server, token, host, port, split_names(allowed_hosts))
+            _serve_http(server, token, tokens, host, port, split_names(allowed_hosts))
         else:
             _serve_stdio(server)
 
@@ -172,7 +184,7 @@ def _default_cache(catalog: Path) -> Path:
 
 def _tuner(
     store: "Store",
-    load_retriever: "Callable[[Progress], ToolRetriever]",
+    load_retriever: "Callable[[Progress], ToolRetriever] | None",
     policy: "Policy | None",
     progress: "Progress",
 ) -> "Tuner":
@@ -182,7 +194,8 @@ def _tuner(
 
     from contextune.tuner import Tuner
 
-    return Tuner(store, tools=load_retriever(progress), policy=policy, progress=progress)
+    retriever = load_retriever(progress) if load_retriever else None
+    return Tuner(store, tools=retriever, policy=policy, progress=progress)
 
 
 def _serve_stdio(server: "Server[Any]") -> None:
@@ -194,17 +207,24 @@ def _serve_stdio(server: "Server[Any]") -> None:
 
 
 def _serve_http(
-    server: "Server[Any]", token: str | None, host: str, port: int, allowed: Sequence[str]
+    server: "Server[Any]",
+    token: str | None,
+    tokens: Path | None,
+    host: str,
+    port: int,
+    allowed: Sequence[str],
 ) -> None:
     import anyio
 
     from contextune.cli import output
     from contextune.serve.hosts import allowed_hosts
     from contextune.serve.mcp.http_transport import address, listen, serve_http
+    from contextune.serve.mcp.permissions import read_permissions
 
     bearer = token or secrets.token_urlsafe(24)
+    permitted = read_permissions(tokens) if tokens else bearer
     with listen(host, port) as listening:
         output.err.print(f"Serving MCP at {address(host, listening)}", markup=False, highlight=False)
-        if not token:
+        if not token and not tokens:
             output.err.print(f"Authorization: Bearer {bearer}", markup=False, highlight=False, soft_wrap=True)
-        anyio.run(serve_http, server, bearer, allowed_hosts(host, allowed), listening)
+        anyio.run(serve_http, server, permitted, allowed_hosts(host, allowed), listening)

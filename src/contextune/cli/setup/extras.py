@@ -10,11 +10,17 @@ from typing import NamedTuple
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]++)[^;]*; *extra == ['\"]([\w-]+)['\"]")
 _PURPOSES = {
     "anthropic": "tool search for Anthropic models",
+    "all": "the command line with imports, plans and functions",
     "attachments": "the text of PDF files attached to mails",
     "big": "fast search of hundreds of thousands of items",
+    "calendar": "calendar files",
     "claude-agent": "Claude Agent SDK integration",
+    "cli": "the command line with imports, plans and functions",
     "client": "the typed client of the HTTP service",
     "fastmcp": "tools of FastMCP servers",
+    "functions": "Python functions as tools",
+    "html": "mails and notes in HTML",
+    "import": "calendar files, and mails and notes in HTML",
     "langchain": "LangChain integration",
     "langgraph": "LangGraph integration",
     "llama-index": "LlamaIndex integration",
@@ -23,6 +29,7 @@ _PURPOSES = {
     "openai-agents": "OpenAI Agents SDK integration",
     "otel": "OpenTelemetry traces of the service",
     "outlook": "mail of Outlook's data files (.pst, .ost)",
+    "plan": "plans, checked against the schemas of tools",
     "plot": "plots of the benchmarks",
     "postgres": "stores in PostgreSQL",
     "pydantic-ai": "Pydantic AI integration",
@@ -30,7 +37,7 @@ _PURPOSES = {
     "sentence-transformers": "other local embedding models",
     "serve": "the HTTP service",
     "sync": "mail, calendars and contacts from servers",
-    "train": "fine-tuning the embedder",
+    "train": "training of rankers, and fine-tuning of the embedder",
 }
 _NOT_FOR_USERS = ("dev", "docs")
 _MANY_ITEMS = 100_000

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from contextune._internal.array_files import read_arrays
 from contextune.context.signals.scene import RequestClasses
 from contextune.context.signals.utterance import REQUEST_KINDS
-from contextune.errors import RankerError
+from contextune.errors import MissingExtraError, RankerError
 from contextune.rank.logistic import sigmoid
 from contextune.types.app_schema import APPS
 
@@ -107,7 +107,10 @@ def build_request_classes(
 
 def _fit_logistic(rows: NDArray[np.float64], labels: NDArray[np.float64], *, exclusive: bool) -> Matrix:
     """Ridge logistic regression; `exclusive` if exactly one label per row is right."""
-    from scipy import optimize  # slow to import, and only needed for training
+    try:
+        from scipy import optimize  # slow to import, and only needed for training
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("training a model", "train") from error
 
     shape = labels.shape[1], rows.shape[1]
     scale = 4.0  # unit vectors are short for a ridge of this size

@@ -3,11 +3,10 @@
 import warnings
 from collections.abc import Sequence
 from datetime import datetime
+from importlib import import_module
 from typing import Any, cast
 
-import icalendar
-import recurring_ical_events
-
+from contextune.errors import MissingExtraError
 from contextune.importers.calendar.blocks import CalendarEntry
 from contextune.importers.calendar.rules import StepBudget, has_too_many_steps, never_occurs, number_of_steps
 from contextune.importers.reader import PARSE_ERRORS
@@ -23,10 +22,11 @@ class TooManyOccurrences(Exception):  # noqa: N818  # control flow, not a failur
 
 def parse_component(block: CalendarEntry) -> Any:
     """The entry as an icalendar component, or None if it cannot be parsed."""
+    icalendar = _library("icalendar")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about guessed time zones, which are right
         try:
-            calendar = cast("Any", icalendar.Calendar.from_ical(block.text))
+            calendar = icalendar.Calendar.from_ical(block.text)
             components = [_drop_broken(component) for component in calendar.walk(block.kind)]
         except PARSE_ERRORS:
             return None
@@ -47,16 +47,23 @@ def expand_occurrences(
     components: Sequence[Any], kind: str, since: datetime, until: datetime, budget: StepBudget
 ) -> list[Any]:
     """All occurrences of an event or task, given with its exceptions, between two times."""
-    calendar = cast("Any", icalendar.Calendar())
+    calendar = _library("icalendar").Calendar()
     for component in components:
         if component is not None:
             _check(component, until, budget)
             calendar.add_component(component)
-    query = cast("Any", recurring_ical_events).of(calendar, components=(kind,))
+    query = _library("recurring_ical_events").of(calendar, components=(kind,))
     occurrences: list[Any] = query.between(since, until)
     if len(occurrences) > MAX_OCCURRENCES:
         raise TooManyOccurrences
     return occurrences
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("reading calendars", "calendar") from error
 
 
 def _check(component: Any, until: datetime, budget: StepBudget) -> None:

@@ -5,9 +5,6 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from typing import Any
 
-import icalendar
-from dateutil.rrule import rrulestr
-
 from contextune.importers.reader import PARSE_ERRORS
 
 _UNITS = {"HOURLY": timedelta(hours=1), "DAILY": timedelta(days=1), "WEEKLY": timedelta(weeks=1)}
@@ -86,6 +83,9 @@ def _never_in_cycle(rule: Any, start: date, budget: StepBudget) -> bool:
 
     dateutil looks for the next date until the year 9999. The rule is moved to the last years before that.
     """
+    import icalendar
+    from dateutil.rrule import rrulestr
+
     parts = {name: value for name, value in rule.items() if name.upper() not in ("UNTIL", "COUNT")}
     day = _day(start)
     year = _LAST_CYCLE + (day.year - _SAME_CALENDAR) % 28

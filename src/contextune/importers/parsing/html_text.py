@@ -2,8 +2,12 @@
 
 import re
 from html import unescape
+from typing import TYPE_CHECKING
 
-from selectolax.lexbor import LexborHTMLParser
+from contextune.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser
 
 _HIDDEN = ["iframe", "noembed", "noframes", "script", "style", "template", "title"]
 _LINES = "br, hr, p, div, tr, h1, h2, h3, h4, h5, h6, table, ul, ol, blockquote"
@@ -34,7 +38,7 @@ def html_text(html: str) -> str:
     html = " ".join(html.split())  # in HTML a line break is a space
     if "<" not in html:
         return tidy(unescape(html))
-    tree = LexborHTMLParser(_bounded(html))
+    tree = _parse(_bounded(html))
     if tree.root is None:
         return ""
     tree.strip_tags(_HIDDEN)
@@ -48,6 +52,14 @@ def html_text(html: str) -> str:
         entry.insert_before("\n- ")
     own, _, quote = tree.root.text().partition(_QUOTE_MARK)
     return tidy(own) or tidy(quote)
+
+
+def _parse(html: str) -> "LexborHTMLParser":
+    try:
+        from selectolax.lexbor import LexborHTMLParser
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("reading HTML (of mails, notes and histories)", "html") from error
+    return LexborHTMLParser(html)
 
 
 def tidy(text: str) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from contextune.answers import ExtractedAnswer, extract_answer
+from contextune.lab.worlds.answers import has_answer, shown_text
 from contextune.lab.worlds.catalogue import ToolCatalogue
 from contextune.lab.worlds.load import LoadedWorld
 from contextune.lab.worlds.outcomes import Judge, Outcome
@@ -50,6 +52,8 @@ class RequestResult:
     """The first five items, for the log."""
     fits: float | None
     seconds: float
+    extracted: ExtractedAnswer | None = None
+    """What was shown as the answer to a question."""
     fired: frozenset[str] = frozenset()
     """The rules that fired, if they were recorded."""
 
@@ -57,6 +61,14 @@ class RequestResult:
     def kind(self) -> str:
         """The kind of the request; unserved if no tool serves it, whatever it says."""
         return self.request.kind if self.request.is_served else UNSERVED_KIND
+
+    @property
+    def answered(self) -> float | None:
+        """Whether the shown sentence has the answer; None if the world gives none."""
+        wanted: object = self.request.source.get("answer")
+        if not isinstance(wanted, str) or not wanted:
+            return None
+        return float(self.extracted is not None and has_answer(shown_text(self.extracted), wanted))
 
     @property
     def is_one_call(self) -> bool:
@@ -81,6 +93,8 @@ class RequestResult:
             "tool_at": self.tool_at,
             "call_right": self.call_right,
             "sequence_right": self.sequence_right,
+            "answer": self.request.source.get("answer"),
+            "shown": self.extracted and shown_text(self.extracted),
             "context": self.context,
             "needs": source["needs"],
             "recall@3": self.recalls.get(3),
@@ -139,6 +153,7 @@ class _Asker:
             tuple(f"{hit.item.app}: {hit.item.title}" for hit in answer.context[:5]),
             answer.fits,
             sum(answer.seconds.values()),
+            extract_answer(answer, self.tuner.store),
         )
 
     def _recalls(self, request: WorldRequest, answer: Answer) -> dict[int, float]:

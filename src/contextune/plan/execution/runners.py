@@ -8,11 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ArgsKwargs
-
 from contextune._internal.plural import pluralize
-from contextune.errors import ContextuneError, InvalidDataError
+from contextune.errors import ContextuneError, InvalidDataError, MissingExtraError
 from contextune.tools.loaders import McpServer
 from contextune.tools.mcp.errors import (
     MessageTooLongError,
@@ -27,6 +24,7 @@ from contextune.types import Tool
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from mcp_types import CallToolResult
+    from pydantic import TypeAdapter
 
     from contextune.tools.mcp.connection import McpConnection
 
@@ -66,11 +64,17 @@ class FunctionRunner:
 
     def call(self, tool: Tool, args: Mapping[str, Any]) -> RunnerResult:
         """Call the function, with arguments converted to the types of its signature."""
+        from pydantic_core import ArgsKwargs
+
         value = self._functions[tool.id].validate_python(ArgsKwargs((), dict(args)))
         return RunnerResult(_await(value) if inspect.isawaitable(value) else value)
 
 
-def _adapter(name: str, function: Callable[..., object]) -> TypeAdapter[object]:
+def _adapter(name: str, function: Callable[..., object]) -> "TypeAdapter[object]":
+    try:
+        from pydantic import TypeAdapter
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("calling Python functions", "functions") from error
     if not callable(function):
         raise InvalidDataError(f"{function!r}, for the tool {name!r}, is not callable: pass a function")
     try:
@@ -195,6 +199,7 @@ async def _call(
 
 def _failed(error: Exception, server: McpServer, timeout: float) -> RunnerResult:
     from mcp import MCPError
+    from pydantic import ValidationError
 
     label = f"the server {server.label!r}"
     match error:

@@ -270,7 +270,7 @@ def _data() -> Mapping[str, Any]:
     return tomllib.loads(asset("tool_effects.toml").read_text(encoding="utf-8"))
 
 
-@cache
+@lru_cache(maxsize=32)
 def _list(*names: str) -> frozenset[str]:
     """The words of lists of the data file."""
     return frozenset(word for name in names for word in _data()["words"][name].split())

@@ -85,6 +85,10 @@ class References:
         nouns = _nouns(item)
         return any(_has_noun(word, nouns) for word in identifier_words(f"{self.tool.app} {self.tool.name}"))
 
+    def nouns_of(self, item: Item) -> frozenset[str]:
+        """What items of this kind are called, in the singular."""
+        return _nouns(item)
+
     @cached_property
     def refers_back(self) -> bool:
         """Whether the request refers to what was said before."""
@@ -240,6 +244,6 @@ def _data() -> Mapping[str, Any]:
     return tomllib.loads(asset("reference_words.toml").read_text(encoding="utf-8"))
 
 
-@cache
+@lru_cache(maxsize=32)
 def _words(name: str) -> frozenset[str]:
     return frozenset(_data()[name].split())

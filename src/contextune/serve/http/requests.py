@@ -105,7 +105,7 @@ Address = Annotated[
     str, StringConstraints(min_length=1, max_length=500, pattern=r"\S"), AfterValidator(_check_unicode)
 ]
 Fields = Annotated[dict[str, JsonValue], AfterValidator(_check_fields)]
-ContextMethod = Literal["bm25", "semantic", "hybrid", "situated", "learned"]
+ContextMethod = Literal["bm25", "semantic", "hybrid", "situated", "learned", "reading"]
 
 
 class _Body(BaseModel):
@@ -177,7 +177,7 @@ class InspectBody(RequestBody):
 
     k: int = Field(10, ge=1, le=MAX_HITS)
     tools: int = Field(5, ge=1, le=MAX_TOOLS)
-    method: ContextMethod = Field("learned", description="How to rank your items.")
+    method: ContextMethod = Field("reading", description="How to rank your items.")
 
 
 class FeedbackBody(RequestBody):

@@ -7,6 +7,8 @@ from typing import Any
 from starlette.responses import Response
 from typing_extensions import TypedDict
 
+from contextune.answers import ExtractedAnswer, answer_json
+from contextune.answers.extracted import ExtractedAnswerJson
 from contextune.plan import Steps
 from contextune.plan.plan_json import PlanJson, plan_to_json
 from contextune.tools.loaders import tool_to_json
@@ -75,9 +77,13 @@ class PlansReply(TypedDict):
 
 
 class AnswerReply(TypedDict):
-    """Context, tools and plan; `steps` is non-empty if the request needs several calls."""
+    """Context, tools and plan; `steps` is non-empty if the request needs several calls.
+
+    `answer` is what your items say to a question, in their own words; null unless the call only reads them.
+    """
 
     request: RequestReply
+    answer: ExtractedAnswerJson | None
     context: list[ItemHitReply]
     tools: list[ToolHitReply]
     plan: PlanJson | None
@@ -234,10 +240,18 @@ def tools_reply(hits: Sequence[ToolHit], *, why: bool) -> list[ToolHitReply]:
     ]
 
 
-def answer_reply(answer: Answer, steps: Steps | None, max_bytes: int, *, why: bool) -> AnswerReply:
-    """The answer as a response, with at most `max_bytes` of items."""
+def answer_reply(
+    answer: Answer,
+    steps: Steps | None,
+    max_bytes: int,
+    *,
+    why: bool,
+    extracted: ExtractedAnswer | None = None,
+) -> AnswerReply:
+    """The answer as a response, with at most `max_bytes` of items; `extracted` is what the items say."""
     return {
         "request": _request_reply(answer.request),
+        "answer": answer_json(extracted) if extracted else None,
         "context": context_reply(answer.context, max_bytes, why=why),
         "tools": tools_reply(answer.tools, why=why),
         "plan": plan_to_json(answer.plan) if answer.plan else None,

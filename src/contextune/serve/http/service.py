@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from time import perf_counter
 
+from contextune.answers import extract_answer
 from contextune.context.current_ranker import CurrentRanker
 from contextune.context.ranker import default_ranker
 from contextune.embed import OnnxEmbedder, default_embedder
@@ -148,7 +149,11 @@ class Service:
             steps = self._tuner.steps(request, body.k, max_tools=body.tools, answer=answer)
             for name, seconds in answer.seconds.items():
                 self._metrics.record_stage(f"ask.{name}", seconds)
-            return responses.answer_reply(answer, steps, self._limits.reply_bytes, why=body.why)
+            several = steps is not None and len(steps) > 1
+            extracted = None if several else extract_answer(answer, self._store)
+            return responses.answer_reply(
+                answer, steps, self._limits.reply_bytes, why=body.why, extracted=extracted
+            )
 
     def inspect(self, user: str, body: requests.InspectBody) -> inspector.InspectReply:
         """The answer in detail, for the inspector page."""

@@ -21,6 +21,8 @@ from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestE
 from contextune.plan import Policy
 from contextune.serve.mcp.arguments import check_arguments
 from contextune.serve.mcp.lazy_tuner import CancellableProgress
+from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions
+from contextune.serve.mcp.permitted_tools import PermittedTools
 from contextune.serve.mcp.upstream import UpstreamConnection
 from contextune.serve.mcp.upstream_cache import load_cached_tools, save_tools
 from contextune.serve.mcp.upstream_tools import UpstreamTools
@@ -151,13 +153,17 @@ class Gateway:
         """Listed tools that cannot be used, such as those with a schema over budget, with the reason."""
         return self._tools.refused
 
-    async def search(self, query: str, k: int = 5) -> ToolMatches:
-        """The best `k` tools for a query, and the probability that any of them fits."""
+    async def search(self, query: str, k: int = 5, permissions: ToolPermissions = EVERYTHING) -> ToolMatches:
+        """The best `k` tools for a query, and the probability that any of them fits.
+
+        Tools that the caller may not use are not found.
+        """
         index = await self._current_index()
+        permitted = None if permissions == EVERYTHING else PermittedTools(permissions=permissions)
         if self._user is None or self._tuner is None:
-            return await asyncio.to_thread(index.find, query, k)
+            return await asyncio.to_thread(index.find, query, k, filter=permitted)
         request = Request(query, self._user.user)
-        matches = await asyncio.to_thread(self._tuner.tools, request, k)
+        matches = await asyncio.to_thread(self._tuner.tools, request, k, filter=permitted)
         for hit in matches.hits:
             self._last_search[hit.tool.id] = request
             self._last_search.move_to_end(hit.tool.id)
@@ -165,12 +171,14 @@ class Gateway:
             self._last_search.popitem(last=False)
         return matches
 
-    async def tuner(self) -> Tuner:
-        """The tuner over the user's data and the current tools."""
+    async def tuner(self, permissions: ToolPermissions = EVERYTHING) -> Tuner:
+        """The tuner over the user's data and the current tools that the caller may use."""
         await self._current_index()
         if self._tuner is None:
             raise InvalidRequestError("the gateway has no user: start it with a user to search their data")
-        return self._tuner
+        if permissions == EVERYTHING:
+            return self._tuner
+        return self._tuner.with_tools(None, PermittedTools(permissions=permissions))
 
     async def call(
         self,
@@ -178,14 +186,15 @@ class Gateway:
         arguments: Mapping[str, Any],
         progress: "ProgressCallback | None" = None,
         confirm: Confirm | None = None,
+        permissions: ToolPermissions = EVERYTHING,
     ) -> "CallToolResult":
         """Call a tool by its id, or by its name if that is unique; returns the server's result unchanged.
 
-        Raises if the tool was not called: unknown tool, invalid arguments, unreachable server, or `confirm`
-        raised, which is called before calls that the policy wants to be confirmed. Without it, such calls
-        are refused. Whether the call succeeded is stored with the search that found the tool.
+        Raises if the tool was not called: unknown to the caller, invalid arguments, unreachable server, or
+        `confirm` raised, which is called before calls that the policy wants to be confirmed. Without it, such
+        calls are refused. Whether the call succeeded is stored with the search that found the tool.
         """
-        tool = await self._resolve(name)
+        tool = await self._resolve(name, permissions)
         connection = self._connections[tool.app]
         await connection.open()  # updates the server's tools, which may have changed since they were cached
         tool = self._tools.resolve(tool.id)
@@ -206,15 +215,15 @@ class Gateway:
             self._index = None
         self._failures.pop(name, None)
 
-    async def _resolve(self, name: str) -> Tool:
-        """The tool that a name means; a bare name means it from now on."""
+    async def _resolve(self, name: str, permissions: ToolPermissions) -> Tool:
+        """The tool that a name means; a bare name means it from now on, if the caller may use all tools."""
         await self._refresh()
         try:
-            tool = self._tools.resolve(name)
+            tool = self._tools.resolve(name, permissions)
         except InvalidDataError:  # its server may not have listed its tools yet
             await self._list_missing()
-            tool = self._tools.resolve(name)
-        if name != tool.id and not self._tools.owns_name(tool):
+            tool = self._tools.resolve(name, permissions)
+        if permissions == EVERYTHING and name != tool.id and not self._tools.owns_name(tool):
             await self._tools.bind_name(tool)
         return tool
 
@@ -278,11 +287,15 @@ class Gateway:
         if self._cache:
             try:
                 save_tools(self._cache, self._servers, uncached)
-                return ToolRetriever(tools, self._embedder, vector_cache=self._cache, progress=self._progress)
+                return self._retriever(tools, vector_cache=self._cache)
             except StoreError as error:  # the cache only saves time
                 _log.warning("cannot write the tool cache: %s", error)
                 self._cache = None
-        return ToolRetriever(tools, self._embedder, progress=self._progress)
+        return self._retriever(tools)
+
+    def _retriever(self, tools: Sequence[Tool], **options: Any) -> ToolRetriever:
+        """A retriever in which no server can recommend its tools for everything."""
+        return ToolRetriever(tools, self._embedder, bounded=True, progress=self._progress, **options)
 
     async def _store_outcome(self, tool: Tool, *, ok: bool) -> None:
         """Store feedback for the search that found the tool; a call without a search is not stored."""

@@ -57,11 +57,13 @@ def gateway_tools(gateway: Gateway) -> list[McpTool]:
     """`search_tools` and `call_tool` over a gateway."""
 
     async def search(request: SearchInput, client: ClientRequest) -> ToolSearchResult:
-        del client
-        matches = await gateway.search(request.query, request.k)
-        missing = "; ".join(gateway.unavailable.values())
+        permissions = client.permissions
+        matches = await gateway.search(request.query, request.k, permissions)
+        unavailable = gateway.unavailable.items()
+        missing = "; ".join(reason for server, reason in unavailable if permissions.of_server(server))
         note = f"Not searched, as nothing is known of them: {missing}." if missing else ""
-        return ToolSearchResult.from_matches(matches, note, _refusal_note(gateway.refused_tools))
+        refused = {name: reason for name, reason in gateway.refused_tools.items() if permissions(name)}
+        return ToolSearchResult.from_matches(matches, note, _refusal_note(refused))
 
     codes = ConfirmationCodes()
 
@@ -69,7 +71,9 @@ def gateway_tools(gateway: Gateway) -> list[McpTool]:
         async def confirm(tool: Tool, arguments: Mapping[str, Any]) -> None:
             await UserConfirmation(client, codes).check(tool, arguments, request.confirmation)
 
-        return await gateway.call(request.name, request.arguments, client.progress, confirm)
+        return await gateway.call(
+            request.name, request.arguments, client.progress, confirm, client.permissions
+        )
 
     return [
         McpTool(

@@ -1,17 +1,19 @@
-"""MCP over streamable HTTP, protected by one bearer token.
+"""MCP over streamable HTTP, protected by bearer tokens.
 
 Connections, headers and the time until the headers are complete are limited as in the HTTP service, before
-the token is known.
+a token is known.
 """
 
 import hmac
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from contextune.errors import ContextuneError, InvalidRequestError, MissingExtraError
 from contextune.serve.hosts import AllowedHosts, allowed_hosts
 from contextune.serve.http.limits.connections import CONNECTIONS, ConnectionLimits
+from contextune.serve.mcp.permissions import EVERYTHING, SCOPE_KEY, ToolPermissions
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -26,9 +28,13 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
+Tokens = str | Mapping[str, ToolPermissions]
+"""One token that may use every tool, or what tokens may use by their SHA-256 in hexadecimal digits."""
+
+
 def http_app(
     server: "Server[Any]",
-    token: str,
+    tokens: Tokens,
     hosts: AllowedHosts | None = None,
     limits: ConnectionLimits | None = None,
 ) -> App:
@@ -39,19 +45,23 @@ def http_app(
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
-    if len(token) < 16 or not token.isascii() or not token.isprintable() or " " in token:
-        raise InvalidRequestError("the token is too weak: use 16 or more random letters and digits")
+    if isinstance(tokens, str):
+        if len(tokens) < 16 or not tokens.isascii() or not tokens.isprintable() or " " in tokens:
+            raise InvalidRequestError("the token is too weak: use 16 or more random letters and digits")
+        tokens = {sha256(tokens.encode()).hexdigest(): EVERYTHING}
     # its own check of host names covers three loopback addresses only
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=unchecked)
-    return _RequestGuard(app, token, hosts or allowed_hosts("127.0.0.1"), limits or ConnectionLimits())
+    return _RequestGuard(app, tokens, hosts or allowed_hosts("127.0.0.1"), limits or ConnectionLimits())
 
 
-async def serve_http(server: "Server[Any]", token: str, hosts: AllowedHosts, listener: socket.socket) -> None:
+async def serve_http(
+    server: "Server[Any]", tokens: Tokens, hosts: AllowedHosts, listener: socket.socket
+) -> None:
     """Serve until SIGTERM or SIGINT."""
     import uvicorn
 
-    config = uvicorn.Config(http_app(server, token, hosts), **uvicorn_options())
+    config = uvicorn.Config(http_app(server, tokens, hosts), **uvicorn_options())
     await uvicorn.Server(config).serve(sockets=[listener])
 
 
@@ -92,12 +102,21 @@ def address(host: str, listener: socket.socket) -> str:
 
 
 class _RequestGuard:
-    """Rejects requests for other host names, and those without the token, compared in constant time."""
+    """Rejects requests for other host names, and those without a token; adds what the token may use.
 
-    def __init__(self, app: App, token: str, hosts: AllowedHosts, limits: ConnectionLimits) -> None:
+    Digests of tokens are compared, each in constant time.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        tokens: Mapping[str, ToolPermissions],
+        hosts: AllowedHosts,
+        limits: ConnectionLimits,
+    ) -> None:
         self._app = app
         self._limits = limits
-        self._expected = f"Bearer {token}".encode()
+        self._tokens = tokens
         self._hosts = hosts
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -111,10 +130,20 @@ class _RequestGuard:
             if not self._is_addressed(headers):
                 await _refuse(send, 421, b"unknown host name: allow it with --allowed-hosts")
                 return
-            if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
+            permissions = self._permissions(headers.get(b"authorization", b""))
+            if permissions is None:
                 await _refuse(send, 401, b"send the token as 'Authorization: Bearer ...'")
                 return
+            scope[SCOPE_KEY] = permissions
         await self._app(scope, receive, send)
+
+    def _permissions(self, authorization: bytes) -> ToolPermissions | None:
+        scheme, _, token = authorization.partition(b" ")
+        if scheme != b"Bearer":
+            return None
+        digest = sha256(token).hexdigest()
+        equal = [known for known in self._tokens if hmac.compare_digest(known, digest)]
+        return self._tokens[equal[0]] if equal else None
 
     def _is_addressed(self, headers: dict[bytes, bytes]) -> bool:
         host, origin = (

@@ -10,22 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 from contextune.errors import InvalidRequestError
 from contextune.serve.mcp.lazy_tuner import LazyTuner, warm_up
+from contextune.serve.mcp.permissions import EVERYTHING, NOTHING, ToolPermissions
 from contextune.serve.mcp.tool import McpTool, McpToolSet
 from contextune.serve.mcp.user_prompts import UserPrompts
 from contextune.serve.mcp.user_resources import UserResources
-from contextune.serve.mcp.user_tools import TunerProvider, user_tools
+from contextune.serve.mcp.user_tools import PlannedTools, TunerProvider, user_tools
 
 if TYPE_CHECKING:
     from anyio import CancelScope
     from mcp.server import Server
 
     from contextune.serve.mcp.gateway import Gateway
+    from contextune.tuner import Tuner
 
+_GATEWAY_TOOLS = ("search_tools", "call_tool")
+"""Every caller has them; which tools they reach depends on the caller's permissions."""
 Lifespan = Callable[[Any], AbstractAsyncContextManager[None]]
 _USER_INSTRUCTIONS = (
     "Ask find_context first where the user leaves out who, what, when or where: it searches their own data,"
-    " on this machine. plan says which call to make, and with what."
+    " on this machine."
 )
+_PLAN_INSTRUCTIONS = "plan says which call to make, and with what."
 _GATEWAY_INSTRUCTIONS = (
     "Many tools are connected that are not listed. Whenever one could help, say to search_tools what it"
     " should do, and call what it finds with call_tool."
@@ -33,20 +38,31 @@ _GATEWAY_INSTRUCTIONS = (
 
 
 def mcp_server(
-    user: str | None = None, tuner: LazyTuner | None = None, gateway: "Gateway | None" = None
+    user: str | None = None,
+    tuner: LazyTuner | None = None,
+    gateway: "Gateway | None" = None,
+    *,
+    planned_tools: PlannedTools | None = None,
+    per_token: bool = False,
 ) -> "Server[Any]":
     """The server, for any transport; a gateway is opened and closed with it.
 
     A user's data is searched with `tuner`, or with the gateway's own tuner, which knows the gateway's tools.
+    `planned_tools` says which tools `plan` chooses from: those of the gateway by default, and none without
+    one. With `per_token`, a caller may use what the token of the request allows, and nothing without one.
     """
-    tuner_provider = gateway.tuner if gateway else tuner
+    planned_tools = planned_tools or ("gateway" if gateway else "none")
+    permissions = NOTHING if per_token else EVERYTHING
+    tuner_provider = gateway.tuner if gateway else _restricted(tuner) if tuner else None
     tools: list[McpTool] = []
     instructions: list[str] = []
     handlers: dict[str, Any] = {}
     if user and tuner_provider:
-        tools += user_tools(user, tuner_provider, find_tools=gateway is None)
-        handlers = _user_handlers(user, tuner_provider)
+        tools += user_tools(user, tuner_provider, planned_tools)
+        handlers = _user_handlers(user, tuner_provider, permissions, planned_tools)
         instructions.append(_USER_INSTRUCTIONS)
+        if planned_tools != "none":
+            instructions.append(_PLAN_INSTRUCTIONS)
     if gateway:
         from contextune.serve.mcp.gateway_tools import gateway_tools
 
@@ -69,12 +85,31 @@ def mcp_server(
                 stack.callback(warmup.cancel)
             yield
 
-    return _server(tools, handlers, " ".join(instructions), lifespan)
+    return _server(tools, handlers, " ".join(instructions), lifespan, permissions)
 
 
-def _user_handlers(user: str, tuner_provider: TunerProvider) -> dict[str, Any]:
+def _restricted(tuner: LazyTuner) -> TunerProvider:
+    """The tuner with the tools that a caller may use."""
+
+    async def provide(permissions: ToolPermissions) -> "Tuner":
+        full = await tuner()
+        if permissions == EVERYTHING:
+            return full
+        from contextune.serve.mcp.permitted_tools import PermittedTools
+
+        return full.with_tools(None, PermittedTools(permissions=permissions))
+
+    return provide
+
+
+def _user_handlers(
+    user: str, tuner_provider: TunerProvider, permissions: ToolPermissions, planned_tools: PlannedTools
+) -> dict[str, Any]:
     """Handlers of the resources and prompts over a user's data."""
-    resources, prompts = UserResources(user, tuner_provider), UserPrompts(user, tuner_provider)
+    resources = UserResources(user, tuner_provider, permissions)
+    # a prompt cannot take the tools of a client
+    planning = planned_tools in ("catalog", "gateway")
+    prompts = UserPrompts(user, tuner_provider, permissions, planning=planning)
     return {
         "on_list_resources": resources.list,
         "on_list_resource_templates": resources.templates,
@@ -91,11 +126,15 @@ async def _warm(user: str, gateway: "Gateway") -> None:
 
 
 def _server(
-    tools: Sequence[McpTool], handlers: Mapping[str, Any], instructions: str, lifespan: Lifespan
+    tools: Sequence[McpTool],
+    handlers: Mapping[str, Any],
+    instructions: str,
+    lifespan: Lifespan,
+    permissions: ToolPermissions,
 ) -> "Server[Any]":
     from mcp.server import Server
 
-    tool_set = McpToolSet(tools)
+    tool_set = McpToolSet(tools, permissions, always=_GATEWAY_TOOLS)
     return Server(
         "contextune",
         version=version("contextune"),

@@ -1,13 +1,14 @@
 """A tool of our MCP server: input and output models, handler, and errors as results."""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from contextune.errors import ContextuneError, MissingExtraError
+from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions, request_permissions
 from contextune.serve.validation_errors import validation_messages
 from contextune.types import Annotations
 
@@ -63,6 +64,7 @@ class ClientRequest:
 
     context: "ServerRequestContext[Any]"
     params: types.CallToolRequestParams
+    permissions: ToolPermissions = EVERYTHING
 
     @property
     def progress(self) -> ProgressCallback:
@@ -119,32 +121,52 @@ class McpTool:
 class McpToolSet:
     """Handlers of `tools/list` and `tools/call`."""
 
-    def __init__(self, tools: Sequence[McpTool]) -> None:
+    def __init__(
+        self,
+        tools: Sequence[McpTool],
+        permissions: ToolPermissions = EVERYTHING,
+        always: Collection[str] = (),
+    ) -> None:
+        """`permissions` are those of a request without a token; tools of `always` need none."""
         self._tools = {tool.name: tool for tool in tools}
         self._definitions = [tool.definition() for tool in tools]
+        self._permissions = permissions
+        self._always = always
 
     async def list(
         self, context: "ServerRequestContext[Any]", params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         """Handle `tools/list`."""
-        del context, params
-        return types.ListToolsResult(tools=self._definitions)
+        del params
+        permits = self._permits(request_permissions(context.request, self._permissions))
+        return types.ListToolsResult(tools=[tool for tool in self._definitions if permits(tool.name)])
 
     async def call(
         self, context: "ServerRequestContext[Any]", params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Handle `tools/call`."""
+        permissions = request_permissions(context.request, self._permissions)
+        permits = self._permits(permissions)
         tool = self._tools.get(params.name)
-        if tool is None:
-            names = ", ".join(self._tools)
+        if tool is None or not permits(tool.name):
+            names = ", ".join(filter(permits, self._tools))
             raise MCPError(types.INVALID_PARAMS, f"no such tool: {params.name!r} (choose from {names})")
-        return await tool.call(ClientRequest(context, params))
+        return await tool.call(ClientRequest(context, params, permissions))
+
+    def _permits(self, permissions: ToolPermissions) -> Callable[[str], bool]:
+        return lambda name: name in self._always or permissions(name)
 
 
 def mcp_annotations(annotations: Annotations) -> dict[str, bool]:
     """Annotations under MCP's names, without those that are unknown."""
     hints = {name: getattr(annotations, attribute) for attribute, name in _HINTS.items()}
     return {name: hint for name, hint in hints.items() if hint is not None}
+
+
+def annotations_from_mcp(hints: Mapping[str, Any]) -> Annotations:
+    """Annotations from MCP's hints; a hint that is not a boolean is unknown."""
+    values = {attribute: hints.get(name) for attribute, name in _HINTS.items()}
+    return Annotations(**{name: value for name, value in values.items() if isinstance(value, bool)})
 
 
 def error_result(message: str) -> types.CallToolResult:

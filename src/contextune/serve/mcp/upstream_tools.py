@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 
 from contextune.errors import InvalidDataError
+from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions
 from contextune.tools import Catalog, LoadedTools
 from contextune.tools.catalog import RefusedTool
 from contextune.tools.loaders import McpServer
 from contextune.tools.mcp.approvals import Approval, ApprovalFile, review
 from contextune.types import Tool
+
+_UNKNOWN = "there is no tool {name!r} in the catalogue; search_tools finds those there are"
 
 
 class UpstreamTools:
@@ -95,21 +98,26 @@ class UpstreamTools:
                 changed.append(name)
         return changed
 
-    def resolve(self, name: str) -> Tool:
-        """The tool with this id, or with this bare name.
+    def resolve(self, name: str, permissions: ToolPermissions = EVERYTHING) -> Tool:
+        """The tool with this id, or with this bare name; one that the caller may not use does not exist.
 
         A bare name keeps meaning the tool that it meant before, even while that one is missing. Any other
         must be unique among the tools that all servers have or had.
         """
         is_id = any(name.startswith(f"{server}/") for server in self._servers)
-        ids = [name] if is_id else self._candidates(name)
+        meant = [name] if is_id else self._candidates(name)
+        ids = [tool for tool in meant if permissions(tool)]
+        if len(ids) < len(meant) and not ids:
+            raise InvalidDataError(_UNKNOWN.format(name=name))
         if len(ids) > 1:
             shown = ", ".join(repr(tool) for tool in ids[:3])
             raise InvalidDataError(f"more than one tool is named {name!r}: use an id, such as {shown}")
         tool = next((tool for tool in self.catalog if tool.id in ids), None)
         if tool is None:
-            raise InvalidDataError(self._absence(name, ids))
-        unlisted = next((server for server in self._servers if server not in self), None)
+            raise InvalidDataError(self._absence(name, ids, permissions))
+        unlisted = next(
+            (name for name in self._servers if name not in self and permissions.of_server(name)), None
+        )
         if not is_id and unlisted and not self.owns_name(tool):
             raise InvalidDataError(
                 f"the server {unlisted!r} has not listed its tools, and may have a {name!r} too:"
@@ -138,13 +146,15 @@ class UpstreamTools:
             approval.tool for approval in known
         ]
 
-    def _absence(self, name: str, ids: Sequence[str]) -> str:
+    def _absence(self, name: str, ids: Sequence[str], permissions: ToolPermissions) -> str:
         for tool, reason in self.refused.items():
+            if not permissions(tool):
+                continue
             if tool in ids or (not ids and tool.partition("/")[2] == name):
                 return f"the tool '{tool}' cannot be used: {reason}"
         if ids and ids != [name]:
             return f"{name!r} means the tool {ids[0]!r}, which its server does not offer now"
-        return f"there is no tool {name!r} in the catalogue; search_tools finds those there are"
+        return _UNKNOWN.format(name=name)
 
     def _pending(self, *names: str) -> Iterator[Approval]:
         for name in names or self._servers:

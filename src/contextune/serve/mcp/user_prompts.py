@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from contextune._internal.untrusted import fence, neutralize
 from contextune.errors import ContextuneError
+from contextune.serve.mcp.permissions import ToolPermissions, request_permissions
 from contextune.serve.mcp.user_schemas import RequestInput
 from contextune.serve.mcp.user_tools import TunerProvider, plan_request
 
@@ -48,30 +49,37 @@ _PROMPTS = [
 class UserPrompts:
     """Handlers of `prompts/list` and `prompts/get` for one user."""
 
-    def __init__(self, user: str, tuner_provider: TunerProvider) -> None:
+    def __init__(
+        self, user: str, tuner_provider: TunerProvider, permissions: ToolPermissions, *, planning: bool
+    ) -> None:
+        """`permissions` are those of a request without a token; `planning` is whether there are tools."""
         self._user = user
         self._tuner_provider = tuner_provider
+        self._permissions = permissions
+        self._prompts = _PROMPTS if planning else _PROMPTS[:1]
 
     async def list(
         self, context: "ServerRequestContext[Any]", params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        """Both prompts."""
-        del context, params
-        return types.ListPromptsResult(prompts=_PROMPTS)
+        """The prompts over what the caller may use."""
+        del params
+        permissions = request_permissions(context.request, self._permissions)
+        return types.ListPromptsResult(prompts=self._permitted(permissions))
 
     async def get(
         self, context: "ServerRequestContext[Any]", params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         """One prompt, filled in for a request."""
-        del context
-        prompt = next((each for each in _PROMPTS if each.name == params.name), None)
+        permissions = request_permissions(context.request, self._permissions)
+        prompts = self._permitted(permissions)
+        prompt = next((each for each in prompts if each.name == params.name), None)
         if prompt is None:
-            names = ", ".join(each.name for each in _PROMPTS)
+            names = ", ".join(each.name for each in prompts)
             raise MCPError(types.INVALID_PARAMS, f"no such prompt: {params.name!r} (choose from {names})")
         arguments = params.arguments or {}
         try:
             body = RequestInput(text=arguments.get("request", ""), place=arguments.get("place", ""))
-            request, tuner = body.to_request(self._user), await self._tuner_provider()
+            request, tuner = body.to_request(self._user), await self._tuner_provider(permissions)
             write = _answer_prompt if prompt is _PROMPTS[0] else _call_prompt
             text = await asyncio.to_thread(write, tuner, request)
         except ValidationError:
@@ -81,11 +89,15 @@ class UserPrompts:
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=prompt.description, messages=[message])
 
+    def _permitted(self, permissions: ToolPermissions) -> "list[types.Prompt]":
+        tools = ("find_context", "plan")
+        return [prompt for prompt, tool in zip(self._prompts, tools, strict=False) if permissions(tool)]
+
 
 def _answer_prompt(tuner: "Tuner", request: "Request") -> str:
-    from contextune.context import pack
+    from contextune.context import needed_items, pack
 
-    hits = tuner.context(request, _ITEMS)
+    hits = needed_items(tuner.context(request, _ITEMS))
     zone = tuner.store.user(request.user).zone
     items = pack(hits, request, _TOKENS, zone=zone).text if hits else "Nothing was found.\n"
     return (

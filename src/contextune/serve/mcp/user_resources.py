@@ -9,6 +9,7 @@ from mcp import MCPError
 
 from contextune._internal.untrusted import fence, neutralize
 from contextune.errors import ContextuneError
+from contextune.serve.mcp.permissions import ToolPermissions, request_permissions
 from contextune.serve.mcp.user_tools import TunerProvider
 from contextune.types import Item, local_time, user_time
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from contextune.tuner import Tuner
 
+_SEARCH = "find_context"
+"""Who may use this tool may read what it finds."""
 _PREFIX = "contextune://items/"
 _TYPE = "text/plain"
 _LISTED = 50
@@ -29,16 +32,21 @@ _MAX_TITLE = 80
 class UserResources:
     """Handlers of `resources/list`, `resources/templates/list` and `resources/read` for one user."""
 
-    def __init__(self, user: str, tuner_provider: TunerProvider) -> None:
+    def __init__(self, user: str, tuner_provider: TunerProvider, permissions: ToolPermissions) -> None:
+        """`permissions` are those of a request without a token."""
         self._user = user
         self._tuner_provider = tuner_provider
+        self._permissions = permissions
 
     async def list(
         self, context: "ServerRequestContext[Any]", params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """The newest items."""
-        del context, params
-        tuner = await self._tuner_provider()
+        """The newest items, if the caller may find them."""
+        del params
+        permissions = request_permissions(context.request, self._permissions)
+        if not permissions(_SEARCH):
+            return types.ListResourcesResult(resources=[])
+        tuner = await self._tuner_provider(permissions)
         return types.ListResourcesResult(resources=await asyncio.to_thread(self._newest, tuner))
 
     async def templates(
@@ -60,10 +68,10 @@ class UserResources:
         self, context: "ServerRequestContext[Any]", params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         """One item."""
-        del context
-        if not params.uri.startswith(_PREFIX):
+        permissions = request_permissions(context.request, self._permissions)
+        if not permissions(_SEARCH) or not params.uri.startswith(_PREFIX):
             raise MCPError(types.INVALID_PARAMS, f"no such resource: read {_PREFIX}ID")
-        tuner = await self._tuner_provider()
+        tuner = await self._tuner_provider(permissions)
         try:
             text = await asyncio.to_thread(self._item_text, tuner, unquote(params.uri.removeprefix(_PREFIX)))
         except ContextuneError as error:

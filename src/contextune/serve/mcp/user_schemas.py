@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from contextune.serve.mcp.tool import ToolInput, ToolOutput
-from contextune.types import Decision, Request, Turn, parse_place, parse_time
+from contextune.serve.mcp.tool import ToolInput, ToolOutput, annotations_from_mcp
+from contextune.types import Decision, Request, Tool, Turn, parse_place, parse_time
 
 
 class TurnInput(ToolInput):
@@ -52,6 +52,30 @@ class ToolsInput(RequestInput):
     """Input of `find_tools`."""
 
     k: int = Field(default=5, ge=1, le=20, description="How many tools to show.")
+
+
+class ClientTool(ToolInput):
+    """A tool of the client, as MCP lists it."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    name: str = Field(min_length=1, max_length=1000)
+    description: str = Field(default="", max_length=100_000)
+    input_schema: dict[str, Any] = Field(default_factory=dict[str, Any], alias="inputSchema")
+    annotations: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+    def to_tool(self) -> Tool:
+        """The tool to plan with."""
+        hints = annotations_from_mcp(self.annotations)
+        return Tool(self.name, self.description, parameters=self.input_schema, annotations=hints)
+
+
+class PlanInput(RequestInput):
+    """Input of `plan` where the server knows no tools."""
+
+    tools: list[ClientTool] = Field(
+        min_length=1, max_length=500, description="The tools you can call, as their servers list them."
+    )
 
 
 class FeedbackInput(RequestInput):
@@ -120,9 +144,37 @@ class PlannedCall(ToolOutput):
     )
 
 
+class AnswerItem(ToolOutput):
+    """The item that an answer is from."""
+
+    item: str
+    kind: str
+    title: str
+    time: str | None = None
+
+
+class AnswerCorrection(ToolOutput):
+    """What a later item says about the same."""
+
+    text: str
+    source: AnswerItem
+
+
+class FoundAnswer(ToolOutput):
+    """What the user's items say to a question, in their own words."""
+
+    text: str
+    source: AnswerItem
+    covers: str | None = Field(default=None, description="Of a list, how much of it this is.")
+    correction: AnswerCorrection | None = None
+
+
 class PlanOutput(ToolOutput):
     """The calls to make, in order; none has been made."""
 
+    answer: FoundAnswer | None = Field(
+        default=None, description="What the user's items say, if the call would only read them."
+    )
     steps: list[PlannedCall]
     decision: Decision = Field(description="The strictest decision on a step, which holds for all of them.")
     confidence: float = Field(

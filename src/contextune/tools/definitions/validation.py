@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from contextune._internal.json_schema import InvalidSchemaError, SchemaBudgetError, check_schema
-from contextune.errors import InvalidDataError
+from contextune.errors import InvalidDataError, MissingExtraError
 from contextune.tools.catalog import LoadedTools, RefusedTool
 from contextune.types import Annotations, Tool
 
@@ -253,6 +253,8 @@ def _is_name_list(value: object) -> bool:
 def _check_schema(schema: Mapping[str, Any]) -> None:
     try:
         check_schema(schema)
+    except MissingExtraError:
+        return  # search does not need it, and plans, which do, say what to install
     except SchemaBudgetError as error:
         raise InvalidDataError(f"its parameters are over budget: {error}") from None
     except InvalidSchemaError as error:

@@ -4,13 +4,10 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any, cast
 
-from pydantic import TypeAdapter
-from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
-from pydantic.json_schema import GenerateJsonSchema, PydanticJsonSchemaWarning
-
-from contextune.errors import InvalidDataError
+from contextune.errors import InvalidDataError, MissingExtraError
 from contextune.tools.catalog import LoadedTools
 from contextune.tools.definitions.validation import ToolCollector, validate_parameters
 from contextune.types import Tool
@@ -20,6 +17,7 @@ _RECEIVERS = ("self", "cls")
 
 def load_functions(*functions: Callable[..., object], app: str = "") -> LoadedTools:
     """Load functions, async functions and methods; those that cannot be a tool are in `refused`."""
+    _require_libraries()
     collector = ToolCollector()
     for number, function in enumerate(functions, 1):
         name = _name(function)
@@ -29,6 +27,11 @@ def load_functions(*functions: Callable[..., object], app: str = "") -> LoadedTo
                 raise InvalidDataError(f"{function!r} is not a named function: define it with def")
             collector.add(_tool(name, function, app))
     return collector.result()
+
+
+def _require_libraries() -> None:
+    if any(find_spec(name) is None for name in ("docstring_parser", "pydantic")):
+        raise MissingExtraError("loading Python functions as tools", "functions")
 
 
 def _name(function: Callable[..., object]) -> str:
@@ -74,21 +77,24 @@ def _schema(function: Callable[..., object]) -> dict[str, Any]:
     return schema
 
 
-class _WithoutTitles(GenerateJsonSchema):
-    """Leaves out titles, which only repeat the names."""
-
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        """No."""
-        del schema
-        return False
-
-
 def _from_pydantic(function: Callable[..., object]) -> dict[str, Any]:
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
+    from pydantic.json_schema import GenerateJsonSchema, PydanticJsonSchemaWarning
+
+    class WithoutTitles(GenerateJsonSchema):
+        """Leaves out titles, which only repeat the names."""
+
+        def field_title_should_be_set(self, schema: Any) -> bool:
+            """No."""
+            del schema
+            return False
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PydanticJsonSchemaWarning)  # a default that is not JSON
             adapter = TypeAdapter[object](cast("Any", function))
-            return adapter.json_schema(schema_generator=_WithoutTitles)
+            return adapter.json_schema(schema_generator=WithoutTitles)
     except (PydanticUserError, PydanticUndefinedAnnotation, NameError, TypeError, ValueError) as error:
         reason = str(error).split("\n", 1)[0].split(". Set `", 1)[0]
         raise InvalidDataError(f"its parameter types cannot be expressed as JSON Schema: {reason}") from None

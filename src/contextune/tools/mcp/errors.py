@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from pydantic import ValidationError
-
 from contextune._internal.plural import pluralize
 from contextune.errors import ContextuneError
 from contextune.tools.mcp.config import McpServer
@@ -22,6 +20,7 @@ def explain_error(error: BaseException, server: McpServer, timeout: float) -> st
     import httpx2
     import mcp_types
     from mcp import MCPError
+    from pydantic import ValidationError
 
     error = innermost_error(error)
     match error:
@@ -52,6 +51,7 @@ def is_server_response(error: Exception) -> bool:
     """Whether the server answered, if only with an error; False if the connection is lost or it is silent."""
     from mcp import MCPError
     from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+    from pydantic import ValidationError
 
     if isinstance(error, ValidationError):
         return True

@@ -32,6 +32,7 @@ TITLES = {
     LARGE_MODEL_COT: "CoT by a large model",
     "situated": "Semantic search, situated",
     "learned": RANKER,
+    "reading": f"{RANKER}, reading",
 }
 """Row titles by method. The paper has no hybrid row."""
 SAME_INPUTS = "{}, same inputs"

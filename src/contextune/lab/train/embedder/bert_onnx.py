@@ -10,7 +10,7 @@ with its batch by up to 0.002: texts are embedded one by one.
 enough for a classifier on top, whose best class is the same for 99 % of texts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,6 +99,34 @@ def int8(weight: Array, axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32
 def build(weights: Weights, config: Mapping[str, Any], *, by_column: bool = False) -> onnx.ModelProto:
     """The encoder with mean pooling: (input_ids, attention_mask) → unit vectors `embedding`."""
     graph = _BertGraph(by_column)
+    x = _encode(graph, weights, config)
+    _pool(graph, x)
+    width = weights["embeddings.word_embeddings.weight"].shape[1]
+    output = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", width])
+    return _model(graph, "sentence-encoder", ("input_ids", "attention_mask"), output)
+
+
+def build_reader(weights: Weights, config: Mapping[str, Any], *, by_column: bool = True) -> onnx.ModelProto:
+    """The encoder of two segments without pooling: (input_ids, attention_mask, segments) → `hidden`."""
+    graph = _BertGraph(by_column)
+    x = _encode(graph, weights, config, segments=True)
+    graph.nodes.append(helper.make_node("Identity", [x], ["hidden"]))
+    width = weights["embeddings.word_embeddings.weight"].shape[1]
+    output = helper.make_tensor_value_info("hidden", TensorProto.FLOAT, ["batch", "tokens", width])
+    return _model(graph, "reader", ("input_ids", "attention_mask", "segments"), output)
+
+
+def _model(
+    graph: _BertGraph, name: str, inputs: Sequence[str], output: onnx.ValueInfoProto
+) -> onnx.ModelProto:
+    tensors = [helper.make_tensor_value_info(each, TensorProto.INT64, ["batch", "tokens"]) for each in inputs]
+    proto = helper.make_graph(graph.nodes, name, tensors, [output], graph.constants)
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid(_MICROSOFT, 1)]
+    return helper.make_model(proto, opset_imports=opsets, ir_version=10, producer_name="contextune")
+
+
+def _encode(graph: _BertGraph, weights: Weights, config: Mapping[str, Any], *, segments: bool = False) -> str:
+    """All layers; returns the hidden states of the tokens."""
     epsilon, heads = float(config["layer_norm_eps"]), int(config["num_attention_heads"])
 
     def dense(x: str, *names: str) -> str:
@@ -110,7 +138,7 @@ def build(weights: Weights, config: Mapping[str, Any], *, by_column: bool = Fals
         scale, shift = (graph.constant(weights[f"{name}.{part}"]) for part in ("weight", "bias"))
         return graph.op("LayerNormalization", x, scale, shift, axis=-1, epsilon=epsilon)
 
-    x = _embeddings(graph, weights)
+    x = _embeddings(graph, weights, segments=segments)
     x = normed(x, "embeddings.LayerNorm")
     mask = graph.op("Cast", "attention_mask", to=TensorProto.INT32)
     for layer in range(int(config["num_hidden_layers"])):
@@ -126,26 +154,17 @@ def build(weights: Weights, config: Mapping[str, Any], *, by_column: bool = Fals
         )
         inner = graph.op("Gelu", dense(x, f"{at}.intermediate.dense"))
         x = normed(graph.op("Add", dense(inner, f"{at}.output.dense"), x), f"{at}.output.LayerNorm")
-    _pool(graph, x)
-
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
-        for name in ("input_ids", "attention_mask")
-    ]
-    width = weights["embeddings.word_embeddings.weight"].shape[1]
-    output = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", width])
-    proto = helper.make_graph(graph.nodes, "sentence-encoder", inputs, [output], graph.constants)
-    opsets = [helper.make_opsetid("", 20), helper.make_opsetid(_MICROSOFT, 1)]
-    return helper.make_model(proto, opset_imports=opsets, ir_version=10, producer_name="contextune")
+    return x
 
 
-def _embeddings(graph: _BertGraph, weights: Weights) -> str:
+def _embeddings(graph: _BertGraph, weights: Weights, *, segments: bool) -> str:
     positions = weights["embeddings.position_embeddings.weight"]
     shape = graph.op("Shape", "input_ids", start=1, end=2)
     numbers = graph.constant(np.arange(len(positions)))
     ids = graph.op("Slice", numbers, graph.constant([0]), shape)
     words = graph.lookup(weights["embeddings.word_embeddings.weight"], "input_ids")
-    segment = graph.constant(weights["embeddings.token_type_embeddings.weight"][0])
+    types = weights["embeddings.token_type_embeddings.weight"]
+    segment = graph.op("Gather", graph.constant(types), "segments") if segments else graph.constant(types[0])
     return graph.op("Add", graph.op("Add", words, graph.lookup(positions, ids)), segment)
 
 

@@ -5,7 +5,7 @@ import { byId, el } from "./dom.js";
 import { draw } from "./map.js";
 import { count, describeTime } from "./words.js";
 
-export const METHODS = ["learned", "situated", "hybrid", "semantic", "bm25"];
+export const METHODS = ["reading", "learned", "situated", "hybrid", "semantic", "bm25"];
 const NOT_ON_MAP = [["", "unknown"], ["commute", "commuting"]];
 
 export class Settings {

@@ -1,0 +1,1 @@
+"""Train the reading model: rows from worlds, personas and public sets; training; export."""

@@ -1,0 +1,1 @@
+"""The arguments of a call: what may fill them, and reading which does."""

@@ -1,0 +1,369 @@
+"""The values that the arguments of a call may have, from the request, items, people and schemas.
+
+Everything proposes and nothing vetoes: which candidate fits which argument is for the reading model to say.
+A candidate is text to it, with the place it comes from.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Literal, cast
+
+from contextune.plan.arguments.leaves import Leaf
+from contextune.plan.planning_input import PlanningInput
+from contextune.plan.times.resolve import CandidateTime, candidate_times
+from contextune.plan.values import find_durations, find_numbers
+from contextune.reading.texts import Names, contact_text, time_value_text, value_text
+from contextune.search import tokenize
+from contextune.types import Contact, Item, Source
+from contextune.types.field_values import to_text
+
+Group = Literal["time", "person", "title", "field", "number", "choice", "boolean", "said"]
+_TIMES, _PEOPLE, _TITLES, _FIELDS, _NUMBERS, _CHOICES = 16, 8, 10, 8, 5, 16
+"""Most candidates of each group."""
+_TIMED_ITEMS, _FIELD_ITEMS = 3, 5
+_RARE = 3
+"""Contacts that may share a word that tells who is meant."""
+_CODES, _EXAMPLES = 4, 8
+_DAY = timedelta(days=1)
+_SEARCHED = 4000
+"""Characters of a text that are searched for references and examples."""
+_LONGEST = 60
+_LAST_MINUTE = 24 * 60 - 1
+_TIME_WORDS = frozenset(
+    tokenize(
+        "date day time datetime timestamp iso when at start end due from to until since after before begin"
+        " deadline moment hour minute yyyy month"
+    )
+)
+_LISTED = re.compile(r"(?:e\.g\.|for example|such as|one of|like|:)\s*([^.;()]{2,120})", re.IGNORECASE)
+"""Examples in the description of an argument."""
+_CODE = re.compile(
+    r"(?<![\w/])(?:\d[\d .-]{3,18}\d|[A-Z][A-Z0-9]{0,20}[-/#]?\d[\w-]{0,30}"
+    r"|(?<![\w./-])[\w.-]{1,40}+/[\w.-]{1,40}+)(?![\w/])"
+)
+"""References in running text: numbers of four digits and more, codes, paths."""
+_QUOTED = re.compile(r"[\"“”«»]([^\"“”«»]{2,80})[\"“”«»]")
+_IDENTIFIER = re.compile(r"(?<!\w)(?=[\w./:+@-]{0,40}\d)[A-Za-z0-9][\w./:+@-]{1,40}(?<![.:])")
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCandidate:
+    """A value that an argument may have; `text` is what the reading model reads."""
+
+    value: Any
+    group: Group
+    text: str
+    source: Source
+    contact: Contact | None = None
+    is_day: bool = False
+    """A day without an hour."""
+
+
+def takes_time(leaf: Leaf) -> bool:
+    """Whether an argument may take a time: by its kind, or by a word of its name or description."""
+    parameter = leaf.parameter
+    if parameter.kind in ("moment", "day"):
+        return True
+    return parameter.kind in ("text", "free") and not _TIME_WORDS.isdisjoint(
+        (*parameter.words, *parameter.description_words)
+    )
+
+
+def takes_text(leaf: Leaf) -> bool:
+    """Whether an argument may take a text."""
+    return leaf.parameter.kind in ("text", "free")
+
+
+def value_candidates(inputs: PlanningInput, leaves: Sequence[Leaf], names: Names) -> list[ValueCandidate]:
+    """The candidates for the arguments of one tool, those that are said first."""
+    found: list[ValueCandidate] = []
+    if any(map(takes_text, leaves)):
+        found += _said(inputs)
+        found += _people(inputs, names)
+        found += _titles(inputs, names)
+        found += _fields(inputs)
+        found += _codes(inputs)
+    if any(map(takes_time, leaves)):
+        found += _times(inputs)
+    if any(leaf.parameter.kind in ("number", "integer", "duration", "text") for leaf in leaves):
+        found += _numbers(inputs)
+    found += _choices(leaves)
+    found += _examples(leaves)
+    unique: dict[tuple[str, str], ValueCandidate] = {}
+    for candidate in found:
+        unique.setdefault((candidate.group, candidate.text), candidate)
+    return list(unique.values())
+
+
+def fits(candidate: ValueCandidate, leaf: Leaf) -> bool:
+    """Whether the type of an argument admits a candidate."""
+    kind = leaf.parameter.kind
+    match candidate.group:
+        case "time":
+            return kind == ("day" if candidate.is_day else "moment") or (
+                kind in ("text", "free") and takes_time(leaf)
+            )
+        case "number":
+            return kind in ("number", "integer", "duration") or (
+                kind == "text" and isinstance(candidate.value, str)
+            )
+        case "choice":
+            return candidate.value in leaf.parameter.choices
+        case "boolean":
+            return kind == "boolean"
+        case _:
+            return kind in ("text", "free")
+
+
+def _said(inputs: PlanningInput) -> Iterator[ValueCandidate]:
+    """Quoted texts and identifiers of the request."""
+    text = inputs.request.text
+    for pattern, origin in ((_QUOTED, "quoted"), (_IDENTIFIER, "said")):
+        for match in list(pattern.finditer(text))[:3]:
+            words = match.group(1) if pattern.groups else match.group()
+            yield ValueCandidate(words, "said", value_text(words, origin), Source("said", words=words))
+
+
+def _people(inputs: PlanningInput, names: Names) -> list[ValueCandidate]:
+    """The contacts that the request or the conversation names, then those of the best items."""
+    contacts = inputs.people.contacts
+    weights: dict[int, float] = {}
+    for index, (match, relation) in enumerate(zip(inputs.names, inputs.relation_matches, strict=True)):
+        if match.words or relation:
+            weights[index] = 4 + 2 * match.words + match.share + 1.5 * relation
+    for turn in inputs.request.history[-2:]:
+        for index, count in enumerate(inputs.people.count_name_matches(tokenize(turn.text))):
+            if count:
+                weights[index] = max(weights.get(index, 0.0), 3 + count)
+    others: list[ValueCandidate] = []
+    for rank, item in enumerate(inputs.items):
+        for person in item.people:
+            index = inputs.people.index(person)
+            if index is not None:
+                weights[index] = max(weights.get(index, 0.0), 2 - rank / 10)
+            elif names.name(person) == person and len(others) < 3:
+                source = Source("item", item.id, words=person)
+                others.append(
+                    ValueCandidate(
+                        person, "person", value_text(person, f"person of {_origin(item, rank)}"), source
+                    )
+                )
+    for index, shared in _described(inputs.tokens, contacts).items():
+        weights[index] = max(weights.get(index, 0.0), 1 + shared)
+    order = sorted(weights, key=lambda index: -weights[index])[:_PEOPLE]
+    called = [
+        ValueCandidate(
+            contacts[index].name,
+            "person",
+            value_text(contacts[index].name, _about(contacts[index])),
+            Source("contact", contacts[index].name),
+            contacts[index],
+        )
+        for index in order
+    ]
+    return called + others
+
+
+@lru_cache(maxsize=64)
+def _contact_words(contacts: tuple[Contact, ...]) -> tuple[list[frozenset[str]], Counter[str]]:
+    words = [frozenset(tokenize(contact_text(contact))) for contact in contacts]
+    return words, Counter(word for each in words for word in each)
+
+
+def _described(tokens: Sequence[str], contacts: tuple[Contact, ...]) -> dict[int, float]:
+    """The contacts that share rare words with the request in whatever their cards say."""
+    words, counts = _contact_words(contacts)
+    wanted = {token for token in tokens if 0 < counts[token] <= _RARE}
+    return {
+        index: sum(1 / counts[word] for word in shared)
+        for index, each in enumerate(words)
+        if (shared := each & wanted)
+    }
+
+
+def _about(contact: Contact) -> str:
+    more = contact.more
+    parts = (
+        contact.relation,
+        to_text(more.get("nickname")),
+        to_text(more.get("organization")),
+        to_text(more.get("title")),
+    )
+    return ", ".join(["contact", *filter(None, parts)])
+
+
+def _origin(item: Item, rank: int) -> str:
+    return f"{item.schema.noun} {rank + 1}"
+
+
+def _titles(inputs: PlanningInput, names: Names) -> Iterator[ValueCandidate]:
+    """The titles of the items, best first."""
+    seen: set[str] = set()
+    for rank, item in enumerate(inputs.items):
+        if item.title and item.title not in seen and len(seen) < _TITLES:
+            seen.add(item.title)
+            people = [names.name(person) for person in item.people]
+            who = next((person for person in people if person != "me"), "")
+            origin = ", ".join(
+                filter(None, (f"{item.schema.title.replace('_', ' ')} of {_origin(item, rank)}", who))
+            )
+            source = Source("item", item.id, item.schema.title)
+            yield ValueCandidate(item.title, "title", value_text(item.title, origin), source)
+
+
+def _fields(inputs: PlanningInput) -> Iterator[ValueCandidate]:
+    """Short fields of the best items: a location, a list, an artist, a number."""
+    count, seen = 0, set[str]()
+    for rank, item in enumerate(inputs.items[:_FIELD_ITEMS]):
+        schema = item.schema
+        skipped = {schema.title, "place", "status", "thread", *schema.times.values()}
+        for field, value in item.fields.items():
+            text = to_text(value) if isinstance(value, str) else ""
+            if field in skipped or not text or len(text) > 80 or "\n" in text or text in seen or "@" in text:
+                continue
+            if field in schema.people and field != "artist" and field != "number":
+                continue
+            seen.add(text)
+            count += 1
+            if count > _FIELDS:
+                return
+            origin = f"{field.replace('_', ' ')} of {_origin(item, rank)}"
+            yield ValueCandidate(text, "field", value_text(text, origin), Source("item", item.id, field))
+
+
+def _codes(inputs: PlanningInput) -> Iterator[ValueCandidate]:
+    """Reference numbers and codes in the texts of the two best items."""
+    seen: set[str] = set()
+    for rank, item in enumerate(inputs.items[:2]):
+        for match in islice(_CODE.finditer(item.text[:_SEARCHED]), _CODES):
+            if (code := match.group().strip()) not in seen:
+                seen.add(code)
+                shown = value_text(code, f"in {_origin(item, rank)}")
+                yield ValueCandidate(code, "field", shown, Source("item", item.id, words=code))
+
+
+def _examples(leaves: Sequence[Leaf]) -> Iterator[ValueCandidate]:
+    """The examples that descriptions of arguments give."""
+    for leaf in leaves:
+        if leaf.parameter.kind not in ("text", "free"):
+            continue
+        listed = _LISTED.search(leaf.parameter.description[:_SEARCHED])
+        parts = re.split(r",|\bor\b|\band\b", listed[1])[:_EXAMPLES] if listed else []
+        for part in parts:
+            if 1 < len(value := part.strip(" '\"`…")) <= _LONGEST:
+                label = f"example of {' '.join(leaf.parameter.words)}"
+                yield ValueCandidate(value, "field", value_text(value, label), Source("choice", words=value))
+
+
+def _times(inputs: PlanningInput) -> list[ValueCandidate]:
+    """Times of the request, alone and together with the times of the best items, and the times of items."""
+    now, found = inputs.now, dict[tuple[date, int | None], ValueCandidate]()
+
+    def add(day: date, clock: int | None, origin: str, source: Source) -> None:
+        if (day, clock) not in found and len(found) < _TIMES:
+            moment = datetime.combine(day, time()) + timedelta(minutes=clock or 0)
+            shown = time_value_text(moment, now, origin, day=clock is None)
+            found[day, clock] = ValueCandidate(moment, "time", shown, source, is_day=clock is None)
+
+    for phrase in inputs.time_phrases[:4]:
+        if phrase.kind == "duration":
+            continue
+        source = Source("time", words=phrase.text)
+        for number, (start, end) in enumerate(phrase.readings[:3]):
+            label = phrase.text if not number else f"{phrase.text}, or"
+            if phrase.granularity in ("minute", "hour"):
+                add(start.date(), _minutes(start), label, source)
+                continue
+            if start != datetime.min:
+                add(start.date(), None, label, source)
+                add(start.date(), _minutes(start), f"start of {label}", source)
+            if end != datetime.max:
+                last = end - timedelta(minutes=1)
+                if last.date() != start.date():
+                    add(last.date(), None, f"end of {label}", source)
+                add(last.date(), _minutes(last), f"end of {label}", source)
+    said, moved, kept = list[CandidateTime](), list[CandidateTime](), list[CandidateTime]()
+    for candidate in candidate_times(inputs.times, now, inputs.items[:_TIMED_ITEMS], inputs.user.zone):
+        is_said = (
+            candidate.day_from_request
+            or candidate.clock_from_request
+            or candidate.shift
+            or candidate.day_offset
+        )
+        if candidate.item is None:
+            said.append(candidate)
+        elif is_said and not candidate.in_text:
+            moved.append(candidate)
+        elif not candidate.in_text:
+            kept.append(candidate)
+    kept.sort(key=lambda each: (each.item or 0, each.clock is None))
+    said.sort(
+        key=lambda each: (
+            -each.day_from_request - each.clock_from_request,
+            not each.certain,
+            each.day < now.date(),
+        )
+    )
+    for candidate in (*said[:8], *moved[:6], *kept, *said[8:], *moved[6:]):
+        item = inputs.items[candidate.item] if candidate.item is not None else None
+        if item is not None:
+            origin = f"{candidate.field or 'time'} of {_origin(item, candidate.item or 0)}".replace("_", " ")
+            origin = f"{candidate.words} {origin}" if candidate.words else origin
+            source = Source("item", item.id, candidate.field, candidate.words)
+        else:
+            origin, source = candidate.words or "today", Source("time", words=candidate.words)
+        add(candidate.day, candidate.clock, origin, source)
+    add(now.date(), None, "today", Source("time", words="today"))
+    add(now.date(), _minutes(now), "now", Source("time", words="now"))
+    add(now.date(), _LAST_MINUTE, "end of today", Source("time", words="today"))
+    add(now.date() + _DAY, None, "tomorrow", Source("time", words="tomorrow"))
+    return list(found.values())
+
+
+def _minutes(moment: datetime) -> int:
+    return moment.hour * 60 + moment.minute
+
+
+def _numbers(inputs: PlanningInput) -> Iterator[ValueCandidate]:
+    """The numbers and durations of the request."""
+    text = inputs.request.text
+    for length, start, end in find_durations(text)[:2]:
+        words = text[start:end]
+        minutes = length.total_seconds() / 60
+        for value, unit in ((minutes, "minutes"), (minutes / 60, "hours"), (minutes * 60, "seconds")):
+            if value == int(value) or unit == "hours":
+                shown = f"{_plain(value)} {unit}"
+                yield ValueCandidate(
+                    _plain(value), "number", value_text(shown, words), Source("said", words=words)
+                )
+    for value, words in find_numbers(text)[:_NUMBERS]:
+        yield ValueCandidate(
+            _plain(value), "number", value_text(words, "number said"), Source("said", words=words)
+        )
+
+
+def _plain(value: float) -> int | float:
+    return int(value) if value == int(value) else value
+
+
+def _choices(leaves: Iterable[Leaf]) -> Iterator[ValueCandidate]:
+    """The values that schemas list."""
+    count = 0
+    for leaf in leaves:
+        parameter = leaf.parameter
+        label = " ".join(parameter.words)
+        if parameter.kind == "boolean":
+            for value in (True, False):
+                yield ValueCandidate(
+                    value, "boolean", value_text(str(value).lower(), "yes or no"), Source("choice")
+                )
+        for value in cast("Sequence[Any]", parameter.choices):
+            count += 1
+            if count > _CHOICES:
+                return
+            yield ValueCandidate(value, "choice", value_text(value, f"option of {label}"), Source("choice"))

@@ -1,0 +1,144 @@
+"""What is searched of descriptions that nobody vouches for: the sentences that are about their tool.
+
+A description can recommend its tool for everything, or list what others do. Such a sentence has few of the
+tool's own words, and is about as near to others; it adds nothing to the rank.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from contextune.embed import Embedder, Matrix
+from contextune.search import identifier_words, tokenize
+from contextune.tools.index import VectorCache, embed_texts
+from contextune.tools.tool_text import tool_text
+from contextune.types import Tool
+
+_SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|\n+")
+_OWN_SHARE = 1 / 3
+"""Share of a sentence's telling words that are the tool's own, from which the sentence is about the tool."""
+_MARGIN = 0.1
+"""How much more similar to its tool than to any other a sentence about the tool is."""
+_COMMON = 0.1
+"""Share of the tools from which a word of their descriptions tells nothing."""
+_MAX_REPEATS = 2
+_MIN_LENGTH = 4
+_STEM = 5
+
+
+@dataclass(slots=True)
+class _Description:
+    """The sentences of a tool's description."""
+
+    tool: Tool
+    sentences: list[str]
+    kept: set[int]
+    """Positions of those that are about the tool."""
+
+    def bounded(self) -> Tool:
+        """The tool as it is searched."""
+        text = " ".join(self.sentences[position] for position in sorted(self.kept))
+        return replace(self.tool, description=_without_repeats(text))
+
+
+def bound_descriptions(
+    tools: Sequence[Tool], embedder: Embedder | None = None, vector_cache: VectorCache | None = None
+) -> list[Tool]:
+    """The tools with the sentences of their descriptions that are about them, and at least one of them.
+
+    A sentence that does not have the tool's own words is compared with all tools by meaning; without an
+    embedder, it is left out.
+    """
+    common = _common_stems(tools)
+    descriptions = [_describe(tool, common) for tool in tools]
+    if embedder:
+        _keep_nearest(descriptions, embedder, vector_cache)
+    for description in descriptions:
+        if not description.kept:
+            description.kept.add(0)
+    return [description.bounded() for description in descriptions]
+
+
+def _describe(tool: Tool, common: frozenset[str]) -> _Description:
+    sentences = [part for part in _SENTENCE_END.split(tool.description.strip()) if part] or [""]
+    own = _own_stems(tool)
+    kept = {
+        position
+        for position, sentence in enumerate(sentences)
+        if (telling := _stems(sentence) - common)
+        and len(telling & own) >= _OWN_SHARE * len(telling)
+        and not _is_repetitive(sentence)
+    }
+    return _Description(tool, sentences, kept)
+
+
+def _keep_nearest(
+    descriptions: Sequence[_Description], embedder: Embedder, vector_cache: VectorCache | None
+) -> None:
+    """Keep the sentences that are nearer to their tool, as far as it is known, than to any other."""
+    open_sentences = [
+        (number, position)
+        for number, description in enumerate(descriptions)
+        for position in range(len(description.sentences))
+        if position not in description.kept
+    ]
+    if not open_sentences:
+        return
+    tools = embed_texts([tool_text(each.bounded()) for each in descriptions], embedder, vector_cache, None)
+    texts = [descriptions[number].sentences[position] for number, position in open_sentences]
+    sentences = embed_texts(texts, embedder, vector_cache, None)
+    best: dict[int, tuple[int, int]] = {}
+    for (number, position), vector in zip(open_sentences, sentences, strict=True):
+        rivals = _count_rivals(vector, tools, number)
+        if not rivals and not _is_repetitive(descriptions[number].sentences[position]):
+            descriptions[number].kept.add(position)
+        best[number] = min(best.get(number, (rivals, position)), (rivals, position))
+    for number, (_, position) in best.items():
+        if not descriptions[number].kept:
+            descriptions[number].kept.add(position)
+
+
+def _count_rivals(vector: Matrix, tools: Matrix, own: int) -> int:
+    """How many other tools are about as near to a sentence as its own, or nearer."""
+    similarities = np.delete(tools @ vector, own)
+    return int(np.count_nonzero(similarities > float(tools[own] @ vector) - _MARGIN))
+
+
+def _is_repetitive(sentence: str) -> bool:
+    """Whether a sentence repeats a word more often than a sentence does."""
+    counts = Counter(word for word in tokenize(sentence) if len(word) >= _MIN_LENGTH)
+    return any(count > _MAX_REPEATS for count in counts.values())
+
+
+def _common_stems(tools: Sequence[Tool]) -> frozenset[str]:
+    """Stems that so many descriptions have that they tell nothing."""
+    counts = Counter(stem for tool in tools for stem in _stems(tool.description))
+    return frozenset(stem for stem, count in counts.items() if count > max(2, _COMMON * len(tools)))
+
+
+def _own_stems(tool: Tool) -> set[str]:
+    """Stems of the tool's names: its own, its server's, and those of its parameters."""
+    stated: object = tool.parameters.get("properties")
+    properties = cast("Mapping[str, object]", stated if isinstance(stated, Mapping) else {})
+    names = [tool.app, tool.name, *map(str, properties)]
+    return {word[:_STEM] for name in names for word in identifier_words(name)} | _stems(tool.title)
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:_STEM] for word in tokenize(text)}
+
+
+def _without_repeats(text: str) -> str:
+    """The text with each word at most twice; short ones, which join others, may be repeated."""
+    counts: Counter[str] = Counter()
+    kept: list[str] = []
+    for part in text.split():
+        words = [word for word in tokenize(part) if len(word) >= _MIN_LENGTH]
+        counts.update(words)
+        if not words or any(counts[word] <= _MAX_REPEATS for word in words):
+            kept.append(part)
+    return " ".join(kept)

@@ -1,0 +1,243 @@
+"""Order tools by reading the request, with its best items, beside each of them.
+
+The tools that are read come from several lists: those that the search ranks first, those nearest in meaning,
+and those that read or change the kind of item that was found, whatever they are called: a question about a
+mail needs the tool that opens mails.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextune._internal.model_files import model_folder
+from contextune.embed import Matrix
+from contextune.rank import Ranker
+from contextune.reading.model import ReadingModel, default_reading_model
+from contextune.reading.texts import NO_TOOL, Names, brief_item_text, request_text, tool_text
+from contextune.search import top
+from contextune.tools.filter import ToolFilter
+from contextune.tools.index import ToolIndex
+from contextune.tools.retriever import ToolMatches, ToolRetriever
+from contextune.types import Item, Request, Tool, ToolHit, User, local_time
+
+READ_TOOLS = 12
+"""Tools that are read at most."""
+_SEARCHED, _MEANING, _KIND = 8, 3, 3
+"""Tools of each list: of the search, by meaning, and for each of the two kinds of items found first."""
+_ITEMS = 3
+"""Items that are read with the request."""
+TOOL_FEATURES: tuple[str, ...] = (
+    *("read", "read lead", "read rank", "read share", "read over none", "searched rank", "searched lead"),
+    *("meaning", "meaning rank", "kind", "kind rank", "item", "item rank", "name words", "catalogue"),
+)
+"""What the ranker of tools reads, a row per tool."""
+FIT_FEATURES: tuple[str, ...] = (
+    *("best over none", "second over none", "none share", "mean read", "lead", "fits", "best meaning"),
+    *("best kind", "catalogue", "length", "history"),
+)
+"""What says whether any tool serves, a row per request."""
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class ToolReadingRankers:
+    """The ranker of tools that were read, and the probability that any serves."""
+
+    tools: Ranker
+    fits: Ranker
+
+    @classmethod
+    def load(cls, folder: Path) -> "ToolReadingRankers":
+        """Read the rankers from a folder."""
+        return cls(
+            Ranker.load(folder / "tools.json.gz", TOOL_FEATURES),
+            Ranker.load(folder / "fits.json.gz", FIT_FEATURES),
+        )
+
+
+@cache
+def default_tool_reading_rankers() -> ToolReadingRankers:
+    """The bundled rankers, loaded once."""
+    return ToolReadingRankers.load(model_folder("reading_tools"))
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTools:
+    """The tools that were read and their features; `matrix` has a row for each, `fit` is one row."""
+
+    hits: Sequence[ToolHit]
+    matrix: Floats
+    fit: Floats
+
+
+def read_request_tools(
+    retriever: ToolRetriever,
+    matches: ToolMatches,
+    request: Request,
+    user: User,
+    place: str | None,
+    items: Sequence[Item],
+    item_vectors: Matrix,
+    model: ReadingModel | None = None,
+    *,
+    visible: ToolFilter | None = None,
+) -> ReadTools:
+    """Read the request beside the candidates of a catalogue; `visible` says which tools may be found."""
+    now = local_time(request.time, user.zone).replace(second=0, microsecond=0)
+    names = Names(user)
+    text = request_text(request, now, place)
+    text += "".join(
+        f" || {number} {brief_item_text(item, now, user, names)}"
+        for number, item in enumerate(items[:_ITEMS], 1)
+    )
+    hits = list(matches.hits)
+    similar = _Similarities.build(retriever, request.text, items, item_vectors, visible)
+    chosen = _candidates(retriever, hits, similar)
+    scores = (model or default_reading_model()).score_tools(
+        text, [NO_TOOL, *(tool_text(hit.tool) for hit in chosen)]
+    )
+    matrix = _tool_matrix(request, hits, chosen, similar, scores, len(retriever.catalog))
+    fit = _fit_row(request, matches, similar, scores, len(retriever.catalog))
+    return ReadTools(chosen, matrix, fit)
+
+
+def reorder(matches: ToolMatches, read: ReadTools, rankers: ToolReadingRankers | None = None) -> ToolMatches:
+    """The matches with the tools that were read first, in their new order, and the new probability."""
+    if not read.hits:
+        return matches
+    rankers = rankers or default_tool_reading_rankers()
+    scores = rankers.tools.score(read.matrix)
+    order: list[int] = np.argsort(-scores, kind="stable").tolist()
+    first = [replace(read.hits[number], score=float(scores[number])) for number in order]
+    known = {hit.tool.id for hit in first}
+    lowest = first[-1].score
+    rest = [
+        replace(hit, score=lowest - 1 - n) for n, hit in enumerate(matches.hits) if hit.tool.id not in known
+    ]
+    return ToolMatches((*first, *rest), float(rankers.fits.score(read.fit)[0]), matches.needs_context)
+
+
+@dataclass(frozen=True, eq=False)
+class _Similarities:
+    """How near each tool of the catalogue is to the request, to the kinds of its items, and to the items."""
+
+    by_id: dict[str, int]
+    visible: NDArray[np.bool_]
+    """Which tools may be found."""
+    meaning: Floats
+    kinds: Sequence[Floats]
+    item: Floats
+
+    @classmethod
+    def build(
+        cls,
+        retriever: ToolRetriever,
+        text: str,
+        items: Sequence[Item],
+        item_vectors: Matrix,
+        visible: ToolFilter | None,
+    ) -> "_Similarities | None":
+        """None for a catalogue that is not in memory or has no vectors."""
+        index = retriever.index
+        if not isinstance(index, ToolIndex) or index.vectors.size == 0:
+            return None
+        nouns = list(dict.fromkeys(item.schema.noun for item in items[:2]))
+        vectors = retriever.embedder.embed(
+            [text, *(f"open and read one {noun}, find {noun}s" for noun in nouns)]
+        )
+        meaning = (index.vectors @ vectors[0]).astype(np.float32)
+        kinds = [(index.vectors @ vector + 0.5 * meaning).astype(np.float32) for vector in vectors[1:]]
+        near = item_vectors[:_ITEMS]
+        item = (index.vectors @ near.T).max(1) if near.size else np.zeros(len(meaning), np.float32)
+        by_id = {tool.id: number for number, tool in enumerate(index.catalog)}
+        return cls(by_id, index.visible(visible), meaning, kinds, item.astype(np.float32))
+
+    def best(self, values: Floats, count: int) -> list[int]:
+        """The numbers of the visible tools with the highest values."""
+        return top(values, count, visible=self.visible).tolist()
+
+
+def _candidates(
+    retriever: ToolRetriever, hits: Sequence[ToolHit], similar: _Similarities | None
+) -> list[ToolHit]:
+    if similar is None:
+        return list(hits[:READ_TOOLS])
+    by_id = {hit.tool.id: hit for hit in hits}
+    numbers: list[int] = [similar.by_id[hit.tool.id] for hit in hits[:_SEARCHED]]
+    for kind in similar.kinds:
+        numbers += similar.best(kind, _KIND)
+    numbers += similar.best(similar.meaning, _MEANING)
+    distinct = list(dict.fromkeys(numbers))[:READ_TOOLS]
+    tools: list[Tool] = list(retriever.catalog)
+    return [by_id.get(tools[number].id) or ToolHit(tools[number], 0.0) for number in distinct]
+
+
+def _tool_matrix(
+    request: Request,
+    hits: Sequence[ToolHit],
+    chosen: Sequence[ToolHit],
+    similar: _Similarities | None,
+    scores: Floats,
+    size: int,
+) -> Floats:
+    ranks = {hit.tool.id: rank for rank, hit in enumerate(hits)}
+    best = max((hit.score for hit in hits), default=0.0)
+    none, read = float(scores[0]), scores[1:]
+    shares = np.exp(read - read.max(initial=-99.0))
+    said = frozenset(request.text.casefold().split())
+    rows: list[list[float]] = []
+    for number, hit in enumerate(chosen):
+        rank = ranks.get(hit.tool.id)
+        at = similar.by_id[hit.tool.id] if similar else None
+        rows.append(
+            [
+                float(read[number]),
+                float(read[number] - read.max()),
+                float((read > read[number]).sum()),
+                float(shares[number] / shares.sum()),
+                float(read[number]) - none,
+                float(rank) if rank is not None else 30.0,
+                hit.score - best if rank is not None else np.nan,
+                *_standing(similar.meaning if similar else None, at),
+                *_standing(np.max(similar.kinds, 0) if similar and similar.kinds else None, at),
+                *_standing(similar.item if similar else None, at),
+                float(len(said & frozenset(hit.tool.name.casefold().replace("-", "_").split("_")))),
+                float(np.log1p(size)),
+            ]
+        )
+    return np.array(rows, np.float32).reshape(len(rows), len(TOOL_FEATURES))
+
+
+def _standing(values: Floats | None, at: int | None) -> tuple[float, float]:
+    """A value in standard deviations above the catalogue's mean, and its rank."""
+    if values is None or at is None:
+        return np.nan, np.nan
+    return float((values[at] - values.mean()) / (values.std() + 1e-6)), float((values > values[at]).sum())
+
+
+def _fit_row(
+    request: Request, matches: ToolMatches, similar: _Similarities | None, scores: Floats, size: int
+) -> Floats:
+    none, read = float(scores[0]), np.sort(scores[1:])[::-1]
+    best, second = (float(read[n]) if len(read) > n else -9.0 for n in (0, 1))
+    shares = np.exp(scores - scores.max())
+    meaning = similar.meaning if similar else None
+    kind = np.max(similar.kinds, 0) if similar and similar.kinds else None
+    row = [
+        best - none,
+        second - none,
+        float(shares[0] / shares.sum()),
+        float(read.mean()) - none if len(read) else np.nan,
+        best - second,
+        np.nan if matches.fits is None else matches.fits,
+        float((meaning.max() - meaning.mean()) / (meaning.std() + 1e-6)) if meaning is not None else np.nan,
+        float((kind.max() - kind.mean()) / (kind.std() + 1e-6)) if kind is not None else np.nan,
+        float(np.log1p(size)),
+        float(len(request.text.split())),
+        float(bool(request.history)),
+    ]
+    return np.array([row], np.float32)

@@ -1,0 +1,209 @@
+"""Answers to questions: the sentence of a stored item, for calls that only read what the store holds."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from contextune.answers import ExtractedAnswer, answer_json, extract_answer, shared_words
+from contextune.store import SQLiteStore
+from contextune.tools import bundled_toolbox
+from contextune.types import (
+    Answer,
+    Argument,
+    Contact,
+    Decision,
+    Item,
+    ItemHit,
+    Plan,
+    Request,
+    Source,
+    Tool,
+    ToolHit,
+    User,
+)
+
+LONDON = ZoneInfo("Europe/London")
+NOW = datetime(2026, 11, 25, 9, 0, tzinfo=LONDON)
+TOOLS = {tool.id: tool for tool in bundled_toolbox()}
+SURVEY = Item.event(
+    id="survey",
+    name="Boat survey",
+    start="2026-11-27T14:00+00:00",
+    end="2026-11-27T15:30+00:00",
+    location="the yard",
+    participants=["jo@example.org"],
+    notes="Bring the old report and the keys. Gate code is 0226#. Wear boots, the slip is muddy.",
+)
+STORAGE = Item.mail(
+    id="storage",
+    subject="Winter storage",
+    author="yard@example.org",
+    recipients=["me@example.org"],
+    date="2026-11-20T10:00+00:00",
+    content="Hello,\n\nThe boats come out next week.\nThe price is £15 a day after 15 December. "
+    "We lift yours tomorrow at nine.\n\nDr. Rui",
+)
+CALLS = [
+    Item.call(id=f"call{day}", contact=who, direction=direction, date=f"2026-11-{day}T08:0{day % 10}+00:00")
+    for day, who, direction in (
+        (21, "Jo Field", "missed"),
+        (22, "Ann Lee", "incoming"),
+        (24, "Jo Field", "outgoing"),
+    )
+]
+
+
+@pytest.fixture
+def boat(store: SQLiteStore) -> SQLiteStore:
+    contacts = (Contact("Jo Field", email="jo@example.org"), Contact("The Yard", email="yard@example.org"))
+    store.put_user(User("me", {"email": "me@example.org"}, contacts=contacts, zone=LONDON))
+    store.put_items("me", [SURVEY, STORAGE, *CALLS])
+    return store
+
+
+def extract(
+    store: SQLiteStore,
+    text: str,
+    tool: str | Tool,
+    args: Mapping[str, object],
+    *,
+    found: Sequence[Item] = (SURVEY, STORAGE),
+    source: Item | None = None,
+    decision: Decision = "act",
+) -> ExtractedAnswer | None:
+    tool = TOOLS[tool] if isinstance(tool, str) else tool
+    sources = (Source("item", source.id),) if source else ()
+    plan = Plan(
+        tool.id,
+        {name: Argument(value, sources) for name, value in args.items()},
+        name=tool.name,
+        decision=decision,
+    )
+    hits = tuple(ItemHit(item, 1 / place) for place, item in enumerate(found, 1))
+    answer = Answer(Request(text, "me", NOW), hits, (ToolHit(tool, 1.0),), plan)
+    return extract_answer(answer, store, shared_words)
+
+
+def test_event_is_answered_by_its_time_and_place_on_the_users_clock(boat: SQLiteStore) -> None:
+    answer = extract(
+        boat, "when does it begin", "Calendar/get_event", {"event_name": "Boat survey"}, source=SURVEY
+    )
+    assert answer is not None
+    assert answer.text == "Fri 27 Nov, 14:00–15:30, the yard"
+    assert (answer.source.item, answer.source.title) == ("survey", "Boat survey")
+    assert answer.source.time == datetime(2026, 11, 27, 14, tzinfo=LONDON)
+    away = User("me", {}, zone=ZoneInfo("Asia/Tokyo"))
+    boat.put_user(away)
+    answer = extract(
+        boat, "when does it begin", "Calendar/get_event", {"event_name": "Boat survey"}, source=SURVEY
+    )
+    assert answer is not None
+    assert answer.text == "Fri 27 Nov, 23:00 – Sat 28 Nov, 00:30, the yard"
+
+
+def test_sentence_that_shares_the_words_is_chosen(boat: SQLiteStore) -> None:
+    answer = extract(
+        boat, "what's the gate code", "Calendar/get_event", {"event_name": "Boat survey"}, source=SURVEY
+    )
+    assert answer is not None
+    assert answer.text.startswith("Gate code is 0226#.")
+
+
+def test_relative_days_get_their_date_and_lines_are_sentences(boat: SQLiteStore) -> None:
+    args = {"email_subject": "Winter storage"}
+    answer = extract(boat, "when do they lift ours", "Mail/read_email", args)
+    assert answer is not None
+    assert answer.text.startswith("We lift yours tomorrow (Sat 21 Nov) at nine.")
+    assert answer.source.kind == "email"
+    price = extract(boat, "what is the price a day", "Mail/read_email", args)
+    assert price is not None
+    assert price.text.startswith("The price is £15 a day after 15 December.")
+
+
+def test_later_mail_that_says_another_time_is_shown(boat: SQLiteStore) -> None:
+    moved = Item.mail(
+        id="moved",
+        subject="Re: Boat survey",
+        author="yard@example.org",
+        date="2026-11-24T16:00+00:00",
+        content="Sorry to change this. The boat survey begins at 15:15 now.",
+    )
+    boat.put_items("me", [moved])
+    args = {"event_name": "Boat survey"}
+    text = "when does the boat survey begin"
+    answer = extract(boat, text, "Calendar/get_event", args, found=[SURVEY, moved], source=SURVEY)
+    assert answer is not None
+    assert answer.text == "Fri 27 Nov, 14:00–15:30, the yard"
+    assert answer.correction is not None
+    assert answer.correction.text == "The boat survey begins at 15:15 now."
+    assert answer.correction.source.item == "moved"
+    same = Item.mail(
+        id="moved", subject="Re: Boat survey", author="yard@example.org", date="2026-11-24T16:00+00:00",
+        content="The boat survey begins at 2 pm as planned.",
+    )  # fmt: skip
+    answer = extract(boat, text, "Calendar/get_event", args, found=[SURVEY, same], source=SURVEY)
+    assert answer is not None
+    assert answer.correction is None
+
+
+@pytest.mark.parametrize("tool", ["Calendar/cancel_event", "Music/play_song", "Google/get_weather"])
+def test_no_answer_for_calls_that_do_something_or_read_elsewhere(boat: SQLiteStore, tool: str) -> None:
+    assert extract(boat, "the boat survey", tool, {"event_name": "Boat survey"}, source=SURVEY) is None
+
+
+def test_no_answer_to_what_is_refused_and_to_what_no_item_is_named_by(boat: SQLiteStore) -> None:
+    args = {"event_name": "Boat survey"}
+    assert extract(boat, "when", "Calendar/get_event", args, source=SURVEY, decision="none") is None
+    assert extract(boat, "when", "Calendar/get_event", {"event_name": "Dentist"}) is None
+    assert extract(boat, "any mail", "Mail/list_unread_emails", {}) is None
+
+
+def test_list_of_calls_says_what_it_covers(boat: SQLiteStore) -> None:
+    answer = extract(boat, "who rang", "PhoneCall/get_call_history", {}, found=CALLS)
+    assert answer is not None
+    assert answer.covers == "3 phone calls"
+    assert answer.text.splitlines()[0] == "Jo Field, outgoing, Tue 24 Nov, 08:04"
+    with_jo = extract(
+        boat, "when did jo ring", "PhoneCall/get_call_history", {"contact": "Jo Field"}, found=CALLS
+    )
+    assert with_jo is not None
+    assert [with_jo.source.item, *(other.item for other in with_jo.others)] == ["call24", "call21"]
+
+
+def test_list_of_a_day_has_only_its_events(boat: SQLiteStore) -> None:
+    boat.put_items("me", [Item.event(id="swim", name="Swim", start="2026-11-28T08:00+00:00")])
+    answer = extract(boat, "what is on", "Calendar/list_events", {"date": "2026-11-27"})
+    assert answer is not None
+    assert (answer.text, answer.covers) == (
+        "Boat survey, Fri 27 Nov, 14:00–15:30, the yard",
+        "1 calendar event",
+    )
+    assert extract(boat, "what is on", "Calendar/list_events", {"date": "2026-11-26"}) is None
+
+
+def test_people_are_named_instead_of_their_addresses(boat: SQLiteStore) -> None:
+    answer = extract(
+        boat,
+        "who takes part with participants",
+        "Calendar/get_event",
+        {"event_name": "Boat survey"},
+        source=SURVEY,
+    )
+    assert answer is not None
+    assert "@" not in answer.text
+
+
+def test_answer_as_json(boat: SQLiteStore) -> None:
+    answer = extract(boat, "when is it", "Calendar/get_event", {"event_name": "Boat survey"}, source=SURVEY)
+    assert answer is not None
+    content = answer_json(answer)
+    assert content["source"] == {
+        "item": "survey",
+        "app": "Calendar",
+        "kind": "calendar event",
+        "title": "Boat survey",
+        "time": "2026-11-27T14:00:00+00:00",
+    }
+    assert content["correction"] is None
