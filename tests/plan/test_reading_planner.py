@@ -10,6 +10,7 @@ from contextune import Item, Request, SQLiteStore, Tool, Tuner, User, bundled_to
 from contextune.plan.calls.planner import CallPlanner
 from contextune.plan.reading_planner import CALL_FEATURES, ReadingPlanner, with_pointed
 from contextune.tools import ToolFilter, ToolRetriever
+from contextune.tools.reading import with_share
 from contextune.tuner import default_planner
 from contextune.types import Argument, Contact, Plan
 
@@ -122,3 +123,10 @@ def test_a_call_that_is_filled_alike_is_not_added() -> None:
     )
     assert plans == read
     assert rows[0, CALL_FEATURES.index("agreement")] == 1
+
+
+def test_a_tool_is_less_probable_to_serve_than_in_the_training_data() -> None:
+    assert with_share(0.5) < 0.5
+    assert with_share(0.99) > 0.95
+    assert with_share(0.3) < with_share(0.6)
+    assert 0 <= with_share(0.0) <= with_share(1.0) <= 1

@@ -28,6 +28,9 @@ READ_TOOLS = 12
 """Tools that are read at most."""
 _SEARCHED, _MEANING, _KIND = 8, 3, 3
 """Tools of each list: of the search, by meaning, and for each of the two kinds of items found first."""
+_SERVED_IN_TRAINING, _SERVED = 0.94, 0.86
+"""Share of the requests that a tool serves: in the training data, and as it is assumed. People who know their
+assistant ask little that it cannot do, but a new catalogue is asked anything."""
 _ITEMS = 3
 """Items that are read with the request."""
 TOOL_FEATURES: tuple[str, ...] = (
@@ -118,7 +121,15 @@ def reorder(matches: ToolMatches, read: ReadTools, rankers: ToolReadingRankers |
     rest = [
         replace(hit, score=lowest - 1 - n) for n, hit in enumerate(matches.hits) if hit.tool.id not in known
     ]
-    return ToolMatches((*first, *rest), float(rankers.fits.score(read.fit)[0]), matches.needs_context)
+    fits = with_share(float(rankers.fits.score(read.fit)[0]))
+    return ToolMatches((*first, *rest), fits, matches.needs_context)
+
+
+def with_share(probability: float) -> float:
+    """The probability that a tool serves where more requests have none than in the training data."""
+    odds = probability / max(1 - probability, 1e-6)
+    odds *= (_SERVED / (1 - _SERVED)) / (_SERVED_IN_TRAINING / (1 - _SERVED_IN_TRAINING))
+    return odds / (1 + odds)
 
 
 @dataclass(frozen=True, eq=False)
