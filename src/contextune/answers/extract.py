@@ -8,7 +8,7 @@ from contextune.answers.corrections import disagrees, later_items
 from contextune.answers.extracted import AnswerSource, Correction, ExtractedAnswer
 from contextune.answers.listing import ItemList, argument_values, by_title, lists_items
 from contextune.answers.scorer import SentenceScorer, default_scorer
-from contextune.answers.statements import Reader, Statement
+from contextune.answers.statements import Statement, StatementReader
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.policy.cost import call_cost
 from contextune.plan.policy.references import References
@@ -126,8 +126,8 @@ class _Extraction:
         return References(self._inputs, self.tool)
 
     @cached_property
-    def _reader(self) -> Reader:
-        return Reader(self.user, local_time(self.request.request.time, self.user.zone))
+    def _reader(self) -> StatementReader:
+        return StatementReader(self.user, local_time(self.request.request.time, self.user.zone))
 
     def _is_own_kind(self, item: Item) -> bool:
         return self._references.is_of_kind(item) and len(item.schema.text) > 1

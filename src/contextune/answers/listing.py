@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from contextune.answers.extracted import AnswerSource, ExtractedAnswer
-from contextune.answers.statements import Reader
+from contextune.answers.statements import StatementReader
 from contextune.plan.policy.cost import is_verb
 from contextune.search.tokenize import identifier_words
 from contextune.types import Item, Plan, Tool, local_time
@@ -34,7 +34,7 @@ class ItemList:
 
     plan: Plan
     items: Sequence[Item]
-    reader: Reader
+    reader: StatementReader
 
     def selected(self) -> list[Item] | None:
         """Those of the days and people that the arguments name; None if an argument says anything else."""

@@ -42,7 +42,7 @@ class Statement:
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
+class StatementReader:
     """Reads items for one user at one moment."""
 
     user: User

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from contextune._internal.model_files import model_folder
 from contextune.context.build_scene import resolve_place
-from contextune.plan.arguments.reader import FilledCall, fill_calls
+from contextune.plan.arguments.reader import ReadCall, fill_calls
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.planner import PointerPlanner
 from contextune.plan.policy.policy import Policy
@@ -88,7 +88,7 @@ class ReadingPlanner:
 
     def read(
         self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None
-    ) -> tuple[list[FilledCall], Matrix]:
+    ) -> tuple[list[ReadCall], Matrix]:
         """The filled calls of the likeliest tools, and their features."""
         likely = tools[: self.max_tools]
         if not likely:
@@ -100,7 +100,7 @@ class ReadingPlanner:
 
 
 def call_features(
-    inputs: PlanningInput, calls: Sequence[FilledCall], tools: Sequence[ToolHit], fits: float | None
+    inputs: PlanningInput, calls: Sequence[ReadCall], tools: Sequence[ToolHit], fits: float | None
 ) -> Matrix:
     """One row per call, one column per name in `CALL_FEATURES`."""
     scores = np.array([hit.score for hit in tools], np.float64)
@@ -112,7 +112,7 @@ def call_features(
     for rank, call in enumerate(calls):
         others = np.delete(scores, rank)
 
-        def least(group: str, call: FilledCall = call) -> float:
+        def least(group: str, call: ReadCall = call) -> float:
             return min((leaf.probability for leaf in call.leaves if leaf.group == group), default=np.nan)
 
         given = [leaf for leaf in call.leaves if leaf.is_given]

@@ -14,7 +14,7 @@ from tests.paths import SHARED_DATA
 
 from contextune.lab.worlds.ask import AskOptions, RequestResult, ask_world
 from contextune.lab.worlds.load import LoadedWorld, load_world
-from contextune.lab.worlds.outcomes import Judge, PlannedCall, normalize
+from contextune.lab.worlds.outcomes import Judge, JudgedCall, normalize
 from contextune.lab.worlds.world import World, WorldCall, read_world
 from contextune.plan import Pointer
 
@@ -112,4 +112,4 @@ JUDGE = Judge({"t": {"required": ["title"]}}, {normalize("rui@duarte.example"): 
     ],
 )
 def test_same_call(want: dict[str, Any], got: dict[str, Any], same: bool) -> None:
-    assert JUDGE.same_call(WorldCall("t", want), PlannedCall("t", got), frozenset(["body"])) is same
+    assert JUDGE.same_call(WorldCall("t", want), JudgedCall("t", got), frozenset(["body"])) is same

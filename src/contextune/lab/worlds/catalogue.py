@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from contextune.lab.worlds.outcomes import PlannedCall
+from contextune.lab.worlds.outcomes import JudgedCall
 from contextune.types import Plan, Tool
 
 
@@ -31,11 +31,11 @@ class ToolCatalogue:
         """The original id of a tool."""
         return self.originals[tool].tool if tool in self.originals else tool
 
-    def call(self, plan: Plan) -> PlannedCall:
+    def call(self, plan: Plan) -> JudgedCall:
         """The call of a plan in the original names."""
         if plan.tool not in self.originals:
-            return PlannedCall.of(plan)
+            return JudgedCall.of(plan)
         names = self.originals[plan.tool]
-        return PlannedCall(
+        return JudgedCall(
             names.tool, {names.arguments.get(name, name): value for name, value in plan.args.items()}
         )

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, Literal, cast
 
@@ -79,25 +79,51 @@ def takes_text(leaf: Leaf) -> bool:
     return leaf.parameter.kind in ("text", "free")
 
 
+@dataclass(frozen=True, eq=False)
+class RequestValues:
+    """What a request and its items propose for arguments, found once for all tools that are read."""
+
+    inputs: PlanningInput
+    names: Names
+
+    @cached_property
+    def _texts(self) -> list[ValueCandidate]:
+        return [
+            *_said(self.inputs),
+            *_people(self.inputs, self.names),
+            *_titles(self.inputs, self.names),
+            *_fields(self.inputs),
+            *_codes(self.inputs),
+        ]
+
+    @cached_property
+    def _times(self) -> list[ValueCandidate]:
+        return _times(self.inputs)
+
+    @cached_property
+    def _numbers(self) -> list[ValueCandidate]:
+        return list(_numbers(self.inputs))
+
+    def candidates(self, leaves: Sequence[Leaf]) -> list[ValueCandidate]:
+        """The candidates for the arguments of one tool, those that are said first."""
+        found: list[ValueCandidate] = []
+        if any(map(takes_text, leaves)):
+            found += self._texts
+        if any(map(takes_time, leaves)):
+            found += self._times
+        if any(leaf.parameter.kind in ("number", "integer", "duration", "text") for leaf in leaves):
+            found += self._numbers
+        found += _choices(leaves)
+        found += _examples(leaves)
+        unique: dict[tuple[str, str], ValueCandidate] = {}
+        for candidate in found:
+            unique.setdefault((candidate.group, candidate.text), candidate)
+        return list(unique.values())
+
+
 def value_candidates(inputs: PlanningInput, leaves: Sequence[Leaf], names: Names) -> list[ValueCandidate]:
-    """The candidates for the arguments of one tool, those that are said first."""
-    found: list[ValueCandidate] = []
-    if any(map(takes_text, leaves)):
-        found += _said(inputs)
-        found += _people(inputs, names)
-        found += _titles(inputs, names)
-        found += _fields(inputs)
-        found += _codes(inputs)
-    if any(map(takes_time, leaves)):
-        found += _times(inputs)
-    if any(leaf.parameter.kind in ("number", "integer", "duration", "text") for leaf in leaves):
-        found += _numbers(inputs)
-    found += _choices(leaves)
-    found += _examples(leaves)
-    unique: dict[tuple[str, str], ValueCandidate] = {}
-    for candidate in found:
-        unique.setdefault((candidate.group, candidate.text), candidate)
-    return list(unique.values())
+    """The candidates for the arguments of one tool."""
+    return RequestValues(inputs, names).candidates(leaves)
 
 
 def fits(candidate: ValueCandidate, leaf: Leaf) -> bool:

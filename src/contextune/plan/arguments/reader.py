@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from contextune.plan.arguments.candidates import ValueCandidate, fits, value_candidates
+from contextune.plan.arguments.candidates import RequestValues, ValueCandidate, fits
 from contextune.plan.arguments.leaves import Leaf, nest, tool_leaves
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.schema import is_valid
@@ -46,7 +46,7 @@ class FilledLeaf:
 
 
 @dataclass(frozen=True, eq=False)
-class FilledCall:
+class ReadCall:
     """A call with the arguments that the reading model chose."""
 
     tool: Tool
@@ -86,9 +86,10 @@ class FilledCall:
 
 def fill_calls(
     model: ReadingModel, inputs: PlanningInput, request: str, tools: Sequence[Tool]
-) -> list[FilledCall]:
+) -> list[ReadCall]:
     """Fill the arguments of several tools for one request; `request` is its text for the model."""
     names = Names(inputs.user)
+    values = RequestValues(inputs, names)
     text = request
     if inputs.items:
         text = f"{request} || 1 {brief_item_text(inputs.items[0], inputs.now, inputs.user, names)}"
@@ -96,7 +97,7 @@ def fill_calls(
     calls: list[tuple[str, list[ArgumentInput], list[str]]] = []
     for tool in tools:
         leaves = tool_leaves(tool)
-        candidates = value_candidates(inputs, leaves, names)
+        candidates = values.candidates(leaves)
         prepared.append((tool, leaves, candidates))
         arguments = [
             ArgumentInput(leaf_text(leaf), [n for n, each in enumerate(candidates) if fits(each, leaf)])
@@ -105,7 +106,7 @@ def fill_calls(
         calls.append((call_text(tool), arguments, [candidate.text for candidate in candidates]))
     readings = model.read_calls(text, calls)
     return [
-        FilledCall(tool, reading.fit, _fill(tool, leaves, candidates, reading, request))
+        ReadCall(tool, reading.fit, _fill(tool, leaves, candidates, reading, request))
         for (tool, leaves, candidates), reading in zip(prepared, readings, strict=True)
     ]
 

@@ -16,7 +16,7 @@ from contextune.lab.train.reading.read_sources import ReadCallRow, ReadItemRow, 
 from contextune.lab.train.reading.scenes import ranked_requests
 from contextune.lab.train.reading.sources import FOLDS, SourceRequest, fold_of, open_light
 from contextune.lab.worlds.light import read_light_worlds
-from contextune.lab.worlds.outcomes import Judge, PlannedCall
+from contextune.lab.worlds.outcomes import Judge, JudgedCall
 from contextune.lab.worlds.seen import seen_worlds
 from contextune.lab.worlds.world import WorldCall
 from contextune.plan.reading_planner import CALL_FEATURES
@@ -136,8 +136,8 @@ def test_a_call_is_right_if_any_expected_one_is_the_same() -> None:
     calls = (WorldCall("mail/read", {"subject": "Rent"}), WorldCall("mail/find", {"words": "*"}))
     labels = SourceRequest("1", "", Request("rent?", "me"), frozenset(), frozenset(), calls)
     judge = Judge.of_contacts({}, ())
-    assert is_right(labels, judge, PlannedCall("mail/read", {"subject": "rent"}))
-    assert not is_right(labels, judge, PlannedCall("mail/read", {"subject": "Bill"}))
+    assert is_right(labels, judge, JudgedCall("mail/read", {"subject": "rent"}))
+    assert not is_right(labels, judge, JudgedCall("mail/read", {"subject": "Bill"}))
 
 
 def test_manifests_name_what_models_have_seen(tmp_path: Path) -> None:

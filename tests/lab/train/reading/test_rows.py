@@ -13,7 +13,7 @@ from contextune.lab.public_data.toolset import read_toolset
 from contextune.lab.train.reading.build_rows import RowBuilder
 from contextune.lab.train.reading.catalogues import read_catalogues
 from contextune.lab.train.reading.public_rows import PublicRows, bfcl_calls
-from contextune.lab.train.reading.rows import CallRow, TrainingRows
+from contextune.lab.train.reading.rows import CallTrainingRow, TrainingRows
 from contextune.lab.train.reading.rows_calls import CallLabels, find_span
 from contextune.lab.train.reading.sources import open_light
 from contextune.lab.worlds.light import LightWorld, read_light_worlds
@@ -94,7 +94,7 @@ SCHEMA = {
 }
 
 
-def labelled(*arguments: dict[str, object]) -> CallRow:
+def labelled(*arguments: dict[str, object]) -> CallTrainingRow:
     mail = Item.mail(subject="Gutschrift Nordkai", date="2026-09-15T10:02", author="o@a.example", content="")
     request = Request("tell Ola the credit is booked", "me")
     inputs = PlanningInput(request, User("me"), [ItemHit(mail, 1.0)])

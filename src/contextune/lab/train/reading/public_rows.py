@@ -26,7 +26,7 @@ from contextune.lab.commands.slurp import read_slurp
 from contextune.lab.public_data.context_sets import ContextSet, read_ikat, read_workbench
 from contextune.lab.public_data.toolset import Toolset, read_toolset
 from contextune.lab.train.rankers.context.authored_stores import authored_stores
-from contextune.lab.train.reading.rows import CallRow, ListRow, TrainingRows
+from contextune.lab.train.reading.rows import CallTrainingRow, ListRow, TrainingRows
 from contextune.lab.train.reading.rows_calls import CallLabels
 from contextune.lab.train.reading.rows_tools import EmbeddedTools, ToolRows
 from contextune.lab.worlds.outcomes import Judge
@@ -98,7 +98,7 @@ class PublicRows:
                 calls = bfcl_calls(tool, next(iter(cast("Any", answers)[0].values())))
                 self.rows.calls.append(self._call_row(f"bfcl:{query['id']}", query["query"], tool, calls))
 
-    def _call_row(self, name: str, query: str, tool: Tool, calls: Sequence[WorldCall]) -> CallRow:
+    def _call_row(self, name: str, query: str, tool: Tool, calls: Sequence[WorldCall]) -> CallTrainingRow:
         request, text = self._request(query)
         labels = CallLabels(PlanningInput(request, _USER), Judge.of_contacts({}, ()), _BFCL_FREE)
         return labels.row(name, "bfcl", text, tool, calls)

@@ -18,7 +18,7 @@ from contextune.context.retriever import ContextRetriever
 from contextune.embed import default_embedder
 from contextune.lab.train.reading.scenes import ranked_requests
 from contextune.lab.train.reading.sources import RequestSource, SourceRequest
-from contextune.lab.worlds.outcomes import Judge, PlannedCall
+from contextune.lab.worlds.outcomes import Judge, JudgedCall
 from contextune.plan import PlanningInput
 from contextune.plan.complete_request import complete_request
 from contextune.plan.reading_planner import READ_TOOLS, ReadingPlanner
@@ -143,10 +143,10 @@ class SourceReader:
             inputs = PlanningInput(request, user, self._rankers.hits(row, self._items))
             calls, features = planner.read(inputs, matches.hits, matches.fits)
             plans = [(call.plan(0.5), call.missing) for call in calls]
-            right = [not missing and is_right(labels, judge, PlannedCall.of(plan)) for plan, missing in plans]
+            right = [not missing and is_right(labels, judge, JudgedCall.of(plan)) for plan, missing in plans]
             yield ReadCallRow(row.id, features, np.array(right, np.int64))
 
 
-def is_right(labels: SourceRequest, judge: Judge, call: PlannedCall) -> bool:
+def is_right(labels: SourceRequest, judge: Judge, call: JudgedCall) -> bool:
     """Whether a call is one of the right ones."""
     return any(judge.same_call(expected, call, labels.free) for expected in labels.calls)

@@ -52,7 +52,7 @@ class ArgumentRow:
 
 
 @dataclass(frozen=True)
-class CallRow:
+class CallTrainingRow:
     """A request beside a tool with its arguments and their candidate values."""
 
     id: str
@@ -71,7 +71,7 @@ class TrainingRows:
 
     items: list[ListRow] = field(default_factory=list[ListRow])
     tools: list[ListRow] = field(default_factory=list[ListRow])
-    calls: list[CallRow] = field(default_factory=list[CallRow])
+    calls: list[CallTrainingRow] = field(default_factory=list[CallTrainingRow])
 
     def save(self, folder: Path) -> None:
         """Write one file for each kind."""
@@ -96,12 +96,12 @@ def _read(file: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def _call_row(row: Mapping[str, Any]) -> CallRow:
+def _call_row(row: Mapping[str, Any]) -> CallTrainingRow:
     arguments = [
         ArgumentRow(**{**each, "span": tuple(each["span"]) if each["span"] else None})
         for each in row["arguments"]
     ]
-    return CallRow(**{**row, "arguments": arguments})
+    return CallTrainingRow(**{**row, "arguments": arguments})
 
 
 @dataclass(frozen=True, eq=False)

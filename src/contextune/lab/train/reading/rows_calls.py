@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, cast
 
-from contextune.lab.train.reading.rows import ArgumentRow, CallRow, RowRequest
+from contextune.lab.train.reading.rows import ArgumentRow, CallTrainingRow, RowRequest
 from contextune.lab.train.reading.rows_tools import CatalogueVariant
 from contextune.lab.worlds.outcomes import Judge, normalize
 from contextune.lab.worlds.world import WorldCall
@@ -50,7 +50,7 @@ class CallRows:
 
     def rows(
         self, request: RowRequest, variant: CatalogueVariant, others: Sequence[str]
-    ) -> Iterator[CallRow]:
+    ) -> Iterator[CallTrainingRow]:
         """The rows of a request: right calls, and one of a tool that may be mistaken for theirs."""
         hits = [ItemHit(item, 1 - 0.1 * rank) for rank, item in enumerate(request.best[:_ITEMS])]
         inputs = PlanningInput(request.request, request.user, hits)
@@ -76,13 +76,15 @@ class CallLabels:
     judge: Judge
     free: frozenset[str] = frozenset()
 
-    def row(self, name: str, source: str, text: str, tool: Tool, calls: Sequence[WorldCall]) -> CallRow:
+    def row(
+        self, name: str, source: str, text: str, tool: Tool, calls: Sequence[WorldCall]
+    ) -> CallTrainingRow:
         """The row of a tool; `calls` are the right ones, all of this tool: none, if it does not serve."""
         leaves = tool_leaves(tool)
         candidates = value_candidates(self.inputs, leaves, Names(self.inputs.user))
         arguments = [self._argument(leaf, candidates, text, calls) for leaf in leaves]
         texts = [candidate.text for candidate in candidates]
-        return CallRow(name, source, text, call_text(tool), bool(calls), arguments, texts)
+        return CallTrainingRow(name, source, text, call_text(tool), bool(calls), arguments, texts)
 
     def _argument(
         self, leaf: Leaf, candidates: Sequence[ValueCandidate], text: str, calls: Sequence[WorldCall]

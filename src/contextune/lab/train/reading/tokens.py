@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from contextune.lab.train.reading.rows import CallRow, ListRow
+from contextune.lab.train.reading.rows import CallTrainingRow, ListRow
 
 CLS, SEP = 101, 102
 _ARGUMENT, _VALUE, _OMITTED, _SPAN = 2, 3, 4, 5
@@ -84,7 +84,7 @@ class RowTokenizer:
         ]
         return ListTokens(sequences, row.grades)
 
-    def call_tokens(self, row: CallRow) -> CallTokens:
+    def call_tokens(self, row: CallTrainingRow) -> CallTokens:
         """A row of a call."""
         encoding = self._tokenizer.encode(row.request, add_special_tokens=False)
         words: list[int] = encoding.ids[:_CALL_REQUEST]

@@ -26,7 +26,7 @@ from contextune.lab.train.reading.base_weights import save_weights
 from contextune.lab.train.reading.export import read_weights
 from contextune.lab.train.reading.losses import call_loss, list_loss
 from contextune.lab.train.reading.network import BODY, ReadingNetwork
-from contextune.lab.train.reading.rows import CallRow, Kind, ListRow, TrainingRows
+from contextune.lab.train.reading.rows import CallTrainingRow, Kind, ListRow, TrainingRows
 from contextune.lab.train.reading.tokens import CallTokens, ListTokens, RowTokenizer, TokenLimits
 
 OTHER_ROWS: Mapping[Kind, Mapping[str, int]] = {
@@ -44,7 +44,7 @@ _JITTER = 24.0
 _REPORT = 100
 _FIRST_RATE, _MIN_RATE = 0.02, 0.03
 """Shares of the learning rate at the start and at the end."""
-_Row = TypeVar("_Row", ListRow, CallRow)
+_Row = TypeVar("_Row", ListRow, CallTrainingRow)
 
 
 @dataclass(frozen=True)
