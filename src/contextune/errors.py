@@ -73,4 +73,7 @@ class MissingLabDataError(ContextuneError):
     """Benchmark or training data that the distribution `contextune-lab` installs."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what} needs the benchmark data: pip install contextune-lab (or run from a clone)")
+        super().__init__(
+            f"{what} needs the benchmark data: pip install contextune-lab "
+            "(in a checkout: pip install -e packages/lab)"
+        )

@@ -11,7 +11,7 @@ import pytest
 from tests.paths import ROOT
 
 from contextune._internal import model_files
-from contextune._internal.assets import asset
+from contextune._internal.assets import asset, lab_asset
 from contextune._internal.model_files import model_folder, read_checksums, verify_model
 from contextune.embed import OnnxEmbedder
 from contextune.errors import DamagedModelError
@@ -32,7 +32,7 @@ def test_every_bundled_model_has_its_checksum() -> None:
 
 
 def test_adapters_of_the_lab_have_their_checksums() -> None:
-    root = Path(asset("")).parent / "lab" / "assets"
+    root = lab_asset("")
     files = [*root.glob("*/*.safetensors")]
     assert files
     for path in files:

@@ -8,10 +8,10 @@ import pytest
 
 from contextune._internal.assets import asset
 from contextune.cli.ask import ask
-from contextune.cli.lab.answers import answer
 from contextune.datasets import load_persona, read_persona
 from contextune.errors import InvalidRequestError
 from contextune.store import SQLiteStore
+from contextune_lab.cli.answers import answer
 
 TWO_REQUESTS = "Find the mail from the army and forward it to my mother."
 

@@ -14,9 +14,9 @@ from tests.program import PROGRAM, Completed, run
 import contextune
 from contextune.cli import demo
 from contextune.datasets import bundled_persona_file, demo_personas
-from contextune.lab.train.splits import is_test
 from contextune.store import SQLiteStore
 from contextune.types import Item, User
+from contextune_lab.train.splits import is_test
 
 GOLD = ("kind", "relevant", "cot", "api", "args", "tools")
 MOMENT = ("--user", "b05", "--time", "2023-07-19T08:05", "--place", "commute")

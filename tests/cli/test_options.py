@@ -3,16 +3,16 @@
 import inspect
 
 from contextune.cli import import_files, options, serve
-from contextune.cli.lab import generate
 from contextune.context import DEFAULT_METHOD as DEFAULT_CONTEXT_METHOD
 from contextune.context import METHODS as CONTEXT_METHODS
 from contextune.importers import READERS
-from contextune.lab.bench.speed import import_mail
-from contextune.lab.generate import quotas
-from contextune.lab.generate.run import PARALLEL
 from contextune.llm.from_env import MODEL_VARIABLE
 from contextune.serve.http.run import ListenOptions
 from contextune.tools import methods as tool_methods
+from contextune_lab.bench.speed import import_mail
+from contextune_lab.cli import generate
+from contextune_lab.generate import quotas
+from contextune_lab.generate.run import PARALLEL
 
 
 def test_methods() -> None:

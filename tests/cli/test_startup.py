@@ -3,13 +3,15 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.program import run
 
 from contextune.cli import COMMANDS, groups
-from contextune.cli.groups import help_line, load_command
+from contextune.cli.groups import ResearchCommand, help_line, installed_commands, load_command
 
+RESEARCH = [name for name, command in COMMANDS.items() if isinstance(command, ResearchCommand)]
 HEAVY = {"lightgbm", "numpy", "onnxruntime", "pydantic", "rich", "scipy", "tokenizers", "yaml"}
 LIBRARIES_OF_HELP = {"pydantic", "rich"}
 """Typer imports them for completion and for the options of a command; tables need rich too."""
@@ -70,13 +72,34 @@ def test_help_line_in_the_table_is_the_help_of_the_command(name: str) -> None:
     assert COMMANDS[name].help == help_line(load_command(name, COMMANDS[name]))
 
 
-@pytest.mark.parametrize("command", ["answer", "bench", "train", "generate"])
-def test_lab_commands_name_the_missing_package(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def find_nothing(_name: str) -> None:
-        return None
-
-    monkeypatch.setattr(groups, "find_spec", find_nothing)
+@pytest.mark.parametrize("command", RESEARCH)
+def test_research_commands_name_the_missing_package(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "ENTRY_POINTS", "contextune.no_commands")
     done = run(command, "--help")
     assert done.returncode == 2
-    line = f"error: contextune {command} needs the research package: pip install contextune-lab\n"
-    assert done.stderr == line
+    start = f"error: contextune {command} needs the research package: pip install contextune-lab "
+    assert done.stderr == f"{start}(in a checkout: pip install -e packages/lab)\n"
+
+
+def test_research_commands_are_the_entry_points_of_the_lab() -> None:
+    assert set(RESEARCH) == {"answer", "bench", "generate", "lab", "train"}
+    assert set(RESEARCH) <= set(installed_commands()), "install it: pip install --no-deps -e packages/lab"
+
+
+def test_lab_group_runs_the_research_commands() -> None:
+    done = run("lab", "bench", "speed", "--help")
+    assert done.returncode == 0, done.stderr
+    assert "contextune lab bench speed [OPTIONS]" in done.stdout
+
+
+def test_commands_of_other_distributions_run_and_are_in_the_help(tmp_path: Path) -> None:
+    (tmp_path / "greeting.py").write_text(
+        'def greet(name: str) -> None:\n    """Greet someone."""\n    print("Hello", name)\n'
+    )
+    metadata = tmp_path / "greeting-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: greeting\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[contextune.commands]\ngreet = greeting:greet\n")
+    printed, _ = run_lines("greet Ines", "--help", PYTHONPATH=str(tmp_path))
+    assert printed.startswith("Hello Ines\n")
+    assert printed.endswith("Commands of other packages:\n  greet  Greet someone.\n")

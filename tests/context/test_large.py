@@ -19,10 +19,10 @@ from contextune.context.signals import ItemColumns, RequestClasses, Scene, links
 from contextune.context.signals.registry import initial_strength
 from contextune.datasets import bundled_personas
 from contextune.embed import Embedder
-from contextune.lab.bench.speed.large_users import LargeUsers, requests_for
 from contextune.search import similarities
 from contextune.store import SQLiteStore
 from contextune.types import Contact, Item, Request, UsageEvent, User, local_time
+from contextune_lab.bench.speed.large_users import LargeUsers, requests_for
 
 PERSONAS = bundled_personas()[:8]
 NOON = datetime(2024, 5, 16, 12)

@@ -4,7 +4,6 @@ import gzip
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from tests.paths import SHARED_DATA
@@ -97,16 +96,15 @@ def test_demo_personas_are_part_of_the_benchmark() -> None:
     ],
 )
 def test_without_the_lab_distribution_only_the_demo_personas_are_there(
-    read: Callable[[], object], what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    read: Callable[[], object], what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The package as the base wheel installs it: without `contextune/lab/assets`."""
-    (tmp_path / "assets").symlink_to(asset("."), target_is_directory=True)
-    monkeypatch.setattr(assets, "files", lambda _package: tmp_path)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    """What the base wheel installs: no package `contextune_lab`."""
+    monkeypatch.setattr(assets, "find_spec", lambda _package: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     with pytest.raises(MissingLabDataError) as error:
         read()
     assert (
-        str(error.value)
-        == f"{what} needs the benchmark data: pip install contextune-lab (or run from a clone)"
+        str(error.value) == f"{what} needs the benchmark data: pip install contextune-lab "
+        "(in a checkout: pip install -e packages/lab)"
     )
     assert len(demo_personas()) == 10
     assert bundled_persona_file("a01").is_file()

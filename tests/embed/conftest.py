@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from contextune.datasets import Persona, bundled_personas
 from contextune.embed import Matrix, OnnxEmbedder, default_embedder
-from contextune.lab.train.embedder.reference import persona_texts
+from contextune_lab.train.embedder.reference import persona_texts
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,6 @@ def bundled(embedder: OnnxEmbedder) -> Bundled:
 
 @pytest.fixture(scope="session")
 def reference() -> dict[str, NDArray[Any]]:
-    """The output of `python -m contextune.lab.train.embedder.reference`."""
+    """The output of `python -m contextune_lab.train.embedder.reference`."""
     with np.load(Path(__file__).with_name("reference.npz"), allow_pickle=False) as arrays:
         return dict(arrays)

@@ -19,7 +19,7 @@ from contextune._internal.assets import asset
 from contextune.embed import Matrix, OnnxEmbedder, default_embedder
 from contextune.embed.onnx import load_default_embedder
 from contextune.errors import EmbedderError
-from contextune.lab.train.embedder.reference import texts_digest, top_items
+from contextune_lab.train.embedder.reference import texts_digest, top_items
 
 Reference = dict[str, NDArray[Any]]
 
@@ -60,7 +60,7 @@ class TestAgainstFloat32:
         self, bundled: Bundled, reference: Reference, embedder: OnnxEmbedder
     ) -> None:
         remake = (
-            "make it again: python -m contextune.lab.train.embedder.reference --out tests/embed/reference.npz"
+            "make it again: python -m contextune_lab.train.embedder.reference --out tests/embed/reference.npz"
         )
         assert str(reference["digest"]) == texts_digest(bundled.texts), remake
         assert embedder.name.startswith(f"{reference['model']}@"), remake
@@ -161,13 +161,13 @@ def bundled_except(folder: Path, **replacements: bytes | None) -> Path:
 )
 def test_damaged_folder_is_refused(tmp_path: Path, file: str, content: bytes | None) -> None:
     folder = bundled_except(tmp_path, **{file: content})
-    with pytest.raises(EmbedderError, match=r"python -m contextune\.lab\.train\.embedder\.export") as caught:
+    with pytest.raises(EmbedderError, match=r"python -m contextune_lab\.train\.embedder\.export") as caught:
         OnnxEmbedder(folder)
     assert repr(str(folder)) in str(caught.value)
 
 
 def test_missing_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EmbedderError, match=r"nowhere.*python -m contextune\.lab\.train\.embedder\.export"):
+    with pytest.raises(EmbedderError, match=r"nowhere.*python -m contextune_lab\.train\.embedder\.export"):
         OnnxEmbedder(tmp_path / "nowhere")
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from contextune.lab.renamed_toolbox import VARIANTS, RenamedVariant, renamed_toolbox, renamed_toolboxes
 from contextune.plan import check_plan
 from contextune.tools import bundled_toolbox
 from contextune.types import Argument, Plan
+from contextune_lab.renamed_toolbox import VARIANTS, RenamedVariant, renamed_toolbox, renamed_toolboxes
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)

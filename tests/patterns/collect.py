@@ -46,11 +46,7 @@ def collect_patterns() -> list[CollectedPattern]:
     for path in sorted(_ROOT.rglob("*.py")):
         name = ".".join(["contextune", *path.relative_to(_ROOT).with_suffix("").parts])
         source = path.read_text(encoding="utf-8")
-        if (
-            "lab" in name.split(".")
-            or name in _NOT_INSTALLED
-            or not re.search(r"^\s*import re$", source, re.M)
-        ):
+        if name in _NOT_INSTALLED or not re.search(r"^\s*import re$", source, re.M):
             continue
         name = name.removesuffix(".__init__")
         module = importlib.import_module(name)

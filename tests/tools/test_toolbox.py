@@ -10,12 +10,12 @@ from tests.counting_embedder import CountingEmbedder
 from contextune.datasets import bundled_pairs, bundled_personas, plain_requests
 from contextune.embed import default_embedder
 from contextune.errors import InvalidDataError
-from contextune.lab.train.embedder.tool_vectors import write_tool_vectors
 from contextune.store import text_digest
 from contextune.tools import ToolRetriever, bundled_toolbox, read_toolbox
 from contextune.tools.bundled_vectors import VECTORS_FILE, bundled_vectors
 from contextune.tools.index import ToolIndex
 from contextune.tools.tool_text import tool_text
+from contextune_lab.train.embedder.tool_vectors import write_tool_vectors
 
 PROCESSOR_TOLERANCE = 0.01
 """By which a number of a vector may differ from that of another processor; three times what was measured."""
@@ -40,7 +40,7 @@ def test_every_api_has_two_unique_examples() -> None:
 def test_bundled_toolbox_is_embedded_in_advance() -> None:
     embedder = CountingEmbedder(default_embedder())
     retriever = ToolRetriever(bundled_toolbox(), embedder)
-    assert embedder.texts == []  # else run contextune.lab.train.embedder.tool_vectors
+    assert embedder.texts == []  # else run contextune_lab.train.embedder.tool_vectors
     examples = [text for tool in retriever.catalog for text in tool.examples[:8]]
     index = retriever.index
     assert isinstance(index, ToolIndex)

@@ -21,7 +21,7 @@ def model_folder(name: str) -> Path:
 
 
 def lab_model_file(name: str, what: str) -> Path:
-    """A model's file under `contextune/lab/assets`, verified likewise."""
+    """A model's file under `contextune_lab/assets`, verified likewise."""
     path = lab_asset(name, what)
     verify_model(lab_asset(""), name)
     return path

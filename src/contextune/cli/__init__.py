@@ -6,12 +6,18 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from contextune import __version__
-from contextune.cli.groups import LazyCommand, LazyGroup
+from contextune.cli.groups import (
+    LazyCommand,
+    LazyGroup,
+    ResearchCommand,
+    installed_command,
+    installed_commands,
+)
 from contextune.errors import ContextuneError
 
-_CLI, _LAB = "contextune.cli", "contextune.cli.lab"
+_CLI = "contextune.cli"
 
-COMMANDS = {
+COMMANDS: dict[str, LazyCommand | ResearchCommand] = {
     "init": LazyCommand(
         f"{_CLI}.setup.init",
         "init",
@@ -95,24 +101,20 @@ COMMANDS = {
         "doctor",
         "Check the installation, settings, models, extras, time zone, store and speed.",
     ),
-    "answer": LazyCommand(
-        f"{_LAB}.answers", "answer", "Answer every query of persona files; gold fields are ignored.", True
+    "answer": ResearchCommand("Answer every query of persona files; gold fields are ignored."),
+    "bench": ResearchCommand("Measure quality and speed."),
+    "train": ResearchCommand("Train rankers and the planner."),
+    "generate": ResearchCommand(
+        "Generate personas, queries and toolboxes with a language model, and check them."
     ),
-    "bench": LazyCommand(f"{_LAB}.bench", "app", "Measure quality and speed.", True),
-    "train": LazyCommand(f"{_LAB}.train", "app", "Train rankers and the planner.", True),
-    "generate": LazyCommand(
-        f"{_LAB}.generate",
-        "app",
-        "Generate personas, queries and toolboxes with a language model, and check them.",
-        True,
-    ),
+    "lab": ResearchCommand("Run a research command, as in 'contextune lab bench'."),
 }
 
 
 class ContextuneGroup(LazyGroup):
     """The commands of `contextune`."""
 
-    lazy_commands: ClassVar[dict[str, LazyCommand]] = COMMANDS
+    lazy_commands: ClassVar[dict[str, LazyCommand | ResearchCommand]] = COMMANDS
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """As the base class, after the settings of the configuration file are applied."""
@@ -125,6 +127,25 @@ class ContextuneGroup(LazyGroup):
                 if args[0] != "doctor":  # which reports it
                     raise
         return super().resolve_command(ctx, args)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command `cmd_name` of the table, or of any other distribution."""
+        return super().get_command(ctx, cmd_name) or installed_command(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section each with the commands, the research commands and those of other distributions."""
+        research = {
+            name: self.commands[name]
+            for name, command in COMMANDS.items()
+            if isinstance(command, ResearchCommand)
+        }
+        own = {name: command for name, command in self.commands.items() if name not in research}
+        self.write_section(formatter, "Commands", own)
+        self.write_section(formatter, "Research commands (need contextune-lab)", research)
+        others = [name for name in installed_commands() if name not in self.commands]
+        if others:
+            commands = {name: self.get_command(ctx, name) for name in others}
+            self.write_section(formatter, "Commands of other packages", commands)
 
 
 app = typer.Typer(

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, ClassVar, NamedTuple
 
 import typer
@@ -10,15 +9,19 @@ from typer.core import TyperCommand, TyperGroup
 
 from contextune.errors import ContextuneError
 
+ENTRY_POINTS = "contextune.commands"
+"""The group of entry points by which other distributions add commands: functions or `typer.Typer` objects."""
+
 
 class CommandGroup(TyperGroup):
     """A group whose help prints the whole first paragraph of each command's help."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # as in the base class
         """Write the section with the commands."""
-        self._write_section(formatter, "Commands", self.commands)
+        self.write_section(formatter, "Commands", self.commands)
 
-    def _write_section(self, formatter: Any, title: str, commands: Mapping[str, Any]) -> None:
+    def write_section(self, formatter: Any, title: str, commands: Mapping[str, Any]) -> None:
+        """Write a section with the name and the help of each command."""
         rows = [(name, help_line(command)) for name, command in commands.items()]
         with formatter.section(title):
             formatter.write_dl(rows)
@@ -36,13 +39,18 @@ class LazyCommand(NamedTuple):
     attribute: str
     """A function (one command) or a `typer.Typer` (a group) of the module."""
     help: str
-    needs_lab: bool = False
+
+
+class ResearchCommand(NamedTuple):
+    """The line in the help of a command of `contextune-lab`, which registers it as an entry point."""
+
+    help: str
 
 
 class LazyGroup(CommandGroup):
     """A group whose help and completion come from a table; running a command imports its module."""
 
-    lazy_commands: ClassVar[dict[str, LazyCommand]] = {}
+    lazy_commands: ClassVar[dict[str, LazyCommand | ResearchCommand]] = {}
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -56,13 +64,6 @@ class LazyGroup(CommandGroup):
             command = load_command(name, self.lazy_commands[name])
         return name, command, rest
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # as in the base class
-        """Write a section with the commands, and one with those that need the research package."""
-        lab = {name: self.commands[name] for name, lazy in self.lazy_commands.items() if lazy.needs_lab}
-        others = {name: command for name, command in self.commands.items() if name not in lab}
-        self._write_section(formatter, "Commands", others)
-        self._write_section(formatter, "Research commands (need contextune-lab)", lab)
-
 
 def command_group(**settings: Any) -> typer.Typer:
     """A `typer.Typer` for a group of commands."""
@@ -70,11 +71,35 @@ def command_group(**settings: Any) -> typer.Typer:
     return typer.Typer(**(defaults | settings), add_completion=False, rich_markup_mode=None)
 
 
-def load_command(name: str, lazy: LazyCommand) -> Any:
+def load_command(name: str, lazy: LazyCommand | ResearchCommand) -> Any:
     """Import the command `name` and build it, as typer does for commands that are registered eagerly."""
-    if lazy.needs_lab and find_spec("contextune.lab") is None:
-        raise ContextuneError(f"contextune {name} needs the research package: pip install contextune-lab")
-    app = getattr(import_module(lazy.module), lazy.attribute)
+    if isinstance(lazy, LazyCommand):
+        return _build_command(name, getattr(import_module(lazy.module), lazy.attribute))
+    command = installed_command(name)
+    if command is None:
+        raise ContextuneError(
+            f"contextune {name} needs the research package: pip install contextune-lab "
+            "(in a checkout: pip install -e packages/lab)"
+        )
+    return command
+
+
+def installed_command(name: str) -> Any:
+    """The command `name` of another distribution; None if none registers it."""
+    from importlib.metadata import entry_points  # takes longer to import than the rest of the help
+
+    points = list(entry_points(group=ENTRY_POINTS, name=name))
+    return _build_command(name, points[0].load()) if points else None
+
+
+def installed_commands() -> list[str]:
+    """The names of the commands that other distributions register."""
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=ENTRY_POINTS).names)
+
+
+def _build_command(name: str, app: Any) -> Any:
     if not isinstance(app, typer.Typer):
         function, app = app, typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command(name)(function)

@@ -28,7 +28,7 @@ _LOADING = Lock()
 class OnnxEmbedder:
     """ONNX sentence encoder; by default the bundled one.
 
-    Model folders are written by `contextune.lab.train.embedder.export`.
+    Model folders are written by `contextune_lab.train.embedder.export`.
     """
 
     def __init__(self, folder: Path | None = None, *, threads: int = 0) -> None:
@@ -47,7 +47,7 @@ class OnnxEmbedder:
         except Exception as error:  # each library has its own exceptions for a missing or damaged file
             raise EmbedderError(
                 f"cannot load the embedder in {str(folder)!r}: {error}; "
-                "export one with python -m contextune.lab.train.embedder.export"
+                "export one with python -m contextune_lab.train.embedder.export"
             ) from error
 
     @property

@@ -34,7 +34,7 @@ class BundledVectors:
 def bundled_vectors() -> BundledVectors:
     """The vectors of the bundled tools and their examples, for the bundled embedder.
 
-    `python -m contextune.lab.train.embedder.tool_vectors` writes them.
+    `python -m contextune_lab.train.embedder.tool_vectors` writes them.
     """
     content = read_arrays(model_folder("toolbox") / VECTORS_FILE)
     digests = [row.tobytes() for row in content["digests"]]

@@ -57,7 +57,7 @@ def test_docs_page_is_up_to_date() -> None:
     page = (ROOT / "docs" / "signals.md").read_text(encoding="utf-8")
     printed = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", page, re.MULTILINE))
     expected = {name: text for family in FAMILIES.values() for name, text in family.features.items()}
-    assert printed == expected, "regenerate it: python -m contextune.lab.docs.signals_page > docs/signals.md"
+    assert printed == expected, "regenerate it: python -m contextune_lab.docs.signals_page > docs/signals.md"
 
 
 def test_no_feature_is_infinite(make_scene: MakeScene) -> None:

@@ -7,11 +7,11 @@ import pytest
 from tests.paths import ROOT
 from typer.testing import CliRunner
 
-from contextune.cli.lab import bench
-from contextune.cli.lab.bench import everything
-from contextune.cli.lab.bench.recording import record
 from contextune.errors import MissingExtraError
-from contextune.lab.bench.results_file import BenchResults, BenchTable, Cell, Row
+from contextune_lab.bench.results_file import BenchResults, BenchTable, Cell, Row
+from contextune_lab.cli import bench
+from contextune_lab.cli.bench import everything
+from contextune_lab.cli.bench.recording import record
 
 
 def all_benchmarks(folder: Path) -> list[everything.Benchmark]:

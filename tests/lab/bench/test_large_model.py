@@ -4,7 +4,7 @@ import pytest
 
 from contextune.datasets import bundled_personas
 from contextune.errors import InvalidDataError, MissingLabDataError
-from contextune.lab.bench.large_model import large_model_cot
+from contextune_lab.bench.large_model import large_model_cot
 
 
 def test_every_bundled_request_has_one_chain_of_thought() -> None:

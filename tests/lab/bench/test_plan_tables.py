@@ -4,9 +4,9 @@ import pytest
 from tests.lab.bench.quality.plan.test_persona_plans import make_rows
 
 from contextune.evaluate.stats import Interval
-from contextune.lab.bench.plan_tables import answers_table, budget_bench_table, plan_tables
-from contextune.lab.bench.quality.plan import persona_plans as plans
-from contextune.lab.bench.quality.prompt_budget import PACKED, TRUNCATED, BudgetTable, FactsKept
+from contextune_lab.bench.plan_tables import answers_table, budget_bench_table, plan_tables
+from contextune_lab.bench.quality.plan import persona_plans as plans
+from contextune_lab.bench.quality.prompt_budget import PACKED, TRUNCATED, BudgetTable, FactsKept
 
 
 def test_plan_tables_have_the_figures_of_the_report() -> None:

@@ -9,11 +9,11 @@ import pytest
 from tests.paths import ROOT
 
 from contextune.errors import MissingExtraError
-from contextune.lab.bench.figures import draw_results
-from contextune.lab.bench.plots import plot_curves, plot_reliability
-from contextune.lab.bench.quality.tools import FIGURE
-from contextune.lab.bench.results_file import BenchResults
-from contextune.lab.reliability import ReliabilityBin
+from contextune_lab.bench.figures import draw_results
+from contextune_lab.bench.plots import plot_curves, plot_reliability
+from contextune_lab.bench.quality.tools import FIGURE
+from contextune_lab.bench.results_file import BenchResults
+from contextune_lab.reliability import ReliabilityBin
 
 BINS = [ReliabilityBin(0.05, 0.1, 40), ReliabilityBin(0.55, 0.5, 12), ReliabilityBin(0.95, 0.9, 80)]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from contextune.cli.lab.bench.recording import record
 from contextune.errors import InvalidDataError
 from contextune.evaluate.results import evaluate_runs
-from contextune.lab.bench.bench_tables import kind_table, metric_table
-from contextune.lab.bench.results_file import BenchResults, BenchTable, Cell, Row
+from contextune_lab.bench.bench_tables import kind_table, metric_table
+from contextune_lab.bench.results_file import BenchResults, BenchTable, Cell, Row
+from contextune_lab.cli.bench.recording import record
 
 TABLE = BenchTable(
     "tools",

@@ -1,10 +1,10 @@
 """Timings as tables of the docs."""
 
-from contextune.lab.bench.results_file import Cell
-from contextune.lab.bench.speed.cluster.growth import Need, ReplicaLoad
-from contextune.lab.bench.speed.large_catalogues import RetrieverTimes, ScaleRow, SearchTimes
-from contextune.lab.bench.speed.latency import Latency
-from contextune.lab.bench.speed_tables import figures_table, growth_table, latency_table, scale_tables
+from contextune_lab.bench.results_file import Cell
+from contextune_lab.bench.speed.cluster.growth import Need, ReplicaLoad
+from contextune_lab.bench.speed.large_catalogues import RetrieverTimes, ScaleRow, SearchTimes
+from contextune_lab.bench.speed.latency import Latency
+from contextune_lab.bench.speed_tables import figures_table, growth_table, latency_table, scale_tables
 
 
 def test_latency_has_two_columns_per_size() -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from contextune.errors import InvalidDataError
-from contextune.lab.commands import CommandResult, ask_commands, command_table, read_slurp, read_smcalflow
-from contextune.lab.commands.command import EITHER, SERVED, UNSERVED, Command
-from contextune.lab.commands.measure import sample
-from contextune.lab.commands.slurp import MAY_REFUSE, TOOLS, UNSERVED_INTENTS
-from contextune.lab.commands.smcalflow import RULES, classify
-from contextune.lab.renamed_toolbox import renamed_toolboxes
 from contextune.tools import bundled_toolbox
 from contextune.types import Turn
+from contextune_lab.commands import CommandResult, ask_commands, command_table, read_slurp, read_smcalflow
+from contextune_lab.commands.command import EITHER, SERVED, UNSERVED, Command
+from contextune_lab.commands.measure import sample
+from contextune_lab.commands.slurp import MAY_REFUSE, TOOLS, UNSERVED_INTENTS
+from contextune_lab.commands.smcalflow import RULES, classify
+from contextune_lab.renamed_toolbox import renamed_toolboxes
 
 NAMES = {tool.name for tool in bundled_toolbox()}
 

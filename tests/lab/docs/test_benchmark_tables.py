@@ -6,8 +6,8 @@ import pytest
 from tests.paths import ROOT
 
 from contextune.errors import InvalidDataError
-from contextune.lab.bench.results_file import BenchResults, BenchTable, Cell, Row
-from contextune.lab.docs.benchmark_tables import (
+from contextune_lab.bench.results_file import BenchResults, BenchTable, Cell, Row
+from contextune_lab.docs.benchmark_tables import (
     NOT_MEASURED,
     to_markdown,
     unmarked_numbers,

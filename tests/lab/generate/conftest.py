@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.lab.generate.author import Author
 
-from contextune.lab.generate import CostMeter, MeteredEndpoint, ValidJsonWriter
+from contextune_lab.generate import CostMeter, MeteredEndpoint, ValidJsonWriter
 
 
 @pytest.fixture

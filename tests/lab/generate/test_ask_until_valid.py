@@ -10,7 +10,8 @@ from tests.llm.chat_server import ChatServer, said
 from tests.openai_server import Reply as HttpReply
 
 from contextune.errors import InvalidDataError, LanguageModelError
-from contextune.lab.generate import (
+from contextune.llm import ChatReply, Draft, EndpointChat, Message
+from contextune_lab.generate import (
     CostMeter,
     MeteredChat,
     MeteredEndpoint,
@@ -19,7 +20,6 @@ from contextune.lab.generate import (
     TokensSpent,
     ValidJsonWriter,
 )
-from contextune.llm import ChatReply, Draft, EndpointChat, Message
 
 ASKED = [Message("system", "Be brief."), Message("user", "Name a fruit.")]
 FRUIT = {

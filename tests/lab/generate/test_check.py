@@ -10,9 +10,9 @@ import pytest
 from contextune._internal.assets import asset
 from contextune.datasets import bundled_persona_files
 from contextune.errors import InvalidDataError
-from contextune.lab.generate import check_files
-from contextune.lab.generate.faults import JsonLines
-from contextune.lab.generate.files import bundled_tools
+from contextune_lab.generate import check_files
+from contextune_lab.generate.faults import JsonLines
+from contextune_lab.generate.files import bundled_tools
 
 Data = dict[str, Any]
 

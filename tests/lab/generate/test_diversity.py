@@ -6,11 +6,11 @@ from datetime import datetime
 import pytest
 
 from contextune.datasets import Gold, Persona, Query, bundled_personas
-from contextune.lab.generate import diversity
-from contextune.lab.generate.deduplicate import NearDuplicates
-from contextune.lab.generate.diversity import evenness
-from contextune.lab.generate.files import bundled_tools
 from contextune.types import Item, User
+from contextune_lab.generate import diversity
+from contextune_lab.generate.deduplicate import NearDuplicates
+from contextune_lab.generate.diversity import evenness
+from contextune_lab.generate.files import bundled_tools
 
 
 def persona(name: str, *texts: str, kind: str = "semantic") -> Persona:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from contextune.context.chain_of_thought import thought_messages
 from contextune.datasets import Gold, bundled_persona_file, read_persona
-from contextune.lab.generate.prompts import cot_messages
-from contextune.lab.generate.query_rules import thought_faults
+from contextune_lab.generate.prompts import cot_messages
+from contextune_lab.generate.query_rules import thought_faults
 
 PERSONA = read_persona(bundled_persona_file("a01"))
 UNLABELLED = Gold(relevant={}, cot="")

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import pytest
 
-from contextune.lab.generate.files import bundled_tools
-from contextune.lab.generate.quotas import (
+from contextune_lab.generate.files import bundled_tools
+from contextune_lab.generate.quotas import (
     APIS,
     ITEMS,
     PERSONAS,
@@ -16,7 +16,7 @@ from contextune.lab.generate.quotas import (
     query_count,
     suggested_apis,
 )
-from contextune.lab.generate.traits import draw_traits
+from contextune_lab.generate.traits import draw_traits
 
 
 @pytest.mark.parametrize("seed", [0, 7])

@@ -11,7 +11,9 @@ from tests.lab.generate.author import Author, keep, said, wanted
 
 from contextune.datasets import Persona, load_persona, read_personas
 from contextune.errors import InvalidDataError, LanguageModelError
-from contextune.lab.generate import (
+from contextune.llm import EndpointChat
+from contextune.store import SQLiteStore
+from contextune_lab.generate import (
     CostMeter,
     ValidJsonWriter,
     check_files,
@@ -19,14 +21,12 @@ from contextune.lab.generate import (
     make_personas,
     make_queries,
 )
-from contextune.lab.generate.deduplicate import NearDuplicates
-from contextune.lab.generate.files import ANSWERS, bundled_tools
-from contextune.lab.generate.persona_rules import item_faults, user_faults
-from contextune.lab.generate.personas import add_items, make_person
-from contextune.lab.generate.quotas import item_counts, kinds, query_count
-from contextune.lab.generate.traits import draw_traits
-from contextune.llm import EndpointChat
-from contextune.store import SQLiteStore
+from contextune_lab.generate.deduplicate import NearDuplicates
+from contextune_lab.generate.files import ANSWERS, bundled_tools
+from contextune_lab.generate.persona_rules import item_faults, user_faults
+from contextune_lab.generate.personas import add_items, make_person
+from contextune_lab.generate.quotas import item_counts, kinds, query_count
+from contextune_lab.generate.traits import draw_traits
 
 ScribeOf = Callable[[Path], ValidJsonWriter]
 

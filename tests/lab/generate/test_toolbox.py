@@ -9,9 +9,9 @@ import pytest
 from tests.lab.generate.author import Author, keep
 
 from contextune.errors import InvalidDataError, LanguageModelError
-from contextune.lab.generate import NoValidAnswerError, ValidJsonWriter, make_toolbox
-from contextune.lab.generate.quotas import APIS
 from contextune.tools.toolbox import read_toolbox
+from contextune_lab.generate import NoValidAnswerError, ValidJsonWriter, make_toolbox
+from contextune_lab.generate.quotas import APIS
 
 ScribeOf = Callable[[Path], ValidJsonWriter]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from contextune.lab.public_data import PublicBenchmark
+from contextune_lab.public_data import PublicBenchmark
 
 Json = dict[str, Any]
 

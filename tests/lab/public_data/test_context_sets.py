@@ -11,7 +11,9 @@ from tests.paths import SHARED_DATA
 
 from contextune.datasets import Persona, load_persona, usage_events
 from contextune.errors import InvalidDataError
-from contextune.lab.public_data.context_sets import (
+from contextune.store import SQLiteStore
+from contextune.types import Turn
+from contextune_lab.public_data.context_sets import (
     STATEMENTS,
     TEST,
     TRAIN,
@@ -20,8 +22,6 @@ from contextune.lab.public_data.context_sets import (
     read_ikat,
     read_workbench,
 )
-from contextune.store import SQLiteStore
-from contextune.types import Turn
 
 MAIL = "inbox nadia.moreau@atlas.com | Budget | Sam,\\n\\nPlease review."
 SENT = "outbox olga.petrova@atlas.com | Re: Budget | Done."

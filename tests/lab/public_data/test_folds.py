@@ -21,9 +21,13 @@ from contextune.datasets import (
     training_personas,
     training_requests,
 )
-from contextune.lab.bench.quality.public_catalogues import TESTS
-from contextune.lab.public_data import folds as public_tools
-from contextune.lab.public_data.folds import (
+from contextune.tools import Catalog, bundled_toolbox
+from contextune.tools.tool_text import tool_text
+from contextune.types import Tool
+from contextune.types.app_schema import APPS
+from contextune_lab.bench.quality.public_catalogues import TESTS
+from contextune_lab.public_data import folds as public_tools
+from contextune_lab.public_data.folds import (
     WEIGHTS,
     HeldOutTools,
     assign_folds,
@@ -31,12 +35,8 @@ from contextune.lab.public_data.folds import (
     training_catalogs,
     training_toolsets,
 )
-from contextune.lab.public_data.toolset import LabelledRequest, Toolset, read_toolset
-from contextune.lab.train.splits import is_test
-from contextune.tools import Catalog, bundled_toolbox
-from contextune.tools.tool_text import tool_text
-from contextune.types import Tool
-from contextune.types.app_schema import APPS
+from contextune_lab.public_data.toolset import LabelledRequest, Toolset, read_toolset
+from contextune_lab.train.splits import is_test
 
 SHARED = SHARED_DATA
 

@@ -7,13 +7,13 @@ import pytest
 from tests.lab.public_data.published_files import requests_by_id, skipped_by_id, table, write
 
 from contextune.errors import InvalidDataError
-from contextune.lab.public_data import (
+from contextune_lab.public_data import (
     read_metatool,
     read_metatool_awareness,
     read_metatool_scenario,
     read_metatool_shortlists,
 )
-from contextune.lab.public_data.collect import NO_TEXT, UNKNOWN_TOOL
+from contextune_lab.public_data.collect import NO_TEXT, UNKNOWN_TOOL
 
 
 def prompt(*tools: str) -> str:

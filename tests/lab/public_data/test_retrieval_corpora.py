@@ -17,8 +17,8 @@ from tests.lab.public_data.published_files import (
 )
 
 from contextune.errors import InvalidDataError
-from contextune.lab.public_data import read_retrieval, read_toollens
-from contextune.lab.public_data.collect import ALSO_IN_TEST, NO_TEXT, NO_TOOL, UNKNOWN_TOOL
+from contextune_lab.public_data import read_retrieval, read_toollens
+from contextune_lab.public_data.collect import ALSO_IN_TEST, NO_TEXT, NO_TOOL, UNKNOWN_TOOL
 
 
 def corpus(folder: Path, *documents: tuple[int, object]) -> None:

@@ -18,11 +18,11 @@ from tests.lab.public_data.published_files import (
 )
 
 from contextune.errors import InvalidDataError
-from contextune.lab.public_data import files as reading_module
-from contextune.lab.public_data import read_toolbench, read_toolenv
-from contextune.lab.public_data.collect import ALSO_IN_TEST, NO_TEXT, NO_TOOL, UNKNOWN_TOOL
-from contextune.lab.public_data.toolbench import AMBIGUOUS
 from contextune.tools import Catalog
+from contextune_lab.public_data import files as reading_module
+from contextune_lab.public_data import read_toolbench, read_toolenv
+from contextune_lab.public_data.collect import ALSO_IN_TEST, NO_TEXT, NO_TOOL, UNKNOWN_TOOL
+from contextune_lab.public_data.toolbench import AMBIGUOUS
 
 
 def test_requests_and_their_apis_are_read(tmp_path: Path) -> None:

@@ -4,16 +4,16 @@ import pytest
 from tests.paths import SHARED_DATA
 
 from contextune.errors import InvalidRequestError
-from contextune.lab.public_data import paper_filter
-from contextune.lab.public_data.collect import NO_TOOL
-from contextune.lab.public_data.toolbench_filter import (
+from contextune.types import Tool
+from contextune_lab.public_data import paper_filter
+from contextune_lab.public_data.collect import NO_TOOL
+from contextune_lab.public_data.toolbench_filter import (
     ILL_DESCRIBED,
     MIXED,
     OUT_OF_DOMAIN,
     TOO_MANY,
 )
-from contextune.lab.public_data.toolset import LabelledRequest, Toolset, read_toolset
-from contextune.types import Tool
+from contextune_lab.public_data.toolset import LabelledRequest, Toolset, read_toolset
 
 SHARED = SHARED_DATA
 

@@ -7,8 +7,8 @@ from tests.lab.train.tiny_tools import api, ask, write
 from tests.paths import SHARED_DATA
 
 from contextune.errors import InvalidDataError
-from contextune.lab.public_data.toolbench_split import RecordedSplit, recorded_split, write_split
-from contextune.lab.public_data.toolset import read_toolset
+from contextune_lab.public_data.toolbench_split import RecordedSplit, recorded_split, write_split
+from contextune_lab.public_data.toolset import read_toolset
 
 
 def test_recorded_split_has_the_published_sizes() -> None:

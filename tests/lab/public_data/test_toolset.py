@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.lab.train.tiny_tools import Row, api, ask, lines, write
 
 from contextune.errors import InvalidDataError
-from contextune.lab.public_data.toolset import read_toolset, tool_from_row
 from contextune.tools import Catalog
+from contextune_lab.public_data.toolset import read_toolset, tool_from_row
 
 TOOLS: tuple[Row, ...] = (
     api(

@@ -5,11 +5,11 @@ import pytest
 from tests.conftest import WordEmbedder
 from tests.lab.train.tiny_tools import few_folds, public_rows, world
 
-from contextune.lab.public_data.folds import training_toolsets
-from contextune.lab.public_data.toolset import Toolset
-from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context.examples import ContextExample, from_folds
-from contextune.lab.train.rankers.tools.examples import (
+from contextune_lab.public_data.folds import training_toolsets
+from contextune_lab.public_data.toolset import Toolset
+from contextune_lab.train.embedder.fold_vectors import FoldVectors
+from contextune_lab.train.rankers.context.examples import ContextExample, from_folds
+from contextune_lab.train.rankers.tools.examples import (
     PublicVectors,
     ToolExample,
     from_personas,

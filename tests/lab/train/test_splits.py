@@ -3,8 +3,8 @@
 from collections import Counter
 
 from contextune.datasets import bundled_personas
-from contextune.lab.train.embedder.data import FOLDS, assign_folds
-from contextune.lab.train.splits import TEST_FOLD, bundled_test_personas, is_test, restrict_to_test
+from contextune_lab.train.embedder.data import FOLDS, assign_folds
+from contextune_lab.train.splits import TEST_FOLD, bundled_test_personas, is_test, restrict_to_test
 
 
 def test_test_part_is_one_fold_with_every_author() -> None:

@@ -13,14 +13,14 @@ from contextune._internal.assets import lab_asset
 from contextune.context.signals.utterance import REQUEST_KINDS
 from contextune.datasets import bundled_persona_file, read_persona, training_requests
 from contextune.embed import Embedder, Matrix
-from contextune.lab.public_data.folds import assign_folds
-from contextune.lab.public_data.toolset import Toolset
-from contextune.lab.train.embedder.data import FOLDS, embed_persona, personas_digest, situation_text
-from contextune.lab.train.embedder.fold_vectors import FoldVectors
 from contextune.rank import RankerSettings
 from contextune.tools import bundled_toolbox
 from contextune.tools.tool_text import tool_text
 from contextune.types.app_schema import APPS
+from contextune_lab.public_data.folds import assign_folds
+from contextune_lab.public_data.toolset import Toolset
+from contextune_lab.train.embedder.data import FOLDS, embed_persona, personas_digest, situation_text
+from contextune_lab.train.embedder.fold_vectors import FoldVectors
 
 QUICK = RankerSettings(rounds=3, seeds=1, smallest_leaf=5)
 Row = dict[str, Any]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from contextune.lab.worlds.load import LoadedWorld, load_world
-from contextune.lab.worlds.world import World, read_world
+from contextune_lab.worlds.load import LoadedWorld, load_world
+from contextune_lab.worlds.world import World, read_world
 
 BAKERY = Path(__file__).parent / "bakery"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contextune.lab.worlds.answers import has_answer
+from contextune_lab.worlds.answers import has_answer
 
 
 @pytest.mark.parametrize(

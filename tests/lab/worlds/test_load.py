@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from contextune.errors import InvalidDataError
-from contextune.lab.worlds.ask import AskOptions, ask_world, shown_item, world_request
-from contextune.lab.worlds.load import LoadedWorld, imported_store
-from contextune.lab.worlds.seen import read_trained_on, seen_worlds, write_trained_on
-from contextune.lab.worlds.splits import CHOOSE_ON, is_reported, leave_one_out
-from contextune.lab.worlds.world import USER, World, find_worlds, read_world
+from contextune_lab.worlds.ask import AskOptions, ask_world, shown_item, world_request
+from contextune_lab.worlds.load import LoadedWorld, imported_store
+from contextune_lab.worlds.seen import read_trained_on, seen_worlds, write_trained_on
+from contextune_lab.worlds.splits import CHOOSE_ON, is_reported, leave_one_out
+from contextune_lab.worlds.world import USER, World, find_worlds, read_world
 
 
 def test_items_are_found_as_the_requests_name_them(loaded_bakery: LoadedWorld) -> None:

@@ -12,11 +12,11 @@ import pytest
 from tests.lab.worlds.scripted_planner import SCRIPTS, ScriptedPlanner
 from tests.paths import SHARED_DATA
 
-from contextune.lab.worlds.ask import AskOptions, RequestResult, ask_world
-from contextune.lab.worlds.load import LoadedWorld, load_world
-from contextune.lab.worlds.outcomes import Judge, JudgedCall, normalize
-from contextune.lab.worlds.world import World, WorldCall, read_world
 from contextune.plan import Pointer
+from contextune_lab.worlds.ask import AskOptions, RequestResult, ask_world
+from contextune_lab.worlds.load import LoadedWorld, load_world
+from contextune_lab.worlds.outcomes import Judge, JudgedCall, normalize
+from contextune_lab.worlds.world import World, WorldCall, read_world
 
 REFERENCE = SHARED_DATA / "worlds" / "score.py"
 

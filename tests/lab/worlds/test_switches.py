@@ -8,12 +8,12 @@ import pytest
 
 from contextune.context.signals import Scene, registry
 from contextune.errors import InvalidDataError
-from contextune.lab.worlds.ablation import MEASURES, RuleEffect, rules_table, without_table
-from contextune.lab.worlds.ask import AskOptions, ask_world
-from contextune.lab.worlds.load import LoadedWorld
-from contextune.lab.worlds.switches import RULES, doubt_names, recorded, switch_names, without
 from contextune.plan import complete_request
 from contextune.types import Request, User
+from contextune_lab.worlds.ablation import MEASURES, RuleEffect, rules_table, without_table
+from contextune_lab.worlds.ask import AskOptions, ask_world
+from contextune_lab.worlds.load import LoadedWorld
+from contextune_lab.worlds.switches import RULES, doubt_names, recorded, switch_names, without
 
 MISSPELT = Request("whats on tommorow", "me", datetime(2026, 3, 12, 18))
 

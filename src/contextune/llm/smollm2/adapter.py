@@ -17,7 +17,7 @@ _NAME = re.compile(r"layers\.(\d+)\.(?:self_attn|mlp)\.([a-z]+)_proj\.(down|up)$
 
 
 class LoraWeights:
-    """The adapter that `contextune.lab.train.llm.lora` writes: a pair of matrices per tuned matrix."""
+    """The adapter that `contextune_lab.train.llm.lora` writes: a pair of matrices per tuned matrix."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -43,7 +43,7 @@ class LoraWeights:
         except Exception as error:  # safetensors raises its own kinds; other errors mean an invalid file
             raise LanguageModelError(
                 f"{str(path)!r} is not a LoRA adapter: {type(error).__name__}; "
-                "create one with 'python -m contextune.lab.train.llm.querygen'"
+                "create one with 'python -m contextune_lab.train.llm.querygen'"
             ) from error
 
     def apply(self, weights: Matrix, layer: int, matrix: str) -> Matrix:

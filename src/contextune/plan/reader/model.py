@@ -54,7 +54,7 @@ class RequestReader:
 
     @classmethod
     def load(cls, folder: Path) -> "RequestReader":
-        """Read a model from a folder, as `contextune.lab.train.reader` writes it."""
+        """Read a model from a folder, as `contextune_lab.train.reader` writes it."""
         encoder = OnnxEmbedder(folder, threads=embedder_threads())
         ranker = CallRanker.load(folder / "calls", reads=True)
         return cls(encoder, ToolClassifier.load(folder / "tools.npz"), ranker)

@@ -15,33 +15,33 @@ from tests.lab.train.tiny_tools import few_folds, public_rows, world
 
 from contextune.datasets import plain_requests
 from contextune.embed import Embedder
-from contextune.lab.bench.quality import abstention as bench
-from contextune.lab.bench.quality.abstention import (
+from contextune.rank import RankerSettings
+from contextune.tools.abstain import FIT_INPUTS
+from contextune_lab.bench.quality import abstention as bench
+from contextune_lab.bench.quality.abstention import (
     AbstentionReport,
     AbstentionRow,
     measure_abstention,
     to_rich,
 )
-from contextune.lab.public_data.folds import training_toolsets
-from contextune.lab.reliability import ReliabilityBin, auroc
-from contextune.lab.train.rankers.context.examples import from_folds
-from contextune.lab.train.rankers.tools import abstention
-from contextune.lab.train.rankers.tools import train as recipe
-from contextune.lab.train.rankers.tools.abstention import (
+from contextune_lab.public_data.folds import training_toolsets
+from contextune_lab.reliability import ReliabilityBin, auroc
+from contextune_lab.train.rankers.context.examples import from_folds
+from contextune_lab.train.rankers.tools import abstention
+from contextune_lab.train.rankers.tools import train as recipe
+from contextune_lab.train.rankers.tools.abstention import (
     NO_TOOL,
     OTHER_CATALOGUE,
     SERVED,
     TWINS_LEFT,
     AbstentionData,
 )
-from contextune.lab.train.rankers.tools.examples import (
+from contextune_lab.train.rankers.tools.examples import (
     PublicVectors,
     ToolExample,
     from_personas,
     from_public,
 )
-from contextune.rank import RankerSettings
-from contextune.tools.abstain import FIT_INPUTS
 
 Floats = NDArray[np.float64]
 PLAIN = plain_requests()[::25]

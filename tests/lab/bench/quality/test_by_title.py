@@ -7,7 +7,8 @@ import pytest
 
 from contextune.datasets import Persona, bundled_personas
 from contextune.embed import Embedder
-from contextune.lab.bench.quality.by_title import (
+from contextune.search import tokenize
+from contextune_lab.bench.quality.by_title import (
     REQUESTS,
     WORDING,
     TitleRequest,
@@ -16,7 +17,6 @@ from contextune.lab.bench.quality.by_title import (
     title_table,
     titled_items,
 )
-from contextune.search import tokenize
 
 
 @pytest.fixture(scope="module")

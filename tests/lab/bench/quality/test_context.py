@@ -10,7 +10,8 @@ from contextune.datasets import Gold, bundled_personas
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
 from contextune.evaluate.results import ResultTable
-from contextune.lab.bench.quality.context import (
+from contextune.llm import ChatReply, Draft, Message
+from contextune_lab.bench.quality.context import (
     PAPER,
     TITLES,
     QueryJudgements,
@@ -19,8 +20,7 @@ from contextune.lab.bench.quality.context import (
     run_methods,
     untuned_rows,
 )
-from contextune.lab.bench.untuned_embedder import untuned_embedder
-from contextune.llm import ChatReply, Draft, Message
+from contextune_lab.bench.untuned_embedder import untuned_embedder
 
 
 @pytest.fixture(scope="module")

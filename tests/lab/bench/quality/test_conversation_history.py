@@ -10,7 +10,7 @@ from tests.paths import SHARED_DATA
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
-from contextune.lab.bench.quality.conversation_history import (
+from contextune_lab.bench.quality.conversation_history import (
     ALONE,
     AVERAGED,
     NEEDS_HISTORY,

@@ -6,9 +6,9 @@ from random import Random
 import pytest
 from typer.testing import CliRunner
 
-from contextune.cli.lab import bench
-from contextune.lab.bench.quality.corrections import learning_curve, private_words
-from contextune.lab.bench.results_file import BenchResults
+from contextune_lab.bench.quality.corrections import learning_curve, private_words
+from contextune_lab.bench.results_file import BenchResults
+from contextune_lab.cli import bench
 
 
 def test_private_words_differ() -> None:

@@ -7,17 +7,17 @@ from tests.conftest import WordEmbedder
 from tests.lab.train.tiny_tools import QUICK, few_folds
 
 from contextune.datasets import training_requests
-from contextune.lab.bench.quality.explicit import (
+from contextune_lab.bench.quality.explicit import (
     explicit_examples,
     explicit_haystack_rows,
     explicit_positions,
     explicit_rows,
     explicit_table,
 )
-from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import train as recipe
-from contextune.lab.train.rankers.context.examples import from_folds
-from contextune.lab.train.rankers.context.train import TrainedPasses, fit_by_fold
+from contextune_lab.train.embedder.fold_vectors import FoldVectors
+from contextune_lab.train.rankers.context import train as recipe
+from contextune_lab.train.rankers.context.examples import from_folds
+from contextune_lab.train.rankers.context.train import TrainedPasses, fit_by_fold
 
 
 @pytest.fixture(scope="module")

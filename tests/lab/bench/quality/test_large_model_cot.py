@@ -9,19 +9,19 @@ from tests.lab.train.tiny_tools import few_folds
 
 from contextune.context.build_scene import RequestVectors
 from contextune.embed import Embedder
-from contextune.lab.bench.large_model import large_model_cot
-from contextune.lab.bench.quality.large_model_cot import (
+from contextune.rank import RankerSettings
+from contextune_lab.bench.large_model import large_model_cot
+from contextune_lab.bench.quality.large_model_cot import (
     LEARNED,
     PART,
     TUNED,
     cot_examples,
     large_model_cot_rows,
 )
-from contextune.lab.train.embedder.data import situation_text
-from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import train as recipe
-from contextune.lab.train.rankers.context.examples import from_folds
-from contextune.rank import RankerSettings
+from contextune_lab.train.embedder.data import situation_text
+from contextune_lab.train.embedder.fold_vectors import FoldVectors
+from contextune_lab.train.rankers.context import train as recipe
+from contextune_lab.train.rankers.context.examples import from_folds
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import pytest
 
 from contextune.datasets import Gold, Persona, Query, bundled_personas
 from contextune.errors import InvalidDataError
-from contextune.lab.bench.quality.prompt_budget import (
+from contextune.types import ItemHit
+from contextune_lab.bench.quality.prompt_budget import (
     ORACLE,
     PACKED,
     TRUNCATED,
@@ -20,7 +21,6 @@ from contextune.lab.bench.quality.prompt_budget import (
     run_ranking,
     to_rich,
 )
-from contextune.types import ItemHit
 
 PERSONAS = bundled_personas()[:3]
 

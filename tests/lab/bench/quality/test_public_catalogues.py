@@ -10,10 +10,10 @@ from contextune.errors import InvalidDataError
 from contextune.evaluate.metrics import parse_metric
 from contextune.evaluate.report import write_report as write_table
 from contextune.evaluate.results import ResultTable
-from contextune.lab.bench.quality.public_catalogues import METRICS, TESTS, public_tables, rank_queries
-from contextune.lab.public_data.folds import training_toolsets
-from contextune.lab.public_data.toolset import read_toolset
 from contextune.tools import ToolRetriever
+from contextune_lab.bench.quality.public_catalogues import METRICS, TESTS, public_tables, rank_queries
+from contextune_lab.public_data.folds import training_toolsets
+from contextune_lab.public_data.toolset import read_toolset
 
 
 def test_test_splits_are_not_in_training(tmp_path: Path) -> None:

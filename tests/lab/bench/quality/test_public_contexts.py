@@ -6,15 +6,15 @@ import pytest
 from tests.lab.public_data.test_context_sets import ITEMS, QUERIES, write_set
 
 from contextune.embed import Embedder
-from contextune.lab.bench.quality.context import RANKER
-from contextune.lab.bench.quality.public_contexts import (
+from contextune_lab.bench.quality.context import RANKER
+from contextune_lab.bench.quality.public_contexts import (
     MEAN,
     UNTUNED,
     public_rows,
     public_table,
     summary_table,
 )
-from contextune.lab.public_data.context_sets import TEST, ContextSet, read_workbench
+from contextune_lab.public_data.context_sets import TEST, ContextSet, read_workbench
 
 
 @pytest.fixture(scope="module")

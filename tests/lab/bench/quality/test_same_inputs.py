@@ -6,11 +6,11 @@ import pytest
 
 from contextune.datasets import Persona, Query, bundled_persona_file, read_persona
 from contextune.embed import Embedder
-from contextune.lab.bench.quality import same_inputs
-from contextune.lab.bench.quality.context import run_methods
-from contextune.lab.bench.quality.same_inputs import EnrichedPersona, same_input_rows
-from contextune.lab.train.embedder.data import item_texts, situation_text
 from contextune.search import tokenize
+from contextune_lab.bench.quality import same_inputs
+from contextune_lab.bench.quality.context import run_methods
+from contextune_lab.bench.quality.same_inputs import EnrichedPersona, same_input_rows
+from contextune_lab.train.embedder.data import item_texts, situation_text
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,13 @@ from tests.lab.train.tiny_tools import few_folds, vector
 from contextune.embed import Embedder
 from contextune.evaluate.metrics import Run
 from contextune.evaluate.results import ResultTable
-from contextune.lab.bench.quality.tools import (
+from contextune.rank import RankerSettings
+from contextune.search import tokenize
+from contextune.tools import Catalog, ToolRetriever, bundled_toolbox
+from contextune.tools.index import ToolIndex
+from contextune.tools.query import ToolQuery
+from contextune.types import Tool
+from contextune_lab.bench.quality.tools import (
     BASELINE,
     FIGURE,
     METRICS,
@@ -22,16 +28,10 @@ from contextune.lab.bench.quality.tools import (
     tool_rows,
     tool_table,
 )
-from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context.examples import from_folds
-from contextune.lab.train.rankers.tools import train as recipe
-from contextune.lab.train.rankers.tools.examples import PLAUSIBLE, RIGHT, ToolExample, from_personas
-from contextune.rank import RankerSettings
-from contextune.search import tokenize
-from contextune.tools import Catalog, ToolRetriever, bundled_toolbox
-from contextune.tools.index import ToolIndex
-from contextune.tools.query import ToolQuery
-from contextune.types import Tool
+from contextune_lab.train.embedder.fold_vectors import FoldVectors
+from contextune_lab.train.rankers.context.examples import from_folds
+from contextune_lab.train.rankers.tools import train as recipe
+from contextune_lab.train.rankers.tools.examples import PLAUSIBLE, RIGHT, ToolExample, from_personas
 
 TOOLS = [Tool(name, "", app=app) for app, name in (("Post", "send"), ("Post", "track"), ("Clock", "wake"))]
 INDEX = ToolIndex.from_vectors(Catalog(TOOLS), np.stack([vector(tool.id) for tool in TOOLS]))

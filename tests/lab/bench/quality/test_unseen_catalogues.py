@@ -8,17 +8,17 @@ import pytest
 from tests.lab.train.tiny_tools import few_folds, public_rows, vector, world
 
 from contextune.embed import Embedder
-from contextune.lab.bench.quality import unseen_catalogues as bench
-from contextune.lab.public_data.folds import training_toolsets
-from contextune.lab.train.rankers.context.examples import from_folds
-from contextune.lab.train.rankers.tools import train as recipe
-from contextune.lab.train.rankers.tools.examples import (
+from contextune.rank import RankerSettings
+from contextune_lab.bench.quality import unseen_catalogues as bench
+from contextune_lab.public_data.folds import training_toolsets
+from contextune_lab.train.rankers.context.examples import from_folds
+from contextune_lab.train.rankers.tools import train as recipe
+from contextune_lab.train.rankers.tools.examples import (
     PublicVectors,
     ToolExample,
     from_personas,
     from_public,
 )
-from contextune.rank import RankerSettings
 
 
 @pytest.fixture

@@ -11,16 +11,16 @@ from contextune.context.build_scene import RequestVectors
 from contextune.context.signals import RequestClasses, Scene, compute_features
 from contextune.datasets import Query, bundled_persona_file, read_persona
 from contextune.embed import Embedder
-from contextune.lab.bench.quality.without_request import (
+from contextune.rank import RankerSettings
+from contextune_lab.bench.quality.without_request import (
     RANDOM,
     WITHOUT_REQUEST,
     blank_request,
     without_request_rows,
 )
-from contextune.lab.train.embedder.data import embed_persona, situation_text
-from contextune.lab.train.rankers.context import train as recipe
-from contextune.lab.train.rankers.context.examples import PersonaScenes, from_folds
-from contextune.rank import RankerSettings
+from contextune_lab.train.embedder.data import embed_persona, situation_text
+from contextune_lab.train.rankers.context import train as recipe
+from contextune_lab.train.rankers.context.examples import PersonaScenes, from_folds
 
 PERSONA = read_persona(bundled_persona_file("a01"))
 

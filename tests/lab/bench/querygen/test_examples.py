@@ -5,14 +5,14 @@ from tests.paths import ROOT
 from tests.tools.querygen.fake_writer import FixedModel
 
 from contextune.errors import InvalidDataError
-from contextune.lab.bench.querygen.examples import (
+from contextune.tools import QueryGenerator
+from contextune_lab.bench.querygen.examples import (
     BEGIN,
     END,
     REQUESTS,
     examples_table,
     replace_table,
 )
-from contextune.tools import QueryGenerator
 
 
 def test_every_request_has_a_row() -> None:

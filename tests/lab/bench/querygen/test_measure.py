@@ -11,17 +11,17 @@ from tests.lab.train.tiny_tools import world
 
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.evaluate.results import evaluate_runs
-from contextune.lab.bench.querygen import logs as query_logs
-from contextune.lab.bench.querygen import measure as bench
-from contextune.lab.bench.querygen.report import LARGE_MODEL, RUNS
-from contextune.lab.bench.querygen.search import LearnedQuerySearch, QuerySearch
-from contextune.lab.public_data.toolbench_split import recorded_split
-from contextune.lab.public_data.toolset import read_toolset
-from contextune.lab.train.llm.querygen_config import read_config
-from contextune.lab.train.llm.querygen_data import querygen_data
-from contextune.lab.train.llm.reward import SMALLEST_MMRR
 from contextune.tools.querygen.names import KnownNames
 from contextune.types import Tool
+from contextune_lab.bench.querygen import logs as query_logs
+from contextune_lab.bench.querygen import measure as bench
+from contextune_lab.bench.querygen.report import LARGE_MODEL, RUNS
+from contextune_lab.bench.querygen.search import LearnedQuerySearch, QuerySearch
+from contextune_lab.public_data.toolbench_split import recorded_split
+from contextune_lab.public_data.toolset import read_toolset
+from contextune_lab.train.llm.querygen_config import read_config
+from contextune_lab.train.llm.querygen_data import querygen_data
+from contextune_lab.train.llm.reward import SMALLEST_MMRR
 
 TOOLS = ["play a song", "book a table", "tell the weather", "send a mail", "call somebody"]
 REQUESTS = {"1": ("I am hungry tonight", 1), "2": ("do I need a coat", 2), "3": ("book a table", 1)}

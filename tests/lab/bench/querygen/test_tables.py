@@ -8,11 +8,11 @@ import pytest
 from tests.conftest import WordEmbedder
 from tests.lab.train.tiny_tools import world
 
-from contextune.lab.bench.querygen import tables as querygen_tables
-from contextune.lab.bench.querygen.logs import AlignmentIteration, Calibration
-from contextune.lab.bench.querygen.report import QueryGenerationReport, ReportGroup
-from contextune.lab.bench.results_file import BenchTable
-from contextune.lab.train.llm.querygen_data import querygen_data
+from contextune_lab.bench.querygen import tables as querygen_tables
+from contextune_lab.bench.querygen.logs import AlignmentIteration, Calibration
+from contextune_lab.bench.querygen.report import QueryGenerationReport, ReportGroup
+from contextune_lab.bench.results_file import BenchTable
+from contextune_lab.train.llm.querygen_data import querygen_data
 
 IN_DOMAIN, OUT_OF_DOMAIN = "ToolBench, in-domain", "ToolBench, out-of-domain"
 QUERIES = {"right": "does {id}", "wrong": "Zorb — nothing of the kind", "none": ""}

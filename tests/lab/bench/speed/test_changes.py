@@ -1,7 +1,7 @@
 """Benchmark of requests after changes."""
 
 from contextune.datasets import bundled_personas
-from contextune.lab.bench.speed.changes import AFTER_ITEM, AFTER_OPENING, AFTER_USE, WARM, measure
+from contextune_lab.bench.speed.changes import AFTER_ITEM, AFTER_OPENING, AFTER_USE, WARM, measure
 
 
 def test_each_situation_is_measured() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from contextune.embed import Embedder, Matrix
 from contextune.errors import EmbedderError, MissingExtraError
-from contextune.lab.bench.speed import embedder as bench
+from contextune_lab.bench.speed import embedder as bench
 
 
 def test_measure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_without_sentence_transformers(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "contextune.lab.train.embedder.export", None)
+    monkeypatch.setitem(sys.modules, "contextune_lab.train.embedder.export", None)
     with pytest.raises(MissingExtraError, match=r"contextune\[train\]"):
         bench.measure()
 
@@ -62,7 +62,7 @@ def test_without_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     def find_nothing(name: str) -> None:
         return None
 
-    monkeypatch.setattr("contextune.lab.train.embedder.export.find_spec", find_nothing)
+    monkeypatch.setattr("contextune_lab.train.embedder.export.find_spec", find_nothing)
     with pytest.raises(EmbedderError, match="pip install"):
         bench.measure()
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.importers.reading_files import items_in
 
-from contextune.lab.bench.speed import first_answer
-from contextune.lab.bench.speed.first_answer import BenchCommandError, measure
-from contextune.lab.bench.speed.import_mail import write_mails
+from contextune_lab.bench.speed import first_answer
+from contextune_lab.bench.speed.first_answer import BenchCommandError, measure
+from contextune_lab.bench.speed.import_mail import write_mails
 
 
 def test_mailbox_has_the_number_of_mails(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contextune.lab.bench.speed.fleet import PartTime, shared_window, texts_per_second
+from contextune_lab.bench.speed.fleet import PartTime, shared_window, texts_per_second
 
 
 def test_time_before_the_last_worker_begins_does_not_count() -> None:

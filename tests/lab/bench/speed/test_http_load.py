@@ -15,13 +15,13 @@ from tests.serve.waiting import PATIENCE
 from contextune._internal.assets import asset
 from contextune.datasets import Persona, read_persona
 from contextune.embed import default_embedder
-from contextune.lab.bench.speed import goodput, http_load, soak
-from contextune.lab.bench.speed.http_load import create_users
-from contextune.lab.bench.speed.load_client import LoadClient, LoadProfile, LoadResult, LoadRun
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile
 from contextune.store import SQLiteStore
 from contextune.tuner import Tuner
+from contextune_lab.bench.speed import goodput, http_load, soak
+from contextune_lab.bench.speed.http_load import create_users
+from contextune_lab.bench.speed.load_client import LoadClient, LoadProfile, LoadResult, LoadRun
 
 
 def personas() -> list[Persona]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.importers.reading_files import items_in, skipped_in
 
-from contextune.lab.bench.speed.import_mail import measure, write_mailbox
+from contextune_lab.bench.speed.import_mail import measure, write_mailbox
 
 
 def test_synthetic_mailbox_is_read_completely(tmp_path: Path) -> None:

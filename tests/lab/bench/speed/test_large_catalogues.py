@@ -11,7 +11,10 @@ from rich.console import Console
 
 from contextune.embed import default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError
-from contextune.lab.bench.speed.large_catalogues import (
+from contextune.store import text_digest
+from contextune.tools.catalog_file import CatalogFile
+from contextune.tools.tool_text import tool_text
+from contextune_lab.bench.speed.large_catalogues import (
     RetrieverTimes,
     ScaleJob,
     ScaleRow,
@@ -24,11 +27,8 @@ from contextune.lab.bench.speed.large_catalogues import (
     scale_rows,
     to_rich,
 )
-from contextune.lab.bench.speed.stored_catalogues import StoredRow, measure_build, measure_search
-from contextune.lab.bench.speed_tables import stored_table
-from contextune.store import text_digest
-from contextune.tools.catalog_file import CatalogFile
-from contextune.tools.tool_text import tool_text
+from contextune_lab.bench.speed.stored_catalogues import StoredRow, measure_build, measure_search
+from contextune_lab.bench.speed_tables import stored_table
 
 VERBS = ("get", "list", "search", "delete", "update", "count")
 THINGS = ("weather", "flights", "songs", "recipes", "stocks", "hotels", "news", "players", "cars", "films")

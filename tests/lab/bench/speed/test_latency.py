@@ -8,9 +8,9 @@ from tests.counting_embedder import CountingEmbedder
 from contextune.context import ContextRetriever
 from contextune.datasets import bundled_personas
 from contextune.embed import Embedder
-from contextune.lab.bench.speed.large_users import LargeUsers, requests_for
-from contextune.lab.bench.speed.latency import ALL_STAGES, STAGES, measure
 from contextune.store import SQLiteStore
+from contextune_lab.bench.speed.large_users import LargeUsers, requests_for
+from contextune_lab.bench.speed.latency import ALL_STAGES, STAGES, measure
 
 
 def test_each_method_size_and_stage_is_measured() -> None:

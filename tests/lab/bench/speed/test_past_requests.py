@@ -2,7 +2,7 @@
 
 from contextune.datasets import bundled_personas
 from contextune.embed import Embedder
-from contextune.lab.bench.speed.past_requests import measure
+from contextune_lab.bench.speed.past_requests import measure
 
 
 def test_past_requests_are_timed_and_their_texts_counted(word_embedder: Embedder) -> None:

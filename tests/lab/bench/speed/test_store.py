@@ -1,6 +1,6 @@
 """Store benchmark."""
 
-from contextune.lab.bench.speed.store import measure
+from contextune_lab.bench.speed.store import measure
 
 
 def test_measure() -> None:

@@ -13,8 +13,8 @@ from tests.embed import tiny_bert
 from contextune._internal.assets import asset
 from contextune.embed import Matrix, OnnxEmbedder
 from contextune.errors import EmbedderError
-from contextune.lab.train.embedder import export as module
-from contextune.lab.train.embedder.export import export, wheel_weights
+from contextune_lab.train.embedder import export as module
+from contextune_lab.train.embedder.export import export, wheel_weights
 
 
 @pytest.fixture(scope="module")

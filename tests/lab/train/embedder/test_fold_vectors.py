@@ -12,10 +12,10 @@ from tests.lab.train.tiny_tools import few_folds
 from contextune.datasets import bundled_personas, training_personas
 from contextune.errors import InvalidDataError
 from contextune.evaluate.metrics import JudgedRanking, parse_metric
-from contextune.lab.bench.quality.context import QueryJudgements
-from contextune.lab.train.embedder.collect_folds import collect_public
-from contextune.lab.train.embedder.data import FOLDS
-from contextune.lab.train.embedder.fold_vectors import FoldVectors, bundled_folds
+from contextune_lab.bench.quality.context import QueryJudgements
+from contextune_lab.train.embedder.collect_folds import collect_public
+from contextune_lab.train.embedder.data import FOLDS
+from contextune_lab.train.embedder.fold_vectors import FoldVectors, bundled_folds
 
 PERSONAS, MORE = bundled_personas(), training_personas()
 

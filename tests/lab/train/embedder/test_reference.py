@@ -6,7 +6,7 @@ import numpy as np
 
 from contextune.datasets import bundled_personas
 from contextune.embed import Embedder
-from contextune.lab.train.embedder.reference import persona_texts, texts_digest, top_items, write
+from contextune_lab.train.embedder.reference import persona_texts, texts_digest, top_items, write
 
 
 def test_write(tmp_path: Path, word_embedder: Embedder) -> None:

@@ -15,11 +15,11 @@ from tests.embed import tiny_bert
 
 from contextune.datasets import bundled_persona_file, bundled_personas, read_persona
 from contextune.embed import OnnxEmbedder
-from contextune.lab.train.embedder import data as data_module
-from contextune.lab.train.embedder import train as embedder
-from contextune.lab.train.embedder.data import FOLDS, assign_folds, personas_digest
-from contextune.lab.train.embedder.export import export
-from contextune.lab.train.embedder.losses import PersonaBatch, TeacherVectors, TrainingStep, UntunedVectors
+from contextune_lab.train.embedder import data as data_module
+from contextune_lab.train.embedder import train as embedder
+from contextune_lab.train.embedder.data import FOLDS, assign_folds, personas_digest
+from contextune_lab.train.embedder.export import export
+from contextune_lab.train.embedder.losses import PersonaBatch, TeacherVectors, TrainingStep, UntunedVectors
 
 SETTINGS = [
     word for setting in ("epochs=1", "pairs=4", "max_tokens=32", "personas=2") for word in ("--set", setting)

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from contextune.errors import InvalidDataError
-from contextune.lab.bench.quality.plan.written_plans import RecordedAnswer, read_written_plans
-from contextune.lab.train.llm.plan_answers import (
+from contextune.llm import ChatReply, Draft, Message, Sampling
+from contextune.plan.language_model.planner import call_json
+from contextune_lab.bench.quality.plan.written_plans import RecordedAnswer, read_written_plans
+from contextune_lab.train.llm.plan_answers import (
     answer_questions,
     fold_adapters,
     open_questions,
     write_answers,
 )
-from contextune.llm import ChatReply, Draft, Message, Sampling
-from contextune.plan.language_model.planner import call_json
 
 KNOWN = ("send_email", "skip_track")
 

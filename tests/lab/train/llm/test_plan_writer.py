@@ -8,25 +8,25 @@ import pytest
 from tests.lab.train import tiny_llama
 
 from contextune.datasets import bundled_personas
-from contextune.lab.train.llm import plan_writer
-from contextune.lab.train.llm.plan_lessons import (
+from contextune.plan.judge import ExpectedCall
+from contextune.plan.language_model.planner import MAX_TOOLS, parse_call
+from contextune.plan.planning_input import PlanningInput
+from contextune.tools import bundled_toolbox
+from contextune.types import ItemHit, Request, ToolHit, User
+from contextune_lab.train.llm import plan_writer
+from contextune_lab.train.llm.plan_lessons import (
     dataset_thoughts,
     evaluation_rows,
     oracle_tool,
     target_call,
     training_rows,
 )
-from contextune.lab.train.rankers.arguments.examples import (
+from contextune_lab.train.rankers.arguments.examples import (
     NO_CONTEXT,
     ORACLE,
     PlannedRequest,
     planned_request,
 )
-from contextune.plan.judge import ExpectedCall
-from contextune.plan.language_model.planner import MAX_TOOLS, parse_call
-from contextune.plan.planning_input import PlanningInput
-from contextune.tools import bundled_toolbox
-from contextune.types import ItemHit, Request, ToolHit, User
 
 TOOLS_BY_NAME = {tool.name: tool for tool in bundled_toolbox()}
 

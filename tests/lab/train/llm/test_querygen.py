@@ -12,14 +12,14 @@ import transformers
 from tests.embed import tiny_bert
 from tests.lab.train import tiny_llama
 
-from contextune.lab.train.embedder.encoder import Encoder
-from contextune.lab.train.llm.lora import LoraAdapter, pack_adapter, read_adapter
-from contextune.lab.train.llm.querygen import QuerygenRun
-from contextune.lab.train.llm.querygen_config import DraftFilter, QuerygenConfig, read_config
-from contextune.lab.train.llm.reward import SMALLEST_MMRR, RewardExample, RewardRetrieval
-from contextune.lab.train.llm.sampling import SamplingOptions, register_shared_attention, sample_drafts
-from contextune.lab.train.llm.writer import CausalWriter, TuningOptions
 from contextune.llm import Message
+from contextune_lab.train.embedder.encoder import Encoder
+from contextune_lab.train.llm.lora import LoraAdapter, pack_adapter, read_adapter
+from contextune_lab.train.llm.querygen import QuerygenRun
+from contextune_lab.train.llm.querygen_config import DraftFilter, QuerygenConfig, read_config
+from contextune_lab.train.llm.reward import SMALLEST_MMRR, RewardExample, RewardRetrieval
+from contextune_lab.train.llm.sampling import SamplingOptions, register_shared_attention, sample_drafts
+from contextune_lab.train.llm.writer import CausalWriter, TuningOptions
 
 PROMPTS = [[Message("user", "find a table tonight")], [Message("user", "music")]]
 

@@ -10,10 +10,10 @@ import pytest
 from tests.lab.train.tiny_tools import api, ask, lines, world
 from tests.paths import SHARED_DATA
 
-from contextune.lab.public_data.toolset import Toolset, read_toolset
-from contextune.lab.train.llm import querygen_data as querygen_data_module
-from contextune.lab.train.llm.querygen_data import querygen_data
 from contextune.search.tokenize import alnum_key
+from contextune_lab.public_data.toolset import Toolset, read_toolset
+from contextune_lab.train.llm import querygen_data as querygen_data_module
+from contextune_lab.train.llm.querygen_data import querygen_data
 
 
 def trained_servers(toolsets: Mapping[str, Toolset], sets: Mapping[str, Any]) -> dict[str, set[str]]:

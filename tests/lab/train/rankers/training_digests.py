@@ -11,12 +11,12 @@ from tests.conftest import WordEmbedder
 from tests.lab.train.tiny_tools import few_folds
 
 from contextune.embed import default_embedder
-from contextune.lab.train.rankers.context import train as context_recipe
-from contextune.lab.train.rankers.context.examples import from_folds
-from contextune.lab.train.rankers.tools import train as tools_recipe
-from contextune.lab.train.rankers.tools.examples import from_personas, without_context
 from contextune.rank import Ranker, RankerSettings
 from contextune.tools.features import FEATURE_NAMES as TOOL_FEATURES
+from contextune_lab.train.rankers.context import train as context_recipe
+from contextune_lab.train.rankers.context.examples import from_folds
+from contextune_lab.train.rankers.tools import train as tools_recipe
+from contextune_lab.train.rankers.tools.examples import from_personas, without_context
 
 _ROUNDS = RankerSettings(rounds=8, seeds=1)
 

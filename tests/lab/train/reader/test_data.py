@@ -4,12 +4,12 @@ from datetime import datetime
 from random import Random
 
 from contextune.datasets import Pair, PairItem
-from contextune.lab.train.rankers.calls.requests import FULL, PLAIN, REMOVED, CallRequest
-from contextune.lab.train.reader.data import training_set
-from contextune.lab.train.reader.rows import PartDropout, ReaderRow, row_text, varied_text
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.reader.text import SEPARATOR, reader_text
 from contextune.types import Item, ItemHit, Request, User
+from contextune_lab.train.rankers.calls.requests import FULL, PLAIN, REMOVED, CallRequest
+from contextune_lab.train.reader.data import training_set
+from contextune_lab.train.reader.rows import PartDropout, ReaderRow, row_text, varied_text
 
 NOW = datetime(2024, 5, 14, 16, 45)
 ITEMS = [

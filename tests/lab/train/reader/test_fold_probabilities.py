@@ -13,8 +13,8 @@ from contextune.datasets import (
     training_requests,
 )
 from contextune.errors import InvalidDataError
-from contextune.lab.train.reader.fold_probabilities import fold_probabilities, save_fold_probabilities
 from contextune.tools import bundled_toolbox
+from contextune_lab.train.reader.fold_probabilities import fold_probabilities, save_fold_probabilities
 
 TOOLS = [f"tool_{number}" for number in range(10)]
 

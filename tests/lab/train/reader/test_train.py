@@ -12,12 +12,12 @@ import pytest
 from tests.embed import tiny_bert
 
 from contextune.embed import OnnxEmbedder
-from contextune.lab.train.reader import train as reader_training
-from contextune.lab.train.reader.export import export_folds, export_model
-from contextune.lab.train.reader.fold_probabilities import fold_probabilities
-from contextune.lab.train.reader.model import token_batches
-from contextune.lab.train.reader.rows import ReaderData, ReaderRow, row_text
 from contextune.plan.calls.classifier import ToolClassifier
+from contextune_lab.train.reader import train as reader_training
+from contextune_lab.train.reader.export import export_folds, export_model
+from contextune_lab.train.reader.fold_probabilities import fold_probabilities
+from contextune_lab.train.reader.model import token_batches
+from contextune_lab.train.reader.rows import ReaderData, ReaderRow, row_text
 
 TOOLS = ["buy", "call", "note"]
 RECIPE = reader_training.ReaderRecipe(epochs=2, rate=1e-3, batch_tokens=64, max_tokens=32)

@@ -9,21 +9,21 @@ import pytest
 from tests.conftest import WordEmbedder
 
 from contextune.context.reading import CLOSE_FEATURES, WIDE_FEATURES
-from contextune.lab.train.reading import rankers
-from contextune.lab.train.reading.first_ranker import WideExample, fit_wide, wide_examples
-from contextune.lab.train.reading.manifest import MANIFESTS, RANKER_WORLDS, READING_WORLDS, write_manifests
-from contextune.lab.train.reading.read_sources import ReadCallRow, ReadItemRow, ReadToolRow, is_right
-from contextune.lab.train.reading.scenes import ranked_requests
-from contextune.lab.train.reading.sources import FOLDS, SourceRequest, fold_of, open_light
-from contextune.lab.worlds.light import read_light_worlds
-from contextune.lab.worlds.outcomes import Judge, JudgedCall
-from contextune.lab.worlds.seen import seen_worlds
-from contextune.lab.worlds.world import WorldCall
 from contextune.plan.reading_planner import CALL_FEATURES
 from contextune.rank import CandidateGroup, RankerSettings
 from contextune.tools import ToolMatches
 from contextune.tools.reading import FIT_FEATURES, TOOL_FEATURES, ReadTools
 from contextune.types import Request, Tool, ToolHit
+from contextune_lab.train.reading import rankers
+from contextune_lab.train.reading.first_ranker import WideExample, fit_wide, wide_examples
+from contextune_lab.train.reading.manifest import MANIFESTS, RANKER_WORLDS, READING_WORLDS, write_manifests
+from contextune_lab.train.reading.read_sources import ReadCallRow, ReadItemRow, ReadToolRow, is_right
+from contextune_lab.train.reading.scenes import ranked_requests
+from contextune_lab.train.reading.sources import FOLDS, SourceRequest, fold_of, open_light
+from contextune_lab.worlds.light import read_light_worlds
+from contextune_lab.worlds.outcomes import Judge, JudgedCall
+from contextune_lab.worlds.seen import seen_worlds
+from contextune_lab.worlds.world import WorldCall
 
 QUICK = RankerSettings(rounds=12, seeds=1, leaves=4, smallest_leaf=2, feature_share=1.0)
 

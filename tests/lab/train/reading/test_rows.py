@@ -9,21 +9,21 @@ from tests.conftest import WordEmbedder
 from tests.lab.train.tiny_tools import api, ask, write
 
 from contextune import Item, Request, Tool, User
-from contextune.lab.public_data.toolset import read_toolset
-from contextune.lab.train.reading.build_rows import RowBuilder
-from contextune.lab.train.reading.catalogues import read_catalogues
-from contextune.lab.train.reading.public_rows import PublicRows, bfcl_calls
-from contextune.lab.train.reading.rows import CallTrainingRow, TrainingRows
-from contextune.lab.train.reading.rows_calls import CallLabels, find_span
-from contextune.lab.train.reading.sources import open_light
-from contextune.lab.worlds.light import LightWorld, read_light_worlds
-from contextune.lab.worlds.outcomes import Judge
-from contextune.lab.worlds.world import WorldCall
 from contextune.plan.planning_input import PlanningInput
 from contextune.reading.model import OMITTED, SPAN
 from contextune.reading.texts import NO_TOOL
 from contextune.tools import bundled_toolbox
 from contextune.types import ItemHit
+from contextune_lab.public_data.toolset import read_toolset
+from contextune_lab.train.reading.build_rows import RowBuilder
+from contextune_lab.train.reading.catalogues import read_catalogues
+from contextune_lab.train.reading.public_rows import PublicRows, bfcl_calls
+from contextune_lab.train.reading.rows import CallTrainingRow, TrainingRows
+from contextune_lab.train.reading.rows_calls import CallLabels, find_span
+from contextune_lab.train.reading.sources import open_light
+from contextune_lab.worlds.light import LightWorld, read_light_worlds
+from contextune_lab.worlds.outcomes import Judge
+from contextune_lab.worlds.world import WorldCall
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from tests.lab.bench.quality.plan.test_persona_plans import TOOLS, requests
 
-from contextune.lab.bench.plan_tables import plan_budget_table
-from contextune.lab.bench.quality.plan.budgets import (
+from contextune.plan import PointerPlanner, Policy
+from contextune.plan.language_model.planner import call_json
+from contextune.types import ToolHit
+from contextune_lab.bench.plan_tables import plan_budget_table
+from contextune_lab.bench.quality.plan.budgets import (
     BUDGETS,
     MAX_TOOLS,
     MEASURED_OUTSIDE,
@@ -19,12 +22,9 @@ from contextune.lab.bench.quality.plan.budgets import (
     figures,
     write_prompts,
 )
-from contextune.lab.bench.quality.plan.written_plans import RecordedAnswer, has_table_rows, read_written_plans
-from contextune.lab.docs.benchmark_tables import to_markdown
-from contextune.lab.train.rankers.arguments.examples import PlannedRequest
-from contextune.plan import PointerPlanner, Policy
-from contextune.plan.language_model.planner import call_json
-from contextune.types import ToolHit
+from contextune_lab.bench.quality.plan.written_plans import RecordedAnswer, has_table_rows, read_written_plans
+from contextune_lab.docs.benchmark_tables import to_markdown
+from contextune_lab.train.rankers.arguments.examples import PlannedRequest
 
 FEW = requests()[:4]
 SMALL, LARGE = PlanBudget(3, 4), PlanBudget(10, 8)

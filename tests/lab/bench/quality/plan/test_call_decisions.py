@@ -5,8 +5,13 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from contextune.lab.bench.plan_tables import call_table
-from contextune.lab.bench.quality.plan.call_decisions import (
+from contextune.plan import ExpectedCall, PlanningInput, Policy
+from contextune.plan.calls.feature_names import NAMES
+from contextune.plan.calls.ranker import CallProbabilities
+from contextune.tools import bundled_toolbox
+from contextune.types import Argument, Contact, Plan, Request, User
+from contextune_lab.bench.plan_tables import call_table
+from contextune_lab.bench.quality.plan.call_decisions import (
     CONTACT,
     EXPLICIT,
     LIST,
@@ -17,14 +22,9 @@ from contextune.lab.bench.quality.plan.call_decisions import (
     call_rows,
     explicit_kind,
 )
-from contextune.lab.train.rankers.calls.examples import CallExample, FilledRequest
-from contextune.lab.train.rankers.calls.requests import FULL, PLAIN, CallRequest
-from contextune.lab.train.rankers.calls.train import RankedExample
-from contextune.plan import ExpectedCall, PlanningInput, Policy
-from contextune.plan.calls.feature_names import NAMES
-from contextune.plan.calls.ranker import CallProbabilities
-from contextune.tools import bundled_toolbox
-from contextune.types import Argument, Contact, Plan, Request, User
+from contextune_lab.train.rankers.calls.examples import CallExample, FilledRequest
+from contextune_lab.train.rankers.calls.requests import FULL, PLAIN, CallRequest
+from contextune_lab.train.rankers.calls.train import RankedExample
 
 TOOLS = {tool.name: tool for tool in bundled_toolbox()}
 USER = User("ana", contacts=(Contact("Marta Reis", "marta@example.org"),))

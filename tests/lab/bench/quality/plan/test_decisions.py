@@ -3,9 +3,9 @@
 import pytest
 from tests.plan.policy.readings import BY_ID, call
 
-from contextune.lab.bench.quality.plan.decisions import DecisionCase, choose_act, decision_figures
 from contextune.plan.policy import Policy, Readings
 from contextune.types import Plan
+from contextune_lab.bench.quality.plan.decisions import DecisionCase, choose_act, decision_figures
 
 find_tool = BY_ID.__getitem__
 

@@ -6,8 +6,8 @@ from tests.tools.querygen.fake_writer import FixedModel
 
 from contextune._internal.assets import asset
 from contextune.datasets import read_persona
-from contextune.lab.bench.quality.plan.persona_answers import answer_persona
 from contextune.tools import QueryGenerator
+from contextune_lab.bench.quality.plan.persona_answers import answer_persona
 
 
 def test_generated_queries_are_in_the_answer() -> None:

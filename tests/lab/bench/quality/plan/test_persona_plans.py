@@ -11,9 +11,14 @@ import pytest
 from contextune._internal.assets import asset
 from contextune.datasets import read_persona
 from contextune.errors import InvalidDataError
-from contextune.lab.bench.quality.plan import persona_plans as bench
-from contextune.lab.bench.quality.plan import report as plan_report
-from contextune.lab.bench.quality.plan.written_plans import (
+from contextune.plan import PointerPlanner
+from contextune.plan.judge import ExpectedCall, judge_plan
+from contextune.plan.language_model.planner import call_json
+from contextune.tools import bundled_toolbox
+from contextune.types import Argument, ItemHit, Plan, Source, ToolHit
+from contextune_lab.bench.quality.plan import persona_plans as bench
+from contextune_lab.bench.quality.plan import report as plan_report
+from contextune_lab.bench.quality.plan.written_plans import (
     RecordedAnswer,
     WrittenPlans,
     guided_choosers,
@@ -22,12 +27,7 @@ from contextune.lab.bench.quality.plan.written_plans import (
     recorded_rows,
     stale_answers,
 )
-from contextune.lab.train.rankers.arguments.examples import PlannedRequest, planned_request
-from contextune.plan import PointerPlanner
-from contextune.plan.judge import ExpectedCall, judge_plan
-from contextune.plan.language_model.planner import call_json
-from contextune.tools import bundled_toolbox
-from contextune.types import Argument, ItemHit, Plan, Source, ToolHit
+from contextune_lab.train.rankers.arguments.examples import PlannedRequest, planned_request
 
 TOOLS = {tool.name: tool for tool in bundled_toolbox()}
 

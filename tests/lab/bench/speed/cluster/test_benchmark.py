@@ -9,16 +9,16 @@ import pytest
 from typer.testing import CliRunner
 
 from contextune._internal.assets import asset
-from contextune.cli.lab.bench import app
 from contextune.datasets import Persona, read_persona
 from contextune.errors import InvalidRequestError
-from contextune.lab.bench.results_file import FILE_NAME, BenchResults
-from contextune.lab.bench.speed.cluster import benchmark, processes, store_comparison
-from contextune.lab.bench.speed.cluster.costs import ClusterCosts
-from contextune.lab.bench.speed.cluster.growth import Assumptions
-from contextune.lab.bench.speed.cluster.growth_check import check_simulation
 from contextune.store import open_store
 from contextune.types import Progress
+from contextune_lab.bench.results_file import FILE_NAME, BenchResults
+from contextune_lab.bench.speed.cluster import benchmark, processes, store_comparison
+from contextune_lab.bench.speed.cluster.costs import ClusterCosts
+from contextune_lab.bench.speed.cluster.growth import Assumptions
+from contextune_lab.bench.speed.cluster.growth_check import check_simulation
+from contextune_lab.cli.bench import app
 
 pytest.importorskip("psycopg", reason="needs the extra contextune[postgres]")
 

@@ -7,7 +7,7 @@ import pytest
 from tests.lab.bench.speed.cluster.test_growth import COSTS
 
 from contextune.errors import InvalidDataError
-from contextune.lab.bench.speed.cluster.costs import read_costs, write_costs
+from contextune_lab.bench.speed.cluster.costs import read_costs, write_costs
 
 
 def test_measurements_are_read_back_and_checked(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from contextune.lab.bench.speed.cluster.costs import ClusterCosts
-from contextune.lab.bench.speed.cluster.growth import (
+from contextune_lab.bench.speed.cluster.costs import ClusterCosts
+from contextune_lab.bench.speed.cluster.growth import (
     Assumptions,
     first_limits,
     needs,

@@ -16,8 +16,13 @@ from contextune.datasets import (
     read_persona,
     training_requests,
 )
-from contextune.lab.train.rankers.arguments import train as recipe
-from contextune.lab.train.rankers.arguments.examples import (
+from contextune.plan import ArgumentScorer, PointerPlanner
+from contextune.plan.pointer.scoring.feature_names import NAMES
+from contextune.plan.pointer.scoring.priors import ArgumentStatistics
+from contextune.tools import bundled_toolbox
+from contextune.types import ItemHit, Tool
+from contextune_lab.train.rankers.arguments import train as recipe
+from contextune_lab.train.rankers.arguments.examples import (
     EXPLICIT,
     NO_CONTEXT,
     ORACLE,
@@ -27,15 +32,10 @@ from contextune.lab.train.rankers.arguments.examples import (
     argument_examples,
     planned_request,
 )
-from contextune.lab.train.rankers.arguments.pairs import EVERY_FOLD, pair_examples, parse_item
-from contextune.lab.train.rankers.arguments.requests import additional_requests
-from contextune.lab.train.rankers.arguments.times import time_examples
-from contextune.lab.train.rankers.arguments.train import ArgumentTrainingData, fit_by_fold, train
-from contextune.plan import ArgumentScorer, PointerPlanner
-from contextune.plan.pointer.scoring.feature_names import NAMES
-from contextune.plan.pointer.scoring.priors import ArgumentStatistics
-from contextune.tools import bundled_toolbox
-from contextune.types import ItemHit, Tool
+from contextune_lab.train.rankers.arguments.pairs import EVERY_FOLD, pair_examples, parse_item
+from contextune_lab.train.rankers.arguments.requests import additional_requests
+from contextune_lab.train.rankers.arguments.times import time_examples
+from contextune_lab.train.rankers.arguments.train import ArgumentTrainingData, fit_by_fold, train
 
 TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in bundled_toolbox()}
 FOLDS = {"a01": 0, "b05": 1, "c03": 2}

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contextune.lab.reliability import auroc, calibration_error, reliability_bins
-from contextune.lab.train.rankers.calls import train as recipe
-from contextune.lab.train.rankers.calls.examples import CallExample
-from contextune.lab.train.rankers.calls.report import call_figures, none_figures
-from contextune.lab.train.rankers.calls.requests import FULL, PLAIN
 from contextune.plan.calls.classifier import ToolClassifier
 from contextune.plan.calls.feature_names import NAMES
 from contextune.plan.calls.statistics import CallStatistics
 from contextune.rank import RankerSettings
+from contextune_lab.reliability import auroc, calibration_error, reliability_bins
+from contextune_lab.train.rankers.calls import train as recipe
+from contextune_lab.train.rankers.calls.examples import CallExample
+from contextune_lab.train.rankers.calls.report import call_figures, none_figures
+from contextune_lab.train.rankers.calls.requests import FULL, PLAIN
 
 QUICK = RankerSettings(rounds=40, seeds=1, smallest_leaf=5, rate=0.2, feature_share=1.0)
 SURE, FITS, RANK, VARIED, LENGTH = (

@@ -9,12 +9,12 @@ import numpy as np
 from contextune.context.index import UserIndex
 from contextune.datasets import bundled_persona_file, read_persona
 from contextune.embed import Embedder
-from contextune.lab.train.rankers.context.authored_stores import authored_stores
-from contextune.lab.train.rankers.context.recast import recast_persona
-from contextune.lab.train.rankers.context.said_outright import RequestWriter, SaidRequest
 from contextune.search import tokenize
 from contextune.types import Item, User
 from contextune.types.app_schema import APPS
+from contextune_lab.train.rankers.context.authored_stores import authored_stores
+from contextune_lab.train.rankers.context.recast import recast_persona
+from contextune_lab.train.rankers.context.said_outright import RequestWriter, SaidRequest
 
 PERSONA = read_persona(bundled_persona_file("a01"))
 NOW = datetime(2024, 5, 16, 17)

@@ -19,19 +19,19 @@ from contextune.datasets import (
 )
 from contextune.embed import Embedder
 from contextune.errors import RankerError
-from contextune.lab.bench.quality import ablations as ablation_bench
-from contextune.lab.bench.quality.ablations import LEARNING_CURVE, ablations, sample_across_folds
-from contextune.lab.train.embedder.data import assign_folds
-from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import embedded_personas
-from contextune.lab.train.rankers.context import train as recipe
-from contextune.lab.train.rankers.context.embedded_personas import EmbeddedPersonas, TextVectors
-from contextune.lab.train.rankers.context.examples import ContextExample, from_folds
-from contextune.lab.train.rankers.context.from_feedback import continue_training, feedback_examples
-from contextune.lab.train.rankers.context.haystack import haystack_examples
 from contextune.rank import RankerSettings
 from contextune.store import SQLiteStore
 from contextune.tuner import Tuner
+from contextune_lab.bench.quality import ablations as ablation_bench
+from contextune_lab.bench.quality.ablations import LEARNING_CURVE, ablations, sample_across_folds
+from contextune_lab.train.embedder.data import assign_folds
+from contextune_lab.train.embedder.fold_vectors import FoldVectors
+from contextune_lab.train.rankers.context import embedded_personas
+from contextune_lab.train.rankers.context import train as recipe
+from contextune_lab.train.rankers.context.embedded_personas import EmbeddedPersonas, TextVectors
+from contextune_lab.train.rankers.context.examples import ContextExample, from_folds
+from contextune_lab.train.rankers.context.from_feedback import continue_training, feedback_examples
+from contextune_lab.train.rankers.context.haystack import haystack_examples
 
 FAST = RankerSettings(rounds=8, seeds=1)
 PERSONA = read_persona(bundled_persona_file("a01"))

@@ -10,12 +10,17 @@ from tests.lab.train.tiny_tools import QUICK, api, ask, few_folds, public_rows, 
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
-from contextune.lab.public_data.folds import assign_folds
-from contextune.lab.public_data.toolset import LabelledRequest, Toolset
-from contextune.lab.train.embedder.data import FOLDS
-from contextune.lab.train.embedder.fold_vectors import FoldVectors
-from contextune.lab.train.rankers.context import train as context_recipe
-from contextune.lab.train.rankers.tools.examples import (
+from contextune.tools import bundled_toolbox
+from contextune.tools.query import QueryContext
+from contextune.tools.subqueries import split_subqueries
+from contextune.tools.tool_text import tool_text
+from contextune.types import Tool
+from contextune_lab.public_data.folds import assign_folds
+from contextune_lab.public_data.toolset import LabelledRequest, Toolset
+from contextune_lab.train.embedder.data import FOLDS
+from contextune_lab.train.embedder.fold_vectors import FoldVectors
+from contextune_lab.train.rankers.context import train as context_recipe
+from contextune_lab.train.rankers.tools.examples import (
     PLAUSIBLE,
     RIGHT,
     PublicVectors,
@@ -26,11 +31,6 @@ from contextune.lab.train.rankers.tools.examples import (
     untrained_examples,
     without_context,
 )
-from contextune.tools import bundled_toolbox
-from contextune.tools.query import QueryContext
-from contextune.tools.subqueries import split_subqueries
-from contextune.tools.tool_text import tool_text
-from contextune.types import Tool
 
 
 @pytest.fixture(autouse=True)

@@ -3,12 +3,12 @@
 import numpy as np
 from tests.lab.train.tiny_tools import vector
 
-from contextune.lab.train.rankers.tools.examples import RIGHT, ToolExample
-from contextune.lab.train.rankers.tools.sampled_catalogues import MIN_TOOLS, sample_catalogues, sample_places
 from contextune.tools import Catalog
 from contextune.tools.index import ToolIndex
 from contextune.tools.query import PastCalls, ToolQuery
 from contextune.types import Tool
+from contextune_lab.train.rankers.tools.examples import RIGHT, ToolExample
+from contextune_lab.train.rankers.tools.sampled_catalogues import MIN_TOOLS, sample_catalogues, sample_places
 
 TOOLS = [Tool(f"tool {n}", f"does {n}", app=f"server {n // 4}" if n % 8 < 4 else "") for n in range(240)]
 INDEX = ToolIndex.from_vectors(Catalog(TOOLS), np.stack([vector(n) for n in range(len(TOOLS))]))

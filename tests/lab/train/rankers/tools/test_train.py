@@ -9,10 +9,17 @@ from tests.lab.train.tiny_tools import QUICK, vector
 
 from contextune.datasets import plain_requests
 from contextune.embed import Embedder
-from contextune.lab.train.embedder.data import FOLDS
-from contextune.lab.train.rankers.tools import abstention
-from contextune.lab.train.rankers.tools import train as recipe
-from contextune.lab.train.rankers.tools.abstention import (
+from contextune.rank import Ranker
+from contextune.tools import Catalog, ToolRanker, ToolRetriever, bundled_toolbox
+from contextune.tools.abstain import FIT_INPUTS
+from contextune.tools.features import FEATURE_NAMES
+from contextune.tools.index import ToolIndex
+from contextune.tools.query import ToolQuery
+from contextune.types import Tool
+from contextune_lab.train.embedder.data import FOLDS
+from contextune_lab.train.rankers.tools import abstention
+from contextune_lab.train.rankers.tools import train as recipe
+from contextune_lab.train.rankers.tools.abstention import (
     AUTHORED,
     NO_SERVER,
     NO_TOOL,
@@ -21,26 +28,19 @@ from contextune.lab.train.rankers.tools.abstention import (
     TWINS_LEFT,
     AbstentionData,
 )
-from contextune.lab.train.rankers.tools.examples import (
+from contextune_lab.train.rankers.tools.examples import (
     PLAUSIBLE,
     RIGHT,
     ToolExample,
     without_context,
 )
-from contextune.lab.train.rankers.tools.train import (
+from contextune_lab.train.rankers.tools.train import (
     FeaturedExample,
     context_model,
     fit_by_fold,
     fit_by_holdout,
     with_features,
 )
-from contextune.rank import Ranker
-from contextune.tools import Catalog, ToolRanker, ToolRetriever, bundled_toolbox
-from contextune.tools.abstain import FIT_INPUTS
-from contextune.tools.features import FEATURE_NAMES
-from contextune.tools.index import ToolIndex
-from contextune.tools.query import ToolQuery
-from contextune.types import Tool
 
 PLAIN = plain_requests()[::25]
 

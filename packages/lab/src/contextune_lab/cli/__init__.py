@@ -1,0 +1,1 @@
+"""The research commands: answer, bench, train, generate. Entry points add them to `contextune`."""

@@ -1,0 +1,77 @@
+"""Build the rows of worlds and personas.
+
+    python -m contextune_lab.train.reading.build_rows OUT --worlds FOLDER --wide FOLDER [--personas]
+
+`OUT` gets `item.jsonl.gz`, `tool.jsonl.gz` and `call.jsonl.gz`. `--wide` is the folder of the first rankers
+by fold (`first_ranker`), so that the items come in an order that was not trained on the request.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+from contextune.context.reading import WIDE_FEATURES
+from contextune.datasets import bundled_personas, training_personas
+from contextune.embed import Embedder
+from contextune.rank import Ranker
+from contextune_lab.train.reading.manifest import READING_WORLDS
+from contextune_lab.train.reading.rows import RowRequest, TrainingRows
+from contextune_lab.train.reading.rows_calls import CallRows
+from contextune_lab.train.reading.rows_items import item_row
+from contextune_lab.train.reading.rows_tools import ToolRows
+from contextune_lab.train.reading.scenes import ranked_requests
+from contextune_lab.train.reading.sources import RequestSource, open_persona, open_worlds
+
+
+class RowBuilder:
+    """Collects the rows of requests of stores."""
+
+    def __init__(self, seed: int = 7, embedder: Embedder | None = None) -> None:
+        self.rows = TrainingRows()
+        self._draw = Random(seed)  # noqa: S311  # repeatable, not secret
+        self._embedder = embedder
+        self._tools = ToolRows(self._draw, embedder)
+        self._calls = CallRows(self._draw)
+
+    def add(self, source: RequestSource, wide: Ranker | None = None) -> None:
+        """Add the rows of all requests of a source; `wide` orders the candidates and has not seen them."""
+        for ranked in ranked_requests(source, self._embedder):
+            request = RowRequest.build(source, ranked, wide)
+            if row := item_row(request, ranked.state, self._draw, is_persona=source.is_persona):
+                self.rows.items.append(row)
+            if source.is_persona and not request.labels.calls:
+                continue
+            for variant in self._tools.variants(source, request):
+                tools, others = self._tools.row(request, variant)
+                self.rows.tools.append(tools)
+                self.rows.calls += self._calls.rows(request, variant, others)
+
+
+def wide_ranker(folder: Path | None, fold: int) -> Ranker | None:
+    """The first ranker that has not seen a fold; None without a folder."""
+    return Ranker.load(folder / f"wide-{fold}.json.gz", WIDE_FEATURES) if folder else None
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Build the rows from the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--worlds", type=Path, help="the folder of the worlds; light worlds are bundled")
+    parser.add_argument(
+        "--wide", type=Path, help="the first rankers by fold; by default, the bundled ranking"
+    )
+    parser.add_argument("--names", default=",".join(READING_WORLDS), help="worlds, separated by commas")
+    parser.add_argument("--personas", action="store_true", help="also of all personas")
+    options = parser.parse_args(arguments)
+    builder = RowBuilder()
+    for source in open_worlds([*filter(None, options.names.split(","))], options.worlds):
+        builder.add(source, wide_ranker(options.wide, source.fold))
+    for persona in [*bundled_personas(), *training_personas()] if options.personas else ():
+        with open_persona(persona) as source:
+            builder.add(source, wide_ranker(options.wide, source.fold))
+    builder.rows.save(options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""Train the rankers after the reading model: of items, of tools, and of whole calls.
+
+    python -m contextune_lab.train.reading.rankers MODEL WIDE OUT --worlds FOLDER
+
+`MODEL` is the folder of the reading model, `WIDE` that of the first rankers. The worlds are ones that the
+reading model has not seen. Each stage is trained on what rankers without the world made of the stage before;
+the figures that are printed are of held-out worlds, too. `OUT` gets `reading_ranker`, `reading_tools` and
+`reading_calls` with the rankers of all worlds.
+"""
+
+# arrays and tensors of untyped libraries
+# pyright: basic, reportArgumentType=false, reportDeprecated=false
+
+import argparse
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from contextune.context.reading import CLOSE_FEATURES
+from contextune.datasets import bundled_personas, training_personas
+from contextune.plan.reading_planner import CALL_FEATURES
+from contextune.rank import CandidateGroup, Ranker, RankerSettings
+from contextune.reading.model import ReadingModel
+from contextune.tools.reading import FIT_FEATURES, TOOL_FEATURES, ToolReadingRankers
+from contextune_lab.train.reading.build_rows import wide_ranker
+from contextune_lab.train.reading.manifest import RANKER_WORLDS, write_manifests
+from contextune_lab.train.reading.read_sources import (
+    ItemRankers,
+    ReadCallRow,
+    ReadItemRow,
+    ReadToolRow,
+    SourceReader,
+    read_source_items,
+)
+from contextune_lab.train.reading.sources import open_persona, open_worlds
+from contextune_lab.worlds.splits import leave_one_out
+
+_Row = TypeVar("_Row")
+_Model = TypeVar("_Model")
+_PERSONA_REQUESTS = 420
+_NEEDED = 2
+CLOSE = RankerSettings(rounds=140, rate=0.06, leaves=8, smallest_leaf=40, feature_share=0.5, truncation=8)
+NEEDED = RankerSettings(
+    rounds=110, rate=0.06, seeds=1, leaves=8, smallest_leaf=60, feature_share=0.5, objective="binary"
+)
+TOOLS = RankerSettings(rounds=120, rate=0.06, leaves=8, smallest_leaf=30, feature_share=0.6, truncation=6)
+FITS = RankerSettings(
+    rounds=60, rate=0.06, seeds=1, leaves=5, smallest_leaf=30, feature_share=0.7, objective="binary"
+)
+CALLS = RankerSettings(
+    rounds=110, rate=0.06, leaves=7, smallest_leaf=40, feature_share=0.5, objective="binary"
+)
+
+
+def fit_items(rows: Sequence[ReadItemRow]) -> ItemRankers:
+    """The rankers of items."""
+    ranked = [
+        CandidateGroup(row.matrix, row.grades)
+        for row in rows
+        if (row.grades == _NEEDED).any() and not (row.grades == _NEEDED).all()
+    ]
+    single = [
+        CandidateGroup(row.matrix, (row.grades == _NEEDED).astype(np.int64)) for row in rows if row.items
+    ]
+    return ItemRankers(Ranker.fit(ranked, CLOSE_FEATURES, CLOSE), Ranker.fit(single, CLOSE_FEATURES, NEEDED))
+
+
+def fit_tools(rows: Sequence[ReadToolRow]) -> ToolReadingRankers:
+    """The rankers of tools."""
+    ranked = [CandidateGroup(row.read.matrix, row.grades) for row in rows if row.grades.any()]
+    features = np.vstack([row.read.fit for row in rows])
+    served = np.array([int(bool(row.right)) for row in rows], np.int64)
+    return ToolReadingRankers(
+        Ranker.fit(ranked, TOOL_FEATURES, TOOLS),
+        Ranker.fit([CandidateGroup(features, served)], FIT_FEATURES, FITS),
+    )
+
+
+def fit_calls(rows: Sequence[ReadCallRow]) -> Ranker:
+    """The ranker of calls."""
+    groups = [CandidateGroup(row.features, row.right) for row in rows if len(row.right)]
+    return Ranker.fit(groups, CALL_FEATURES, CALLS)
+
+
+def fit_held_out(
+    rows: Mapping[str, Sequence[_Row]], fit: Callable[[Sequence[_Row]], _Model], more: Sequence[_Row] = ()
+) -> dict[str, _Model]:
+    """For each world, a model of all others and of `more`."""
+    return {
+        world: fit([*(row for other in others for row in rows[other]), *more])
+        for world, others in leave_one_out(rows)
+    }
+
+
+@dataclass(frozen=True)
+class RankerTraining:
+    """The inputs of the training of all rankers."""
+
+    model: ReadingModel
+    wide: Path
+    worlds: Path
+    names: Sequence[str] = RANKER_WORLDS
+
+    def read_items(self) -> dict[str, list[ReadItemRow]]:
+        """The items of each world."""
+        return {
+            source.name: list(read_source_items(source, self._wide(source.fold), self.model))
+            for source in open_worlds(self.names, self.worlds)
+        }
+
+    def read_personas(self, count: int = _PERSONA_REQUESTS, seed: int = 9) -> list[ReadItemRow]:
+        """The items of some personas' own requests."""
+        personas = [*bundled_personas(), *training_personas()]
+        rows: list[ReadItemRow] = []
+        for number in np.random.default_rng(seed).permutation(len(personas)).tolist():
+            with open_persona(personas[number]) as source:
+                own = [request for request in source.requests if "/own/" in request.id]
+                kept = replace(source, requests=own)
+                rows += read_source_items(kept, self._wide(source.fold), self.model)
+            if len(rows) >= count:
+                break
+        return rows
+
+    def read_tools(
+        self, items: Mapping[str, Sequence[ReadItemRow]], rankers: Mapping[str, ItemRankers]
+    ) -> dict[str, list[ReadToolRow]]:
+        """The tools of each world."""
+        return {
+            source.name: list(
+                SourceReader(source, rankers[source.name], self.model).tools(items[source.name])
+            )
+            for source in open_worlds(self.names, self.worlds)
+        }
+
+    def read_calls(
+        self,
+        items: Mapping[str, Sequence[ReadItemRow]],
+        item_rankers: Mapping[str, ItemRankers],
+        tools: Mapping[str, Sequence[ReadToolRow]],
+        tool_rankers: Mapping[str, ToolReadingRankers],
+    ) -> dict[str, list[ReadCallRow]]:
+        """The calls of each world."""
+        return {
+            (name := source.name): list(
+                SourceReader(source, item_rankers[name], self.model).calls(
+                    items[name], tools[name], tool_rankers[name]
+                )
+            )
+            for source in open_worlds(self.names, self.worlds)
+        }
+
+    def _wide(self, fold: int) -> Ranker:
+        ranker = wide_ranker(self.wide, fold)
+        assert ranker is not None  # noqa: S101  # a folder was given
+        return ranker
+
+
+def item_recall(rows: Sequence[ReadItemRow], rankers: ItemRankers, depth: int) -> float:
+    """Recall of needed items among the first `depth`; items that were not read count as missed."""
+    shares: list[float] = []
+    for row in rows:
+        if row.needed:
+            first = np.argsort(-rankers.close.score(row.matrix), kind="stable")[:depth]
+            shares.append(float((row.grades[first] == _NEEDED).sum()) / min(depth, row.needed))
+    return float(np.mean(shares)) if shares else float("nan")
+
+
+def tool_accuracy(rows: Sequence[ReadToolRow], rankers: ToolReadingRankers) -> float:
+    """Share of the served requests whose first tool is right."""
+    right = [
+        bool(row.grades[int(np.argmax(rankers.tools.score(row.read.matrix)))])
+        for row in rows
+        if row.right and row.read.hits
+    ]
+    return float(np.mean(right)) if right else float("nan")
+
+
+def call_accuracy(rows: Sequence[ReadCallRow], ranker: Ranker) -> float:
+    """Share of the requests with filled calls whose likeliest one is right."""
+    right = [int(row.right[int(np.argmax(ranker.score(row.features)))]) for row in rows if len(row.right)]
+    return float(np.mean(right)) if right else float("nan")
+
+
+def train_rankers(training: RankerTraining, out: Path, report: Callable[[str], None] = print) -> None:
+    """Run all stages, and write the rankers."""
+    items, personas = training.read_items(), training.read_personas()
+    item_rankers = fit_held_out(items, fit_items, personas)
+    _report(report, "items, recall@3", items, item_rankers, lambda rows, each: item_recall(rows, each, 3))
+    tools = training.read_tools(items, item_rankers)
+    tool_rankers = fit_held_out(tools, fit_tools)
+    _report(report, "tools, first right", tools, tool_rankers, tool_accuracy)
+    calls = training.read_calls(items, item_rankers, tools, tool_rankers)
+    _report(report, "calls, first right", calls, fit_held_out(calls, fit_calls), call_accuracy)
+    final = fit_items([*(row for rows in items.values() for row in rows), *personas])
+    final_tools = fit_tools([row for rows in tools.values() for row in rows])
+    _save(out / "reading_ranker", {"close": final.close, "needed": final.needed})
+    shutil.copyfile(training.wide / "wide.json.gz", out / "reading_ranker" / "wide.json.gz")
+    _save(out / "reading_tools", {"tools": final_tools.tools, "fits": final_tools.fits})
+    _save(out / "reading_calls", {"right": fit_calls([row for rows in calls.values() for row in rows])})
+    write_manifests(out)
+
+
+def _report(
+    report: Callable[[str], None],
+    what: str,
+    rows: Mapping[str, Sequence[_Row]],
+    models: Mapping[str, _Model],
+    measure: Callable[[Sequence[_Row], _Model], float],
+) -> None:
+    """Print a figure for each held-out world."""
+    shown = ", ".join(f"{world} {100 * measure(rows[world], models[world]):.1f}" for world in rows)
+    report(f"{what}: {shown}")
+
+
+def _save(folder: Path, rankers: Mapping[str, Ranker]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, ranker in rankers.items():
+        ranker.save(folder / f"{name}.json.gz")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train from the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("model", type=Path)
+    parser.add_argument("wide", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--worlds", type=Path, required=True, help="the folder of the worlds")
+    options = parser.parse_args(arguments)
+    model = ReadingModel(options.model, threads=1)
+    train_rankers(RankerTraining(model, options.wide, options.worlds), options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""What each rule is worth: the requests at which it fires, asked again without it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from contextune.types import Progress
+from contextune_lab.bench.results_file import BenchTable, Cell, Row
+from contextune_lab.worlds.ask import RequestResult
+from contextune_lab.worlds.outcomes import Outcome
+from contextune_lab.worlds.run import WorldRun, run_worlds
+from contextune_lab.worlds.switches import FAMILIES, RULES, SIGNALS, doubt_names
+from contextune_lab.worlds.tables import COMMAND, Measure, difference_cells
+
+_MADE_WRONGLY = (Outcome.WRONG, Outcome.HARM, Outcome.ACTED)
+
+
+def _is_good(result: RequestResult) -> float:
+    """Served: the right call is made. Unserved: nothing is called."""
+    good = Outcome.RIGHT if result.request.is_served else Outcome.REFUSED
+    return float(result.outcome is good)
+
+
+MEASURES: Mapping[str, Measure] = {
+    "right": _is_good,
+    "call right": lambda result: float(result.call_right) if result.request.is_served else None,
+    "wrong or harmful": lambda result: float(result.outcome in _MADE_WRONGLY),
+    "R@3": lambda result: result.recalls.get(3),
+}
+"""The columns of tables about rules; requests that nothing serves count as well."""
+
+
+@dataclass(frozen=True)
+class RuleEffect:
+    """The results of all requests without a rule, beside those with it."""
+
+    name: str
+    fired: int
+    """Requests at which the rule fired."""
+    before: Sequence[RequestResult]
+    after: Sequence[RequestResult]
+
+    def difference(self, measure: Measure) -> float:
+        """The sum over all requests of the figure without the rule, minus that with it."""
+        return sum(
+            (measure(after) or 0.0) - (measure(before) or 0.0)
+            for before, after in zip(self.before, self.after, strict=True)
+        )
+
+    @property
+    def lifts_nothing(self) -> bool:
+        """Whether without the rule no fewer calls are right and no more are made wrongly."""
+        return (
+            self.difference(MEASURES["right"]) >= 0
+            and self.difference(MEASURES["call right"]) >= 0
+            and self.difference(MEASURES["wrong or harmful"]) <= 0
+        )
+
+
+def rule_effects(
+    runs: Sequence[WorldRun],
+    names: Iterable[str] | None = None,
+    *,
+    processes: int = 1,
+    progress: Progress | None = None,
+) -> list[RuleEffect]:
+    """The effect of each rule; by default of all rules of planning and single doubts.
+
+    A rule that does not fire at a request cannot change its answer, so only the others are asked again.
+    Families of signals change every request.
+    """
+    chosen = [*(names if names is not None else [*RULES, *doubt_names()])]
+    before = run_worlds([replace(run, records=True) for run in runs], processes=processes, progress=progress)
+    effects: list[RuleEffect] = []
+    for name in chosen:
+        is_everywhere = name.removeprefix(SIGNALS) in FAMILIES
+        affected = [
+            frozenset(r.request.id for r in results if is_everywhere or name in r.fired) for results in before
+        ]
+        again = [
+            replace(run, without=(*run.without, name), only=ids)
+            for run, ids in zip(runs, affected, strict=True)
+            if ids
+        ]
+        changed = {
+            (result.world, result.request.id): result
+            for results in (run_worlds(again, processes=processes) if again else [])
+            for result in results
+        }
+        every = [result for results in before for result in results]
+        after = [changed.get((result.world, result.request.id), result) for result in every]
+        effects.append(RuleEffect(name, sum(map(len, affected)), every, after))
+        if progress:
+            progress(len(effects), len(chosen))
+    return effects
+
+
+def without_table(before: Sequence[RequestResult], after: Sequence[RequestResult]) -> BenchTable:
+    """The difference that switched-off names make, by kind of request, with intervals."""
+    kinds: Mapping[str, Callable[[RequestResult], bool]] = {
+        "all": lambda _: True,
+        **{
+            kind: lambda result, kind=kind: result.kind == kind
+            for kind in dict.fromkeys(result.kind for result in before)
+        },
+    }
+    rows: list[Row] = []
+    for kind, is_chosen in kinds.items():
+        pairs = [(old, new) for old, new in zip(before, after, strict=True) if is_chosen(old)]
+        cells = difference_cells(MEASURES, [old for old, _ in pairs], [new for _, new in pairs])
+        rows.append(Row(kind, [Cell(len(pairs)), *cells], emphasis=kind == "all"))
+    return BenchTable("worlds-without", f"{COMMAND} --without NAME", ["requests", *MEASURES], rows, digits=2)
+
+
+def rules_table(effects: Sequence[RuleEffect]) -> BenchTable:
+    """One row for each rule: where it fired, and what changes without it."""
+    rows = [
+        Row(effect.name, [Cell(effect.fired), *difference_cells(MEASURES, effect.before, effect.after)])
+        for effect in sorted(effects, key=lambda effect: (effect.difference(MEASURES["right"]), effect.name))
+    ]
+    return BenchTable("worlds-rules", f"{COMMAND} --rules", ["fired", *MEASURES], rows, 2, "without")

@@ -1,1 +1,0 @@
-"""The research commands, which need `contextune.lab`: answer, bench, train, generate."""
