@@ -398,7 +398,15 @@ class Tuner:
         items = [hit.item for hit in context]
         place = resolve_place(request, inputs.user)
         read = read_request_tools(
-            tools, matches, request, inputs.user, place, items, inputs.vectors, visible=self._tool_filter
+            tools,
+            matches,
+            request,
+            inputs.user,
+            place,
+            items,
+            inputs.vectors,
+            item_share=context[0].probability if context else None,
+            visible=self._tool_filter,
         )
         return reorder(matches, read)
 

@@ -24,7 +24,7 @@ from contextune.reading.texts import Names, item_text, request_text
 from contextune.search import tokenize
 from contextune.types import Request, local_time
 
-READ_ITEMS = 14
+READ_ITEMS = 10
 """Items that the model reads, best first."""
 Floats = NDArray[np.float64]
 _LEARNED = ("learned", "learned rank", "candidates")

@@ -1,12 +1,12 @@
 """`ReadingPlanner`: plans calls of any catalogue by reading the request beside its tools and values.
 
-The tools come in the order of the reading model. The arguments of the likeliest are filled twice, by the same
-model and by the scorer of arguments, and a ranker of whole calls gives each call the probability that it is
-the one that was meant.
+The tools come in the order of the reading model. The arguments of the likeliest are filled by the same model
+and a ranker of values, and a ranker of whole calls gives each call the probability that it is the one that was
+meant.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,21 +14,23 @@ from numpy.typing import NDArray
 
 from contextune._internal.model_files import model_folder
 from contextune.context.build_scene import resolve_place
+from contextune.embed import Embedder
 from contextune.plan.arguments.reader import ReadCall, fill_calls
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.planner import PointerPlanner
+from contextune.plan.policy.cost import COSTS, call_cost
 from contextune.plan.policy.policy import Policy
 from contextune.plan.policy.readings import Readings
 from contextune.rank import Ranker
 from contextune.reading.model import ReadingModel, default_reading_model
 from contextune.reading.texts import request_text
+from contextune.tools.profiles.profile import PROFILE_FEATURES, profile_row
 from contextune.types import Plan, ToolHit
 
 Matrix = NDArray[np.float32]
 READING_POLICY = Policy(act={"read": 0.5, "write": 0.6})
 """The default policy beside the reading planner, whose probabilities are calibrated on worlds that it has not
 seen: chosen so that fewer than 3 in 100 requests end in a wrong call that was made."""
-MAX_TOOLS = 3
+MAX_TOOLS = 4
 """Tools whose arguments are read."""
 READ_TOOLS = 12
 """Tools that the planner wants to choose from."""
@@ -37,9 +39,9 @@ CALL_FEATURES: tuple[str, ...] = (
     *("leaves", "required", "given", "missing", "log_probability", "least", "least_given", "least_omitted"),
     *("least_required", "least_margin", "people", "least_person", "times", "least_time", "titles"),
     *("least_title", "spans", "least_span", "words", "has_history", "item_score", "item_lead"),
-    *("pointed", "agreement", "least_pointed", "missing_pointed"),
+    *("cost", "chosen_share", "log_rank", "unused_people", "unused_times"),
+    *PROFILE_FEATURES,
 )
-_GIVEN, _MISSING, _POINTED = (CALL_FEATURES.index(name) for name in ("given", "missing", "pointed"))
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,10 @@ class ReadingPlanner:
     max_tools: int = MAX_TOOLS
     model: ReadingModel | None = None
     """The bundled one by default."""
-    pointer: PointerPlanner = field(default_factory=PointerPlanner)
-    """Fills the arguments for a second time."""
+    values: Ranker | None = None
+    """Chooses the values of arguments; the bundled one by default."""
+    embedder: Embedder | None = None
+    """Compares arguments with what their values are; the bundled one by default."""
 
     @property
     def searched_tools(self) -> int:
@@ -82,9 +86,7 @@ class ReadingPlanner:
     ) -> tuple[list[Plan], Matrix]:
         """The calls to choose from, and their features."""
         read, features = self.read(inputs, tools, fits)
-        filled = [self.pointer.fill_tool(inputs, call.tool) for call in read]
-        pointed = [each.plan if each else None for each in filled]
-        return with_pointed([call.plan(0.0) for call in read], features, pointed)
+        return [call.plan(0.0) for call in read], features
 
     def read(
         self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None
@@ -95,7 +97,14 @@ class ReadingPlanner:
             return [], np.empty((0, len(CALL_FEATURES)), np.float32)
         place = resolve_place(inputs.request, inputs.user)
         text = request_text(inputs.request, inputs.now, place)
-        calls = fill_calls(self.model or default_reading_model(), inputs, text, [hit.tool for hit in likely])
+        calls = fill_calls(
+            self.model or default_reading_model(),
+            inputs,
+            text,
+            [hit.tool for hit in likely],
+            ranker=self.values,
+            embedder=self.embedder,
+        )
         return calls, call_features(inputs, calls, tools, fits)
 
 
@@ -108,6 +117,8 @@ def call_features(
     shares /= shares.sum()
     best_fit = max(call.fit for call in calls)
     items = [hit.score for hit in inputs.read_hits[:2]]
+    people = float(sum(match.words > 0 for match in inputs.names))
+    times = float(len(inputs.time_phrases))
     rows: list[list[float]] = []
     for rank, call in enumerate(calls):
         others = np.delete(scores, rank)
@@ -149,35 +160,12 @@ def call_features(
             float(bool(inputs.request.history)),
             items[0] if items else np.nan,
             items[0] - items[1] if len(items) > 1 else np.nan,
-            *(np.nan,) * 4,
+            float(COSTS.index(call_cost(call.tool))),
+            inputs.read_hits[0].probability if inputs.read_hits else np.nan,
+            float(np.log1p(len(tools))),
+            people - groups.count("person"),
+            times - groups.count("time"),
+            *profile_row(call.tool),
         ]
         rows.append(row)
     return np.array(rows, np.float32)
-
-
-def with_pointed(
-    read: Sequence[Plan], features: Matrix, pointed: Sequence[Plan | None]
-) -> tuple[list[Plan], Matrix]:
-    """The calls as they were read, then those that the scorer of arguments fills otherwise.
-
-    `pointed` has a call for each one that was read, of the same tool; None if it could not be filled.
-    """
-    plans, rows = list(read), list(features)
-    for number, (plan, other) in enumerate(zip(read, pointed, strict=True)):
-        row = features[number].copy()
-        if other is None:
-            row[_POINTED:] = (0, np.nan, np.nan, np.nan)
-            rows[number] = row
-            continue
-        names = plan.args.keys() | other.args.keys()
-        equal = sum(name in plan.args and plan.args[name] == other.args.get(name) for name in names)
-        agreement = equal / len(names) if names else 1.0
-        least = min((argument.confidence for argument in other.arguments.values()), default=np.nan)
-        row[_POINTED:] = (0, agreement, least, len(other.missing))
-        rows[number] = row
-        if agreement < 1:
-            row = row.copy()
-            row[_POINTED], row[_GIVEN], row[_MISSING] = 1, len(other.arguments), len(other.missing)
-            plans.append(other)
-            rows.append(row)
-    return plans, np.array(rows, np.float32)

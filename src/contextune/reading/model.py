@@ -47,6 +47,15 @@ CallInput = tuple[str, Sequence[ArgumentInput], Sequence[str]]
 """The text of a tool, its arguments, and their candidate values."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReadSpan:
+    """A span of a text as characters, with the score of its ends."""
+
+    start: int
+    end: int
+    score: float
+
+
 @dataclass(frozen=True, eq=False)
 class CallReading:
     """What the model reads in a request beside a tool with its arguments and their candidate values."""
@@ -55,8 +64,8 @@ class CallReading:
     """Log odds that the tool serves the request."""
     scores: Floats
     """A row per argument: not given, a span of the request, then the values; minus infinity if unfit."""
-    spans: Sequence[tuple[int, int] | None]
-    """For each argument, the span of the request's text as characters, if there is one."""
+    spans: Sequence[Sequence[ReadSpan]]
+    """For each argument, the likeliest spans of the request's text, best first."""
 
     @cached_property
     def probabilities(self) -> Floats:
@@ -158,7 +167,7 @@ class ReadingModel:
             scores[number, allowed] = pairs[number, allowed]
         body = hidden[1 : 1 + len(words)]
         starts, ends = (self._linear(name, rows) @ body.T / _SPAN_SCALE for name in ("start", "end"))
-        spans = [_span(start, end, places) for start, end in zip(starts, ends, strict=True)]
+        spans = [_best_spans(start, end, places) for start, end in zip(starts, ends, strict=True)]
         return CallReading(fit, scores, spans)
 
     def _tokens(self, text: str, limit: int) -> list[int]:
@@ -174,22 +183,22 @@ class ReadingModel:
         return self._session.run(["hidden"], inputs)[0][0]
 
 
-_MAX_SPAN = 60
+_MAX_SPAN, _SPANS = 60, 3
+"""Most tokens of a span, and most spans of an argument."""
 
 
-def _span(starts: Floats, ends: Floats, offsets: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """The likeliest span of tokens, as characters."""
+def _best_spans(starts: Floats, ends: Floats, offsets: Sequence[tuple[int, int]]) -> list[ReadSpan]:
+    """The likeliest spans of tokens, as characters."""
     if not len(starts):
-        return None
-    best, chosen = -np.inf, (0, 0)
+        return []
+    found: dict[tuple[int, int], float] = {}
     likely: list[int] = np.argsort(-starts)[:5].tolist()
     for start in likely:
         stop = min(len(ends), start + _MAX_SPAN)
-        end = start + int(np.argmax(ends[start:stop]))
-        score = float(starts[start] + ends[end])
-        if score > best:
-            best, chosen = score, (start, end)
-    return offsets[chosen[0]][0], offsets[chosen[1]][1]
+        for end in (start + np.argsort(-ends[start:stop])[:2]).tolist():
+            found[offsets[start][0], offsets[end][1]] = float(starts[start] + ends[end])
+    best = sorted(found, key=lambda place: -found[place])[:_SPANS]
+    return [ReadSpan(start, end, found[start, end]) for start, end in best]
 
 
 def _cores() -> int:

@@ -19,8 +19,10 @@ from contextune.rank import Ranker
 from contextune.reading.model import ReadingModel, default_reading_model
 from contextune.reading.texts import NO_TOOL, Names, brief_item_text, request_text, tool_text
 from contextune.search import top
+from contextune.time_phrases import parse_time_phrases
 from contextune.tools.filter import ToolFilter
 from contextune.tools.index import ToolIndex
+from contextune.tools.profiles.profile import PROFILE_FEATURES, profile_row
 from contextune.tools.retriever import ToolMatches, ToolRetriever
 from contextune.types import Item, Request, Tool, ToolHit, User, local_time
 
@@ -33,15 +35,21 @@ _SERVED_IN_TRAINING, _SERVED = 0.94, 0.86
 assistant ask little that it cannot do, but a new catalogue is asked anything."""
 _ITEMS = 3
 """Items that are read with the request."""
+_TIMED = 600
+"""Characters of a request in which times are looked for."""
 TOOL_FEATURES: tuple[str, ...] = (
     *("read", "read lead", "read rank", "read share", "read over none", "searched rank", "searched lead"),
     *("meaning", "meaning rank", "kind", "kind rank", "item", "item rank", "name words", "catalogue"),
+    *PROFILE_FEATURES,
+    *("question", "order", "time said", "number said", "request words", "item share", "first of server"),
 )
 """What the ranker of tools reads, a row per tool."""
 FIT_FEATURES: tuple[str, ...] = (
     *("best over none", "second over none", "none share", "mean read", "lead", "fits", "best meaning"),
-    *("best kind", "catalogue", "length", "history"),
+    *("best kind", "catalogue", "length", "history", "question", "order", "item share"),
 )
+_QUESTION, _ORDER = "what, when, where, who, how much: a question about a fact", "do this now: an order"
+"""Texts that requests are compared with by meaning."""
 """What says whether any tool serves, a row per request."""
 Floats = NDArray[np.float32]
 
@@ -87,9 +95,14 @@ def read_request_tools(
     item_vectors: Matrix,
     model: ReadingModel | None = None,
     *,
+    item_share: float | None = None,
     visible: ToolFilter | None = None,
 ) -> ReadTools:
-    """Read the request beside the candidates of a catalogue; `visible` says which tools may be found."""
+    """Read the request beside the candidates of a catalogue.
+
+    `item_share` is the probability that the request needs the first item; `visible` says which tools may be
+    found.
+    """
     now = local_time(request.time, user.zone).replace(second=0, microsecond=0)
     names = Names(user)
     text = request_text(request, now, place)
@@ -103,8 +116,9 @@ def read_request_tools(
     scores = (model or default_reading_model()).score_tools(
         text, [NO_TOOL, *(tool_text(hit.tool) for hit in chosen)]
     )
-    matrix = _tool_matrix(request, hits, chosen, similar, scores, len(retriever.catalog))
-    fit = _fit_row(request, matches, similar, scores, len(retriever.catalog))
+    share = np.nan if item_share is None else item_share
+    matrix = _tool_matrix(request, hits, chosen, similar, scores, len(retriever.catalog), share)
+    fit = _fit_row(request, matches, similar, scores, len(retriever.catalog), share)
     return ReadTools(chosen, matrix, fit)
 
 
@@ -142,6 +156,9 @@ class _Similarities:
     meaning: Floats
     kinds: Sequence[Floats]
     item: Floats
+    question: float
+    """How near the request is in meaning to a question."""
+    order: float
 
     @classmethod
     def build(
@@ -158,14 +175,15 @@ class _Similarities:
             return None
         nouns = list(dict.fromkeys(item.schema.noun for item in items[:2]))
         vectors = retriever.embedder.embed(
-            [text, *(f"open and read one {noun}, find {noun}s" for noun in nouns)]
+            [text, _QUESTION, _ORDER, *(f"open and read one {noun}, find {noun}s" for noun in nouns)]
         )
         meaning = (index.vectors @ vectors[0]).astype(np.float32)
-        kinds = [(index.vectors @ vector + 0.5 * meaning).astype(np.float32) for vector in vectors[1:]]
+        kinds = [(index.vectors @ vector + 0.5 * meaning).astype(np.float32) for vector in vectors[3:]]
         near = item_vectors[:_ITEMS]
         item = (index.vectors @ near.T).max(1) if near.size else np.zeros(len(meaning), np.float32)
         by_id = {tool.id: number for number, tool in enumerate(index.catalog)}
-        return cls(by_id, index.visible(visible), meaning, kinds, item.astype(np.float32))
+        question, order = (float(vectors[0] @ vector) for vector in vectors[1:3])
+        return cls(by_id, index.visible(visible), meaning, kinds, item.astype(np.float32), question, order)
 
     def best(self, values: Floats, count: int) -> list[int]:
         """The numbers of the visible tools with the highest values."""
@@ -194,12 +212,24 @@ def _tool_matrix(
     similar: _Similarities | None,
     scores: Floats,
     size: int,
+    share: float,
 ) -> Floats:
     ranks = {hit.tool.id: rank for rank, hit in enumerate(hits)}
     best = max((hit.score for hit in hits), default=0.0)
     none, read = float(scores[0]), scores[1:]
     shares = np.exp(read - read.max(initial=-99.0))
     said = frozenset(request.text.casefold().split())
+    of_request = [
+        similar.question if similar else np.nan,
+        similar.order if similar else np.nan,
+        float(bool(parse_time_phrases(request.text[:_TIMED], request.time))),
+        float(any(char.isdigit() for char in request.text)),
+        float(len(request.text.split())),
+        share,
+    ]
+    best_of_server: dict[str, int] = {}
+    for number in np.argsort(-read, kind="stable").tolist():
+        best_of_server.setdefault(chosen[number].tool.app, number)
     rows: list[list[float]] = []
     for number, hit in enumerate(chosen):
         rank = ranks.get(hit.tool.id)
@@ -218,6 +248,9 @@ def _tool_matrix(
                 *_standing(similar.item if similar else None, at),
                 float(len(said & frozenset(hit.tool.name.casefold().replace("-", "_").split("_")))),
                 float(np.log1p(size)),
+                *profile_row(hit.tool),
+                *of_request,
+                float(best_of_server[hit.tool.app] == number),
             ]
         )
     return np.array(rows, np.float32).reshape(len(rows), len(TOOL_FEATURES))
@@ -231,7 +264,12 @@ def _standing(values: Floats | None, at: int | None) -> tuple[float, float]:
 
 
 def _fit_row(
-    request: Request, matches: ToolMatches, similar: _Similarities | None, scores: Floats, size: int
+    request: Request,
+    matches: ToolMatches,
+    similar: _Similarities | None,
+    scores: Floats,
+    size: int,
+    share: float,
 ) -> Floats:
     none, read = float(scores[0]), np.sort(scores[1:])[::-1]
     best, second = (float(read[n]) if len(read) > n else -9.0 for n in (0, 1))
@@ -250,5 +288,8 @@ def _fit_row(
         float(np.log1p(size)),
         float(len(request.text.split())),
         float(bool(request.history)),
+        similar.question if similar else np.nan,
+        similar.order if similar else np.nan,
+        share,
     ]
     return np.array([row], np.float32)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, Literal, cast
@@ -25,10 +26,12 @@ from contextune.types.field_values import to_text
 Group = Literal["time", "person", "title", "field", "number", "choice", "boolean", "said"]
 _TIMES, _PEOPLE, _TITLES, _FIELDS, _NUMBERS, _CHOICES = 16, 8, 10, 8, 5, 16
 """Most candidates of each group."""
-_TIMED_ITEMS, _FIELD_ITEMS = 3, 5
+_TIMED_ITEMS, _FIELD_ITEMS, _CODED_ITEMS = 3, 5, 3
+_SPELT, _SPELT_TOKENS, _LIKE = 4, 24, 0.72
+"""Least letters of words that are compared by spelling, most words of a request, and least likeness."""
 _RARE = 3
 """Contacts that may share a word that tells who is meant."""
-_CODES, _EXAMPLES = 4, 8
+_CODES, _EXAMPLES = 3, 8
 _DAY = timedelta(days=1)
 _SEARCHED = 4000
 """Characters of a text that are searched for references and examples."""
@@ -43,7 +46,7 @@ _TIME_WORDS = frozenset(
 _LISTED = re.compile(r"(?:e\.g\.|for example|such as|one of|like|:)\s*([^.;()]{2,120})", re.IGNORECASE)
 """Examples in the description of an argument."""
 _CODE = re.compile(
-    r"(?<![\w/])(?:\d[\d .-]{3,18}\d|[A-Z][A-Z0-9]{0,20}[-/#]?\d[\w-]{0,30}"
+    r"(?<![\w/])(?:\+?\d[\d .-]{3,18}\d|[A-Z][A-Z0-9]{0,20}[-/#]?\d[\w-]{0,30}"
     r"|(?<![\w./-])[\w.-]{1,40}+/[\w.-]{1,40}+)(?![\w/])"
 )
 """References in running text: numbers of four digits and more, codes, paths."""
@@ -62,6 +65,12 @@ class ValueCandidate:
     contact: Contact | None = None
     is_day: bool = False
     """A day without an hour."""
+    item: int = -1
+    """The rank of the item that it is from; -1 if it is from none."""
+    role: str = ""
+    """What it is where it comes from, in words: "subject of mail"; empty if only its group says."""
+    weight: float = 0.0
+    """How strongly it is proposed, compared with others of its group."""
 
 
 def takes_time(leaf: Leaf) -> bool:
@@ -152,13 +161,16 @@ def _said(inputs: PlanningInput) -> Iterator[ValueCandidate]:
     for pattern, origin in ((_QUOTED, "quoted"), (_IDENTIFIER, "said")):
         for match in list(pattern.finditer(text))[:3]:
             words = match.group(1) if pattern.groups else match.group()
-            yield ValueCandidate(words, "said", value_text(words, origin), Source("said", words=words))
+            yield ValueCandidate(
+                words, "said", value_text(words, origin), Source("said", words=words), role=origin
+            )
 
 
 def _people(inputs: PlanningInput, names: Names) -> list[ValueCandidate]:
     """The contacts that the request or the conversation names, then those of the best items."""
     contacts = inputs.people.contacts
     weights: dict[int, float] = {}
+    ranks: dict[int, int] = {}
     for index, (match, relation) in enumerate(zip(inputs.names, inputs.relation_matches, strict=True)):
         if match.words or relation:
             weights[index] = 4 + 2 * match.words + match.share + 1.5 * relation
@@ -172,15 +184,16 @@ def _people(inputs: PlanningInput, names: Names) -> list[ValueCandidate]:
             index = inputs.people.index(person)
             if index is not None:
                 weights[index] = max(weights.get(index, 0.0), 2 - rank / 10)
+                ranks.setdefault(index, rank)
             elif names.name(person) == person and len(others) < 3:
                 source = Source("item", item.id, words=person)
-                others.append(
-                    ValueCandidate(
-                        person, "person", value_text(person, f"person of {_origin(item, rank)}"), source
-                    )
-                )
+                text = value_text(person, f"person of {_origin(item, rank)}")
+                role = f"person of {item.schema.noun}"
+                others.append(ValueCandidate(person, "person", text, source, item=rank, role=role))
     for index, shared in _described(inputs.tokens, contacts).items():
         weights[index] = max(weights.get(index, 0.0), 1 + shared)
+    for index, likeness in _spelt_alike(inputs.tokens, contacts).items():
+        weights.setdefault(index, 3 * likeness)
     order = sorted(weights, key=lambda index: -weights[index])[:_PEOPLE]
     called = [
         ValueCandidate(
@@ -189,6 +202,9 @@ def _people(inputs: PlanningInput, names: Names) -> list[ValueCandidate]:
             value_text(contacts[index].name, _about(contacts[index])),
             Source("contact", contacts[index].name),
             contacts[index],
+            item=ranks.get(index, -1),
+            role="contact",
+            weight=weights[index],
         )
         for index in order
     ]
@@ -210,6 +226,31 @@ def _described(tokens: Sequence[str], contacts: tuple[Contact, ...]) -> dict[int
         for index, each in enumerate(words)
         if (shared := each & wanted)
     }
+
+
+def _spelt_alike(tokens: Sequence[str], contacts: tuple[Contact, ...]) -> dict[int, float]:
+    """The contacts with a word in the name that is spelt nearly as one of the request."""
+    alike: dict[int, float] = {}
+    wanted = [token for token in tokens if len(token) >= _SPELT][:_SPELT_TOKENS]
+    for index, words in enumerate(_name_words(contacts)):
+        best = max((_likeness(token, word) for token in wanted for word in words), default=0.0)
+        if best >= _LIKE:
+            alike[index] = best
+    return alike
+
+
+@lru_cache(maxsize=64)
+def _name_words(contacts: tuple[Contact, ...]) -> list[list[str]]:
+    called = (f"{contact.name} {to_text(contact.more.get('nickname'))}" for contact in contacts)
+    return [[word for word in dict.fromkeys(tokenize(text)) if len(word) >= _SPELT] for text in called]
+
+
+@lru_cache(maxsize=65536)
+def _likeness(first: str, second: str) -> float:
+    """The share of letters that two words have in common, in order; 0 if they begin otherwise."""
+    if first[0] != second[0] or abs(len(first) - len(second)) > 2:
+        return 0.0
+    return SequenceMatcher(None, first, second, autojunk=False).ratio()
 
 
 def _about(contact: Contact) -> str:
@@ -239,7 +280,9 @@ def _titles(inputs: PlanningInput, names: Names) -> Iterator[ValueCandidate]:
                 filter(None, (f"{item.schema.title.replace('_', ' ')} of {_origin(item, rank)}", who))
             )
             source = Source("item", item.id, item.schema.title)
-            yield ValueCandidate(item.title, "title", value_text(item.title, origin), source)
+            role = f"{item.schema.title.replace('_', ' ')} of {item.schema.noun}"
+            text = value_text(item.title, origin)
+            yield ValueCandidate(item.title, "title", text, source, item=rank, role=role)
 
 
 def _fields(inputs: PlanningInput) -> Iterator[ValueCandidate]:
@@ -258,19 +301,22 @@ def _fields(inputs: PlanningInput) -> Iterator[ValueCandidate]:
             count += 1
             if count > _FIELDS:
                 return
-            origin = f"{field.replace('_', ' ')} of {_origin(item, rank)}"
-            yield ValueCandidate(text, "field", value_text(text, origin), Source("item", item.id, field))
+            label = field.replace("_", " ")
+            shown = value_text(text, f"{label} of {_origin(item, rank)}")
+            source, role = Source("item", item.id, field), f"{label} of {schema.noun}"
+            yield ValueCandidate(text, "field", shown, source, item=rank, role=role)
 
 
 def _codes(inputs: PlanningInput) -> Iterator[ValueCandidate]:
-    """Reference numbers and codes in the texts of the two best items."""
+    """Reference numbers and codes in the texts of the best items."""
     seen: set[str] = set()
-    for rank, item in enumerate(inputs.items[:2]):
+    for rank, item in enumerate(inputs.items[:_CODED_ITEMS]):
         for match in islice(_CODE.finditer(item.text[:_SEARCHED]), _CODES):
             if (code := match.group().strip()) not in seen:
                 seen.add(code)
                 shown = value_text(code, f"in {_origin(item, rank)}")
-                yield ValueCandidate(code, "field", shown, Source("item", item.id, words=code))
+                source, role = Source("item", item.id, words=code), f"number in {item.schema.noun}"
+                yield ValueCandidate(code, "field", shown, source, item=rank, role=role)
 
 
 def _examples(leaves: Sequence[Leaf]) -> Iterator[ValueCandidate]:
@@ -283,18 +329,29 @@ def _examples(leaves: Sequence[Leaf]) -> Iterator[ValueCandidate]:
         for part in parts:
             if 1 < len(value := part.strip(" '\"`…")) <= _LONGEST:
                 label = f"example of {' '.join(leaf.parameter.words)}"
-                yield ValueCandidate(value, "field", value_text(value, label), Source("choice", words=value))
+                source = Source("choice", words=value)
+                yield ValueCandidate(value, "field", value_text(value, label), source, role="example")
 
 
 def _times(inputs: PlanningInput) -> list[ValueCandidate]:
     """Times of the request, alone and together with the times of the best items, and the times of items."""
     now, found = inputs.now, dict[tuple[date, int | None], ValueCandidate]()
 
-    def add(day: date, clock: int | None, origin: str, source: Source) -> None:
+    def add(
+        day: date,
+        clock: int | None,
+        origin: str,
+        source: Source,
+        role: str,
+        rank: int = -1,
+        weight: float = 0,
+    ) -> None:
         if (day, clock) not in found and len(found) < _TIMES:
             moment = datetime.combine(day, time()) + timedelta(minutes=clock or 0)
             shown = time_value_text(moment, now, origin, day=clock is None)
-            found[day, clock] = ValueCandidate(moment, "time", shown, source, is_day=clock is None)
+            found[day, clock] = ValueCandidate(
+                moment, "time", shown, source, is_day=clock is None, item=rank, role=role, weight=weight
+            )
 
     for phrase in inputs.time_phrases[:4]:
         if phrase.kind == "duration":
@@ -303,16 +360,16 @@ def _times(inputs: PlanningInput) -> list[ValueCandidate]:
         for number, (start, end) in enumerate(phrase.readings[:3]):
             label = phrase.text if not number else f"{phrase.text}, or"
             if phrase.granularity in ("minute", "hour"):
-                add(start.date(), _minutes(start), label, source)
+                add(start.date(), _minutes(start), label, source, "said", weight=3 - number)
                 continue
             if start != datetime.min:
-                add(start.date(), None, label, source)
-                add(start.date(), _minutes(start), f"start of {label}", source)
+                add(start.date(), None, label, source, "said", weight=3 - number)
+                add(start.date(), _minutes(start), f"start of {label}", source, "start", weight=2 - number)
             if end != datetime.max:
                 last = end - timedelta(minutes=1)
                 if last.date() != start.date():
-                    add(last.date(), None, f"end of {label}", source)
-                add(last.date(), _minutes(last), f"end of {label}", source)
+                    add(last.date(), None, f"end of {label}", source, "end", weight=2 - number)
+                add(last.date(), _minutes(last), f"end of {label}", source, "end", weight=2 - number)
     said, moved, kept = list[CandidateTime](), list[CandidateTime](), list[CandidateTime]()
     for candidate in candidate_times(inputs.times, now, inputs.items[:_TIMED_ITEMS], inputs.user.zone):
         is_said = (
@@ -341,13 +398,16 @@ def _times(inputs: PlanningInput) -> list[ValueCandidate]:
             origin = f"{candidate.field or 'time'} of {_origin(item, candidate.item or 0)}".replace("_", " ")
             origin = f"{candidate.words} {origin}" if candidate.words else origin
             source = Source("item", item.id, candidate.field, candidate.words)
+            role = f"{candidate.field or 'time'} of {item.schema.noun}".replace("_", " ")
         else:
-            origin, source = candidate.words or "today", Source("time", words=candidate.words)
-        add(candidate.day, candidate.clock, origin, source)
-    add(now.date(), None, "today", Source("time", words="today"))
-    add(now.date(), _minutes(now), "now", Source("time", words="now"))
-    add(now.date(), _LAST_MINUTE, "end of today", Source("time", words="today"))
-    add(now.date() + _DAY, None, "tomorrow", Source("time", words="tomorrow"))
+            origin, source, role = candidate.words or "today", Source("time", words=candidate.words), "joined"
+        parts = candidate.day_from_request + candidate.clock_from_request + (candidate.shift in (1, -1))
+        rank = -1 if candidate.item is None else candidate.item
+        add(candidate.day, candidate.clock, origin, source, role, rank, parts + 0.5 * candidate.certain)
+    add(now.date(), None, "today", Source("time", words="today"), "today")
+    add(now.date(), _minutes(now), "now", Source("time", words="now"), "now")
+    add(now.date(), _LAST_MINUTE, "end of today", Source("time", words="today"), "end of today")
+    add(now.date() + _DAY, None, "tomorrow", Source("time", words="tomorrow"), "tomorrow")
     return list(found.values())
 
 
@@ -364,13 +424,13 @@ def _numbers(inputs: PlanningInput) -> Iterator[ValueCandidate]:
         for value, unit in ((minutes, "minutes"), (minutes / 60, "hours"), (minutes * 60, "seconds")):
             if value == int(value) or unit == "hours":
                 shown = f"{_plain(value)} {unit}"
+                source = Source("said", words=words)
                 yield ValueCandidate(
-                    _plain(value), "number", value_text(shown, words), Source("said", words=words)
+                    _plain(value), "number", value_text(shown, words), source, role=f"{unit} said"
                 )
     for value, words in find_numbers(text)[:_NUMBERS]:
-        yield ValueCandidate(
-            _plain(value), "number", value_text(words, "number said"), Source("said", words=words)
-        )
+        source = Source("said", words=words)
+        yield ValueCandidate(_plain(value), "number", value_text(words, "number said"), source)
 
 
 def _plain(value: float) -> int | float:

@@ -2,29 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from math import log
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from contextune._internal.model_files import model_folder
+from contextune.embed import Embedder, default_embedder
 from contextune.plan.arguments.candidates import RequestValues, ValueCandidate, fits
 from contextune.plan.arguments.leaves import Leaf, nest, tool_leaves
+from contextune.plan.arguments.options import ValueOption, leaf_options
+from contextune.plan.arguments.value_features import VALUE_FEATURES, ValueScene, value_matrix
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.schema import is_valid
-from contextune.reading.model import OMITTED, SPAN, ArgumentInput, CallReading, ReadingModel
+from contextune.rank import Ranker
+from contextune.reading.model import ArgumentInput, CallReading, ReadingModel
 from contextune.reading.texts import Names, argument_text, brief_item_text, call_text
-from contextune.search.tokenize import identifier_words
-from contextune.types import Argument, Contact, Missing, Plan, Source, Tool
+from contextune.types import Argument, Missing, Plan, Source, Tool
 
 _LIST_SHARE = 0.35
 """A value joins a list if it is this probable, relative to the likeliest."""
-_EDGES = " \t\n,;:!?\"'“”‘’()"
-_ADDRESS_WORDS = frozenset(["email", "mail", "address", "addresses", "e"])
-_NUMBER_WORDS = frozenset(["phone", "number", "msisdn", "mobile", "tel", "telephone"])
-_NAME_WORDS = frozenset(["name", "names", "contact", "person", "who"])
-_MAIL_WORDS = frozenset(["mail", "email", "mails", "message", "outlook", "gmail", "mailbox"])
+_ONCE = ("said", "person", "title", "field")
+"""Groups of which one value fills one argument of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,31 @@ class ReadCall:
         return Plan(self.tool.id, arguments, confidence, missing, name=self.tool.name)
 
 
-def fill_calls(
+@dataclass(frozen=True, eq=False)
+class ReadArguments:
+    """A tool whose arguments were read: the options of each, and the model's scores."""
+
+    tool: Tool
+    leaves: tuple[Leaf, ...]
+    options: Sequence[Sequence[ValueOption]]
+    """For each leaf."""
+    reading: CallReading
+
+    def matrix(self, scene: ValueScene, leaf: int) -> NDArray[np.float32]:
+        """The features of the options of one leaf."""
+        return value_matrix(scene, self.tool, self.leaves, leaf, self.options[leaf], self.reading)
+
+
+@cache
+def default_value_ranker() -> Ranker:
+    """The bundled ranker of values, loaded once."""
+    return Ranker.load(model_folder("reading_calls") / "values.json.gz", VALUE_FEATURES)
+
+
+def read_arguments(
     model: ReadingModel, inputs: PlanningInput, request: str, tools: Sequence[Tool]
-) -> list[ReadCall]:
-    """Fill the arguments of several tools for one request; `request` is its text for the model."""
+) -> list[ReadArguments]:
+    """Read the arguments of several tools for one request; `request` is its text for the model."""
     names = Names(inputs.user)
     values = RequestValues(inputs, names)
     text = request
@@ -105,10 +126,67 @@ def fill_calls(
         ]
         calls.append((call_text(tool), arguments, [candidate.text for candidate in candidates]))
     readings = model.read_calls(text, calls)
-    return [
-        ReadCall(tool, reading.fit, _fill(tool, leaves, candidates, reading, request))
-        for (tool, leaves, candidates), reading in zip(prepared, readings, strict=True)
-    ]
+    read: list[ReadArguments] = []
+    for (tool, leaves, candidates), reading in zip(prepared, readings, strict=True):
+        options = [
+            leaf_options(inputs, tool, leaf, candidates, reading.spans[number], request)
+            for number, leaf in enumerate(leaves)
+        ]
+        read.append(ReadArguments(tool, leaves, options, reading))
+    return read
+
+
+def fill_calls(
+    model: ReadingModel,
+    inputs: PlanningInput,
+    request: str,
+    tools: Sequence[Tool],
+    *,
+    ranker: Ranker | None = None,
+    embedder: Embedder | None = None,
+) -> list[ReadCall]:
+    """Fill the arguments of several tools for one request; `request` is its text for the model."""
+    scene = ValueScene(inputs, embedder or default_embedder())
+    ranker = ranker or default_value_ranker()
+    return [fill_call(read, scene, ranker) for read in read_arguments(model, inputs, request, tools)]
+
+
+def fill_call(read: ReadArguments, scene: ValueScene, ranker: Ranker) -> ReadCall:
+    """Choose the value of each argument; the surest choose first, and a value fills one argument."""
+    matrices = [read.matrix(scene, number) for number in range(len(read.leaves))]
+    sizes = [len(matrix) for matrix in matrices]
+    scores = ranker.score(np.vstack(matrices)) if matrices else np.empty(0)
+    shares = [part / max(float(part.sum()), 1e-9) for part in np.split(scores, np.cumsum(sizes)[:-1])]
+    filled: dict[int, FilledLeaf] = {}
+    used: set[tuple[str, str]] = set()
+    for number in sorted(range(len(read.leaves)), key=lambda each: -float(shares[each].max())):
+        chosen = _choose(read.leaves[number], read.options[number], shares[number], used)
+        filled[number] = chosen
+        if chosen.group in _ONCE:
+            used.add((chosen.group, str(chosen.value)))
+    return ReadCall(read.tool, read.reading.fit, [filled[number] for number in range(len(read.leaves))])
+
+
+def _choose(
+    leaf: Leaf, options: Sequence[ValueOption], shares: NDArray[np.float64], used: set[tuple[str, str]]
+) -> FilledLeaf:
+    order: list[int] = np.argsort(-shares, kind="stable").tolist()
+    free = [number for number in order if (options[number].group, str(options[number].value)) not in used]
+    best = free[0] if free else order[0]
+    rest = [float(shares[number]) for number in order if number != best]
+    chosen, probability = options[best], float(shares[best])
+    value, sources = chosen.value, chosen.sources
+    if leaf.is_list and chosen.is_given:
+        more = [
+            options[number]
+            for number in order
+            if options[number].is_given
+            and options[number].group == chosen.group != "said"
+            and shares[number] >= _LIST_SHARE * probability
+        ]
+        value = list(dict.fromkeys(option.value for option in [chosen, *more]))
+        sources = tuple(dict.fromkeys(source for option in [chosen, *more] for source in option.sources))
+    return FilledLeaf(leaf, value, sources, probability, max(rest, default=0.0), chosen.group)
 
 
 def leaf_text(leaf: Leaf) -> str:
@@ -120,110 +198,3 @@ def leaf_text(leaf: Leaf) -> str:
     return argument_text(
         leaf.path, parameter.description, str(kind or ""), required=leaf.required, is_list=leaf.is_list
     )
-
-
-def _fill(
-    tool: Tool,
-    leaves: Sequence[Leaf],
-    candidates: Sequence[ValueCandidate],
-    reading: CallReading,
-    text: str,
-) -> list[FilledLeaf]:
-    filled: list[FilledLeaf] = []
-    for number, leaf in enumerate(leaves):
-        probabilities = reading.probabilities[number]
-        order: list[int] = np.argsort(-probabilities, kind="stable").tolist()
-        second = float(probabilities[order[1]]) if len(order) > 1 else 0.0
-        chosen = FilledLeaf(leaf, None, (), float(probabilities[OMITTED]), second, "")
-        for column in order:
-            probability = float(probabilities[column])
-            if column == OMITTED or probability <= 0:
-                chosen = FilledLeaf(leaf, None, (), probability, second, "")
-                break
-            if column == SPAN:
-                value, sources, group = _span_value(reading.spans[number], text, leaf)
-            else:
-                candidate = candidates[column - 2]
-                value = leaf_value(candidate, leaf, tool)
-                sources, group = (candidate.source,), candidate.group
-            if value is None:
-                continue
-            if leaf.is_list:
-                value, sources = _list_value(
-                    value, sources, column, order, probabilities, candidates, leaf, tool
-                )
-                chosen = FilledLeaf(leaf, value, sources, probability, second, group)
-                break
-            if is_valid(value, leaf.parameter):
-                chosen = FilledLeaf(leaf, value, sources, probability, second, group)
-                break
-        filled.append(chosen)
-    return filled
-
-
-def _list_value(
-    value: Any,
-    sources: tuple[Source, ...],
-    column: int,
-    order: Sequence[int],
-    probabilities: Any,
-    candidates: Sequence[ValueCandidate],
-    leaf: Leaf,
-    tool: Tool,
-) -> tuple[list[Any], tuple[Source, ...]]:
-    """The likeliest value, and all others that are nearly as likely."""
-    values, found = [value], list(sources)
-    for other in order:
-        if other in (column, OMITTED, SPAN) or probabilities[other] < _LIST_SHARE * probabilities[column]:
-            continue
-        more = leaf_value(candidates[other - 2], leaf, tool)
-        if more is not None and more not in values:
-            values.append(more)
-            found.append(candidates[other - 2].source)
-    return values, tuple(found)
-
-
-def _span_value(span: tuple[int, int] | None, text: str, leaf: Leaf) -> tuple[Any, tuple[Source, ...], str]:
-    """The words of a span; one that leads out of the request, into an item, is none."""
-    words = text[slice(*span)].strip(_EDGES) if span and span[1] <= len(text) else ""
-    if not words or leaf.parameter.kind not in ("text", "free"):
-        return None, (), ""
-    return words, (Source("said", words=words),), "said"
-
-
-def leaf_value(candidate: ValueCandidate, leaf: Leaf, tool: Tool) -> Any:
-    """A candidate in the form that an argument takes; None if it has none."""
-    if candidate.contact is not None:
-        return _person_form(candidate.contact, leaf, tool)
-    if candidate.group == "time":
-        return _time_form(candidate, leaf)
-    if candidate.group == "number":
-        kind = leaf.parameter.kind
-        if kind == "integer":
-            return int(candidate.value) if float(candidate.value).is_integer() else None
-        return str(candidate.value) if kind in ("text", "free") else candidate.value
-    return candidate.value
-
-
-def _time_form(candidate: ValueCandidate, leaf: Leaf) -> str:
-    moment: datetime = candidate.value
-    described = f"{leaf.parameter.description} {leaf.parameter.schema.get('pattern', '')}".upper()
-    if "HH:MM" in described and "YYYY" not in described and not candidate.is_day:
-        return f"{moment:%H:%M}"
-    return moment.date().isoformat() if candidate.is_day else moment.isoformat(timespec="minutes")
-
-
-def _person_form(contact: Contact, leaf: Leaf, tool: Tool) -> str | None:
-    """The address, number or name of a contact: what the argument's words ask for."""
-    words = {*leaf.parameter.words, *leaf.parameter.description_words}
-    if leaf.parameter.schema.get("format") == "email":
-        return contact.email
-    wants_name = bool(_NAME_WORDS & words)
-    if _ADDRESS_WORDS & words and not wants_name and contact.email:
-        return contact.email
-    if _NUMBER_WORDS & {*leaf.parameter.words} and contact.phone:
-        return contact.phone
-    tool_words = {*identifier_words(tool.app), *identifier_words(tool.name)}
-    if not wants_name and contact.email and _MAIL_WORDS & tool_words:
-        return contact.email
-    return contact.name

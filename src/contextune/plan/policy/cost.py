@@ -7,7 +7,7 @@ describe their own tools, so a claim in the annotations may only raise the cost,
 from collections.abc import Mapping
 from typing import Literal
 
-from contextune.plan.policy.effects import Effect, first_effect, name_effect, tool_effect, verb_effect
+from contextune.tools.profiles.effects import Effect, first_effect, name_effect, tool_effect, verb_effect
 from contextune.types import Annotations, Tool
 
 Cost = Literal["read", "write", "send"]

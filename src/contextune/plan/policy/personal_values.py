@@ -14,13 +14,13 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.request_words import folded_words
 from contextune.plan.pointer.values.argument_words import PLACES
 from contextune.plan.pointer.values.spans import ADDRESS
-from contextune.plan.policy.effects import tool_effect
 from contextune.plan.policy.readings import Readings
 from contextune.plan.policy.references import Reference, References
 from contextune.plan.policy.wording import parse_moment
 from contextune.plan.schema import Parameter, tool_parameters
 from contextune.plan.values import normalize_text
 from contextune.search.tokenize import tokenize
+from contextune.tools.profiles.effects import tool_effect
 from contextune.tools.toolbox import bundled_toolbox
 from contextune.types import Argument, Item, Missing, Plan, Source, Tool
 

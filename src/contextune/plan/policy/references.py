@@ -17,10 +17,10 @@ from contextune.plan.names import NameMatch, match_names
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.pointer.request_words import folded_vocabulary, folded_words, time_words
 from contextune.plan.pointer.spelling import is_one_edit
-from contextune.plan.policy.effects import function_words
 from contextune.plan.schema import tool_parameters
 from contextune.search.glosses import gloss
 from contextune.search.tokenize import identifier_words, tokenize
+from contextune.tools.profiles.effects import function_words
 from contextune.types import Contact, Item, Tool
 from contextune.types.app_schema import known_app
 

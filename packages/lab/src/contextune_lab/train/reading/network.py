@@ -63,6 +63,8 @@ class ReadingNetwork(nn.Module):
         self.item, self.tool, self.fit = (nn.Linear(width, 1) for _ in range(3))
         self.arg, self.val = (nn.Linear(width, _PAIR_WIDTH) for _ in range(2))
         self.start, self.end = (nn.Linear(width, width) for _ in range(2))
+        heads = {name: torch.from_numpy(value) for name, value in base.items() if name in self.state_dict()}
+        self.load_state_dict(heads, strict=False)
 
     def hidden(self, sequences: Sequence[TokenSequence]) -> Tensor:
         """The hidden states of a batch, as float32."""

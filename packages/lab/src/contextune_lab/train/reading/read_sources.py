@@ -8,6 +8,7 @@ Each stage takes the rankers of the stage before, which must not have seen the s
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from contextune.context.build_scene import resolve_place
 from contextune.context.reading import READ_ITEMS, close_matrix, read_scores
 from contextune.context.retriever import ContextRetriever
-from contextune.embed import default_embedder
+from contextune.embed import CachedEmbedder, default_embedder
 from contextune.plan import PlanningInput
 from contextune.plan.complete_request import complete_request
 from contextune.plan.reading_planner import READ_TOOLS, ReadingPlanner
@@ -26,6 +27,7 @@ from contextune.tools.query import QueryContext
 from contextune.tools.reading import ReadTools, ToolReadingRankers, read_request_tools, reorder
 from contextune.tuner import Tuner
 from contextune.types import Item, ItemHit
+from contextune_lab.train.reading.rows_values import ValueRow, value_rows
 from contextune_lab.train.reading.scenes import ranked_requests
 from contextune_lab.train.reading.sources import RequestSource, SourceRequest
 from contextune_lab.worlds.outcomes import Judge, JudgedCall
@@ -106,7 +108,7 @@ class SourceReader:
 
     def __init__(self, source: RequestSource, rankers: ItemRankers, model: ReadingModel) -> None:
         self._source, self._rankers, self._model = source, rankers, model
-        embedder = default_embedder()
+        self._embedder = embedder = CachedEmbedder(default_embedder())
         self._searched = ToolRetriever(source.tools, embedder)
         self._tuner = Tuner(source.store, tools=self._searched, embedder=embedder)
         self._retriever = ContextRetriever(source.store, embedder)
@@ -119,32 +121,63 @@ class SourceReader:
             labels = self._by_id[row.id]
             hits = self._rankers.hits(row, self._items)
             request = complete_request(labels.request, self._retriever.user)
-            matches = self._tuner.tools(labels.request, _SEARCHED_TOOLS, context=hits)
+            # tools of another retriever are searched without being read
+            matches = self._tuner.tools(
+                labels.request, _SEARCHED_TOOLS, context=hits, retriever=self._searched
+            )
             ids = [hit.item.id for hit in hits[: QueryContext.MAX_ITEMS]]
             inputs = self._retriever.tool_search_inputs(request, ids)
             place = resolve_place(request, inputs.user)
             items = [hit.item for hit in hits]
             read = read_request_tools(
-                self._searched, matches, request, inputs.user, place, items, inputs.vectors, self._model
+                self._searched,
+                matches,
+                request,
+                inputs.user,
+                place,
+                items,
+                inputs.vectors,
+                self._model,
+                item_share=hits[0].probability if hits else None,
             )
             yield ReadToolRow(row.id, matches, read, labels.tools)
 
+    def values(self, rows: Sequence[ReadItemRow]) -> Iterator[ValueRow]:
+        """The options of the arguments of right calls."""
+        by_id = {tool.id: tool for tool in self._source.tools}
+        for row in rows:
+            labels = self._by_id[row.id]
+            inputs = self._inputs(labels, self._rankers.hits(row, self._items))
+            yield from value_rows(labels, inputs, by_id, self._model, self._judge, self._embedder)
+
     def calls(
-        self, rows: Sequence[ReadItemRow], tools: Sequence[ReadToolRow], rankers: ToolReadingRankers
+        self,
+        rows: Sequence[ReadItemRow],
+        tools: Sequence[ReadToolRow],
+        rankers: ToolReadingRankers,
+        values: Ranker,
     ) -> Iterator[ReadCallRow]:
-        """Fill the calls of the likeliest tools of each request."""
-        planner = ReadingPlanner(model=self._model)
-        user = self._retriever.user(self._source.user)
-        judge = Judge.of_contacts({tool.id: tool.parameters for tool in self._source.tools}, user.contacts)
+        """Fill the calls of the likeliest tools of each request; `values` chooses the arguments."""
+        planner = ReadingPlanner(model=self._model, values=values, embedder=self._embedder)
         for row, read in zip(rows, tools, strict=True):
             labels = self._by_id[row.id]
-            request = complete_request(labels.request, self._retriever.user)
             matches = reorder(read.matches, read.read, rankers)
-            inputs = PlanningInput(request, user, self._rankers.hits(row, self._items))
+            inputs = self._inputs(labels, self._rankers.hits(row, self._items))
             calls, features = planner.read(inputs, matches.hits, matches.fits)
             plans = [(call.plan(0.5), call.missing) for call in calls]
-            right = [not missing and is_right(labels, judge, JudgedCall.of(plan)) for plan, missing in plans]
+            right = [
+                not missing and is_right(labels, self._judge, JudgedCall.of(plan)) for plan, missing in plans
+            ]
             yield ReadCallRow(row.id, features, np.array(right, np.int64))
+
+    @cached_property
+    def _judge(self) -> Judge:
+        user = self._retriever.user(self._source.user)
+        return Judge.of_contacts({tool.id: tool.parameters for tool in self._source.tools}, user.contacts)
+
+    def _inputs(self, labels: SourceRequest, hits: Sequence[ItemHit]) -> PlanningInput:
+        request = complete_request(labels.request, self._retriever.user)
+        return PlanningInput(request, self._retriever.user(self._source.user), hits)
 
 
 def is_right(labels: SourceRequest, judge: Judge, call: JudgedCall) -> bool:

@@ -2,9 +2,10 @@
 
     python -m contextune_lab.train.reading.train BASE.npz TOKENIZER.json OUT.npz ROWS [ROWS …] [--seconds N]
 
-`BASE.npz` is written by `base_weights`, `ROWS` are folders of `build_rows` and `public_rows`. The encoder
-computes in bfloat16, the optimizer keeps float32 copies of its weights. The schedule ends after `--seconds`,
-wherever it is then. Needs torch and transformers.
+`BASE.npz` is written by `base_weights`; the folder of a trained model instead continues its training. `ROWS`
+are folders of `build_rows` and `public_rows`. The encoder computes in bfloat16, or with `--full` in float32,
+which is faster where the processor has no bfloat16; the optimizer keeps float32 copies of its weights. The
+schedule ends after `--seconds`, wherever it is then. Needs torch and transformers.
 """
 
 # arrays and tensors of untyped libraries
@@ -23,7 +24,7 @@ from torch import Tensor
 
 from contextune_lab.train.reader.model import token_batches
 from contextune_lab.train.reading.base_weights import save_weights
-from contextune_lab.train.reading.export import read_weights
+from contextune_lab.train.reading.export import encoder_layers, read_exported, read_weights
 from contextune_lab.train.reading.losses import call_loss, list_loss
 from contextune_lab.train.reading.network import BODY, ReadingNetwork
 from contextune_lab.train.reading.rows import CallTrainingRow, Kind, ListRow, TrainingRows
@@ -65,6 +66,10 @@ class ReadingRecipe:
     half: bool = True
     """Whether the body computes in bfloat16."""
     seed: int = 0
+
+
+CONTINUED: Mapping[str, float] = {"rate": 7e-5, "head_rate": 4.0}
+"""What is different for a model whose training goes on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,13 +227,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("rows", type=Path, nargs="+")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="end after this time")
     parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--full", action="store_true", help="compute in float32")
     options = parser.parse_args(arguments)
-    recipe = ReadingRecipe(seconds=options.seconds, epochs=options.epochs)
+    recipe = ReadingRecipe(seconds=options.seconds, epochs=options.epochs, half=not options.full)
+    if options.base.is_dir():
+        base = read_exported(options.base)
+        recipe = replace(recipe, layers=tuple(range(encoder_layers(base))), **CONTINUED)
+    else:
+        base = read_weights(options.base)
     torch.manual_seed(recipe.seed)  # pyright: ignore[reportUnknownMemberType]
     draw = Random(recipe.seed)  # noqa: S311  # repeatable, not secret
     rows = choose_rows(TrainingRows.load(options.rows), draw)
     tokenizer = RowTokenizer(options.tokenizer, recipe.limits)
-    network = ReadingNetwork(read_weights(options.base), recipe.layers)
+    network = ReadingNetwork(base, recipe.layers)
     network.to("cuda" if torch.cuda.is_available() else "cpu")
     train(network, lambda: make_batches(rows, tokenizer, recipe.batch_tokens, draw), recipe)
     save_weights(network.weights(), options.out)

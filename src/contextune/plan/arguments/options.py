@@ -1,0 +1,130 @@
+"""What may fill an argument of a call: nothing, words of the request, or a candidate in its form."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from contextune.plan.arguments.candidates import ValueCandidate, fits
+from contextune.plan.arguments.leaves import Leaf
+from contextune.plan.planning_input import PlanningInput
+from contextune.plan.schema import is_valid
+from contextune.reading.model import OMITTED, SPAN, CallReading, ReadSpan
+from contextune.search.tokenize import identifier_words
+from contextune.types import Contact, Source, Tool
+
+_EDGES = " \t\n,;:!?\"'“”‘’()"
+_MARKS = 3
+_ADDRESS_WORDS = frozenset(["email", "mail", "address", "addresses", "e"])
+_NUMBER_WORDS = frozenset(["phone", "number", "msisdn", "mobile", "tel", "telephone"])
+_NAME_WORDS = frozenset(["name", "names", "contact", "person", "who"])
+_MAIL_WORDS = frozenset(["mail", "email", "mails", "message", "outlook", "gmail", "mailbox"])
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOption:
+    """A value that an argument may get, or none."""
+
+    column: int
+    """Of `CallReading.scores`."""
+    value: Any
+    group: str
+    """Of the candidate; `said` for words of the request, empty for no value."""
+    sources: tuple[Source, ...] = ()
+    candidate: ValueCandidate | None = None
+    span: ReadSpan | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is a value."""
+        return bool(self.group)
+
+
+def leaf_options(
+    inputs: PlanningInput,
+    tool: Tool,
+    leaf: Leaf,
+    candidates: Sequence[ValueCandidate],
+    spans: Sequence[ReadSpan],
+    text: str,
+) -> list[ValueOption]:
+    """The options of an argument; those of words of the request come after "not given".
+
+    `text` is what the model has read, of which `spans` are parts; it ends with the request.
+    """
+    options = [ValueOption(OMITTED, None, "")]
+    if leaf.parameter.kind in ("text", "free"):
+        seen: set[str] = set()
+        for span in (*spans, *_plain_spans(inputs, text)):
+            words = text[span.start : span.end].strip(_EDGES) if span.end <= len(text) else ""
+            if words and words not in seen and is_valid(words, leaf.parameter):
+                seen.add(words)
+                options.append(ValueOption(SPAN, words, "said", (Source("said", words=words),), None, span))
+    for number, candidate in enumerate(candidates):
+        if fits(candidate, leaf):
+            value = leaf_value(candidate, leaf, tool)
+            if value is not None and is_valid(value, leaf.parameter):
+                options.append(
+                    ValueOption(number + 2, value, candidate.group, (candidate.source,), candidate)
+                )
+    return options
+
+
+def _plain_spans(inputs: PlanningInput, text: str) -> Iterator[ReadSpan]:
+    """What is said behind a name or a colon, and the whole request."""
+    request = inputs.request.text
+    first = len(text) - len(request)
+    if first < 0 or not text.endswith(request):
+        return
+    starts = sorted({match.end for match in inputs.names if match.end > 0})[:_MARKS]
+    starts += [place + 1 for place in islice(_colons(request), _MARKS)]
+    for start in (*starts, 0):
+        yield ReadSpan(first + start, len(text), float("nan"))
+
+
+def _colons(text: str) -> Iterator[int]:
+    return (place for place, char in enumerate(text) if char == ":" and text[place + 1 : place + 2] == " ")
+
+
+def option_scores(reading: CallReading, leaf: int, options: Sequence[ValueOption]) -> list[float]:
+    """The model's score of each option."""
+    return [float(reading.scores[leaf, option.column]) for option in options]
+
+
+def leaf_value(candidate: ValueCandidate, leaf: Leaf, tool: Tool) -> Any:
+    """A candidate in the form that an argument takes; None if it has none."""
+    if candidate.contact is not None:
+        return _person_form(candidate.contact, leaf, tool)
+    if candidate.group == "time":
+        return _time_form(candidate, leaf)
+    if candidate.group == "number":
+        kind = leaf.parameter.kind
+        if kind == "integer":
+            return int(candidate.value) if float(candidate.value).is_integer() else None
+        return str(candidate.value) if kind in ("text", "free") else candidate.value
+    return candidate.value
+
+
+def _time_form(candidate: ValueCandidate, leaf: Leaf) -> str:
+    moment: datetime = candidate.value
+    described = f"{leaf.parameter.description} {leaf.parameter.schema.get('pattern', '')}".upper()
+    if "HH:MM" in described and "YYYY" not in described and not candidate.is_day:
+        return f"{moment:%H:%M}"
+    return moment.date().isoformat() if candidate.is_day else moment.isoformat(timespec="minutes")
+
+
+def _person_form(contact: Contact, leaf: Leaf, tool: Tool) -> str | None:
+    """The address, number or name of a contact: what the argument's words ask for."""
+    words = {*leaf.parameter.words, *leaf.parameter.description_words}
+    if leaf.parameter.schema.get("format") == "email":
+        return contact.email
+    wants_name = bool(_NAME_WORDS & words)
+    if _ADDRESS_WORDS & words and not wants_name and contact.email:
+        return contact.email
+    if _NUMBER_WORDS & {*leaf.parameter.words} and contact.phone:
+        return contact.phone
+    tool_words = {*identifier_words(tool.app), *identifier_words(tool.name)}
+    if not wants_name and contact.email and _MAIL_WORDS & tool_words:
+        return contact.email
+    return contact.name
