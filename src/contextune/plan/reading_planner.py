@@ -1,8 +1,7 @@
 """`ReadingPlanner`: plans calls of any catalogue by reading the request beside its tools and values.
 
 The tools come in the order of the reading model. The arguments of the likeliest are filled by the same model
-and a ranker of values, and a ranker of whole calls gives each call the probability that it is the one that was
-meant.
+and a ranker of values. A ranker of whole calls gives each the probability that it is the one that was meant.
 """
 
 from collections.abc import Sequence

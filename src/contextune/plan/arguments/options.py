@@ -1,5 +1,6 @@
 """What may fill an argument of a call: nothing, words of the request, or a candidate in its form."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +16,11 @@ from contextune.search.tokenize import identifier_words
 from contextune.types import Contact, Source, Tool
 
 _EDGES = " \t\n,;:!?\"'“”‘’()"
-_MARKS = 3
+_MARKS, _NAMES, _LONGEST_NAME = 3, 4, 5
+"""Most spans behind names and colons, most capitalised names, and most words of one."""
+_MOST_WORDS, _LONGEST_LIST = 200, 400
+_WORD = re.compile(r"[^\s,;:!?\"“”()]+")
+_BETWEEN = re.compile(r"\s*(?:,|;|\band\b|&|\n)\s*")
 _ADDRESS_WORDS = frozenset(["email", "mail", "address", "addresses", "e"])
 _NUMBER_WORDS = frozenset(["phone", "number", "msisdn", "mobile", "tel", "telephone"])
 _NAME_WORDS = frozenset(["name", "names", "contact", "person", "who"])
@@ -62,13 +67,16 @@ def leaf_options(
                 seen.add(words)
                 options.append(ValueOption(SPAN, words, "said", (Source("said", words=words),), None, span))
     for number, candidate in enumerate(candidates):
-        if fits(candidate, leaf):
-            value = leaf_value(candidate, leaf, tool)
-            if value is not None and is_valid(value, leaf.parameter):
-                options.append(
-                    ValueOption(number + 2, value, candidate.group, (candidate.source,), candidate)
-                )
+        for value in leaf_values(candidate, leaf, tool) if fits(candidate, leaf) else ():
+            if is_valid(value, leaf.parameter):
+                sources = (candidate.source,)
+                options.append(ValueOption(number + 2, value, candidate.group, sources, candidate))
     return options
+
+
+def listed_parts(words: str) -> list[str]:
+    """The parts of an enumeration: "milk, eggs and flour" are three."""
+    return [part for each in _BETWEEN.split(words[:_LONGEST_LIST]) if (part := each.strip(_EDGES))]
 
 
 def _plain_spans(inputs: PlanningInput, text: str) -> Iterator[ReadSpan]:
@@ -81,6 +89,28 @@ def _plain_spans(inputs: PlanningInput, text: str) -> Iterator[ReadSpan]:
     starts += [place + 1 for place in islice(_colons(request), _MARKS)]
     for start in (*starts, 0):
         yield ReadSpan(first + start, len(text), float("nan"))
+    for start, end in islice(_capitalised(request), _NAMES):
+        yield ReadSpan(first + start, first + end, float("nan"))
+
+
+def _capitalised(text: str) -> Iterator[tuple[int, int]]:
+    """Names as people write them: words in a row that begin with capitals or have digits; no 's behind."""
+    run: list[tuple[int, int]] = []
+    for match in islice(_WORD.finditer(text), _MOST_WORDS):
+        word = match.group()
+        is_name = word[0].isupper() or any(char.isdigit() for char in word)
+        joined = bool(run) and text[run[-1][1] : match.start()] == " " and len(run) < _LONGEST_NAME
+        if run and not (is_name and joined):
+            yield run[0][0], run[-1][1]
+            run = []
+        if is_name:
+            size = len(word.removesuffix("'s").removesuffix("’s"))
+            run.append((match.start(), match.start() + size))
+            if size < len(word):
+                yield run[0][0], run[-1][1]
+                run = []
+    if run:
+        yield run[0][0], run[-1][1]
 
 
 def _colons(text: str) -> Iterator[int]:
@@ -92,26 +122,29 @@ def option_scores(reading: CallReading, leaf: int, options: Sequence[ValueOption
     return [float(reading.scores[leaf, option.column]) for option in options]
 
 
-def leaf_value(candidate: ValueCandidate, leaf: Leaf, tool: Tool) -> Any:
-    """A candidate in the form that an argument takes; None if it has none."""
+def leaf_values(candidate: ValueCandidate, leaf: Leaf, tool: Tool) -> list[Any]:
+    """A candidate in the forms that an argument may take."""
     if candidate.contact is not None:
-        return _person_form(candidate.contact, leaf, tool)
+        value = _person_form(candidate.contact, leaf, tool)
+        return [] if value is None else [value]
     if candidate.group == "time":
-        return _time_form(candidate, leaf)
+        return _time_forms(candidate, leaf)
     if candidate.group == "number":
         kind = leaf.parameter.kind
         if kind == "integer":
-            return int(candidate.value) if float(candidate.value).is_integer() else None
-        return str(candidate.value) if kind in ("text", "free") else candidate.value
-    return candidate.value
+            return [int(candidate.value)] if float(candidate.value).is_integer() else []
+        return [str(candidate.value) if kind in ("text", "free") else candidate.value]
+    return [candidate.value]
 
 
-def _time_form(candidate: ValueCandidate, leaf: Leaf) -> str:
+def _time_forms(candidate: ValueCandidate, leaf: Leaf) -> list[str]:
+    """A day as a day, and a moment as a moment; as an hour or a month where a text is asked for."""
     moment: datetime = candidate.value
-    described = f"{leaf.parameter.description} {leaf.parameter.schema.get('pattern', '')}".upper()
-    if "HH:MM" in described and "YYYY" not in described and not candidate.is_day:
-        return f"{moment:%H:%M}"
-    return moment.date().isoformat() if candidate.is_day else moment.isoformat(timespec="minutes")
+    if candidate.is_day:
+        forms = [moment.date().isoformat()]
+        return [*forms, f"{moment:%Y-%m}"] if leaf.parameter.kind in ("text", "free") else forms
+    forms = [moment.isoformat(timespec="minutes")]
+    return [*forms, f"{moment:%H:%M}"] if leaf.parameter.kind in ("text", "free") else forms
 
 
 def _person_form(contact: Contact, leaf: Leaf, tool: Tool) -> str | None:

@@ -13,7 +13,7 @@ from contextune._internal.model_files import model_folder
 from contextune.embed import Embedder, default_embedder
 from contextune.plan.arguments.candidates import RequestValues, ValueCandidate, fits
 from contextune.plan.arguments.leaves import Leaf, nest, tool_leaves
-from contextune.plan.arguments.options import ValueOption, leaf_options
+from contextune.plan.arguments.options import ValueOption, leaf_options, listed_parts
 from contextune.plan.arguments.value_features import VALUE_FEATURES, ValueScene, value_matrix
 from contextune.plan.planning_input import PlanningInput
 from contextune.rank import Ranker
@@ -176,7 +176,9 @@ def _choose(
     rest = [float(shares[number]) for number in order if number != best]
     chosen, probability = options[best], float(shares[best])
     value, sources = chosen.value, chosen.sources
-    if leaf.is_list and chosen.is_given:
+    if leaf.is_list and chosen.span is not None:
+        value = listed_parts(str(value))
+    elif leaf.is_list and chosen.is_given:
         more = [
             options[number]
             for number in order

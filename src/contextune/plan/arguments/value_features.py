@@ -43,7 +43,8 @@ _ROLES = {
     "boolean": "yes or no",
     "": "nothing",
 }
-_APPS_READ = 3
+_FORMS = {5: 0, 7: 1, 10: 2}
+"""Numbers of the forms of a time by their length: an hour, a month, a day."""
 VALUE_FEATURES: tuple[str, ...] = (
     *("read lead", "read share", "read rank", "read over none", "fit"),
     *("none", *GROUPS),
@@ -53,8 +54,9 @@ VALUE_FEATURES: tuple[str, ...] = (
     *("item rank", "item share", "item lead", "first of kind", "kind of tool"),
     *("shared", "shared share", "covered", "in history", "unlike title"),
     *("weight", "weight lead", "order", "of group"),
-    *("day only", "days away", "past", "on the hour", "time said"),
+    *("day only", "days away", "past", "on the hour", "time said", "form", "said hour", "said year"),
     *("span score", "span rank", "span share", "span to end", "span from start", "words"),
+    *("capitals", "digits", "read span"),
     *(
         "cost",
         "best item",
@@ -174,7 +176,8 @@ def value_matrix(
     }
     cost = float(COSTS.index(call_cost(tool)))
     spans = [option for option in options if option.span is not None]
-    best_span = max((option.span.score for option in spans if option.span), default=np.nan)
+    read = [option.span.score for option in spans if option.span]
+    best_span = max((score for score in read if score == score), default=np.nan)
     orders: dict[str, int] = {}
     counts: dict[str, int] = {}
     for option in options:
@@ -203,7 +206,7 @@ def value_matrix(
                 weight - weights[option.group],
                 float(order),
                 float(counts[option.group]),
-                *_time_features(scene, option),
+                *_time_features(scene, option, leaf),
                 *_span_features(scene, option, spans, best_span),
                 cost,
                 *scene.request_row,
@@ -263,29 +266,36 @@ def _text(value: object, candidate: ValueCandidate | None) -> str:
     return str(value)
 
 
-def _time_features(scene: ValueScene, option: ValueOption) -> tuple[float, float, float, float, float]:
+def _time_features(scene: ValueScene, option: ValueOption, leaf: Leaf) -> tuple[float, ...]:
     candidate = option.candidate
     if candidate is None or candidate.group != "time":
-        return (np.nan,) * 5
+        return (np.nan,) * 8
     moment: datetime = candidate.value
     now = scene.inputs.now.replace(tzinfo=None)
     days = float((moment.date() - now.date()).days)
+    described = f"{leaf.parameter.description} {leaf.parameter.schema.get('pattern', '')}".upper()
     return (
         float(candidate.is_day),
         max(-400.0, min(400.0, days)),
         float(moment < now if not candidate.is_day else days < 0),
         float(moment.minute == 0),
         float(candidate.source.kind == "time"),
+        float(_FORMS.get(len(str(option.value)), 3)),
+        float("HH:MM" in described or "TIME" in described),
+        float("YYYY" in described or "ISO" in described or "DATE" in described),
     )
 
 
 def _span_features(
     scene: ValueScene, option: ValueOption, spans: Sequence[ValueOption], best: float
-) -> tuple[float, float, float, float, float, float]:
-    words = float(len(str(option.value).split())) if option.is_given else np.nan
+) -> tuple[float, ...]:
+    value = str(option.value)
+    words = float(len(value.split())) if option.is_given else np.nan
+    capitals = sum(word[0].isupper() for word in value.split()) / words if words else np.nan
+    digits = float(any(char.isdigit() for char in value)) if option.is_given else np.nan
     span = option.span
     if span is None:
-        return (np.nan, np.nan, np.nan, np.nan, np.nan, words)
+        return (*(np.nan,) * 5, words, capitals, digits, np.nan)
     request = scene.inputs.request.text
     size = max(1, len(request.split()))
     said = str(option.value)
@@ -297,4 +307,7 @@ def _span_features(
         float(at_end),
         float(request.startswith(said[:12])),
         words,
+        capitals,
+        digits,
+        float(span.score == span.score),
     )

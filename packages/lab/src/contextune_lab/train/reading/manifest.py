@@ -12,15 +12,18 @@ from pathlib import Path
 from contextune_lab.worlds.seen import write_trained_on
 from contextune_lab.worlds.splits import CHOOSE_ON
 
-LIGHT_WORLDS = tuple(f"x{number:02}" for number in range(1, 13))
+LIGHT_WORLDS = tuple(f"x{number:02}" for number in range(1, 22))
 """All light worlds."""
 READING_WORLDS = (*CHOOSE_ON, *LIGHT_WORLDS[:6])
 """Worlds that the reading model is trained on."""
-RANKER_WORLDS = ("w03", "w04", "w07", "w09", "w10", "w12", "x07", "x09")
+RANKER_WORLDS = (
+    *("w03", "w04", "w07", "w09", "w10", "w12", "x07", "x09"),
+    *LIGHT_WORLDS[12:],
+)
 """Worlds that the rankers after the reading model are trained on: it has not seen them."""
 WIDE_WORLDS = (
     *("w01", "w02", "w03", "w04", "w05", "w06", "w07", "w08", "w09", "w10", "w12"),
-    *LIGHT_WORLDS,
+    *LIGHT_WORLDS[:12],
 )
 """Worlds that the ranker before the reading model is trained on."""
 READING_DATA = (
@@ -32,7 +35,7 @@ READING_DATA = (
 _PERSONAS = ("personas",)
 MANIFESTS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "reading": (READING_WORLDS, READING_DATA),
-    "reading_ranker": (WIDE_WORLDS, _PERSONAS),
+    "reading_ranker": (tuple(dict.fromkeys((*WIDE_WORLDS, *RANKER_WORLDS))), _PERSONAS),
     "reading_tools": (RANKER_WORLDS, ()),
     "reading_calls": (RANKER_WORLDS, ()),
 }

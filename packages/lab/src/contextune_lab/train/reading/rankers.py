@@ -1,4 +1,4 @@
-"""Train the rankers after the reading model: of items, of tools, and of whole calls.
+"""Train the rankers after the reading model: of items, of tools, of values, and of whole calls.
 
     python -m contextune_lab.train.reading.rankers MODEL WIDE OUT --worlds FOLDER
 
@@ -22,6 +22,7 @@ import numpy as np
 
 from contextune.context.reading import CLOSE_FEATURES
 from contextune.datasets import bundled_personas, training_personas
+from contextune.plan.arguments.value_features import VALUE_FEATURES
 from contextune.plan.reading_planner import CALL_FEATURES
 from contextune.rank import CandidateGroup, Ranker, RankerSettings
 from contextune.reading.model import ReadingModel
@@ -36,6 +37,7 @@ from contextune_lab.train.reading.read_sources import (
     SourceReader,
     read_source_items,
 )
+from contextune_lab.train.reading.rows_values import ValueRow
 from contextune_lab.train.reading.sources import open_persona, open_worlds
 from contextune_lab.worlds.splits import leave_one_out
 
@@ -47,12 +49,15 @@ CLOSE = RankerSettings(rounds=140, rate=0.06, leaves=8, smallest_leaf=40, featur
 NEEDED = RankerSettings(
     rounds=110, rate=0.06, seeds=1, leaves=8, smallest_leaf=60, feature_share=0.5, objective="binary"
 )
-TOOLS = RankerSettings(rounds=120, rate=0.06, leaves=8, smallest_leaf=30, feature_share=0.6, truncation=6)
+TOOLS = RankerSettings(rounds=150, rate=0.06, leaves=8, smallest_leaf=30, feature_share=0.6, truncation=6)
 FITS = RankerSettings(
-    rounds=60, rate=0.06, seeds=1, leaves=5, smallest_leaf=30, feature_share=0.7, objective="binary"
+    rounds=120, rate=0.06, seeds=1, leaves=6, smallest_leaf=30, feature_share=0.7, objective="binary"
+)
+VALUES = RankerSettings(
+    rounds=300, rate=0.08, seeds=1, leaves=31, smallest_leaf=30, feature_share=0.4, objective="binary"
 )
 CALLS = RankerSettings(
-    rounds=110, rate=0.06, leaves=7, smallest_leaf=40, feature_share=0.5, objective="binary"
+    rounds=140, rate=0.05, leaves=10, smallest_leaf=40, feature_share=0.5, objective="binary"
 )
 
 
@@ -78,6 +83,11 @@ def fit_tools(rows: Sequence[ReadToolRow]) -> ToolReadingRankers:
         Ranker.fit(ranked, TOOL_FEATURES, TOOLS),
         Ranker.fit([CandidateGroup(features, served)], FIT_FEATURES, FITS),
     )
+
+
+def fit_values(rows: Sequence[ValueRow]) -> Ranker:
+    """The ranker of values."""
+    return Ranker.fit([CandidateGroup(row.matrix, row.right) for row in rows], VALUE_FEATURES, VALUES)
 
 
 def fit_calls(rows: Sequence[ReadCallRow]) -> Ranker:
@@ -136,18 +146,30 @@ class RankerTraining:
             for source in open_worlds(self.names, self.worlds)
         }
 
+    def read_values(
+        self, items: Mapping[str, Sequence[ReadItemRow]], rankers: Mapping[str, ItemRankers]
+    ) -> dict[str, list[ValueRow]]:
+        """The values of the right calls of each world."""
+        return {
+            source.name: list(
+                SourceReader(source, rankers[source.name], self.model).values(items[source.name])
+            )
+            for source in open_worlds(self.names, self.worlds)
+        }
+
     def read_calls(
         self,
         items: Mapping[str, Sequence[ReadItemRow]],
         item_rankers: Mapping[str, ItemRankers],
         tools: Mapping[str, Sequence[ReadToolRow]],
         tool_rankers: Mapping[str, ToolReadingRankers],
+        value_rankers: Mapping[str, Ranker],
     ) -> dict[str, list[ReadCallRow]]:
         """The calls of each world."""
         return {
             (name := source.name): list(
                 SourceReader(source, item_rankers[name], self.model).calls(
-                    items[name], tools[name], tool_rankers[name]
+                    items[name], tools[name], tool_rankers[name], value_rankers[name]
                 )
             )
             for source in open_worlds(self.names, self.worlds)
@@ -179,6 +201,15 @@ def tool_accuracy(rows: Sequence[ReadToolRow], rankers: ToolReadingRankers) -> f
     return float(np.mean(right)) if right else float("nan")
 
 
+def value_accuracy(rows: Sequence[ValueRow], ranker: Ranker) -> float:
+    """Share of the arguments of right calls whose likeliest value is right."""
+    scores = np.split(
+        ranker.score(np.vstack([row.matrix for row in rows])), np.cumsum([len(row.right) for row in rows])
+    )
+    right = [row.right[int(np.argmax(part))] for row, part in zip(rows, scores, strict=False)]
+    return float(np.mean(right)) if right else float("nan")
+
+
 def call_accuracy(rows: Sequence[ReadCallRow], ranker: Ranker) -> float:
     """Share of the requests with filled calls whose likeliest one is right."""
     right = [int(row.right[int(np.argmax(ranker.score(row.features)))]) for row in rows if len(row.right)]
@@ -193,14 +224,19 @@ def train_rankers(training: RankerTraining, out: Path, report: Callable[[str], N
     tools = training.read_tools(items, item_rankers)
     tool_rankers = fit_held_out(tools, fit_tools)
     _report(report, "tools, first right", tools, tool_rankers, tool_accuracy)
-    calls = training.read_calls(items, item_rankers, tools, tool_rankers)
+    values = training.read_values(items, item_rankers)
+    value_rankers = fit_held_out(values, fit_values)
+    _report(report, "values, right", values, value_rankers, value_accuracy)
+    calls = training.read_calls(items, item_rankers, tools, tool_rankers, value_rankers)
     _report(report, "calls, first right", calls, fit_held_out(calls, fit_calls), call_accuracy)
     final = fit_items([*(row for rows in items.values() for row in rows), *personas])
     final_tools = fit_tools([row for rows in tools.values() for row in rows])
     _save(out / "reading_ranker", {"close": final.close, "needed": final.needed})
     shutil.copyfile(training.wide / "wide.json.gz", out / "reading_ranker" / "wide.json.gz")
     _save(out / "reading_tools", {"tools": final_tools.tools, "fits": final_tools.fits})
-    _save(out / "reading_calls", {"right": fit_calls([row for rows in calls.values() for row in rows])})
+    final_values = fit_values([row for rows in values.values() for row in rows])
+    final_calls = fit_calls([row for rows in calls.values() for row in rows])
+    _save(out / "reading_calls", {"right": final_calls, "values": final_values})
     write_manifests(out)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from contextune.context.build_scene import resolve_place
 from contextune.embed import Embedder
 from contextune.plan.arguments.leaves import Leaf
-from contextune.plan.arguments.options import ValueOption
+from contextune.plan.arguments.options import ValueOption, listed_parts
 from contextune.plan.arguments.reader import ReadArguments, read_arguments
 from contextune.plan.arguments.value_features import ValueScene
 from contextune.plan.planning_input import PlanningInput
@@ -81,6 +81,10 @@ def _is_right(
                 return True
             continue
         wanted = cast("list[Any]", want) if isinstance(want, list) else [want]
+        if leaf.is_list and option.span is not None:
+            if judge.same_value(name, listed_parts(str(option.value)), wanted, frozenset()):
+                return True
+            continue
         if any(judge.same_value(name, option.value, each, free) for each in wanted):
             return True
     return False
