@@ -49,7 +49,19 @@ def query(store: PostgresStore, statement: LiteralString, **user: str) -> list[A
 
 @pytest.mark.parametrize(
     "table",
-    ["users", "items", "items_3", "uses", "vectors", "portraits", "feedback", "secrets", "tokens", "rates"],
+    [
+        "users",
+        "user_ids",
+        "items",
+        "items_3",
+        "uses",
+        "vectors",
+        "portraits",
+        "feedback",
+        "secrets",
+        "tokens",
+        "rates",
+    ],
 )
 def test_query_without_a_user_returns_nothing(ana: PostgresStore, table: LiteralString) -> None:
     assert query(ana, f"SELECT * FROM {table}") == []  # a fixed name
@@ -63,6 +75,45 @@ def test_query_sees_only_rows_of_its_user(ana: PostgresStore) -> None:
     ]
     with pytest.raises(StoreError, match="InsufficientPrivilege"):
         query(ana, "INSERT INTO items VALUES (99, 'a', 'b', 'c', 1) RETURNING id", key=str(key))
+
+
+def test_listing_users_shows_their_ids_only(ana: PostgresStore) -> None:
+    assert query(ana, "SELECT * FROM user_ids ORDER BY id", list="ids") == [("ana",), ("rui",)]
+    for table in ("users", "items", "uses", "vectors", "portraits", "feedback", "tombstones"):
+        assert query(ana, f"SELECT * FROM {table}", list="ids") == [], table  # a fixed name
+
+
+def test_listing_users_changes_nothing(ana: PostgresStore) -> None:
+    assert query(ana, "DELETE FROM user_ids RETURNING id", list="ids") == []
+    assert query(ana, "UPDATE user_ids SET id = 'x' RETURNING id", list="ids") == []
+    with pytest.raises(StoreError, match="InsufficientPrivilege"):
+        query(ana, "INSERT INTO user_ids VALUES ('eve') RETURNING id", list="ids")
+    ana.forget("ana")
+    ana.put_user(User("ana"))
+    assert ana.users() == ["ana", "rui"]
+    ana.forget("ana")
+    assert ana.users() == ["rui"]
+
+
+def earlier_version(url: str, version: int) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        migrate.prepare(connection, "the store", schema.MIGRATIONS[:version])
+
+
+def test_users_of_an_earlier_version_are_listed(postgres_url: str, plain_role: str) -> None:
+    earlier_version(plain_role, 3)
+    with psycopg.connect(postgres_url) as connection:  # as superuser, beside the policies
+        connection.execute(
+            "INSERT INTO contextune.users (id, profile, places, contacts) VALUES ('ana', '{}', '{}', '{}')"
+        )
+        connection.execute("GRANT SELECT ON contextune.users TO pg_monitor")
+    with PostgresStore(plain_role) as store:
+        assert store.users() == ["ana"]
+    with psycopg.connect(postgres_url) as connection:
+        granted = connection.execute(
+            "SELECT has_table_privilege('pg_monitor', 'contextune.user_ids', 'SELECT')"
+        ).fetchone()
+    assert granted == (True,)
 
 
 def test_setting_of_a_user_ends_with_the_transaction(ana: PostgresStore) -> None:

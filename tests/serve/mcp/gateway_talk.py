@@ -74,7 +74,8 @@ def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ping servers before each call, and wait for slow ones, however busy the machine is."""
     monkeypatch.setattr(upstream, "PING_AFTER", 0.0)
     monkeypatch.setattr(upstream, "_PING_TIMEOUT", PATIENCE)
-    monkeypatch.setattr(gateway_module, "_LISTING_TIMEOUT", PATIENCE)
+    for limit in ("_GRACE", "_LISTING_TIMEOUT", "_APPROVAL_TIMEOUT"):
+        monkeypatch.setattr(gateway_module, limit, PATIENCE)
 
 
 @asynccontextmanager

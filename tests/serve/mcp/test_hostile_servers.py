@@ -2,10 +2,14 @@
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter, sleep
 from typing import Any
 
 import pytest
+from mcp import Client
+from tests.conftest import WordEmbedder
 from tests.serve.mcp.gateway_talk import (
     be_patient,
     call,
@@ -21,7 +25,8 @@ from tests.serve.mcp.gateway_talk import (
 )
 from tests.serve.waiting import PATIENCE
 
-from contextune.embed import Embedder
+from contextune.embed import Embedder, Matrix
+from contextune.serve.mcp import background_index
 from contextune.serve.mcp import gateway as gateway_module
 from contextune.serve.mcp.arguments import check_arguments
 from contextune.tools.definitions.schemas import load_schemas
@@ -103,6 +108,69 @@ def test_schemas_are_checked_off_the_event_loop(
     asyncio.run(talk())
     assert threads.keys() == {"check", "load"}
     assert threading.current_thread() not in threads.values()
+
+
+def no_pause(*_: float) -> float:
+    return 0.0
+
+
+class SlowEmbedder(WordEmbedder):
+    """Takes a millisecond for each text of a batch."""
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        if len(texts) > 10:
+            sleep(len(texts) / 1000)
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("renames", [False, True], ids=["5,000 tools", "5,000 renamed"])
+def test_large_restless_server_does_not_slow_the_searches_of_others(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, renames: bool
+) -> None:
+    """The second of them renames all its tools, so that thousands wait for approval."""
+    monkeypatch.setattr(gateway_module, "_GRACE", 0.0)
+    monkeypatch.setattr(background_index, "next_pause", no_pause)
+    many = [scripted_tool(f"task_{number}") for number in range(5000)]
+    own = (scripted_tool("water_plants"), scripted_tool("refresh"))
+    servers = mcp_json(
+        quiet=scripted_entry(folder, "quiet", *own),
+        loud=scripted_entry(folder, "loud", scripted_tool("refresh")),
+    )
+
+    gateway = make_gateway(servers, embedder=SlowEmbedder())
+
+    async def seconds_of_a_search(client: Client) -> float:
+        start = perf_counter()
+        await gateway._current_index()  # pyright: ignore[reportPrivateUsage]
+        found = await search(client, "water plants")
+        assert found["tools"][0]["name"] == "quiet/water_plants"
+        return perf_counter() - start
+
+    async def talk() -> None:
+        async with connect(gateway) as client:
+            async with asyncio.timeout(PATIENCE):
+                while len(names_of(await search(client, "water plants", 20))) < 3:
+                    await asyncio.sleep(0.02)
+            script_tools(folder, "loud", scripted_tool("refresh"), *many)
+            await call(client, "loud/refresh")
+            during: list[float] = []
+            async with asyncio.timeout(PATIENCE):
+                while len((await gateway._current_index()).catalog) < 5000:  # pyright: ignore[reportPrivateUsage]
+                    during.append(await seconds_of_a_search(client))
+                if renames:
+                    script_tools(
+                        folder,
+                        "loud",
+                        scripted_tool("refresh"),
+                        *(scripted_tool(f"job_{n}") for n in range(5000)),
+                    )
+                    await call(client, "loud/refresh")
+                    while not gateway.refused_tools:
+                        during.append(await seconds_of_a_search(client))
+                    during += [await seconds_of_a_search(client) for _ in range(20)]
+            assert max(during) < 2.5, "a search waited for the index, which takes 5 s to embed"
+
+    asyncio.run(talk())
 
 
 def names_of(found: dict[str, Any]) -> list[str]:

@@ -142,14 +142,26 @@ def test_search_does_not_wait_for_a_slow_server(
 
     async def talk() -> None:
         async with connect(make_gateway(servers, embedder=word_embedder, timeout=PATIENCE)) as client:
-            async with asyncio.timeout(PATIENCE):
-                while (await call(client, "quick/say", text="known")).is_error:
-                    await asyncio.sleep(0.05)
-            found = await search(client, "greeting")
-            assert found["tools"][0]["name"] == "quick/say"
+            async with asyncio.timeout(PATIENCE / 2):  # the slow one would take twice as long
+                found = await search(client, "greeting")
+                assert found["tools"][0]["name"] == "quick/say"
             assert "the server 'slow' is still starting" in found["note"]
 
-    monkeypatch.setattr(gateway_module, "_LISTING_TIMEOUT", 0.2)
+    monkeypatch.setattr(gateway_module, "_GRACE", 0.2)
+    asyncio.run(talk())
+
+
+def test_call_waits_for_its_own_server_only(folder: Path, word_embedder: Embedder) -> None:
+    servers = mcp_json(
+        slow={"command": sys.executable, "args": [str(BAD_SERVER), "silent"]},
+        quick=plain_entry(folder, "quick"),
+    )
+
+    async def talk() -> None:
+        async with connect(make_gateway(servers, embedder=word_embedder, timeout=PATIENCE)) as client:
+            async with asyncio.timeout(PATIENCE / 2):
+                assert text(await call(client, "quick/say", text="hello")) == "quick: hello"
+
     asyncio.run(talk())
 
 

@@ -6,17 +6,21 @@ of their own.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
+from functools import partial
 
 from contextune.time_phrases import Interval, parse_time_phrases
 from contextune.time_phrases.calendar_math import day_interval, weekend_interval
 from contextune.time_phrases.days import find_day_parts, find_relative_days, find_weekdays
 from contextune.time_phrases.number_words import HOUR_WORDS
-from contextune.time_phrases.parser import parse_input
+from contextune.time_phrases.parser import AtomRule, find_atoms, parse_input
 from contextune.time_phrases.periods import find_calendar_periods
 from contextune.time_phrases.phrase import ParseInput, TimeAtom
 
+Mention = tuple[Interval, int, int]
+"""An interval, and the start and end of its mention in the text."""
 _PARTS_KEPT = frozenset(
     ["tomorrow morning", "tomorrow evening", "tomorrow night", "yesterday evening"],
 )
@@ -28,23 +32,14 @@ _CLOCK = re.compile(
 )
 
 
-def find_time_mentions(text: str, now: datetime) -> list[tuple[Interval, int, int]]:
-    """Intervals that the text names, each with the start and end of its mention in the text."""
+def find_time_mentions(text: str, now: datetime) -> list[Mention]:
+    """Intervals that the text names."""
     source = parse_input(text, now)
-    mentions = [_relative_day(source, atom) for atom in find_relative_days(source)]
-    mentions += [
-        (atom.readings[0], atom.first, atom.last)
-        for atom in find_day_parts(source)
-        if atom.form == "part of day"
-    ]
-    for atom in find_calendar_periods(source):
-        if atom.form == "weekend":
-            weekend = weekend_interval(source.midnight, -(atom.modifier == "last"))
-            mentions.append((weekend, atom.first, atom.last))
-        elif source.low[atom.first : atom.last] in ("this week", "next week", "last week"):
-            mentions.append((atom.readings[0], atom.first, atom.last))
-    for atom in find_weekdays(source, plurals=True):
-        mentions += _weekday(source, atom)
+    mentions: list[Mention] = []
+    for rule, read in _RULES:
+        for atom in find_atoms(source, [rule]):
+            with suppress(OverflowError, ValueError):  # near the year 1 or 9999
+                mentions += read(source, atom)
     return mentions
 
 
@@ -79,14 +74,27 @@ def _possible_hours(hour: float, half: str) -> list[float]:
     return [hour] if half == "am" or hour > 12 else [hour, (hour + 12) % 24]
 
 
-def _relative_day(source: ParseInput, atom: TimeAtom) -> tuple[Interval, int, int]:
+def _relative_day(source: ParseInput, atom: TimeAtom) -> Iterator[Mention]:
     if not atom.modifier or source.low[atom.first : atom.last] in _PARTS_KEPT:
-        return atom.readings[0], atom.first, atom.last
+        yield atom.readings[0], atom.first, atom.last
+        return
     day = atom.readings[0][0].replace(hour=0)
-    return day_interval(day), atom.first, atom.last - len(atom.modifier) - 1
+    yield day_interval(day), atom.first, atom.last - len(atom.modifier) - 1
 
 
-def _weekday(source: ParseInput, atom: TimeAtom) -> Iterator[tuple[Interval, int, int]]:
+def _day_part(_: ParseInput, atom: TimeAtom) -> Iterator[Mention]:
+    if atom.form == "part of day":
+        yield atom.readings[0], atom.first, atom.last
+
+
+def _calendar_period(source: ParseInput, atom: TimeAtom) -> Iterator[Mention]:
+    if atom.form == "weekend":
+        yield weekend_interval(source.midnight, -(atom.modifier == "last")), atom.first, atom.last
+    elif source.low[atom.first : atom.last] in ("this week", "next week", "last week"):
+        yield atom.readings[0], atom.first, atom.last
+
+
+def _weekday(source: ParseInput, atom: TimeAtom) -> Iterator[Mention]:
     ahead = (atom.readings[0][0].weekday() - source.now.weekday()) % 7
     if atom.modifier == "last":
         ahead -= 7
@@ -94,3 +102,12 @@ def _weekday(source: ParseInput, atom: TimeAtom) -> Iterator[tuple[Interval, int
     if atom.modifier not in ("last", "on", "next", "this") and ahead != 0:
         # a bare weekday may also be the previous one: "the one from Tuesday"
         yield day_interval(source.midnight, ahead - 7), atom.first, atom.last
+
+
+_RULES: tuple[tuple[AtomRule, Callable[[ParseInput, TimeAtom], Iterator[Mention]]], ...] = (
+    (find_relative_days, _relative_day),
+    (find_day_parts, _day_part),
+    (find_calendar_periods, _calendar_period),
+    (partial(find_weekdays, plurals=True), _weekday),
+)
+"""Rules that recognise phrases, and the mentions that each phrase gives."""

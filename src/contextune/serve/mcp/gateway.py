@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from contextune.embed import Embedder
 from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError, PlanError, StoreError
 from contextune.plan import Policy
 from contextune.serve.mcp.arguments import check_arguments
+from contextune.serve.mcp.background_index import BackgroundIndex
 from contextune.serve.mcp.lazy_tuner import CancellableProgress
 from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions
 from contextune.serve.mcp.permitted_tools import PermittedTools
@@ -27,8 +28,9 @@ from contextune.serve.mcp.upstream import UpstreamConnection
 from contextune.serve.mcp.upstream_cache import load_cached_tools, save_tools
 from contextune.serve.mcp.upstream_tools import UpstreamTools
 from contextune.store import Store
-from contextune.tools import LoadedTools, ToolMatches, ToolRetriever
+from contextune.tools import Catalog, LoadedTools, ToolMatches, ToolRetriever
 from contextune.tools.catalog_file import CatalogFile
+from contextune.tools.index import MemoryVectorCache, VectorCache
 from contextune.tools.mcp.approvals import ApprovalFile
 from contextune.tools.mcp.load import TIMEOUT, is_url, require_mcp, resolve_servers
 from contextune.tuner import Tuner
@@ -43,8 +45,14 @@ PARENT_CATALOGS = "CONTEXTUNE_GATEWAY"
 """Environment variable that tells started servers which catalogues they were started from."""
 _RETRY_AFTER = 60.0
 """Seconds before a server that could not be reached is asked for its tools again."""
+_GRACE = 2.0
+"""Seconds after the start in which a search waits for servers to list their tools, and for their index."""
 _LISTING_TIMEOUT = 15.0
-"""Seconds that a search waits for servers that have not listed their tools yet."""
+"""Seconds that a search waits while no server has listed its tools, and a call while its own has not."""
+_APPROVAL_TIMEOUT = 10.0
+"""Seconds that a search waits for the index of tools that the user has just approved."""
+_MAX_CACHED_VECTORS = 20_000
+"""Vectors of tools that are kept in memory without a cache file."""
 _SHUTDOWN_TIMEOUT = 10.0
 _MAX_SEARCHES = 1000
 """Number of tools for which the last search that returned them is remembered."""
@@ -107,24 +115,27 @@ class Gateway:
         self._embedder = embedder
         cached = load_cached_tools(cache, servers) if cache else {}
         self._tools = UpstreamTools(self._servers, approvals or ApprovalFile.temporary(), cached)
-        self._uncached: set[str] = set()
-        """Servers whose tools have changed since they were written to the cache."""
         self._failures: dict[str, tuple[float, str]] = {}
         """Time and message of the last failure, by server."""
         self._listing: dict[str, asyncio.Task[None]] = {}
         """Servers that are being started to list their tools."""
-        self._listing_since = 0.0
-        self._index: ToolRetriever | None = None
+        self._started = monotonic()
+        self._index = BackgroundIndex(lambda: self._tools.by_server, self._build_index)
+        self._vectors = MemoryVectorCache(_MAX_CACHED_VECTORS)
         self._tuner: Tuner | None = None
-        self._index_lock = asyncio.Lock()
+        self._tuner_index: ToolRetriever | None = None
+        """The index that the tuner uses."""
         self._last_search: OrderedDict[str, Request] = OrderedDict()
         """The last search that returned a tool, by tool id."""
-        self._startup: asyncio.Task[Any] | None = None
         self._progress = CancellableProgress()
 
     async def __aenter__(self) -> Self:
         """Start listing and indexing tools in the background."""
-        self._startup = asyncio.create_task(self._current_index())
+        self._started = monotonic()
+        self._list_missing()
+        for name in self._tools.by_server:
+            self._index.change(name)
+        self._index.start()
         return self
 
     async def __aexit__(
@@ -135,7 +146,8 @@ class Gateway:
 
         self._progress.cancel()
         with anyio.move_on_after(_SHUTDOWN_TIMEOUT, shield=True):
-            tasks = [task for task in (self._startup, *self._listing.values()) if task]
+            await self._index.stop()
+            tasks = list(self._listing.values())
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -156,14 +168,15 @@ class Gateway:
     async def search(self, query: str, k: int = 5, permissions: ToolPermissions = EVERYTHING) -> ToolMatches:
         """The best `k` tools for a query, and the probability that any of them fits.
 
-        Tools that the caller may not use are not found.
+        Tools that the caller may not use are not found, nor those that were changed since they were indexed.
         """
         index = await self._current_index()
-        permitted = None if permissions == EVERYTHING else PermittedTools(permissions=permissions)
-        if self._user is None or self._tuner is None:
+        permitted = self._filter(permissions)
+        if self._user is None:
             return await asyncio.to_thread(index.find, query, k, filter=permitted)
         request = Request(query, self._user.user)
-        matches = await asyncio.to_thread(self._tuner.tools, request, k, filter=permitted)
+        tuner = self._tuner_over(index, self._user)
+        matches = await asyncio.to_thread(tuner.tools, request, k, filter=permitted)
         for hit in matches.hits:
             self._last_search[hit.tool.id] = request
             self._last_search.move_to_end(hit.tool.id)
@@ -173,12 +186,11 @@ class Gateway:
 
     async def tuner(self, permissions: ToolPermissions = EVERYTHING) -> Tuner:
         """The tuner over the user's data and the current tools that the caller may use."""
-        await self._current_index()
-        if self._tuner is None:
+        index = await self._current_index()
+        if self._user is None:
             raise InvalidRequestError("the gateway has no user: start it with a user to search their data")
-        if permissions == EVERYTHING:
-            return self._tuner
-        return self._tuner.with_tools(None, PermittedTools(permissions=permissions))
+        tuner, permitted = self._tuner_over(index, self._user), self._filter(permissions)
+        return tuner.with_tools(None, permitted) if permitted else tuner
 
     async def call(
         self,
@@ -211,30 +223,39 @@ class Gateway:
 
     async def _set_tools(self, name: str, loaded: LoadedTools) -> None:
         if await self._tools.update(name, loaded):
-            self._uncached.add(name)
-            self._index = None
+            self._index.change(name)
+            await asyncio.to_thread(self._save_tools, name)
         self._failures.pop(name, None)
 
     async def _resolve(self, name: str, permissions: ToolPermissions) -> Tool:
-        """The tool that a name means; a bare name means it from now on, if the caller may use all tools."""
+        """The tool that a name means; a bare name means it from now on, if the caller may use all tools.
+
+        Waits for the server of an id only; for all servers if a bare name is not bound to a tool.
+        """
         await self._refresh()
         try:
             tool = self._tools.resolve(name, permissions)
         except InvalidDataError:  # its server may not have listed its tools yet
-            await self._list_missing()
+            self._list_missing()
+            meant = self._tools.servers_of(name)
+            if tasks := [task for server, task in self._listing.items() if server in meant]:
+                await asyncio.wait(tasks, timeout=_LISTING_TIMEOUT)
             tool = self._tools.resolve(name, permissions)
         if permissions == EVERYTHING and name != tool.id and not self._tools.owns_name(tool):
             await self._tools.bind_name(tool)
         return tool
 
-    async def _refresh(self) -> None:
-        """Use the tools that the user has approved meanwhile."""
-        if changed := await self._tools.refresh():
-            self._uncached.update(name for name in changed if name in self._tools)
-            self._index = None
+    async def _refresh(self) -> bool:
+        """Use the tools that the user has approved meanwhile; whether there are any."""
+        changed = await self._tools.refresh()
+        for name in changed:
+            self._index.change(name, at_once=True)
+            if name in self._tools:
+                await asyncio.to_thread(self._save_tools, name)
+        return bool(changed)
 
-    async def _list_missing(self) -> None:
-        """List the tools of all servers without known tools, in parallel and within a time limit.
+    def _list_missing(self) -> None:
+        """Start to list the tools of all servers without known tools.
 
         A server that failed recently is not asked again.
         """
@@ -243,10 +264,19 @@ class Gateway:
             due = failed_at is None or monotonic() - failed_at >= _RETRY_AFTER
             if due and name not in self._tools and name not in self._listing:
                 self._listing[name] = asyncio.create_task(self._list_tools(name))
-                self._listing_since = monotonic()
+
+    async def _wait_for_first_tools(self) -> None:
+        """Wait for all servers shortly after the start, and longer while none has listed its tools."""
         if self._listing:
-            remaining = self._listing_since + _LISTING_TIMEOUT - monotonic()
-            await asyncio.wait(list(self._listing.values()), timeout=max(0.0, remaining))
+            grace = max(0.0, self._started + _GRACE - monotonic())
+            await asyncio.wait(list(self._listing.values()), timeout=grace)
+        while self._listing and not self._tools.by_server:
+            remaining = self._started + _LISTING_TIMEOUT - monotonic()
+            if remaining <= 0:
+                break
+            await asyncio.wait(
+                list(self._listing.values()), timeout=remaining, return_when=asyncio.FIRST_COMPLETED
+            )
 
     async def _list_tools(self, name: str) -> None:
         try:
@@ -257,45 +287,59 @@ class Gateway:
             del self._listing[name]
 
     async def _current_index(self) -> ToolRetriever:
-        """The index over the current tools, rebuilt if they have changed."""
-        await self._refresh()
-        await self._list_missing()
-        async with self._index_lock:
-            if self._index is not None:
-                return self._index
-            tools = self._tools.catalog
-            uncached = {name: self._tools.cacheable(name) for name in self._uncached}
-            self._uncached.clear()
-            try:
-                index = await asyncio.to_thread(self._build_index, tools, uncached)
-            except BaseException:
-                self._uncached |= uncached.keys()
-                raise
-            if self._user:
-                self._tuner = Tuner(
-                    self._user.store,
-                    embedder=self._embedder,
-                    tools=index,
-                    policy=self._user.policy,
-                    progress=self._progress,
-                )
-            if tools is self._tools.catalog:  # else the next search rebuilds it
-                self._index = index
-            return index
+        """The index over the tools, which may be behind them; waits for it only after the start."""
+        is_approved = await self._refresh()
+        self._list_missing()
+        await self._wait_for_first_tools()
+        grace = self._started + _GRACE - monotonic()
+        return await self._index.get(max(grace, _APPROVAL_TIMEOUT if is_approved else 0.0))
 
-    def _build_index(self, tools: Sequence[Tool], uncached: Mapping[str, Sequence[Tool]]) -> ToolRetriever:
+    def _filter(self, permissions: ToolPermissions) -> PermittedTools | None:
+        """The filter of the indexed tools for a caller; None if all may be used."""
+        if self._index.is_current:
+            return None if permissions == EVERYTHING else PermittedTools(permissions=permissions)
+        return PermittedTools(permissions=permissions, is_usable=self._tools.is_usable)
+
+    def _tuner_over(self, index: ToolRetriever, user: GatewayUser) -> Tuner:
+        """The tuner with the current index; what it knows of the user's data is kept when that changes."""
+        if self._tuner is None:
+            self._tuner = Tuner(
+                user.store,
+                embedder=self._embedder,
+                tools=index,
+                policy=user.policy,
+                progress=self._progress,
+            )
+        elif self._tuner_index is not index:
+            self._tuner = self._tuner.with_tools(index)
+        self._tuner_index = index
+        return self._tuner
+
+    def _save_tools(self, name: str) -> None:
+        """Write the tools of a server to the cache; runs in a thread."""
         if self._cache:
             try:
-                save_tools(self._cache, self._servers, uncached)
-                return self._retriever(tools, vector_cache=self._cache)
-            except StoreError as error:  # the cache only saves time
-                _log.warning("cannot write the tool cache: %s", error)
-                self._cache = None
-        return self._retriever(tools)
+                save_tools(self._cache, self._servers, {name: self._tools.cacheable(name)})
+            except StoreError as error:
+                self._give_up_cache(error)
 
-    def _retriever(self, tools: Sequence[Tool], **options: Any) -> ToolRetriever:
+    def _give_up_cache(self, error: StoreError) -> None:
+        """Go on without the cache, which only saves time."""
+        _log.warning("cannot write the tool cache: %s", error)
+        self._cache = None
+
+    def _build_index(self, tools: Catalog) -> ToolRetriever:
+        """Index tools; runs in a thread."""
+        if self._cache:
+            try:
+                return self._retriever(tools, self._cache)
+            except StoreError as error:
+                self._give_up_cache(error)
+        return self._retriever(tools, self._vectors)
+
+    def _retriever(self, tools: Catalog, cache: VectorCache) -> ToolRetriever:
         """A retriever in which no server can recommend its tools for everything."""
-        return ToolRetriever(tools, self._embedder, bounded=True, progress=self._progress, **options)
+        return ToolRetriever(tools, self._embedder, bounded=True, vector_cache=cache, progress=self._progress)
 
     async def _store_outcome(self, tool: Tool, *, ok: bool) -> None:
         """Store feedback for the search that found the tool; a call without a search is not stored."""

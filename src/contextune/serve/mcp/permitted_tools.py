@@ -1,5 +1,6 @@
 """The filter of the tools that a caller may use."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from contextune.serve.mcp.permissions import ToolPermissions
@@ -12,7 +13,9 @@ class PermittedTools(ToolFilter):
     """Accepts the tools that a caller may use."""
 
     permissions: ToolPermissions
+    is_usable: Callable[[Tool], bool] | None = None
+    """Whether a tool is still offered as it is defined here; None if all are."""
 
     def __call__(self, tool: Tool) -> bool:
         """Whether the caller may use this tool."""
-        return self.permissions(tool.id)
+        return (self.is_usable is None or self.is_usable(tool)) and self.permissions(tool.id)

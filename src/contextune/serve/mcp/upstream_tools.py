@@ -2,16 +2,27 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from contextune.errors import InvalidDataError
 from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions
-from contextune.tools import Catalog, LoadedTools
+from contextune.tools import LoadedTools
 from contextune.tools.catalog import RefusedTool
 from contextune.tools.loaders import McpServer
 from contextune.tools.mcp.approvals import Approval, ApprovalFile, review
 from contextune.types import Tool
 
 _UNKNOWN = "there is no tool {name!r} in the catalogue; search_tools finds those there are"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reviewed:
+    """The tools of a server after their review."""
+
+    loaded: LoadedTools
+    known: dict[str, Approval]
+    by_id: dict[str, Tool]
+    refused: dict[str, str]
 
 
 class UpstreamTools:
@@ -31,11 +42,19 @@ class UpstreamTools:
         self._listed: dict[str, LoadedTools] = {}
         """Tools as servers have listed them in this run."""
         self._usable: dict[str, LoadedTools] = {}
-        self._catalog: Catalog | None = None
-        self._lock = asyncio.Lock()
+        self._by_id: dict[str, dict[str, Tool]] = {}
+        """The usable tools of each server, by id."""
+        self._refused: dict[str, dict[str, str]] = {}
+        """Tools of each server that cannot be used, with the reason, by id."""
+        self._locks = {name: asyncio.Lock() for name in servers}
+        """One for each server, so that none waits for the review of another one's tools."""
         for name, tools in cached.items():
             loaded = LoadedTools(tuple(tools))
-            self._usable[name], self._known[name] = self._review(name, loaded, cached=True)
+            reviewed = self._review(name, loaded, cached=True)
+            if reviewed.loaded.refused:  # its server has to list them again
+                self._known[name] = reviewed.known
+            else:
+                self._set(name, reviewed)
 
     def __contains__(self, name: str) -> bool:
         """Whether the tools of a server are known."""
@@ -50,33 +69,28 @@ class UpstreamTools:
         return () if name not in self or any(self._pending(name)) else self[name]
 
     @property
-    def catalog(self) -> Catalog:
-        """All usable tools, in the order of the servers; a new object if they have changed."""
-        if self._catalog is None:
-            self._catalog = Catalog(tool for name in self._servers if name in self for tool in self[name])
-        return self._catalog
+    def by_server(self) -> dict[str, tuple[Tool, ...]]:
+        """The usable tools of each server, in the order of the servers."""
+        return {name: self[name] for name in self._servers if name in self}
+
+    def is_usable(self, tool: Tool) -> bool:
+        """Whether the tool may be used as it is defined here."""
+        return self._by_id.get(tool.app, {}).get(tool.id) == tool
 
     @property
     def refused(self) -> dict[str, str]:
         """Tools that cannot be used, with the reason, by id."""
-        invalid = {
-            tool.name: tool.reason
-            for name in self._servers
-            if name in self
-            for tool in self._usable[name].refused
+        return {
+            tool: reason for name in self._servers for tool, reason in self._refused.get(name, {}).items()
         }
-        return invalid | {approval.tool: approval.reason for approval in self._pending()}
 
     async def update(self, name: str, loaded: LoadedTools) -> bool:
         """Set the tools that a server lists; whether its usable tools differ from before."""
-        async with self._lock:
+        async with self._locks[name]:
             self._listed[name] = loaded
             before = self._usable.get(name)
-            self._usable[name], self._known[name] = await asyncio.to_thread(self._review, name, loaded)
-            if before and before.tools == self[name]:
-                return False
-            self._catalog = None
-            return True
+            self._set(name, await asyncio.to_thread(self._review, name, loaded))
+            return before is None or before.tools != self[name]
 
     async def refresh(self) -> list[str]:
         """Use the tools that were approved meanwhile; returns the servers whose tools have changed.
@@ -86,13 +100,14 @@ class UpstreamTools:
         """
         changed: list[str] = []
         for name in [name for name in self._servers if any(self._pending(name))]:
-            known = await asyncio.to_thread(self._approvals.of_server, self._servers[name].key)
-            if known == self._known[name]:
+            key = self._servers[name].key
+            waiting = await asyncio.to_thread(self._approvals.waiting, key)
+            if waiting == {approval.tool: approval.pending for approval in self._pending(name)}:
                 continue
             if name not in self._listed:
-                self._known[name] = known
-                self._usable.pop(name, None)
-                self._catalog = None
+                self._known[name] = await asyncio.to_thread(self._approvals.of_server, key)
+                for table in (self._usable, self._by_id, self._refused):
+                    table.pop(name, None)
                 changed.append(name)
             elif await self.update(name, self._listed[name]):
                 changed.append(name)
@@ -112,7 +127,7 @@ class UpstreamTools:
         if len(ids) > 1:
             shown = ", ".join(repr(tool) for tool in ids[:3])
             raise InvalidDataError(f"more than one tool is named {name!r}: use an id, such as {shown}")
-        tool = next((tool for tool in self.catalog if tool.id in ids), None)
+        tool = next((tools[one] for one in ids for tools in self._by_id.values() if one in tools), None)
         if tool is None:
             raise InvalidDataError(self._absence(name, ids, permissions))
         unlisted = next(
@@ -125,6 +140,14 @@ class UpstreamTools:
             )
         return tool
 
+    def servers_of(self, name: str) -> set[str]:
+        """The servers that may have the tool that a name means: of an id or a bound name, its own."""
+        if own := {server for server in self._servers if name.startswith(f"{server}/")}:
+            return own
+        approvals = {server: self._known[server].get(f"{server}/{name}") for server in self._servers}
+        bound = {server for server, approval in approvals.items() if approval and approval.owns_name}
+        return bound or set(self._servers)
+
     def owns_name(self, tool: Tool) -> bool:
         """Whether the tool's bare name is bound to it."""
         approval = self._known[tool.app].get(tool.id)
@@ -133,7 +156,7 @@ class UpstreamTools:
     async def bind_name(self, tool: Tool) -> None:
         """Let the tool's bare name mean this tool from now on."""
         key = self._servers[tool.app].key
-        async with self._lock:
+        async with self._locks[tool.app]:
             await asyncio.to_thread(self._approvals.own_name, key, tool.id)
             self._known[tool.app] = await asyncio.to_thread(self._approvals.of_server, key)
 
@@ -162,14 +185,21 @@ class UpstreamTools:
                 if approval.pending is not None:
                     yield approval
 
-    def _review(
-        self, name: str, loaded: LoadedTools, *, cached: bool = False
-    ) -> tuple[LoadedTools, dict[str, Approval]]:
+    def _set(self, name: str, reviewed: "_Reviewed") -> None:
+        self._usable[name], self._known[name] = reviewed.loaded, reviewed.known
+        self._by_id[name], self._refused[name] = reviewed.by_id, reviewed.refused
+
+    def _review(self, name: str, loaded: LoadedTools, *, cached: bool = False) -> "_Reviewed":
         """The usable tools of a server by its approvals, and these; runs in a thread."""
         key = self._servers[name].key
         own = self._without_foreign_ids(name, loaded)
-        reviewed = review(self._approvals, key, own, cached=cached)
-        return reviewed, self._approvals.of_server(key)
+        usable = review(self._approvals, key, own, cached=cached)
+        known = self._approvals.of_server(key)
+        refused = {tool.name: tool.reason for tool in usable.refused}
+        waiting = {
+            approval.tool: approval.reason for approval in known.values() if approval.pending is not None
+        }
+        return _Reviewed(usable, known, {tool.id: tool for tool in usable.tools}, refused | waiting)
 
     def _without_foreign_ids(self, name: str, loaded: LoadedTools) -> LoadedTools:
         """Refuse tools whose id reads as one of another server, whose name starts with this one's."""

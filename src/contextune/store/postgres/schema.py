@@ -18,6 +18,7 @@ ROLE = "contextune_store"
 """Role that superusers take on, since row-level security does not apply to them."""
 
 _USER = "current_setting('contextune.user', true)"
+_LISTING = "current_setting('contextune.list', true) = 'ids'"
 _KEY = "(SELECT nullif(current_setting('contextune.key', true), '')::bigint)"
 
 
@@ -117,15 +118,46 @@ def _secure_rows() -> Iterator[str]:
         yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"
         yield f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY"
     yield f"CREATE POLICY own_user ON users USING (id = {_USER})"
-    listing = "current_setting('contextune.list', true) = 'ids'"
-    yield f"CREATE POLICY list_users ON users FOR SELECT USING ({listing})"
+    yield f"CREATE POLICY list_users ON users FOR SELECT USING ({_LISTING})"
     for table in _TABLES:
         yield f"CREATE POLICY own_rows ON {table} USING (owner = {_KEY})"
+
+
+def _list_ids() -> Iterator[str]:
+    """A table of the users' ids beside `users`, so that listing them shows no profile, place or contact.
+
+    A trigger fills it; deleting a user deletes the id. Roles that were granted `users` get the same here.
+    """
+    yield """CREATE TABLE user_ids (
+        id text COLLATE "C" PRIMARY KEY REFERENCES users (id) ON UPDATE CASCADE ON DELETE CASCADE
+    )"""
+    yield "SELECT set_config('contextune.list', 'ids', true)"
+    yield "INSERT INTO user_ids SELECT id FROM users"
+    yield "SELECT set_config('contextune.list', '', true)"
+    yield "DROP POLICY list_users ON users"
+    yield "ALTER TABLE user_ids ENABLE ROW LEVEL SECURITY"
+    yield "ALTER TABLE user_ids FORCE ROW LEVEL SECURITY"
+    yield f"CREATE POLICY own_id ON user_ids USING (id = {_USER})"
+    yield f"CREATE POLICY list_ids ON user_ids FOR SELECT USING ({_LISTING})"
+    yield """CREATE FUNCTION add_user_id() RETURNS trigger LANGUAGE plpgsql SET search_path = contextune AS $$
+        BEGIN
+            INSERT INTO user_ids VALUES (NEW.id) ON CONFLICT DO NOTHING;
+            RETURN NULL;
+        END $$"""
+    yield "CREATE TRIGGER add_user_id AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION add_user_id()"
+    yield """DO $$ DECLARE role oid; BEGIN
+        FOR role IN SELECT DISTINCT grantee FROM pg_class, aclexplode(relacl)
+            WHERE pg_class.oid = 'contextune.users'::regclass AND grantee <> relowner AND grantee <> 0
+        LOOP
+            EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON user_ids TO %I', pg_get_userbyid(role));
+        END LOOP;
+    END $$"""
 
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*_create_tables(), *_secure_rows()),
     tuple(service_tables()),
     tuple(copied_keys()),
+    tuple(_list_ids()),
 )
 """SQL statements of each version."""

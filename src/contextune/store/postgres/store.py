@@ -79,7 +79,7 @@ class PostgresStore(PostgresDatabase):
         """The ids of all users, sorted."""
         with self._transaction(READ) as connection:
             connection.execute("SELECT set_config('contextune.list', 'ids', true)")
-            return [row[0] for row in connection.execute("SELECT id FROM users ORDER BY id").fetchall()]
+            return [row[0] for row in connection.execute("SELECT id FROM user_ids ORDER BY id").fetchall()]
 
     def put_items(self, user: str, items: Iterable[Item], *, limit: int | None = None) -> int:
         """Add or replace items; return the number written. More than `limit` raise `LimitError`.

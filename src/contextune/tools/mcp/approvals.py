@@ -128,6 +128,12 @@ class ApprovalFile(Database):
         """The tools of all servers that wait for approval."""
         return self._select("pending IS NOT NULL ORDER BY server, id")
 
+    def waiting(self, server: str) -> dict[str, str | None]:
+        """The pending definitions of a server's tools, by tool id."""
+        query = "SELECT id, pending FROM approvals WHERE server = ? AND pending IS NOT NULL"
+        with self._reading() as connection:
+            return dict(connection.execute(query, (server,)).fetchall())
+
     def add(self, server: str, definitions: Mapping[str, str]) -> None:
         """Approve tools that are not known yet."""
         rows = [(check_unicode(server, "the server"), tool, text) for tool, text in definitions.items()]

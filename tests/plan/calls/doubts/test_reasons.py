@@ -198,9 +198,26 @@ def test_call_needs_somebody_with_a_number(text: str, item: Item, is_doubted: bo
     assert dials_no_number(plan, TOOLS["call_contact"], inputs) is is_doubted
 
 
+@pytest.mark.parametrize("number", ["", "555-0190"])
+def test_call_back_needs_a_number(number: str) -> None:
+    missed = Item.call(contact="Dentist", number=number, direction="missed", date="2026-03-05T09:00")
+    plan = Plan("return_missed_call", {"contact": Argument("Dentist", (Source("item", missed.id),))}, 0.95)
+    request = Request("Call the dentist back", user="ines", time=NOW)
+    inputs = PlanningInput(request, USER, [ItemHit(missed, 1.0)])
+    assert dials_no_number(plan, TOOLS["return_missed_call"], inputs) is (not number)
+
+
 @pytest.mark.parametrize(
     ("organizer", "is_doubted"), [("mallory@example.net", True), ("marta@example.org", False), (None, False)]
 )
 def test_only_own_titles_may_say_all(organizer: str | None, is_doubted: bool) -> None:
-    event = Item.event(name=ALL, start="2026-03-06T15:00", organizer=organizer)
-    assert (probability(ALL, "cancel_event", event) <= MAX_PROBABILITY) is is_doubted
+    event = Item.event(name="All Hands", start="2026-03-06T15:00", organizer=organizer)
+    assert (probability("Cancel All Hands", "cancel_event", event) <= MAX_PROBABILITY) is is_doubted
+
+
+@pytest.mark.parametrize("organizer", ["mallory@example.net", "marta@example.org", None])
+@pytest.mark.parametrize("title", [ALL, "all", "It all", "everything", "Cancel all of it", "All events"])
+def test_title_without_a_word_of_its_own_is_not_all(organizer: str | None, title: str) -> None:
+    event = Item.event(name=title, start="2026-03-06T15:00", organizer=organizer)
+    for text in (ALL, "Cancel all of it", "Cancel all events"):
+        assert probability(text, "cancel_event", event) <= MAX_PROBABILITY

@@ -170,7 +170,7 @@ def _does_one_of_several(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
     # "All the Way" may be the title itself
     return not any(
         _SEVERAL.search(title) or not {*several}.isdisjoint(tokenize(title))
-        for title in own_titles(plan, inputs)
+        for title in own_titles(plan, tool, inputs, several)
     )
 
 
