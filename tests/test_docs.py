@@ -9,11 +9,15 @@ import sys
 from contextlib import chdir
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from unittest.mock import patch
 
 import pytest
+import typer
 from tests.paths import ROOT
 from tests.program import run
+
+from contextune.cli import app
 
 README = ROOT / "README.md"
 PAGES = sorted([README, ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
@@ -31,12 +35,11 @@ def pages_with(language: str) -> list[Path]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The current folder of the examples, with two personas instead of all bundled ones."""
-    for name in ("src/contextune/assets/personas", "some-personas"):
-        (tmp_path / name).mkdir(parents=True)
-        for persona in ("a01", "b05"):
-            source = ROOT / "src/contextune/assets/personas" / f"{persona}.json"
-            (tmp_path / name / source.name).write_bytes(source.read_bytes())
+    """The current folder of the examples, with two personas and a world."""
+    (tmp_path / "some-personas").mkdir()
+    for persona in ("a01", "b05"):
+        source = ROOT / "src/contextune/assets/personas" / f"{persona}.json"
+        (tmp_path / "some-personas" / source.name).write_bytes(source.read_bytes())
     world = "tests/lab/worlds/bakery"
     shutil.copytree(ROOT / world, tmp_path / world)
     return tmp_path
@@ -82,3 +85,92 @@ def test_figures_exist_and_are_small() -> None:
         for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
             if "://" not in name:
                 assert 0 < (page.parent / name).stat().st_size < 100_000, f"{page.name}: {name}"
+
+
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
+_SHELL = re.compile(r"^```(?:sh|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as on the site and on GitHub."""
+    text = re.sub(r"<!--.*?-->|\[([^\]]*)\]\([^)]*\)", r"\1", heading).casefold()
+    return re.sub(r"[^\w\- ]", "", text).strip().replace(" ", "-")
+
+
+def anchors(page: Path) -> set[str]:
+    text = _CODE_BLOCK.sub("", page.read_text(encoding="utf-8"))
+    return {slug(heading) for heading in _HEADING.findall(text)}
+
+
+def links(page: Path) -> list[str]:
+    text = re.sub(r"`[^`\n]*`", "", _CODE_BLOCK.sub("", page.read_text(encoding="utf-8")))
+    return [link for link in _LINK.findall(text) if "://" not in link and not link.startswith("mailto:")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_a_file_and_a_heading(page: Path) -> None:
+    dead: list[str] = []
+    for link in links(page):
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            dead.append(link)
+    assert not dead
+
+
+def test_every_page_is_on_the_site_and_in_the_readme() -> None:
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    readme = README.read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f"- {page.name}" in site or f": {page.name}" in site, f"{page.name} is not in mkdocs.yml"
+        assert f"docs/{page.name}" in readme, f"{page.name} is not in README.md"
+
+
+def shell_lines(page: Path) -> list[str]:
+    """The commands of all shell blocks, without comments and output; continued lines are joined."""
+    text = "".join(_SHELL.findall(page.read_text(encoding="utf-8"))).replace("\\\n", " ")
+    return [line.removeprefix("$ ").strip() for line in text.splitlines() if line.strip()]
+
+
+def documented_commands() -> list[tuple[str, str]]:
+    """Every documented `contextune …`, with its page."""
+    return [
+        (page.name, line)
+        for page in PAGES
+        for line in shell_lines(page)
+        if shlex.split(line, comments=True)[:1] == ["contextune"]
+    ]
+
+
+def test_commands_need_no_checkout() -> None:
+    """The pages for users name no path of the repository; those for research and contributors may."""
+    for page in PAGES:
+        if page.name not in (
+            "CONTRIBUTING.md",
+            "benchmarks.md",
+            "papers.md",
+            "experiments.md",
+            "generate.md",
+        ):
+            assert not [line for line in shell_lines(page) if "src/" in line], page.name
+
+
+@pytest.mark.parametrize(("page", "line"), documented_commands())
+def test_documented_command_parses(page: str, line: str, folder: Path) -> None:
+    """With the commands of the installed package: each name, option and argument exists; nothing is run."""
+    words = shlex.split(line, comments=True)[1:]
+    words = words[: next((n for n, word in enumerate(words) if word in ("|", ">", "&&", "&", ";")), None)]
+    command: Any = typer.main.get_command(app)
+    context = command.make_context("contextune", [], resilient_parsing=True)
+    with chdir(folder):
+        while words and hasattr(command, "resolve_command"):
+            if words[0].startswith("-"):
+                break
+            name, command, words = command.resolve_command(context, words)
+            context = command.make_context(name, [], parent=context, resilient_parsing=True)
+        parser = command.make_parser(context)
+        values, rest, _ = parser.parse_args(args=list(words))
+    assert not rest, f"{page}: {line}: unknown arguments {rest}"
+    assert set(values) <= {parameter.name for parameter in command.params} | {"help"}

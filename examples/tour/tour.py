@@ -1,8 +1,8 @@
 """A tour of Contextune, from an empty machine to answers: `make tour`.
 
-Everything happens in a temporary home folder with the files of an invented user: set up, ask, converse, look
-at what is stored, serve it over HTTP, and call a tool of an MCP server through the gateway. It prints the
-commands and what they print. Needs the extras `serve` and `mcp`.
+Everything happens in a temporary home folder with the files of an invented user: set up, import, ask,
+converse, look at what is stored, serve it over HTTP, and call a tool of an MCP server through the gateway.
+It prints the commands and what they print. Needs the extras `serve` and `mcp`.
 """
 
 import asyncio
@@ -24,10 +24,25 @@ from urllib.request import Request, urlopen
 from home_folder import write_home
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp_types import TextContent
+from phone_exports import write_exports
 
 PROGRAM = [sys.executable, "-m", "contextune"]
 PATIENCE = 300.0
 """Seconds to wait for the service to start."""
+
+
+QUESTIONS = (
+    "When does the glaze night begin?",
+    "What did Marta say about the kiln slots?",
+    "What does my note about the wifi at the studio say?",
+    "When is renewing the library card due?",
+    "Who called last?",
+    "Which song did I play last?",
+    "What's on tomorrow?",
+    "When does the boat leave on Sunday?",
+    "What is Rui's number?",
+    "What is the gate code of the boathouse?",
+)
 
 
 class Completed(NamedTuple):
@@ -55,7 +70,9 @@ def main(run: Run = run_process) -> None:
     """Walk through everything a newcomer does."""
     with tempfile.TemporaryDirectory(prefix="contextune-tour-") as folder:
         tour = Tour(Path(folder), run)
-        write_home(tour.home, datetime.now())
+        now = datetime.now()
+        write_home(tour.home, now)
+        write_exports(tour.home / "phone", now)
         tour.set_up()
         tour.ask()
         tour.look_and_correct()
@@ -77,13 +94,18 @@ class Tour:
         self._title("Set up: who you are, and what is on this machine")
         self._run("init", "--yes", "--name", "Ines Duarte", "--email", "ines@example.com",
                   "--zone", "Europe/Lisbon", "--place", "home=41.15,-8.63")  # fmt: skip
+        self._title("Import what the phone and the services export")
+        self._run("import", "phone")
 
     def ask(self) -> None:
         """Ask single requests, and converse."""
         self._title("Ask")
         self._run("ask", "Call my brother.", "--why")
+        self._title("Ten questions")
+        self._run("chat", stdin="\n".join(QUESTIONS) + "\n")
         self._title("Converse")
         self._run("chat", stdin="Read me the last mail from Marta.\nAnd the one before?\n")
+        self._run("chat", stdin="Remind me to pack the thermos tomorrow at 7\nthanks\nmake it 8 pm\n")
 
     def look_and_correct(self) -> None:
         """List, show, correct and count what is stored."""

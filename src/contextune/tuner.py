@@ -15,6 +15,7 @@ from contextune.context import DEFAULT_METHOD, ContextRanker, ContextRetriever, 
 from contextune.context.build_scene import resolve_place
 from contextune.context.ranker import RankerSource
 from contextune.context.retriever import ToolSearchInputs
+from contextune.corrected_calls import without_rejected, without_wrong_calls, wrong_tools
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError, PlanError
 from contextune.plan import CallPlanner, Planner, PlanningInput, Steps
@@ -367,6 +368,7 @@ class Tuner:
     ) -> PlanningInput:
         """What planners read; `inputs` are those of the search for tools, if there was one."""
         user = inputs.user if inputs else self._retriever.user(request.user)
+        context = without_rejected(context, self._retriever.judgements(request))
         planning_input = PlanningInput(request, user, context, needs_context=needs_context)
         if self._tools is not None and self._shares_embedder(self._tools) and self._searched_tools():
             embedder = self._tools.embedder
@@ -419,6 +421,8 @@ class Tuner:
                 raise PlanError(f"the planner chose {name!r}, which is not among the tools it was given")
             return tools[name]
 
+        wrong = wrong_tools(inputs.request, self.store.feedback(inputs.request.user))
+        readings = without_wrong_calls(readings, wrong)
         guarded = guard_readings(readings, inputs, find_tool, self._policy.trusted)
         return self._policy.decide(guarded, find_tool)
 

@@ -9,6 +9,7 @@ from contextune.answers.extracted import AnswerSource, Correction, ExtractedAnsw
 from contextune.answers.listing import ItemList, argument_values, by_title, lists_items
 from contextune.answers.scorer import SentenceScorer, default_scorer
 from contextune.answers.statements import Statement, StatementReader
+from contextune.context.series import series_of
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.policy.cost import call_cost
 from contextune.plan.policy.references import References
@@ -77,8 +78,13 @@ class _Extraction:
         same = by_title(
             [item for item in self._found if self._is_own_kind(item)], argument_values(self.plan).values()
         )
-        pool = {item.id: item for item in (*named, *same)}
+        pool = {item.id: item for item in map(self._best_occurrence, (*named, *same))}
         return list(pool.values())[:_MAX_POOL]
+
+    def _best_occurrence(self, item: Item) -> Item:
+        """Of a recurring event, the occurrence that was found first: a name alone does not say which."""
+        series = series_of(item)
+        return next((other for other in self._found if series and series_of(other) == series), item)
 
     def _passage(self, pool: Sequence[Item]) -> ExtractedAnswer:
         statements = [statement for item in pool for statement in self._reader.statements(item)]

@@ -35,6 +35,11 @@ COMMANDS: dict[str, LazyCommand | ResearchCommand] = {
         "chat",
         'Answer request after request, each with what was said before: "and the one before?".',
     ),
+    "feedback": LazyCommand(
+        f"{_CLI}.feedback",
+        "feedback",
+        "Say whether the answer to a request was right; it counts when the same is asked again.",
+    ),
     "demo": LazyCommand(f"{_CLI}.demo", "demo", "Answer a few requests of the demo personas."),
     "import": LazyCommand(
         f"{_CLI}.import_files",

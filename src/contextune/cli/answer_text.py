@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from contextune.cli import output
+from contextune.search.language import foreign_language
 
 if TYPE_CHECKING:
     from contextune.answers import AnswerSource, ExtractedAnswer
@@ -39,13 +40,16 @@ def print_answer(
     """
     if extracted:
         print_extracted(extracted, zone, answer.request.time)
+    language = foreign_language(answer.request.text)
+    if language:
+        output.print_line(f"This looks like {language}, and calls are planned for English. What was found:")
     if steps and len(steps) > 1:
         print_steps(steps, items, why=why)
-    else:
+    elif not language or _is_call(answer.plan):
         print_plan(answer.plan, items, fits=answer.fits, why=why)
     if answer.words_only:
         print_words_only()
-    hits = answer.context if why else answer.context[:COMPACT_ITEMS]
+    hits = answer.context if why or language else answer.context[:COMPACT_ITEMS]
     if not hits:
         output.print_line("No items up to this time.", style="dim")
     else:
@@ -59,6 +63,10 @@ def print_answer(
         more = len(answer.context) - len(hits)
         rest = f"{more} more items, " if more > 1 else "1 more item, " if more else ""
         output.print_line(f"{hint} shows {rest}all reasons and the sources of the call", style="dim")
+
+
+def _is_call(plan: "Plan | None") -> bool:
+    return plan is not None and plan.decision != "none"
 
 
 def print_extracted(extracted: "ExtractedAnswer", zone: tzinfo | None, now: datetime | None = None) -> None:
@@ -151,6 +159,15 @@ def print_plan(
         output.print_line("Nothing here can do that: there is no tool to call.")
         return
     _print_plan("", plan, items, fits=fits, why=why, correct=correct)
+
+
+def print_chosen(plan: "Plan", items: "Sequence[Item]") -> None:
+    """Print the call that the user chose, with the source of each value."""
+    from contextune.plan import explain
+
+    output.print_line(f"[bold]{escape(explain.format_call(plan))}[/] (make this call, as you chose)")
+    for name, reason in explain.explain_arguments(plan, {item.id: item for item in items}):
+        output.print_line(f"  {escape(name)}: {escape(reason)}", style="dim")
 
 
 def print_steps(steps: "Steps", items: "Sequence[Item]", *, why: bool = False) -> None:

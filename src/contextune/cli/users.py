@@ -19,16 +19,21 @@ def load_group() -> None:
 
 @load.command("personas")
 def load_personas(
-    folder: Annotated[Path, typer.Argument(help="Folder of persona files (*.json).")],
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Folder of persona files (*.json); default: the demo personas."),
+    ] = None,
     store: StoreName = None,
     embed: Annotated[bool, typer.Option(help="Embed the items now instead of at the first request.")] = True,
 ) -> None:
     """Load every persona of a folder; loading one again changes nothing."""
     from contextune._internal.plural import pluralize
-    from contextune.datasets import load_persona, read_personas
+    from contextune.datasets import demo_personas, load_persona, read_personas
     from contextune.tuner import Tuner
 
-    personas = list(read_personas(folder))  # validates all before the first is stored
+    personas = (
+        list(read_personas(folder)) if folder else demo_personas()
+    )  # validates all before the first is stored
     with open_store(store, create=True) as opened, output.progress("Loading", len(personas)) as update:
         tuner = Tuner(opened) if embed else None
         for number, persona in enumerate(personas, 1):

@@ -242,22 +242,22 @@ def _learned(search: ContextSearch, *, reads: bool) -> ContextRanking:
         rest_ranking = situated(replace(search, visible=rest))
         scored_rows += [(row, 0.0) for row, _ in rest_ranking.scored_rows]
 
-    # items that are not candidates come last, so only the first rows have explanations
+    # items that are not candidates have no explanations
     def candidates(rows: Sequence[int]) -> NDArray[np.intp]:
         return np.array([candidate_by_row[row] for row in rows if row in candidate_by_row], np.intp)
 
     def reasons(rows: Sequence[int]) -> Sequence[tuple[str, ...]]:
         numbers = candidates(rows)
-        explained = [
+        explained = iter(
             (CHOSEN, *reasons) if n in chosen else reasons
             for n, reasons in zip(numbers.tolist(), ranked.reasons(numbers), strict=True)
-        ]
-        return [*explained, *[()] * (len(rows) - len(explained))]
+        )
+        return [next(explained) if row in candidate_by_row else () for row in rows]
 
     def signals(rows: Sequence[int]) -> Sequence[Mapping[str, float]]:
         contributions = ranked.family_contributions(candidates(rows))
-        explained = [dict(zip(FAMILIES, row.tolist(), strict=True)) for row in contributions]
-        return [*explained, *_no_signals(rows[len(explained) :])]
+        explained = iter([dict(zip(FAMILIES, row.tolist(), strict=True)) for row in contributions])
+        return [next(explained) if row in candidate_by_row else {} for row in rows]
 
     probabilities = {int(scene.rows[n]): share for n, share in read.probabilities.items()} if read else {}
     return ContextRanking(scored_rows, reasons, signals, scene.readability < MIN_READABLE, probabilities)

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from contextune.context.build_scene import RequestVectors
 from contextune.context.enriched.text import all_moment_texts
+from contextune.context.history import depends_on_history
 from contextune.context.index import UserState
 from contextune.context.index_cache import UserIndexCache
 from contextune.context.learning.past_choices import PastChoicesReader
@@ -23,6 +24,7 @@ from contextune.context.methods import (
 )
 from contextune.context.preparation import FEW_ITEMS, BackgroundEmbedding, Preparation
 from contextune.context.ranker import ContextRanker, RankerSource, default_ranker
+from contextune.context.series import first_occurrences
 from contextune.embed import CachedEmbedder, Embedder, Matrix
 from contextune.errors import InvalidRequestError
 from contextune.store import Store
@@ -123,6 +125,14 @@ class ContextRetriever:
         state = self._checked_state(request, k)
         return self._search(request, state, k) if state.index.items else ContextHits()
 
+    def judgements(self, request: Request) -> Mapping[str, float]:
+        """By id, items that were right (positive) or wrong (negative) for requests of nearly these words."""
+        choices = self._choices.read(request.user)
+        if not choices.feedback or depends_on_history(request):
+            return {}
+        zone = self.user(request.user).zone
+        return choices.judge_by_words(request.text, request.time, zone)[0]
+
     def signals(self, request: Request, k: int) -> dict[str, Mapping[str, float]]:
         """For the hits of `rank`, by item id, the contribution of each feature family to the score."""
         state = self._checked_state(request, k)
@@ -184,7 +194,13 @@ class ContextRetriever:
         choices = partial(self._choices.read, request.user)
         search = ContextSearch(request, state, visible, self._embedder, self._ranker, choices, depth)
         method = self._method if self._has_vectors(request.user, state) else by_words
-        return method(search), depth
+        ranking = method(search)
+        rows = [row for row, _ in ranking.scored_rows]
+        order = first_occurrences(rows, state.index.items.__getitem__, depth)
+        if order == rows:
+            return ranking, depth
+        scores = [score for _, score in ranking.scored_rows]  # by place, so that they descend
+        return replace(ranking, scored_rows=list(zip(order, scores, strict=True))), depth
 
     def _has_vectors(self, user: str, state: UserState) -> bool:
         """Whether to rank by vectors now; else they are being made in the background."""

@@ -146,6 +146,6 @@ def test_verdicts_on_the_last_answer_are_feedback(path: Path) -> None:
 
 def test_mistake_does_not_end_the_chat(path: Path) -> None:
     words = ("chat", "--time", NOW.isoformat(), "--place", "moon", "--store", path)
-    done = run(*words, stdin="Hello\nHello\n")
+    done = run(*words, stdin="Dentist\nDentist\n")
     assert done.returncode == 0
     assert done.stderr.count("error: ") == 2

@@ -146,16 +146,32 @@ def init(home: Path, *words: str, stdin: str = "") -> Completed:
 def test_init_imports_everything_and_its_questions_are_answered(tmp_path: Path) -> None:
     home = linux_home(tmp_path)
     profile = ("--name", "Ines Duarte", "--email", "ines@example.com", "--zone", "Europe/Lisbon")
-    done = init(home, "--yes", *profile, "--place", "home=41.15,-8.63", "--store", str(home / "me.db"))
+    done = init(
+        home,
+        "--yes",
+        *profile,
+        "--place",
+        "home=41.15,-8.63",
+        "--place",
+        "work=Rua do Carmo 12",
+        "--store",
+        str(home / "me.db"),
+    )
     assert done.returncode == 0, done.stderr
     assert "5 items (5 new, 0 changed)" in done.stdout
     with SQLiteStore(home / "me.db") as store:
         user = store.user("me")
     assert user.profile == {"name": "Ines Duarte", "email": ["ines@example.com"]}
-    assert (str(user.zone), user.places) == ("Europe/Lisbon", {"home": (41.15, -8.63)})
+    assert (str(user.zone), user.places) == (
+        "Europe/Lisbon",
+        {"home": (41.15, -8.63), "work": "Rua do Carmo 12"},
+    )
     lines = [line.strip() for line in done.stdout.splitlines() if "contextune ask" in line]
     assert lines[0] == "contextune ask 'When does “Glaze night” begin?'"
     assert len(lines) == 3
+    printed = " ".join(done.stdout.split())
+    assert "Barro Studio from the calendar event “Glaze night”" in printed
+    assert 'get_event(event_name="Glaze night") (make this call' in printed
     for line in lines:  # without --store: init has written it to the configuration
         answered = run(*shlex.split(line)[1:], "--json", env={"CONTEXTUNE_CONFIG": str(home / "config.toml")})
         assert answered.returncode == 0, answered.stderr
@@ -180,7 +196,7 @@ def test_init_asks_three_questions_sources_and_places(tmp_path: Path) -> None:
     history(home / "Music", play())
     backup(home / "Downloads", call()).rename(home / "Downloads" / "calls.xml")
     answers = ("Ines Duarte", "ines@example.com, ines@example.org", "Mars", "Europe/Lisbon", "9", "2,4",
-               str(home / "missing"), str(home / "Music"), "41.15,-8.63", "", "nowhere",
+               str(home / "missing"), str(home / "Music"), "41.15,-8.63", "", "12, 34, 56",
                "41.145,-8.611")  # fmt: skip
     done = init(home, "--no-embed", "--store", str(home / "me.db"), stdin="\n".join(answers) + "\n")
     assert done.returncode == 0, done.stderr

@@ -351,3 +351,73 @@ def test_request_in_an_unreadable_script_is_ranked_by_words(page: Page, elin: st
     assert violations(page, "#a-words-only") == []
     ask(page, **REQUEST)
     expect(page.locator("#a-words-only")).to_be_empty()
+
+
+SMALL_PHONE = {"width": 360, "height": 740}
+
+
+@NEEDS_BROWSER
+def test_labels_of_an_item_do_not_overlap_on_phones(page: Page, elin: str) -> None:
+    open_link(page, elin, {**REQUEST, "method": "learned"})
+    overlaps = """rows => rows.flatMap(row => {
+        const boxes = [...row.querySelectorAll(".meta > *, .match > span:not(.bar), .name")]
+          .filter((part) => part.offsetParent).map((part) => part.getBoundingClientRect());
+        return boxes.flatMap((a, n) => boxes.slice(n + 1).filter((b) =>
+          a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1));
+    }).length"""
+    for size in (SMALL_PHONE, PHONE, DESKTOP):
+        page.set_viewport_size({"width": size["width"], "height": size["height"]})
+        rows = page.locator("#a-items .row summary")
+        expect(rows).to_have_count(3)
+        assert rows.evaluate_all(overlaps) == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+
+@NEEDS_BROWSER
+def test_first_page_has_examples_and_says_where_tokens_come_from(page: Page, elin: str) -> None:
+    expect(page.locator("#sign-in")).to_contain_text("contextune serve token add NAME")
+    sign_in(page, elin)
+    examples = page.locator("#a-examples button")
+    expect(examples).to_have_count(3)
+    text = examples.first.inner_text()
+    examples.first.click()
+    expect(page.locator("#a-results")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Request")).to_have_value(text)
+
+
+@NEEDS_BROWSER
+def test_answer_comes_first_and_a_conversation_goes_on(page: Page, ines: str) -> None:
+    open_link(page, ines, {"text": "When does the glaze night begin?", "time": "2024-05-15T18:00"})
+    said = page.locator("#a-answer > :first-child")
+    expect(said.locator(".sentence")).to_contain_text("Thu 16 May, 19:00")
+    expect(said.locator(".from")).to_contain_text("the calendar event “Glaze night”")
+    page.locator("#a-follow").click()
+    expect(page.locator("#a-turns li")).to_have_count(2)
+    page.get_by_role("textbox", name="Request").fill("And the dentist?")
+    page.get_by_role("textbox", name="Request").press("Enter")
+    expect(page.locator("#a-turns li")).to_have_count(4)
+    expect(page.locator("#a-turns li").last).to_contain_text("Tue 21 May")
+    assert violations(page) == []
+    page.locator("#a-end").click()
+    expect(page.locator("#a-conversation")).to_be_hidden()
+
+
+@pytest.fixture(scope="module")
+def ines(service: LiveService) -> Iterator[str]:
+    """The token of a user with two events."""
+    with service.client("ines-events") as client:
+        client.put("/v1/me", json={})
+        events = [
+            {
+                "id": "c1",
+                "app": "Calendar",
+                "fields": {"event_name": "Glaze night", "start_time": "2024-05-16T19:00"},
+            },
+            {
+                "id": "c2",
+                "app": "Calendar",
+                "fields": {"event_name": "Dentist", "start_time": "2024-05-21T09:00"},
+            },
+        ]
+        client.put("/v1/items", json={"items": events})
+        yield client.headers["Authorization"].removeprefix("Bearer ")

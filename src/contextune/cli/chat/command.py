@@ -3,11 +3,11 @@
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from contextune.cli import answer_text, output
+from contextune.cli import output
 from contextune.cli.ask import LanguageModel, open_tuner, parse_request
 from contextune.cli.options import (
     DEFAULT_EMBEDDER,
@@ -22,13 +22,6 @@ from contextune.cli.options import (
 )
 from contextune.errors import ContextuneError
 
-if TYPE_CHECKING:
-    from contextune.answers import ExtractedAnswer
-    from contextune.plan import Steps
-    from contextune.tuner import Tuner
-    from contextune.types import Answer, Plan, User
-
-_YES = frozenset({"y", "yes", "yes please", "ok", "okay", "sure", "do it"})
 _LEAVE = frozenset({"/quit", "/exit", "/q"})
 
 
@@ -45,13 +38,14 @@ def chat(
 ) -> None:
     """Answer request after request, each with what was said before: "and the one before?".
 
-    A number or "yes" answers a question; "right", "wrong" and "it was 2", the second item, are remembered.
+    A number, a name, "yes" or "no" answers a question, which stays open until then. "make it 7" and "no,
+    Sunday" correct the last request; "right", "wrong" and "it was 2", the second item, are remembered.
     /why explains the last answer, /quit or Ctrl-D ends. Nothing is executed.
     """
     with suppress(ImportError):
         import_module("readline")  # line editing; not on Windows
     from contextune.cli.chat.conversation import Conversation
-    from contextune.cli.chat.verdict import read_verdict
+    from contextune.cli.chat.dialogue import Dialogue
 
     interactive = sys.stdin.isatty()
     if interactive:
@@ -59,30 +53,13 @@ def chat(
     with open_tuner(store, catalog, embedder, policy, llm=llm, lazy=True) as tuner:
         owner = tuner.store.user(resolve_user(tuner.store, user))
         tuner.prepare(owner.id)
-        conversation = Conversation(tuner, owner, k)
-        answer, steps = None, None
-        while (line := _read_line(interactive)) is not None:
-            if line in _LEAVE:
-                break
-            if not line:
-                continue
-            if line == "/why":
-                if answer:
-                    _print(answer, steps, owner, why=True)
-                continue
-            if answer and (plan := _choice(line, answer)):
-                answer_text.print_plan(plan.accept(), [hit.item for hit in answer.context], why=True)
-                continue
-            if answer and (verdict := read_verdict(line, answer)):
-                verdict.give(tuner, answer)
-                output.print_line(verdict.text, style="dim")
-                continue
-            try:
-                answer, steps = conversation.ask(parse_request(line, owner.id, time, place))
-            except ContextuneError as error:
-                output.print_error(str(error))
-                continue
-            _print(answer, steps, owner, why=False, extracted=_extract(answer, steps, tuner))
+        dialogue = Dialogue(Conversation(tuner, owner, k), tuner, owner)
+        while (line := _read_line(interactive)) is not None and line not in _LEAVE:
+            if line:
+                try:
+                    dialogue.reply(line, parse_request(line, owner.id, time, place))
+                except ContextuneError as error:
+                    output.print_error(str(error))
 
 
 def _read_line(interactive: bool) -> str | None:
@@ -93,33 +70,3 @@ def _read_line(interactive: bool) -> str | None:
         if interactive:
             output.out.print()
         return None
-
-
-def _choice(line: str, answer: "Answer") -> "Plan | None":
-    """The call that an answer to the last question means: the number of an option, or yes to the only one."""
-    question = answer.plan.question if answer.plan else None
-    if question is None or not question.options or (answer.plan and answer.plan.decision == "none"):
-        return None
-    options = [option.plan for option in question.options]
-    if line.isdigit() and 1 <= int(line) <= len(options):
-        return options[int(line) - 1]
-    return options[0] if line.casefold().strip(" .!") in _YES and len(options) == 1 else None
-
-
-def _extract(answer: "Answer", steps: "Steps | None", tuner: "Tuner") -> "ExtractedAnswer | None":
-    from contextune.answers import extract_answer
-
-    return None if steps and len(steps) > 1 else extract_answer(answer, tuner.store)
-
-
-def _print(
-    answer: "Answer",
-    steps: "Steps | None",
-    owner: "User",
-    *,
-    why: bool,
-    extracted: "ExtractedAnswer | None" = None,
-) -> None:
-    items = [hit.item for hit in answer.context]
-    answer_text.print_answer(answer, steps, items, owner.zone, why=why, hint="/why", extracted=extracted)
-    output.out.print()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from contextune.cli.chat.corrected_request import correct_time
 from contextune.cli.chat.other_person import PeopleNames
 from contextune.errors import InvalidRequestError
 from contextune.plan import Steps
@@ -39,13 +40,19 @@ class Conversation:
         self._user = user
         self._k = k
         self._history: tuple[Turn, ...] = ()
+        self._history_before: tuple[Turn, ...] = ()
+        """The history without the turns of the last request."""
         self._last: Answer | None = None
         self._last_item: Item | None = None
         self._last_text = ""
 
     def ask(self, request: Request) -> tuple[Answer, Steps | None]:
         """The answer to a request after what was said before; its history is replaced."""
-        request = replace(request, text=self._complete(request.text), history=self._history)
+        now = local_time(request.time, self._user.zone)
+        corrected = correct_time(self._last_text, request.text, now) if self._last_text else None
+        # what is corrected stands for the last request, so its turn is none of the history
+        history = self._history if corrected is None else self._history_before
+        request = replace(request, text=corrected or self._complete(request.text), history=history)
         answer = self._answer_about_neighbour(request)
         if answer is None:
             answer = self._tuner.answer(request, self._k)
@@ -56,7 +63,8 @@ class Conversation:
             steps = Steps((answer.plan,), (request.text,)) if answer.plan else None
         self._last_item = _item_of(answer)
         reply = self._last_item.title if self._last_item else ""
-        turns = (*self._history, Turn("user", request.text), *([Turn("assistant", reply)] if reply else []))
+        self._history_before = history
+        turns = (*history, Turn("user", request.text), *([Turn("assistant", reply)] if reply else []))
         self._history = turns[-_MAX_TURNS:]
         return answer, steps
 

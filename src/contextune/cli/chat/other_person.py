@@ -10,7 +10,8 @@ from contextune.types import Item, User
 
 _KINDS = r"(?:one|mail|email|message|note|call|event|meeting|appointment)s?"
 _FOLLOW_UP = re.compile(
-    rf"\W*(?:(?:ok|okay|and|or|then|what about|how about|what is|what was)\b[\s,]*)*"
+    rf"\W*(?:(?:ok|okay|and|or|then|what about|how about|what is|what was|no|actually|sorry|make it|i mean"
+    r"|i meant|not that|rather)\b[\s,]*)*"
     rf"(?:(?:(?:the|an?) )?(?:(?:last|latest|first|next|newest) )?(?:{_KINDS} )?"
     r"(?P<preposition>from|by|with|of|to|for)\s+)?(?P<person>[^\W\d_][\w.’'-]*(?:\s[^\W\d_][\w.’'-]*){0,3})\W*",
     re.IGNORECASE,

@@ -1,8 +1,9 @@
 """What the user says of the last answer: "right", "wrong", "it was 2"."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from contextune.context.history import depends_on_history
 from contextune.tuner import Tuner
 from contextune.types import Answer
 
@@ -23,13 +24,17 @@ class Verdict:
     ok: bool = True
 
     def give(self, tuner: Tuner, answer: Answer) -> None:
-        """Record it for the request of the answer."""
-        tuner.feedback(answer.request, self.used, self.rejected, tool=self.tool, ok=self.ok)
+        """Record it for the request of the answer, without a history that says nothing about it."""
+        request = answer.request
+        if not depends_on_history(request):
+            request = replace(request, history=())
+        tuner.feedback(request, self.used, self.rejected, tool=self.tool, ok=self.ok)
 
 
 def read_verdict(line: str, answer: Answer) -> Verdict | None:
     """What a line says of an answer, if it does; a number is that of an item as it was printed."""
-    tool = answer.plan.tool if answer.plan else None
+    # a refusal only shows the nearest call
+    tool = answer.plan.tool if answer.plan and answer.plan.decision != "none" else None
     meant = _meant_items(answer)
     if _RIGHT.fullmatch(line):
         return Verdict("Remembered as right.", used=meant, tool=tool)

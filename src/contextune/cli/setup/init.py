@@ -23,8 +23,11 @@ from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestE
 
 if TYPE_CHECKING:
     from contextune.store import ServiceStore
-    from contextune.types import Coordinates, User
+    from contextune.tuner import Tuner
+    from contextune.types import PlaceLocation, Request, User
 
+_CONTEXT = 8
+"""Items that are considered for an answer, as in `ask`."""
 _MAX_LOCATIONS = 3
 """Frequent locations of the calendar that are offered as places."""
 
@@ -40,7 +43,7 @@ def init(
     zone: Zone = None,
     place: Annotated[
         list[str] | None,
-        typer.Option("--place", help="A place, as home=41.15,-8.63; may be repeated."),
+        typer.Option("--place", help="A place, as home=41.15,-8.63 or with an address; may be repeated."),
     ] = None,
     source: Annotated[
         list[str] | None,
@@ -86,13 +89,16 @@ def init(
         _print_next_steps(opened, owner.id, embedder, suggest=embed)
 
 
-def _parse_place(text: str) -> "tuple[str, Coordinates]":
+def _parse_place(text: str) -> "tuple[str, PlaceLocation]":
+    """The name of a place with its coordinates or its address."""
     from contextune.types import parse_place
 
-    name, equals, coordinates = text.partition("=")
-    place = parse_place(coordinates) if equals and name.strip() else ""
-    if isinstance(place, str):
-        raise InvalidRequestError(f"not a place: {text!r} (write it as home=41.15,-8.63)")
+    name, equals, where = text.partition("=")
+    place = parse_place(where.strip()) if equals and name.strip() else ""
+    if isinstance(place, str) and not any(map(str.isalpha, place)):
+        raise InvalidRequestError(
+            f"not a place: {text!r} (write it as home=41.15,-8.63, or as home=4 Mill Lane)"
+        )
     return name.strip(), place
 
 
@@ -180,7 +186,7 @@ def _ask_further_paths() -> list[Path]:
 
 
 def _ask_places(store: "ServiceStore", user: str) -> None:
-    """Ask for the coordinates of home, work and the most frequent locations of the calendar."""
+    """Ask where home, work and the most frequent locations of the calendar are."""
     owner = store.user(user)
     locations = Counter(
         str(item.fields["location"]) for item in store.items(user) if item.fields.get("location")
@@ -188,8 +194,8 @@ def _ask_places(store: "ServiceStore", user: str) -> None:
     frequent = [location for location, _ in locations.most_common(_MAX_LOCATIONS)]
     names = [name for name in ("home", "work", *frequent) if name not in owner.places]
     if names:
-        output.print_line("Places, as 41.15,-8.63; Enter skips one.")
-    places: dict[str, Coordinates] = {}
+        output.print_line("Places, as an address or as 41.15,-8.63, for distances; Enter skips one.")
+    places: dict[str, PlaceLocation] = {}
     for name in names:
         count = f" ({pluralize(locations[name], 'event')})" if locations[name] else ""
         while reply := _prompt(f"  {neutralize(name)}{count}", ""):
@@ -214,21 +220,44 @@ def _print_next_steps(store: "ServiceStore", user: str, embedder: str, *, sugges
     from contextune.cli.setup.suggestions import suggest_questions
     from contextune.tools import bundled_toolbox
     from contextune.tuner import Tuner
+    from contextune.types import Request
 
     owner = store.user(user)
     if not store.items_page(user, limit=1).entries:
         output.print_line("Import files with: contextune import PATH…")
         return
     questions: list[str] = []
+    now = datetime.now().astimezone()
+    tuner = Tuner(store, embedder=select_embedder(embedder), tools=bundled_toolbox())
     if suggest:
         with output.progress("Looking for questions to try") as update:
-            tuner = Tuner(store, embedder=select_embedder(embedder), tools=bundled_toolbox())
-            questions = suggest_questions(tuner, owner, datetime.now().astimezone(), progress=update)
-    output.print_line("Ready. Try:")
-    for question in questions:
-        line = f"  contextune ask '{_quoted(question)}'"
-        output.out.print(line, markup=False, highlight=False, soft_wrap=True)
+            questions = suggest_questions(tuner, owner, now, progress=update)
+    output.print_line("Ready. Try:" if not questions else "Ready. The first answer:")
+    if questions:
+        _print_command(questions[0])
+        _print_answer(tuner, owner, Request(questions[0], user, now))
+        output.print_line("Try also:")
+    for question in questions[1:]:
+        _print_command(question)
     output.print_line("  contextune chat")
+
+
+def _print_command(question: str) -> None:
+    line = f"  contextune ask '{_quoted(question)}'"
+    output.out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_answer(tuner: "Tuner", owner: "User", request: "Request") -> None:
+    """Print the answer to a question as `ask` does."""
+    from contextune.answers import extract_answer
+    from contextune.cli.answer_text import print_answer
+
+    answer = tuner.answer(request, _CONTEXT)
+    items = [hit.item for hit in answer.context]
+    extracted = extract_answer(answer, tuner.store)
+    output.out.print()
+    print_answer(answer, None, items, owner.zone, why=False, extracted=extracted)
+    output.out.print()
 
 
 def _quoted(question: str) -> str:

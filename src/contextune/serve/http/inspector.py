@@ -1,13 +1,42 @@
 """Data of the inspector page: the answer, feature contributions, and the tools found without context."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
+from typing_extensions import TypedDict
+
+from contextune.answers import AnswerSource, ExtractedAnswer, extract_answer
 from contextune.plan import explain
 from contextune.plan.plan_json import PlanJson, plan_to_json
 from contextune.plan.policy import wording
 from contextune.serve.http import responses
 from contextune.tuner import Tuner
-from contextune.types import Item, Plan, Request, Tool, format_item_time, local_time, user_time
+from contextune.types import Item, Plan, Request, Tool, format_item_time, format_time, local_time, user_time
+
+
+class InspectedSource(TypedDict):
+    """The item that a sentence is from; its time in words."""
+
+    item: str
+    kind: str
+    title: str
+    when_text: str
+
+
+class InspectedCorrection(TypedDict):
+    """What a later item says about the same."""
+
+    text: str
+    source: InspectedSource
+
+
+class InspectedAnswer(TypedDict):
+    """What the items say to a question, in their own words; `covers` says which part of a list it is."""
+
+    text: str
+    covers: str
+    source: InspectedSource
+    correction: InspectedCorrection | None
 
 
 class InspectedItem(responses.ItemHitReply):
@@ -20,6 +49,8 @@ class InspectedItem(responses.ItemHitReply):
     when_text: str
     """The same in words; the zone is named if the item was given in another."""
     signals: dict[str, float]
+    probability: float | None
+    """That the request needs it; null if the method does not say, or for items far behind."""
 
 
 class InspectedPlan(PlanJson):
@@ -33,6 +64,8 @@ class InspectReply(responses.ToolsReply):
     """The answer in detail; `alone` has the tools found by the text alone, without your items."""
 
     request: responses.RequestReply
+    answer: InspectedAnswer | None
+    """What the items say, where the call only reads them."""
     clock: str
     """The time of the request on the user's clock, to the second, without an offset."""
     context: list[InspectedItem]
@@ -53,6 +86,7 @@ def inspect(
     """
     answer = tuner.answer(request, k, max_tools=max_tools)
     steps = tuner.steps(request, k, max_tools=max_tools, answer=answer)
+    several = steps is not None and len(steps) > 1
     tools_without_context = tuner.tools(request, max_tools, context=[])
     signals = tuner.signals(request, k)
     reply = responses.answer_reply(answer, None, max_bytes, why=True)
@@ -63,6 +97,7 @@ def inspect(
     zone, preparation = tuner.store.user(request.user).zone, tuner.preparation(request.user)
     return {
         "request": reply["request"],
+        "answer": None if several else _answer_reply(extract_answer(answer, tuner.store), request.time),
         "clock": local_time(request.time, zone).isoformat(timespec="seconds"),
         "context": [
             {
@@ -71,6 +106,7 @@ def inspect(
                 "when": user_time(hit.item.time, zone).isoformat() if hit.item.time else None,
                 "when_text": format_item_time(hit.item, zone, request.time),
                 "signals": dict(signals.get(hit.item.id, {})),
+                "probability": hit.probability,
             }
             for hit_reply, hit in zip(
                 reply["context"], answer.context, strict=False
@@ -87,6 +123,24 @@ def inspect(
         "plans": [_plan_reply(plan, items, find_tool(plan.tool)) for plan in steps] if steps else [],
         "seconds": reply["seconds"],
     }
+
+
+def _answer_reply(answer: ExtractedAnswer | None, now: datetime) -> InspectedAnswer | None:
+    if answer is None:
+        return None
+    correction = answer.correction
+    return {
+        "text": answer.text,
+        "covers": answer.covers,
+        "source": _source_reply(answer.source, now),
+        "correction": correction
+        and {"text": correction.text, "source": _source_reply(correction.source, now)},
+    }
+
+
+def _source_reply(source: AnswerSource, now: datetime) -> InspectedSource:
+    when = format_time(source.time, source.time.tzinfo, now) if source.time else ""
+    return {"item": source.item, "kind": source.kind, "title": source.title, "when_text": when}
 
 
 def _source_items(plans: Sequence[Plan]) -> list[str]:

@@ -192,8 +192,18 @@ def plan_request(tuner: "Tuner", request: Request) -> PlanOutput:
         confidence=_certainty(steps.decision, steps.confidence, answer.fits),
         fits=None if answer.fits is None else round(answer.fits, 2),
         ready=steps.ready,
-        note=_NOTES.get(steps.decision or "ask"),
+        note=_note(request.text, steps.decision or "ask"),
     )
+
+
+def _note(text: str, decision: Decision) -> str | None:
+    from contextune.search.language import foreign_language
+
+    language = foreign_language(text)
+    if language is None:
+        return _NOTES.get(decision)
+    note = f"The request looks like {language}, and calls are planned for English: ask with it in English."
+    return f"{note} {_NOTES[decision]}" if decision in _NOTES and decision != "none" else note
 
 
 def _found_answer(tuner: "Tuner", answer: Answer) -> FoundAnswer | None:

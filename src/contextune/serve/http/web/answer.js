@@ -7,18 +7,38 @@ import { DECISIONS, describeValue, percent } from "./words.js";
 const SURE = 0.9; // values above it need no remark
 const NO_TOOL = "No tool here can do that";
 
-export function showAnswer(part, { plans, fits, context }, marks) {
+export function showAnswer(part, { answer, plans, fits, context }, marks) {
   const ranks = new Map(context.map((hit, rank) => [hit.item.id, rank]));
   const titles = context.map((hit) => hit.title);
   const argument = (name, value, why) => argumentRow(part, name, value, why, ranks, titles);
   const cards = plans.map((plan, index) => card(plan, plans.length > 1 ? index + 1 : 0, fits, argument, marks));
-  part("answer").replaceChildren(...(cards.length ? cards : [noCall(fits)]));
+  const said = answer ? [quote(part, answer, ranks)] : [];
+  part("answer").replaceChildren(...said, ...(cards.length ? cards : [noCall(fits)]));
+}
+
+// What the items say: their sentence, or a line for each entry of a list, and the item that it is from.
+function quote(part, { text, covers, source, correction }, ranks) {
+  const from = ({ item, kind, title, when_text }) => {
+    const name = `the ${kind} “${title}”`;
+    const rank = ranks.get(item);
+    const link = rank == null ? name : el("a", { href: `#${part("items").id}`, click: (event) => (event.preventDefault(), focusItem(part, rank)) }, name);
+    return el("p", { class: "quiet from" }, "from ", link, when_text ? `, ${when_text}` : "");
+  };
+  return el(
+    "div",
+    { class: "said" },
+    ...text.split("\n").map((line) => el("p", { class: "sentence" }, line)),
+    covers ? el("p", { class: "quiet from" }, covers) : from(source),
+    correction ? el("p", { class: "later" }, "But later: ", el("strong", {}, correction.text)) : null,
+    correction ? from(correction.source) : null,
+  );
 }
 
 // One line for screen readers and for the comparison.
-export function describeAnswer({ plans, fits }) {
-  if (!plans.length) return `${NO_TOOL}.`;
-  return plans.map((plan) => `${headline(plan)} ${DECISIONS[plan.decision] ?? "Undecided"}, ${percent(certainty(plan, fits))} sure.`).join(" ");
+export function describeAnswer({ answer, plans, fits }) {
+  const said = answer ? `${answer.text.replaceAll("\n", "; ")}. ` : "";
+  if (!plans.length) return `${said}${NO_TOOL}.`;
+  return said + plans.map((plan) => `${headline(plan)} ${DECISIONS[plan.decision] ?? "Undecided"}, ${percent(certainty(plan, fits))} sure.`).join(" ");
 }
 
 function headline(plan) {

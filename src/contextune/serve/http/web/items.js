@@ -40,7 +40,7 @@ function row(part, hit, rank, best, longest, marks) {
         el("span", { class: "name" }, hit.title),
         el("span", { class: "change" }),
         el("span", { class: "meta" }, hit.item.app, hit.when ? el("time", { datetime: hit.when }, hit.when_text) : null),
-        el("span", { class: "match" }, bar(best > 0 ? hit.score / best : 0), el("span", {}, describeMatch(hit.score, best, rank)), hit.reasons.length ? el("span", { class: "reason" }, hit.reasons[0]) : null),
+        el("span", { class: "match" }, bar(hit.probability ?? (best > 0 ? hit.score / best : 0)), el("span", {}, describeMatch(hit.score, best, rank, hit.probability)), hit.reasons.length ? el("span", { class: "reason" }, hit.reasons[0]) : null),
       ),
       el(
         "div",

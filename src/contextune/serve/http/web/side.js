@@ -2,7 +2,7 @@
 
 import { showAnswer, describeAnswer } from "./answer.js";
 import * as api from "./api.js";
-import { byId, copyTemplate } from "./dom.js";
+import { byId, copyTemplate, el } from "./dom.js";
 import { showItems } from "./items.js";
 import { Marks, summarize } from "./marks.js";
 import { describeWordsOnly, Preparation } from "./preparation.js";
@@ -10,9 +10,11 @@ import { Settings } from "./settings.js";
 import { showTools } from "./tools.js";
 import { describeSeconds } from "./words.js";
 
-const HINT = "Ask for anything your items can answer. The call comes first, then the items and tools it rests on.";
+const EXAMPLES = ["What's on tomorrow?", "Read me the newest mail.", "When did I last call someone?"];
+const MAX_TURNS = 12; // the service looks at fewer
 
 export class Side {
+  #turns = []; // of the conversation that the next request continues
   #turn = 0; // an answer that arrives after a newer request is dropped
   #attempt;
   #onAnswer;
@@ -32,7 +34,9 @@ export class Side {
     this.part("ask").addEventListener("submit", (event) => (event.preventDefault(), this.ask(event.submitter)));
     this.part("send").addEventListener("click", () => this.#send());
     this.part("clear").addEventListener("click", () => (this.marks.clear(), this.part("request").focus()));
-    this.part("hint").textContent = HINT;
+    this.part("examples").append(...EXAMPLES.map((text) => el("button", { type: "button", class: "plain", click: (event) => this.#askExample(text, event.target) }, text)));
+    this.part("follow").addEventListener("click", () => this.#followUp());
+    this.part("end").addEventListener("click", () => this.#endConversation());
   }
 
   part = (name) => byId(`${this.prefix}-${name}`);
@@ -59,7 +63,36 @@ export class Side {
     this.settings.values = state;
   }
 
+  #askExample(text, button) {
+    this.part("request").value = text;
+    this.ask(button);
+  }
+
+  // The shown request and its answer become turns, after which the next request is understood.
+  #followUp() {
+    const { request, answer, plans, context } = this.answer;
+    const reply = answer?.text ?? plans[0]?.sentence ?? context[0]?.title ?? "";
+    this.#turns = [...request.history, { speaker: "user", text: request.text }, ...(reply ? [{ speaker: "assistant", text: reply }] : [])].slice(-MAX_TURNS);
+    this.part("request").value = "";
+    this.#showTurns();
+    this.part("request").focus();
+  }
+
+  #endConversation() {
+    this.#turns = [];
+    this.#showTurns();
+    this.part("request").focus();
+  }
+
+  #showTurns() {
+    const line = ({ speaker, text }) => el("li", { class: speaker }, el("span", { class: "unseen" }, speaker === "user" ? "You: " : "Answer: "), text);
+    this.part("turns").replaceChildren(...this.#turns.map(line));
+    this.part("conversation").hidden = !this.#turns.length;
+  }
+
   async show(user) {
+    this.#turns = [];
+    this.#showTurns();
     this.clear();
     if (await this.settings.show(user)) await this.preparation.ask(user);
   }
@@ -83,8 +116,9 @@ export class Side {
     this.root.setAttribute("aria-busy", "true");
     await this.#attempt(button, async () => {
       try {
-        const answer = await api.call(this.settings.user, "POST", "inspect", { text, time, place, method });
+        const answer = await api.call(this.settings.user, "POST", "inspect", { text, time, place, method, history: this.#turns });
         if (turn === this.#turn) this.#show({ ...answer, method });
+        if (turn === this.#turn && this.#turns.length) this.#followUp(); // a conversation goes on until it is ended
       } catch (error) {
         this.part("status").textContent = "";
         throw error;
@@ -119,9 +153,9 @@ export class Side {
 
   async #send() {
     const feedback = this.marks.feedback;
-    const { text, time, place } = this.answer.request; // with the time that the service resolved
+    const { text, time, place, history } = this.answer.request; // with the time that the service resolved
     await this.#attempt(this.part("send"), async () => {
-      await api.call(this.settings.user, "POST", "feedback", { text, time, place, ...feedback });
+      await api.call(this.settings.user, "POST", "feedback", { text, time, place, history, ...feedback });
       this.marks.clear();
       this.part("saved").textContent = `Saved: ${summarize(feedback)}. Later answers use it.`;
       this.part("request").focus();

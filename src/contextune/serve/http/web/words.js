@@ -17,12 +17,13 @@ export const FAMILIES = {
   links: ["links", "links to other strong candidates"],
 };
 
-// Scores of different requests cannot be compared, so a score is described by its share of the best one.
-export function describeMatch(score, best, rank) {
+// How probably the request needs an item, where that is known. Scores of different requests cannot be compared, and
+// unrelated items may score alike: without a probability, only the place is said.
+export function describeMatch(score, best, rank, probability) {
   if (score <= 0 || best <= 0) return "no match";
   if (rank === 0) return "best match";
-  const share = score / best;
-  return share >= 0.8 ? "close to the best" : share >= 0.5 ? "weaker" : "far behind";
+  if (probability == null) return score / best >= 0.5 ? "behind the best" : "far behind";
+  return probability >= 0.5 ? "likely needed" : probability >= 0.1 ? "perhaps needed" : "probably not needed";
 }
 
 export function describeWeight(weight, longest) {

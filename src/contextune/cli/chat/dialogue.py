@@ -1,0 +1,81 @@
+"""The lines of a chat: small talk, replies to the open question, verdicts, and requests."""
+
+from rich.markup import escape
+
+from contextune.answers import ExtractedAnswer, extract_answer
+from contextune.cli import answer_text, output
+from contextune.cli.chat.conversation import Conversation
+from contextune.cli.chat.open_question import OpenQuestion, Reply
+from contextune.cli.chat.small_talk import is_assent, is_refusal, small_talk
+from contextune.cli.chat.verdict import read_verdict
+from contextune.plan import Steps
+from contextune.tuner import Tuner
+from contextune.types import Answer, Request, User
+
+
+class Dialogue:
+    """Prints the reply to one line after the other. A question stays open until it is answered or left."""
+
+    def __init__(self, conversation: Conversation, tuner: Tuner, owner: User) -> None:
+        self._conversation = conversation
+        self._tuner = tuner
+        self._owner = owner
+        self._answer: Answer | None = None
+        self._steps: Steps | None = None
+        self._open: OpenQuestion | None = None
+
+    def reply(self, line: str, request: Request) -> None:
+        """Print the reply to a line; `request` is the line as a request."""
+        if line == "/why":
+            if self._answer:
+                self._print(self._answer, why=True)
+        elif self._open and (reply := self._open.read(line)):
+            self._reply_to_question(self._open, reply, request)
+        elif self._answer and (verdict := read_verdict(line, self._answer)):
+            verdict.give(self._tuner, self._answer)
+            output.print_line(escape(verdict.text), style="dim")
+        elif talk := small_talk(line):
+            output.print_line(talk)
+            self._remind()
+        elif is_assent(line) or is_refusal(line):
+            output.print_line("No question is open. Ask something, or say “wrong” to have that remembered.")
+        else:
+            self._ask(request)
+
+    def _reply_to_question(self, question: OpenQuestion, reply: Reply, request: Request) -> None:
+        if reply.meaning == "repeat":
+            output.print_line("Which one? Say its number or its name, or “no” to leave it.")
+            return
+        self._open = None
+        if reply.meaning == "leave":
+            output.print_line("Left. Nothing was done.")
+        elif reply.meaning == "choose" and reply.plan:
+            items = [hit.item for hit in question.answer.context]
+            answer_text.print_chosen(reply.plan.accept(), items)
+        else:
+            self._ask(Request(reply.request, request.user, request.time, request.place))
+
+    def _ask(self, request: Request) -> None:
+        self._answer, self._steps = self._conversation.ask(request)
+        self._print(self._answer, why=False)
+        asked = None if self._steps and len(self._steps) > 1 else OpenQuestion.of(self._answer)
+        if asked:
+            self._open = asked
+        else:
+            self._remind()
+
+    def _remind(self) -> None:
+        if self._open:
+            output.print_line(escape(f"Still open: {self._open.question.text} (“no” leaves it)"), style="dim")
+
+    def _print(self, answer: Answer, *, why: bool) -> None:
+        extracted = None if why else self._extract(answer)
+        items = [hit.item for hit in answer.context]
+        answer_text.print_answer(
+            answer, self._steps, items, self._owner.zone, why=why, hint="/why", extracted=extracted
+        )
+        output.out.print()
+
+    def _extract(self, answer: Answer) -> ExtractedAnswer | None:
+        several = self._steps and len(self._steps) > 1
+        return None if several else extract_answer(answer, self._tuner.store)

@@ -1,0 +1,221 @@
+"""Lines of a chat that are no requests: small talk, replies to the open question, corrections, verdicts."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from tests.program import run
+
+from contextune.cli.chat.corrected_request import correct_time
+from contextune.cli.chat.open_question import OpenQuestion
+from contextune.cli.chat.small_talk import is_assent, is_refusal, small_talk
+from contextune.store import SQLiteStore
+from contextune.types import Answer, Contact, Item, Missing, Option, Plan, Question, Request, User
+
+NOW = datetime(2024, 5, 15, 18)
+LATER = datetime(2024, 5, 15, 19)
+MIKES = Question(
+    "Call Mike Donahue or Mike Sforza?",
+    (Option("Mike Donahue", Plan("a", name="a")), Option("Mike Sforza", Plan("b", name="b"))),
+)
+WHEN = Question("When?", (), "due_time")
+READ = Question("Read the email “Kiln slots”?", (Option("Read it", Plan("c", name="c")),))
+
+
+def opened(question: Question, text: str = "Call Mike") -> OpenQuestion:
+    missing = () if question.options else (Missing("due_time", "When?"),)
+    plan = Plan("a", decision="ask", question=question, missing=missing)
+    asked = OpenQuestion.of(Answer(Request(text, "me", NOW), plan=plan))
+    assert asked is not None
+    return asked
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "store.db"
+    with SQLiteStore(path) as store:
+        contacts = (Contact("Mike Donahue", phone="5550101"), Contact("Mike Sforza", phone="5550102"))
+        store.put_user(User("me", {"name": "Ines Duarte"}, contacts=contacts))
+        store.put_items(
+            "me",
+            [
+                Item.event(id="e1", name="Deposition rehearsal", start="2024-05-17T16:00"),
+                Item.event(id="e2", name="Deposition Hargrove", start="2024-05-19T10:00"),
+                Item.note(id="n1", title="Boat list", content="Oars, rope.", modified="2024-05-11T20:30"),
+            ],
+        )
+    return path
+
+
+def chat(path: Path, *lines: str, time: datetime = NOW) -> list[str]:
+    done = run("chat", "--time", time.isoformat(), "--store", path, stdin="\n".join(lines) + "\n")
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    "line", ["hi", "Hello there!", "thanks", "Thank you so much.", "ok", "good morning", "what can you do?"]
+)
+def test_small_talk_gets_one_line_and_no_items(path: Path, line: str) -> None:
+    (reply,) = chat(path, line)
+    assert reply == small_talk(line)
+
+
+@pytest.mark.parametrize("line", ["call", "hey call Ana", "now", "thanks for the fish", "good morning alarm",
+                                  "stop", "Hello by Adele", "play Thank You"])  # fmt: skip
+def test_request_is_no_small_talk(line: str) -> None:
+    assert small_talk(line) is None
+    assert not is_assent(line)
+    assert not is_refusal(line)
+
+
+@pytest.mark.parametrize("line", ["yes", "no", "Never mind.", "yes please", "no thanks"])
+def test_yes_and_no_without_a_question_ask_nothing(path: Path, line: str) -> None:
+    (reply,) = chat(path, line)
+    assert reply.startswith("No question is open.")
+
+
+@pytest.mark.parametrize(
+    ("line", "chosen"),
+    [("2", "b"), ("the second one", "b"), ("Number 1", "a"), ("the last one, please", "b"), ("first", "a"),
+     ("Sforza", "b"), ("I mean Mike Sforza", "b"), ("donahue please", "a")],
+)  # fmt: skip
+def test_option_is_chosen_by_number_or_name(line: str, chosen: str) -> None:
+    reply = opened(MIKES).read(line)
+    assert reply is not None
+    assert reply.plan is not None
+    assert (reply.meaning, reply.plan.name) == ("choose", chosen)
+
+
+@pytest.mark.parametrize(
+    "line", ["Mike", "3", "when does Sforza come?", "play the second one again", "thanks", "a"]
+)
+def test_other_lines_choose_no_option(line: str) -> None:
+    assert opened(MIKES).read(line) is None
+
+
+def test_yes_takes_the_only_option_and_asks_again_between_several() -> None:
+    only, several, refused = (
+        opened(READ).read("yes"),
+        opened(MIKES).read("Yes!"),
+        opened(MIKES).read("neither"),
+    )
+    assert only is not None
+    assert only.plan == READ.options[0].plan
+    assert several is not None
+    assert several.meaning == "repeat"
+    assert refused is not None
+    assert refused.meaning == "leave"
+
+
+def test_missing_value_completes_the_request() -> None:
+    question = opened(WHEN, "Remind me to water the ferns.")
+    reply = question.read("tomorrow at nine")
+    assert reply is not None
+    assert reply.request == "Remind me to water the ferns tomorrow at nine"
+    assert question.read("When is the dentist?") is None
+    assert question.read("Call Ana") is None
+
+
+def test_question_stays_open_until_it_is_answered(path: Path) -> None:
+    lines = chat(path, "Call Mike", "thanks", "What does my boat list say?", "yes", "the second one", "yes")
+    still_open = "Still open: Call Mike Donahue or Mike Sforza? (“no” leaves it)"
+    thanked = lines.index("You're welcome.")
+    assert lines[thanked + 1] == still_open
+    assert lines.count(still_open) == 2
+    assert lines[-4] == "Which one? Say its number or its name, or “no” to leave it."
+    assert lines[-3] == 'call_contact(contact="Mike Sforza") (make this call, as you chose)'
+    assert lines[-1].startswith("No question is open.")
+
+
+def test_question_is_left_with_no(path: Path) -> None:
+    lines = chat(path, "Call Mike", "no", "thanks")
+    assert lines[-2:] == ["Left. Nothing was done.", "You're welcome."]
+
+
+@pytest.mark.parametrize(
+    ("last", "line", "corrected"),
+    [
+        ("Set an alarm for 6", "make it 7", "Set an alarm for 7"),
+        ("Set a timer for 5 minutes", "no, 7", "Set a timer for 7 minutes"),
+        ("Set an alarm for 6 am tomorrow", "No, Sunday.", "Set an alarm for 6 am Sunday"),
+        ("Call Ana tomorrow at 9", "actually at half past eight", "Call Ana tomorrow at half past eight"),
+        ("Wake me at six", "no, tomorrow at 8 pm", "Wake me at 8 pm tomorrow"),
+        ("Remind me to call Ana", "make it Friday", "Remind me to call Ana on Friday"),
+        ("Remind me to call Ana", "tomorrow at 9", "Remind me to call Ana at 9 tomorrow"),
+        ("What's on Friday?", "no, Sunday", "What's on Sunday?"),
+        ("What's on Friday?", "Sunday", None),
+        ("Set an alarm for 6", "no, call Rui", None),
+        ("Set an alarm for 6", "7", None),
+        ("Set an alarm for 6", "make it louder", None),
+        ("Set an alarm for 6", "make it 99", None),
+    ],
+)
+def test_time_of_the_last_request_is_corrected(last: str, line: str, corrected: str | None) -> None:
+    assert correct_time(last, line, NOW) == corrected
+
+
+def test_correction_changes_the_call(path: Path) -> None:
+    lines = chat(path, "Remind me to call the vet tomorrow at 9", "make it 10", "no, Friday")
+    calls = [line for line in lines if "create_reminder(" in line]
+    assert [call.partition("due_time=")[2][1:17] for call in calls] == [
+        "2024-05-16T09:00",
+        "2024-05-16T10:00",
+        "2024-05-17T10:00",
+    ]
+
+
+QUESTION = "When is the deposition?"
+
+
+def call_for(path: Path, time: datetime) -> str:
+    done = run("ask", QUESTION, "--time", time.isoformat(), "--store", path)
+    assert done.returncode == 0, done.stderr
+    return next(line for line in done.stdout.splitlines() if "get_event(" in line)
+
+
+def shown_number(path: Path, title: str) -> int:
+    done = run("ask", QUESTION, "--time", NOW.isoformat(), "--store", path)
+    rows = [line.split() for line in done.stdout.splitlines() if line[:1].isdigit()]
+    return next(int(words[0]) for words in rows if title in " ".join(words))
+
+
+@pytest.mark.parametrize("command", ["chat", "feedback"])
+def test_it_was_another_item_changes_the_call_next_time(path: Path, command: str) -> None:
+    first = call_for(path, NOW)
+    other = "Deposition Hargrove" if "rehearsal" in first else "Deposition rehearsal"
+    verdict = f"it was {shown_number(path, other)}"
+    if command == "chat":
+        assert chat(path, "hello", QUESTION, verdict)[-1] == f"Remembered: it was “{other}”."
+    else:
+        words = ("feedback", QUESTION, verdict, "--time", NOW.isoformat(), "--store", path)
+        assert run(*words).stdout == f"Remembered: it was “{other}”.\n"
+    assert f'get_event(event_name="{other}")' in call_for(path, LATER)
+
+
+def test_wrong_call_without_an_item_is_not_made_again(path: Path) -> None:
+    ask = ("ask", "Skip this song", "--store", path, "--time")
+    assert "skip_track() (make this call" in run(*ask, NOW.isoformat()).stdout
+    words = ("feedback", "Skip this song", "wrong", "--time", NOW.isoformat(), "--store", path)
+    assert run(*words).stdout == "Remembered as wrong.\n"
+    assert "skip_track(" not in run(*ask, LATER.isoformat()).stdout
+
+
+def test_unknown_verdict_is_an_error(path: Path) -> None:
+    done = run("feedback", QUESTION, "it was 99", "--time", NOW.isoformat(), "--store", path)
+    assert done.returncode == 2
+    assert "not a verdict: 'it was 99' (write right, wrong, or “it was 2”" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "language"), [("Wann ist die Deposition?", "German"), ("Когда встреча?", "Cyrillic script")]
+)
+def test_request_in_a_language_that_plans_do_not_read_gets_what_was_found(
+    path: Path, text: str, language: str
+) -> None:
+    done = run("ask", text, "--time", NOW.isoformat(), "--store", path)
+    assert done.returncode == 0, done.stderr
+    assert f"This looks like {language}, and calls are planned for English. What was found:" in done.stdout
+    assert "Nothing here can do that" not in done.stdout
+    assert all(title in done.stdout for title in ("Deposition rehearsal", "Deposition Hargrove", "Boat list"))
