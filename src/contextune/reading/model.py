@@ -183,7 +183,7 @@ class ReadingModel:
         return self._session.run(["hidden"], inputs)[0][0]
 
 
-_MAX_SPAN, _SPANS = 60, 3
+_MAX_SPAN, _SPANS = 60, 8
 """Most tokens of a span, and most spans of an argument."""
 
 
@@ -192,10 +192,10 @@ def _best_spans(starts: Floats, ends: Floats, offsets: Sequence[tuple[int, int]]
     if not len(starts):
         return []
     found: dict[tuple[int, int], float] = {}
-    likely: list[int] = np.argsort(-starts)[:5].tolist()
+    likely: list[int] = np.argsort(-starts)[:8].tolist()
     for start in likely:
         stop = min(len(ends), start + _MAX_SPAN)
-        for end in (start + np.argsort(-ends[start:stop])[:2]).tolist():
+        for end in (start + np.argsort(-ends[start:stop])[:3]).tolist():
             found[offsets[start][0], offsets[end][1]] = float(starts[start] + ends[end])
     best = sorted(found, key=lambda place: -found[place])[:_SPANS]
     return [ReadSpan(start, end, found[start, end]) for start, end in best]

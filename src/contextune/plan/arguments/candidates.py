@@ -24,14 +24,14 @@ from contextune.types import Contact, Item, Source
 from contextune.types.field_values import to_text
 
 Group = Literal["time", "person", "title", "field", "number", "choice", "boolean", "said"]
-_TIMES, _PEOPLE, _TITLES, _FIELDS, _NUMBERS, _CHOICES = 16, 8, 10, 8, 5, 16
+_TIMES, _PEOPLE, _TITLES, _FIELDS, _NUMBERS, _CHOICES = 24, 8, 10, 8, 5, 16
 """Most candidates of each group."""
 _TIMED_ITEMS, _FIELD_ITEMS, _CODED_ITEMS = 3, 5, 3
 _SPELT, _SPELT_TOKENS, _LIKE = 4, 24, 0.72
 """Least letters of words that are compared by spelling, most words of a request, and least likeness."""
 _RARE = 3
 """Contacts that may share a word that tells who is meant."""
-_CODES, _EXAMPLES = 3, 8
+_CODES, _EXAMPLES, _WRITTEN = 3, 8, 8
 _DAY = timedelta(days=1)
 _SEARCHED = 4000
 """Characters of a text that are searched for references and examples."""
@@ -370,7 +370,7 @@ def _times(inputs: PlanningInput) -> list[ValueCandidate]:
                 if last.date() != start.date():
                     add(last.date(), None, f"end of {label}", source, "end", weight=2 - number)
                 add(last.date(), _minutes(last), f"end of {label}", source, "end", weight=2 - number)
-    said, moved, kept = list[CandidateTime](), list[CandidateTime](), list[CandidateTime]()
+    said, moved, kept, written = (list[CandidateTime]() for _ in range(4))
     for candidate in candidate_times(inputs.times, now, inputs.items[:_TIMED_ITEMS], inputs.user.zone):
         is_said = (
             candidate.day_from_request
@@ -382,7 +382,9 @@ def _times(inputs: PlanningInput) -> list[ValueCandidate]:
             said.append(candidate)
         elif is_said and not candidate.in_text:
             moved.append(candidate)
-        elif not candidate.in_text:
+        elif candidate.in_text:
+            written.append(candidate)
+        else:
             kept.append(candidate)
     kept.sort(key=lambda each: (each.item or 0, each.clock is None))
     said.sort(
@@ -392,13 +394,15 @@ def _times(inputs: PlanningInput) -> list[ValueCandidate]:
             each.day < now.date(),
         )
     )
-    for candidate in (*said[:8], *moved[:6], *kept, *said[8:], *moved[6:]):
+    written.sort(key=lambda each: (each.item or 0, each.clock is None, not each.certain))
+    for candidate in (*said[:8], *moved[:6], *kept, *written[:_WRITTEN], *said[8:], *moved[6:]):
         item = inputs.items[candidate.item] if candidate.item is not None else None
         if item is not None:
             origin = f"{candidate.field or 'time'} of {_origin(item, candidate.item or 0)}".replace("_", " ")
             origin = f"{candidate.words} {origin}" if candidate.words else origin
             source = Source("item", item.id, candidate.field, candidate.words)
-            role = f"{candidate.field or 'time'} of {item.schema.noun}".replace("_", " ")
+            label = "time written in" if candidate.in_text else f"{candidate.field or 'time'} of"
+            role = f"{label} {item.schema.noun}".replace("_", " ")
         else:
             origin, source, role = candidate.words or "today", Source("time", words=candidate.words), "joined"
         parts = candidate.day_from_request + candidate.clock_from_request + (candidate.shift in (1, -1))

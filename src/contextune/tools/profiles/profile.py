@@ -60,8 +60,8 @@ class ToolProfile:
 
 
 PROFILE_FEATURES: tuple[str, ...] = (
-    *("effect", "is read", "arguments", "required", "takes time", "takes person", "takes free text"),
-    *("takes number", "takes choice"),
+    *("effect", "is read", "parameters", "required parameters", "takes time", "takes person"),
+    *("takes free text", "takes number", "takes choice"),
 )
 """The names of `profile_row`."""
 
