@@ -76,7 +76,6 @@ dist: $(VENV)/.dev
 	rm -rf dist
 	$(BIN)/python -m build --wheel --outdir dist .
 	$(BIN)/python -m build --wheel --outdir dist packages/lab
-	$(BIN)/python -m build --wheel --outdir dist packages/reader
 
 lock: $(VENV)/.dev
 	$(BIN)/uv pip compile pyproject.toml --extra dev --extra docs --universal --generate-hashes \

@@ -1,4 +1,4 @@
-"""Build hook of contextune-lab and contextune-reader: require the contextune of the same version."""
+"""Build hook of contextune-lab: require the contextune of the same version."""
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 

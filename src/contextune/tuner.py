@@ -18,15 +18,13 @@ from contextune.context.retriever import ToolSearchInputs
 from contextune.corrected_calls import without_rejected, without_wrong_calls, wrong_tools
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError, PlanError
-from contextune.plan import CallPlanner, Planner, PlanningInput, Steps
+from contextune.plan import READING_POLICY, LanguagePlanner, Planner, PlanningInput, ReadingPlanner, Steps
 from contextune.plan.complete_request import complete_request
 from contextune.plan.multi_step.split import split_request, tool_verbs
 from contextune.plan.multi_step.step_planner import CarryItems, plan_steps
-from contextune.plan.planning_input import RequestVector
-from contextune.plan.pointer.items.named_hits import with_named_hits
 from contextune.plan.policy import Policy, Readings, read_request
 from contextune.plan.policy.personal_values import guard_readings
-from contextune.plan.reading_planner import READ_TOOLS, READING_POLICY, ReadingPlanner
+from contextune.plan.reading_planner import READ_TOOLS
 from contextune.store import Store, open_store
 from contextune.tools import (
     QueryGenerator,
@@ -34,7 +32,6 @@ from contextune.tools import (
     ToolMatches,
     ToolQueries,
     ToolRetriever,
-    bundled_toolbox,
     search_all,
 )
 from contextune.tools.index import ToolIndex
@@ -53,14 +50,6 @@ from contextune.types import (
     ToolHit,
     UsageEvent,
 )
-
-
-def default_planner(tools: ToolRetriever | None) -> Planner:
-    """The planner of the bundled toolbox for its tools alone; the reading planner for any others."""
-    known = {tool.identity for tool in bundled_toolbox()}
-    if tools is None or all(tool.identity in known for tool in tools.catalog):
-        return CallPlanner()
-    return ReadingPlanner()
 
 
 class Tuner:
@@ -112,8 +101,8 @@ class Tuner:
             self._tools = ToolRetriever(tools, self._retriever.embedder)
         self._querygen = querygen
         self._tool_filter: ToolFilter | None = None
-        self._chosen = planner, policy
-        self._plan_for_tools()
+        self._planner = planner or ReadingPlanner()
+        self._policy = policy or (READING_POLICY if isinstance(self._planner, ReadingPlanner) else Policy())
 
     @property
     def embedder(self) -> Embedder:
@@ -164,14 +153,7 @@ class Tuner:
         """The same tuner with other tools; with None, with those of its own that a filter accepts."""
         other = copy(self)
         other._tools, other._tool_filter = tools or self._tools, tool_filter or self._tool_filter
-        other._plan_for_tools()
         return other
-
-    def _plan_for_tools(self) -> None:
-        """The planner and the policy that were chosen, else those for these tools."""
-        planner, policy = self._chosen
-        self._planner = planner or default_planner(self._tools)
-        self._policy = policy or (READING_POLICY if isinstance(self._planner, ReadingPlanner) else Policy())
 
     def prepare(self, user: str) -> None:
         """Embed new items and build the user's index now instead of at the first request."""
@@ -260,7 +242,7 @@ class Tuner:
         hits = self.context(request, QueryContext.MAX_ITEMS) if context is None else context
         queries = self._queries(request)
         inputs = self._tool_search_inputs(request, hits)
-        if k < 1 or retriever or always or filter or not isinstance(self._planner, ReadingPlanner):
+        if k < 1 or retriever or always or filter or not self._searched_tools():
             return self._search_tools(tools, request, queries, k, hits, inputs, always, filter)
         depth = max(k, READ_TOOLS)
         matches = self._search_tools(tools, request, queries, depth, hits, inputs)
@@ -295,11 +277,11 @@ class Tuner:
         searched = max(max_tools, self._searched_tools()) if max_tools > 0 else max_tools
         inputs = self._tool_search_inputs(request, context)
         matches = self._search_tools(self._tools, request, queries, searched, context, inputs)
-        if isinstance(self._planner, ReadingPlanner):
+        if self._searched_tools():
             matches = self._read_tools(self._tools, request, matches, context, inputs)
         seconds["tools"] = perf_counter() - start
         start = perf_counter()
-        planning_input = self._planning_input(request, context, matches.needs_context, inputs)
+        planning_input = self._planning_input(request, context, inputs)
         readings = read_request(self._planner, planning_input, matches.hits, matches.fits)
         plan = self._decide(readings, matches.hits, planning_input)
         seconds["plan"] = perf_counter() - start
@@ -335,7 +317,7 @@ class Tuner:
         def retrieve(part: Request, carry_items: CarryItems) -> tuple[PlanningInput, ToolMatches]:
             context = carry_items(self.context(part, k))
             matches = self.tools(part, max(max_tools, self._searched_tools()), context=context)
-            return self._planning_input(part, context, matches.needs_context), matches
+            return self._planning_input(part, context), matches
 
         find_tool = self._tools.catalog.tool
         if len(parts) > 1:
@@ -360,33 +342,22 @@ class Tuner:
         return complete_request(request, self._retriever.user)
 
     def _planning_input(
-        self,
-        request: Request,
-        context: Sequence[ItemHit],
-        needs_context: float | None = None,
-        inputs: ToolSearchInputs | None = None,
+        self, request: Request, context: Sequence[ItemHit], inputs: ToolSearchInputs | None = None
     ) -> PlanningInput:
         """What planners read; `inputs` are those of the search for tools, if there was one."""
         user = inputs.user if inputs else self._retriever.user(request.user)
         context = without_rejected(context, self._retriever.judgements(request))
-        planning_input = PlanningInput(request, user, context, needs_context=needs_context)
-        if self._tools is not None and self._shares_embedder(self._tools) and self._searched_tools():
-            embedder = self._tools.embedder
-            planning_input = replace(
-                planning_input,
-                app_probabilities=inputs.apps if inputs else self._retriever.app_probabilities(request, user),
-                vector=RequestVector(embedder.embed([request.text])[0], embedder.name),
-            )
-        return with_named_hits(planning_input, context)  # last: it keeps what it computes of the request
+        return PlanningInput(request, user, context)
 
     def _shares_embedder(self, tools: ToolRetriever) -> bool:
         """Whether vectors of tools and items can be compared."""
         return tools.embedder.name == self.embedder.name
 
     def _searched_tools(self) -> int:
-        """How many tools the planner wants to choose from; 0 if it takes what there is."""
+        """How many tools the planner reads in the order of the reading model; 0 if it takes them as found."""
         planner = self._planner
-        return planner.searched_tools if isinstance(planner, CallPlanner | ReadingPlanner) else 0
+        light = planner.fallback if isinstance(planner, LanguagePlanner) else planner
+        return light.searched_tools if isinstance(light, ReadingPlanner) else 0
 
     def _read_tools(
         self,

@@ -14,7 +14,7 @@ from contextune.errors import InvalidDataError, PlanError
 from contextune.llm.chat import ChatReply, Draft
 from contextune.llm.structured import SchemaCheck, SchemaMismatchError
 from contextune.plan import PlanningInput, tool_parameters
-from contextune.plan.pointer.planner import PointerPlanner
+from contextune.plan.reading_planner import ReadingPlanner
 from contextune.plan.schema import is_valid, plan_errors
 from contextune.serve.mcp.arguments import check_arguments
 from contextune.store import SQLiteStore
@@ -54,7 +54,7 @@ def check_everywhere(schema: dict[str, Any]) -> None:
     for parameter in tool_parameters(tool):
         is_valid(LONG, parameter)
     planning_input = PlanningInput(Request(f"Send {LONG[:2000]}", "ines"), User("ines"))
-    PointerPlanner().plan(planning_input, [ToolHit(tool, 1.0)])
+    ReadingPlanner().plan(planning_input, [ToolHit(tool, 1.0)])
     with suppress(SchemaMismatchError):
         SchemaCheck(schema).filter_drafts(ChatReply((Draft(json.dumps(value)),)), "a model")
     with suppress(PlanError):

@@ -15,7 +15,6 @@ from contextune._internal.assets import asset, lab_asset
 from contextune._internal.model_files import model_folder, read_checksums, verify_model
 from contextune.embed import OnnxEmbedder
 from contextune.errors import DamagedModelError
-from contextune.plan.reader.installed import reader_installed
 
 
 def test_every_bundled_model_has_its_checksum() -> None:
@@ -26,8 +25,6 @@ def test_every_bundled_model_has_its_checksum() -> None:
         if path.is_file() and path.parent.name != "personas" and path.parent.name != "__pycache__"
     }
     checksums = read_checksums(root)
-    if not reader_installed():
-        checksums = {name: digest for name, digest in checksums.items() if not name.startswith("reader/")}
     assert checksums == files, "the models have changed: run 'make checksums'"
 
 

@@ -12,12 +12,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from tests.program import run
 
-from contextune import __version__
-from contextune._internal import model_files
 from contextune._internal.assets import asset
 from contextune.cli import doctor
 from contextune.cli.setup.extras import Extra, all_extras, uses_of_extras
-from contextune.plan.reader import installed as reader_files
 from contextune.store import SQLiteStore
 from contextune.types import Item, User
 
@@ -155,31 +152,6 @@ def test_doctor_reports_damaged_and_missing_assets(tmp_path: Path, monkeypatch: 
     _, broken = doctor.models()
     assert (broken.what, broken.state) == ("assets", doctor.BROKEN)
     assert broken.message.startswith("b05.json, b06.json: checksum differs; pip install --force-reinstall")
-
-
-def test_doctor_says_whether_the_reader_is_installed_and_sound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def asset_here(name: str) -> Path:
-        return tmp_path / name
-
-    monkeypatch.setattr(reader_files, "asset", asset_here)
-    monkeypatch.setattr(model_files, "asset", asset_here)
-    (missing,) = doctor.reader()
-    assert missing.state == doctor.NOTE
-    assert missing.message.startswith("not installed; pip install contextune-reader adds")
-
-    model = tmp_path / "reader" / "calls" / "calls.json.gz"
-    model.parent.mkdir(parents=True)
-    model.write_bytes(b"of another version")
-    checksum = sha256(b"trees").hexdigest()
-    (tmp_path / "SHA256SUMS").write_text(f"{checksum}  reader/calls/calls.json.gz\n")
-    (broken,) = doctor.reader()
-    assert broken.state == doctor.BROKEN
-    assert f"contextune-reader=={__version__}" in broken.message
-
-    model.write_bytes(b"trees")
-    assert list(doctor.reader()) == [("reader", doctor.OK, "installed, checksums match")]
 
 
 def test_every_extra_has_a_purpose() -> None:

@@ -1,4 +1,4 @@
-"""The three wheels: contents, size, and a base wheel that runs the README without lab and reader."""
+"""The two wheels: contents, size, and a base wheel that runs the README without the lab."""
 
 import os
 import re
@@ -12,11 +12,9 @@ import pytest
 from tests.paths import ROOT
 
 import contextune
-from contextune.plan.reader.installed import reader_installed
 
 SOURCE = ROOT / "src" / "contextune"
 LAB_SOURCE = ROOT / "packages" / "lab" / "src" / "contextune_lab"
-READER = "contextune/assets/reader/"
 MEGABYTES_AT_MOST = 50
 
 
@@ -35,13 +33,6 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(ROOT / "packages" / "lab", tmp_path_factory.mktemp("lab"))
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not reader_installed():
-        pytest.skip("this checkout has no assets/reader")
-    return build(ROOT / "packages" / "reader", tmp_path_factory.mktemp("reader"))
 
 
 def names(wheel: Path) -> set[str]:
@@ -64,33 +55,21 @@ def requirements(wheel: Path) -> list[str]:
     return [line for line in lines if line.startswith("Requires-Dist:") and "extra ==" not in line]
 
 
-def test_base_wheel_is_small_and_has_neither_lab_nor_reader(base: Path) -> None:
+def test_base_wheel_is_small_and_has_no_lab(base: Path) -> None:
     assert base.stat().st_size <= MEGABYTES_AT_MOST * 1_000_000
-    assert not [name for name in names(base) if name.startswith(READER) or "lab" in name.split("/")]
+    assert not [name for name in names(base) if "lab" in name.split("/")]
     assert "contextune/py.typed" in names(base)
 
 
-def test_base_and_lab_wheel_have_all_files_of_their_package_but_the_reader(base: Path, lab: Path) -> None:
-    assert names(base) == {name for name in source_files() if not name.startswith(READER)}
+def test_base_and_lab_wheel_have_all_files_of_their_package(base: Path, lab: Path) -> None:
+    assert names(base) == source_files()
     assert names(lab) == source_files(LAB_SOURCE)
-
-
-def test_reader_wheel_has_exactly_the_reader(reader: Path) -> None:
-    files = names(reader)
-    assert f"{READER}model.onnx" in files
-    assert f"{READER}calls/calls.json.gz" in files
-    assert files == {name for name in source_files() if name.startswith(READER)}
 
 
 def test_wheels_have_the_version_of_the_package(base: Path, lab: Path) -> None:
     assert base.name.startswith(f"contextune-{contextune.__version__}-")
     assert lab.name.startswith(f"contextune_lab-{contextune.__version__}-")
     assert requirements(lab) == [f"Requires-Dist: contextune[all]=={contextune.__version__}"]
-
-
-def test_reader_requires_the_same_version(reader: Path) -> None:
-    assert reader.name.startswith(f"contextune_reader-{contextune.__version__}-")
-    assert requirements(reader) == [f"Requires-Dist: contextune=={contextune.__version__}"]
 
 
 @pytest.fixture(scope="module")
@@ -136,11 +115,9 @@ def test_base_wheel_runs_the_readme_and_names_what_is_missing(
     assert bench.returncode == 2
     assert "pip install contextune-lab" in bench.stderr
 
-    # its checksums may list the files of the reader: other models are verified without them
     doctor = site.contextune("doctor")
     assert doctor.returncode == 0, doctor.stdout
     assert "one request takes" in doctor.stdout
-    assert "pip install contextune-reader" in doctor.stdout
 
 
 def test_lab_wheel_adds_its_commands_and_data(base: Path, lab: Path, libraries: Path, tmp_path: Path) -> None:
@@ -152,17 +129,3 @@ def test_lab_wheel_adds_its_commands_and_data(base: Path, lab: Path, libraries: 
         "-c", "from contextune.datasets import bundled_personas; print(len(bundled_personas()))"
     )
     assert (personas.returncode, personas.stdout) == (0, "109\n"), personas.stderr
-
-
-def test_installed_reader_is_found_and_sound(base: Path, reader: Path, tmp_path: Path) -> None:
-    for wheel in (base, reader):
-        zipfile.ZipFile(wheel).extractall(tmp_path)
-    code = (
-        "from contextune._internal.model_files import model_folder;"
-        "from contextune.plan.reader.installed import reader_installed;"
-        "print(reader_installed(), model_folder('reader'))"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == f"True {tmp_path / 'contextune' / 'assets' / 'reader'}"

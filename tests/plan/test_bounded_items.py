@@ -5,14 +5,18 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from contextune.plan.arguments.candidates import value_candidates
+from contextune.plan.arguments.leaves import tool_leaves
 from contextune.plan.bounded_items import MAX_FIELD, bounded_item, clamp_time
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.times.event_times import event_time
 from contextune.plan.times.phrases import find_times
 from contextune.plan.times.resolve import candidate_times
+from contextune.reading.texts import Names
+from contextune.tools import bundled_toolbox
 from contextune.types import Item, ItemHit, Request, User
 
 NOW = datetime(2024, 5, 16, 17, 40)
+REMINDER = next(tool for tool in bundled_toolbox() if tool.name == "create_reminder")
 EXTREME = [
     "0001-01-01T00:00:00",
     "0001-01-01T00:00:00+14:00",
@@ -60,7 +64,7 @@ def test_times_near_the_ends_of_the_calendar_do_not_overflow(text: str, start: s
     planning = inputs(text, event(start))
     items = planning.items
     assert candidate_times(find_times(text, planning.now), planning.now, items, planning.user.zone)
-    event_time(planning)
+    assert value_candidates(planning, tool_leaves(REMINDER), Names(planning.user))
 
 
 @pytest.mark.parametrize("time", EXTREME)

@@ -23,11 +23,10 @@ from tests.tools.tiny_ranker import bundled_retriever
 from contextune import Tuner
 from contextune.datasets import Persona, bundled_persona_file, load_persona, read_persona
 from contextune.llm import ChatReply, Draft, Message, Sampling
-from contextune.plan import CallPlanner, LanguagePlanner, Planner, PlanningInput, PointerPlanner, Policy
-from contextune.plan.calls.planner import SEARCHED_TOOLS
+from contextune.plan import READING_POLICY, LanguagePlanner, Planner, PlanningInput, ReadingPlanner
 from contextune.plan.language_model.planner import call_json
-from contextune.plan.planning_input import RequestVector
-from contextune.plan.policy.readings import read_request
+from contextune.plan.policy.readings import Readings, read_request
+from contextune.plan.reading_planner import READ_TOOLS
 from contextune.store import SQLiteStore
 from contextune.types import Argument, Item, ItemHit, Plan, Request, ToolHit
 
@@ -60,22 +59,23 @@ class ObedientChat:
         return ChatReply((Draft(call_json(call["api"]["const"], given)),))
 
 
-class CachedPointerPlanner(PointerPlanner):
+class CachedReadingPlanner(ReadingPlanner):
     """Plans each input once, as the language planner plans the same inputs again for its fallback."""
 
-    _plans: ClassVar[dict[int, tuple[PlanningInput, Plan | None]]] = {}
+    _readings: ClassVar[dict[int, tuple[PlanningInput, Readings]]] = {}
 
-    def plan(self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None) -> Plan | None:
-        if id(inputs) not in self._plans:
+    def readings(
+        self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None
+    ) -> Readings:
+        if id(inputs) not in self._readings:
             # the input is kept, so that its id stays unique
-            self._plans[id(inputs)] = inputs, super().plan(inputs, tools, fits)
-        return self._plans[id(inputs)][1]
+            self._readings[id(inputs)] = inputs, super().readings(inputs, tools, fits)
+        return self._readings[id(inputs)][1]
 
 
 PLANNERS = {
-    "calls": PlannerUnderTest(CallPlanner, 6),
-    "pointer": PlannerUnderTest(CachedPointerPlanner, 6),
-    "language": PlannerUnderTest(lambda: LanguagePlanner(ObedientChat(), CachedPointerPlanner()), 6),
+    "reading": PlannerUnderTest(CachedReadingPlanner, 6),
+    "language": PlannerUnderTest(lambda: LanguagePlanner(ObedientChat(), CachedReadingPlanner()), 6),
 }
 MAIN_ITEMS = {
     "a01/q2": "n1",  # reads a note
@@ -103,7 +103,7 @@ class PlannerView:
     def plan(self, planner: Planner) -> Plan | None:
         """The plan with the decision on it."""
         readings = read_request(planner, self.inputs, self.tools, self.fits)
-        return Policy().decide(readings, bundled_retriever().catalog.tool)
+        return READING_POLICY.decide(readings, bundled_retriever().catalog.tool)
 
 
 @dataclass(frozen=True)
@@ -153,11 +153,8 @@ class InjectedStore:
     def view(self, name: str) -> PlannerView:
         request = self.requests[name]
         context = self.tuner.context(request)
-        found = self.tuner.tools(request, SEARCHED_TOOLS, context=context)
-        embedder = bundled_retriever().embedder
-        vector = RequestVector(embedder.embed([request.text])[0], embedder.name)
-        user = self.store.user(request.user)
-        inputs = PlanningInput(request, user, context, needs_context=found.needs_context, vector=vector)
+        found = self.tuner.tools(request, READ_TOOLS, context=context)
+        inputs = PlanningInput(request, self.store.user(request.user), context)
         return PlannerView(inputs, found.hits, found.fits)
 
     def beside(self, number: int, name: str) -> Iterator[Trial]:

@@ -3,16 +3,12 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-import numpy as np
 import pytest
 
-from contextune import Item, Request, SQLiteStore, Tool, Tuner, User, bundled_toolbox
-from contextune.plan.calls.planner import CallPlanner
-from contextune.plan.reading_planner import CALL_FEATURES, ReadingPlanner, with_pointed
+from contextune import Item, Request, SQLiteStore, Tool, Tuner, User
 from contextune.tools import ToolFilter, ToolRetriever
 from contextune.tools.reading import with_share
-from contextune.tuner import default_planner
-from contextune.types import Argument, Contact, Plan
+from contextune.types import Contact
 
 NOW = datetime(2026, 9, 17, 11, 30)
 TEXT = {"type": "string"}
@@ -65,12 +61,6 @@ def tuner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tuner]:
         yield Tuner(store, tools=OWN_TOOLS)
 
 
-def test_catalogues_of_ones_own_are_read_and_the_bundled_one_is_not() -> None:
-    assert isinstance(default_planner(ToolRetriever(OWN_TOOLS, method="bm25")), ReadingPlanner)
-    assert isinstance(default_planner(ToolRetriever(bundled_toolbox()[:5], method="bm25")), CallPlanner)
-    assert isinstance(default_planner(None), CallPlanner)
-
-
 def test_a_question_about_a_mail_finds_the_mail_and_the_tool_that_opens_it(tuner: Tuner) -> None:
     answer = tuner.answer(Request("what does the mould report give as the cause", "me", time=NOW))
     assert answer.context[0].item.title == "Mould report Schudomastr. 23"
@@ -102,27 +92,6 @@ def test_hidden_tools_are_not_found_by_the_kind_of_an_item(tuner: Tuner) -> None
     visible = tuner.with_tools(retriever, ToolFilter(servers=["agenda", "handset", "cluster", "house"]))
     found = visible.tools(Request("what does the mould report give as the cause", "me", time=NOW), 8)
     assert {hit.tool.app for hit in found.hits}.isdisjoint({"post"})
-
-
-def test_calls_that_are_filled_otherwise_are_added_with_their_agreement() -> None:
-    read = [Plan("a/b", {"x": Argument(1), "y": Argument(2)})]
-    other = Plan("a/b", {"x": Argument(1), "y": Argument(3, confidence=0.4)})
-    features = np.zeros((1, len(CALL_FEATURES)), np.float32)
-    plans, rows = with_pointed(read, features, [other])
-    agreement, pointed = CALL_FEATURES.index("agreement"), CALL_FEATURES.index("pointed")
-    assert plans == [read[0], other]
-    assert rows[:, agreement].tolist() == [0.5, 0.5]
-    assert rows[:, pointed].tolist() == [0, 1]
-    assert rows[0, CALL_FEATURES.index("least_pointed")] == pytest.approx(0.4)
-
-
-def test_a_call_that_is_filled_alike_is_not_added() -> None:
-    read = [Plan("a/b", {"x": Argument(1)})]
-    plans, rows = with_pointed(
-        read, np.zeros((1, len(CALL_FEATURES)), np.float32), [Plan("a/b", {"x": Argument(1)})]
-    )
-    assert plans == read
-    assert rows[0, CALL_FEATURES.index("agreement")] == 1
 
 
 def test_a_tool_is_less_probable_to_serve_than_in_the_training_data() -> None:

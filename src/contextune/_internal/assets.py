@@ -8,10 +8,7 @@ from contextune.errors import MissingLabDataError
 
 
 def asset(name: str) -> Path:
-    """The path of a file or folder under `contextune/assets`.
-
-    All of it is part of every installation, except `reader`, which `contextune-reader` installs.
-    """
+    """The path of a file or folder under `contextune/assets`."""
     return Path(str(files("contextune") / "assets" / name))
 
 

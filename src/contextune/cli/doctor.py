@@ -24,7 +24,6 @@ from rich.text import Text
 
 from contextune import __version__
 from contextune._internal.assets import asset
-from contextune._internal.model_files import model_folder
 from contextune._internal.plural import pluralize
 from contextune._internal.postgres_url import hide_passwords
 from contextune._internal.untrusted import neutralize
@@ -32,7 +31,7 @@ from contextune.cli import output
 from contextune.cli.options import StoreName, store_location
 from contextune.cli.setup.extras import all_extras, uses_of_extras
 from contextune.cli.setup.settings import config_path, read_settings
-from contextune.errors import ContextuneError, DamagedModelError
+from contextune.errors import ContextuneError
 
 if TYPE_CHECKING:
     from contextune.types import User
@@ -48,7 +47,6 @@ _GROUPS = (
 _LIBRARIES = ("numpy", "onnxruntime", "yaml")
 """Those that every installation has; the others belong to extras."""
 _REINSTALL = "pip install --force-reinstall contextune"
-_REINSTALL_READER = f"pip install --force-reinstall --no-deps contextune-reader=={__version__}"
 _MAX_USERS = 3
 """Users whose profile is checked."""
 _SLOW = 1.0
@@ -78,7 +76,6 @@ def doctor(
         ("installation", _installation),
         ("settings", _settings),
         ("models", models),
-        ("reader", reader),
         ("extras", lambda: _extras(store_location(store))),
         ("zone", _zone),
         ("store", lambda: check_store(store_location(store), deep=deep)),
@@ -165,23 +162,6 @@ def models() -> Iterator[DoctorFinding]:
         yield DoctorFinding("assets", OK, f"{pluralize(len(packed), 'file')}, checksums match")
     else:
         yield DoctorFinding("assets", NOTE, "run from a source checkout, which has no checksums")
-
-
-def reader() -> Iterator[DoctorFinding]:
-    """Compare the optional reader with its checksums, if it is installed."""
-    from contextune.plan.reader.installed import reader_installed
-
-    if not reader_installed():
-        message = "not installed; pip install contextune-reader adds a model for plans of implicit requests"
-        yield DoctorFinding("reader", NOTE, message)
-        return
-    try:
-        model_folder("reader")
-    except DamagedModelError:
-        message = f"damaged, or of another version of contextune: {_REINSTALL_READER}"
-        yield DoctorFinding("reader", BROKEN, message)
-    else:
-        yield DoctorFinding("reader", OK, "installed, checksums match")
 
 
 def _matches_checksum(file: PackagePath) -> bool:

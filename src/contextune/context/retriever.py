@@ -32,8 +32,6 @@ from contextune.types import NAMELESS, ContextHits, ItemHit, Progress, Reasons, 
 
 _ENRICHED = (reading, learned, situated)
 """Methods that need the vectors of items with their habits."""
-_FURTHER = 40
-"""Rank up to which items behind those of the context are kept for planners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +182,7 @@ class ContextRetriever:
             ItemHit(items[row], score, Reasons(lambda n=n: reasons()[n]), ranking.probabilities.get(row))
             for n, (row, score) in enumerate(scored_rows)
         )
-        further = [ItemHit(items[row], score) for row, score in ranking.scored_rows[depth:_FURTHER]]
-        return ContextHits(hits, words_only=ranking.words_only, further=further)
+        return ContextHits(hits, words_only=ranking.words_only)
 
     def _ranking(self, request: Request, state: UserState, k: int | None) -> tuple[ContextRanking, int]:
         """The ranking of all candidates, and how many of them to return."""

@@ -5,11 +5,15 @@ from collections.abc import Collection
 from datetime import datetime
 
 from contextune.context.stop_words import STOP_WORDS
-from contextune.plan.opening_words import OPENING
 from contextune.search import tokenize
 from contextune.time_phrases import parse_time_phrases
 from contextune.types import Request
 
+_OPENING = (
+    r"\W*(?:(?:please|can you|could you|would you|will you|just|now|hey|hi|ok|okay|so|and|go ahead and"
+    r"|let['’]?s|i(?:['’]d like| want| need)(?: you)? to)\b[,:]? *){0,12}"
+)
+"""Words before the verb of an order: "Hey, could you please …"."""
 _QUESTION = re.compile(
     r"\W*(?:(?:ok|okay|so|and|hey|please|tell me|do you know),? ){0,8}"
     r"(?:when|where|what time|what day|how (?:long|much|far|expensive))"
@@ -42,14 +46,15 @@ _BEHIND = (
     r"|two|half|please|then|now|instead|too|today|tomorrow|tonight|before|after|this|next|\d\S*|\w+day)\b)"
 )
 _CHANGED = re.compile(
-    rf"{OPENING}(?:move|push|shift|reschedule|postpone|delay|bring|put|change|cancel|call off|scrap|drop"
+    rf"{_OPENING}(?:move|push|shift|reschedule|postpone|delay|bring|put|change|cancel|call off|scrap|drop"
     r"|delete|remove|skip|(?:add|invite|include) (?:[^\W\d_][\w.-]* ){1,3}?(?:to|in))"
     rf" (?P<pronoun>it|that|this){_BEHIND}",
     re.IGNORECASE,
 )
 """An order about an event or a reminder."""
 _REMINDED = re.compile(
-    rf"{OPENING}(?:remind me|(?:set|add|create|make)(?: me)? a reminder|(?:don['’]?t|do not) let me forget)\b"
+    rf"{_OPENING}(?:remind me|(?:set|add|create|make)(?: me)? a reminder"
+    r"|(?:don['’]?t|do not) let me forget)\b"
     r"[^,;:.?!]{0,300}? (?:to [^\W\d_]{1,300}(?: (?:for|about|with|up|off|in|out|on))?|before|after|of|about)"
     rf" (?P<pronoun>it|that|this){_BEHIND}",
     re.IGNORECASE,

@@ -9,8 +9,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from contextune.plan.pointer.values.spans import ADDRESS
-from contextune.plan.values import ContactLookup
+from contextune.plan.values import ADDRESS, ContactLookup
 from contextune.types import Item
 
 _SENDERS = ("author", "sender", "organizer", "from")

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from contextune.plan.names import fold_accents
-from contextune.plan.pointer.spelling import is_one_edit
+from contextune.plan.words import is_one_edit
 
 _KNOWN = (
     *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),

@@ -2,12 +2,12 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +31,6 @@ def _bounded(hit: ItemHit) -> ItemHit:
     return hit if item is hit.item else replace(hit, item=item)
 
 
-class RequestVector(NamedTuple):
-    """The vector of a request's text, and the name of the embedder that made it."""
-
-    values: NDArray[np.float32]
-    embedder: str
-
-
 @dataclass(frozen=True, eq=False)
 class PlanningInput:
     """A request, its user and the retrieved items (best first), with lazily computed views for planners."""
@@ -45,35 +38,14 @@ class PlanningInput:
     request: Request
     user: User
     hits: Sequence[ItemHit] = field(default=())
-    app_probabilities: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Probability that the request concerns each application, from its text alone; empty if unknown."""
-    needs_context: float | None = None
-    """Probability that the text alone does not say what is meant; None if unknown."""
-    vector: RequestVector | None = None
-    """The embedded text, for planners that classify it."""
     max_items: int = MAX_ITEMS
     """Items that planners read; a large language model can read more."""
-    named_hits: Sequence[ItemHit] = field(default=())
-    """Items that are ranked behind these, and that the request names; planners read them, too."""
-    is_part: bool = False
-    """Whether the text is one part of what the user said, such as "and mail it to Dewi"."""
-
-    @cached_property
-    def kept(self) -> dict[str, object]:
-        """What planners compute once for all tools of the request; it lives as long as this object."""
-        return {}
 
     @cached_property
     def read_hits(self) -> list[ItemHit]:
-        """The best `max_items` hits and those that are named, without lures of strangers."""
-        best = [_bounded(hit) for hit in islice(self._without_lures(self.hits), self.max_items)]
-        # the scores of the others are scaled as without them
-        lowest = min((hit.score for hit in best), default=0.0)
-        named = (_bounded(hit) for hit in self._without_lures(self.named_hits))
-        return best + [replace(hit, score=max(hit.score, lowest)) for hit in named]
-
-    def _without_lures(self, hits: Sequence[ItemHit]) -> Iterator[ItemHit]:
-        return (hit for hit in hits if not is_lure(hit.item, self.people))
+        """The best `max_items` hits, without lures of strangers."""
+        safe = (hit for hit in self.hits if not is_lure(hit.item, self.people))
+        return [_bounded(hit) for hit in islice(safe, self.max_items)]
 
     @cached_property
     def items(self) -> list[Item]:
@@ -137,12 +109,7 @@ class PlanningInput:
     @cached_property
     def item_tokens(self) -> list[frozenset[str]]:
         """The tokens of each item."""
-        return [_vocabulary(text) for text in self.item_texts]
-
-    @cached_property
-    def item_texts(self) -> list[str]:
-        """The text of each item."""
-        return [item.text for item in self.items]
+        return [_vocabulary(item.text) for item in self.items]
 
 
 @lru_cache(maxsize=4096)

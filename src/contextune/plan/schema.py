@@ -16,6 +16,7 @@ Kind = Literal[
     "text", "free", "moment", "day", "duration", "list", "number", "integer", "boolean", "choice", "other"
 ]
 """The kind of a value: `text` is copied from the data, `free` is text the assistant composes."""
+_QUESTIONS: Mapping[str, str] = {"moment": "When?", "day": "On which day?", "duration": "For how long?"}
 
 _FREE = frozenset(
     [
@@ -65,6 +66,11 @@ class Parameter:
     def description(self) -> str:
         """The description in its schema."""
         return str(self.schema.get("description") or "")
+
+    @property
+    def question(self) -> str:
+        """The question to ask the user when it has no value."""
+        return _QUESTIONS.get(self.kind, f"Which {self.label}?")
 
 
 def tool_parameters(tool: Tool) -> tuple[Parameter, ...]:

@@ -23,6 +23,8 @@ _ISO_DURATION = re.compile(
     r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.IGNORECASE
 )
 _NUMBER = re.compile(rf"(?<![\w.])-?\d+(?:[.,]\d+)?(?![\w])|\b(?:{CARDINAL_WORDS})\b")
+ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
+"""An email address."""
 _EDGES = " \t\n.,;:!?…'\"“”‘’«»()[]"
 _STOP_WORDS = frozenset(["the", "and", "of", "at", "my", "s", "in", "law", "for", "a", "from", "to", "who"])
 

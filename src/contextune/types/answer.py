@@ -62,12 +62,8 @@ class ItemHit:
 class ContextHits(list[ItemHit]):
     """The items found for a request, best first."""
 
-    def __init__(
-        self, hits: Iterable[ItemHit] = (), *, words_only: bool = False, further: Sequence[ItemHit] = ()
-    ) -> None:
+    def __init__(self, hits: Iterable[ItemHit] = (), *, words_only: bool = False) -> None:
         super().__init__(hits)
-        self.further = further
-        """The items behind these, without reasons, among which planners look for those that are named."""
         self.words_only = words_only
         """Whether they were ranked by words, uses and times, without vectors: those of the items are still
         being computed (`Tuner.preparation`), or the embedder cannot read the script of the request."""

@@ -13,7 +13,7 @@ from contextune.types import Request, User
 from contextune_lab.worlds.ablation import MEASURES, RuleEffect, rules_table, without_table
 from contextune_lab.worlds.ask import AskOptions, ask_world
 from contextune_lab.worlds.load import LoadedWorld
-from contextune_lab.worlds.switches import RULES, doubt_names, recorded, switch_names, without
+from contextune_lab.worlds.switches import RULES, recorded, switch_names, without
 
 MISSPELT = Request("whats on tommorow", "me", datetime(2026, 3, 12, 18))
 
@@ -34,13 +34,6 @@ def test_rule_is_off_only_within_the_context() -> None:
     with without(["spelling"]):
         assert completed(MISSPELT) == MISSPELT.text
     assert completed(MISSPELT) == right
-
-
-def test_single_doubt_is_off_only_within_the_context() -> None:
-    names = doubt_names()
-    with without([names[0]]):
-        assert doubt_names() == names[1:]
-    assert doubt_names() == names
 
 
 def test_only_rules_with_an_effect_fire() -> None:

@@ -15,7 +15,7 @@ from contextune import Tuner
 from contextune.context.chain_of_thought import ChainOfThought
 from contextune.errors import LanguageModelError
 from contextune.llm import ChatReply, Draft, Message, Sampling
-from contextune.plan import LanguagePlanner, PlanningInput, PointerPlanner, plan_errors
+from contextune.plan import LanguagePlanner, PlanningInput, ReadingPlanner, plan_errors
 from contextune.plan.judge import is_hallucinated
 from contextune.plan.language_model.planner import call_json
 from contextune.plan.language_model.prompt import GUIDED, INSTRUCTIONS, call_schema, plan_messages
@@ -147,7 +147,7 @@ def test_invalid_call_is_sent_back_once_with_the_reason(call: str, why: str) -> 
 
 
 def test_fallback_after_two_failures_or_an_error() -> None:
-    light = PointerPlanner().plan(inputs(), hits(), 0.9)
+    light = ReadingPlanner().plan(inputs(), hits(), 0.9)
     wrong = call_json("send_email", {"recipient": "thief@example.net"})
     assert planned(wrong, wrong) == (light, planned(wrong, wrong)[1])
     assert planned()[0] == light
@@ -161,7 +161,7 @@ def test_times_are_grounded_in_the_request() -> None:
     assert plan.args[due] == "2024-05-17T09:00"
     quiet = inputs("Thank my pottery teacher for the slot")
     chat = Said([when, when])
-    assert LanguagePlanner(chat).plan(quiet, hits("create_reminder")) == PointerPlanner().plan(
+    assert LanguagePlanner(chat).plan(quiet, hits("create_reminder")) == ReadingPlanner().plan(
         quiet, hits("create_reminder")
     )
     assert "stands nowhere" in chat.asked[1][-1].content

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plan.pointer.test_planner import some_tool
+from tests.plan.strategies import some_tool
 from tests.tools.tiny_ranker import bundled_retriever
 
 from contextune import Tuner
 from contextune.errors import InvalidRequestError
-from contextune.plan import PlanningInput, Pointer, PointerPlanner, Steps, check_steps
+from contextune.plan import PlanningInput, Pointer, ReadingPlanner, Steps, check_steps
 from contextune.plan.multi_step.anaphora import find_anaphora
 from contextune.plan.multi_step.link import (
     PlannedStep,
@@ -342,15 +342,15 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(first=some_tool(), second=some_tool(), part=PARTS)
 def test_linked_values_always_fit_the_schema(first: Tool, second: Tool, part: str) -> None:
     first, second = replace(first, name="search_titles"), replace(second, name="send_title")
     hits = [ItemHit(item, 1.0 - n / 10) for n, item in enumerate(ITEMS)]
     opened = PlanningInput(Request("Find the invoice", "ines", NOW), USER, hits)
-    plan = PointerPlanner().plan_tool(opened, first)
+    plan = ReadingPlanner().plan(opened, [ToolHit(first, 1.0)])
     later = PlanningInput(Request(part, "ines", NOW), USER, hits)
-    then = PointerPlanner().plan_tool(later, second)
+    then = ReadingPlanner().plan(later, [ToolHit(second, 1.0)])
     if plan is None or then is None:
         return
     before = [PlannedStep(plan, first, opened.items)]

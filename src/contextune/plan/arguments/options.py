@@ -10,7 +10,7 @@ from typing import Any
 from contextune.plan.arguments.candidates import ValueCandidate, fits
 from contextune.plan.arguments.leaves import Leaf
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.schema import is_valid
+from contextune.plan.schema import Parameter, is_valid
 from contextune.reading.model import OMITTED, SPAN, CallReading, ReadSpan
 from contextune.search.tokenize import identifier_words
 from contextune.types import Contact, Source, Tool
@@ -125,8 +125,13 @@ def option_scores(reading: CallReading, leaf: int, options: Sequence[ValueOption
 def leaf_values(candidate: ValueCandidate, leaf: Leaf, tool: Tool) -> list[Any]:
     """A candidate in the forms that an argument may take."""
     if candidate.contact is not None:
-        value = _person_form(candidate.contact, leaf, tool)
+        value = person_form(candidate.contact, leaf.parameter, tool)
         return [] if value is None else [value]
+    return plain_values(candidate, leaf)
+
+
+def plain_values(candidate: ValueCandidate, leaf: Leaf) -> list[Any]:
+    """A candidate that is no contact in the forms that an argument may take."""
     if candidate.group == "time":
         return _time_forms(candidate, leaf)
     if candidate.group == "number":
@@ -147,15 +152,15 @@ def _time_forms(candidate: ValueCandidate, leaf: Leaf) -> list[str]:
     return [*forms, f"{moment:%H:%M}"] if leaf.parameter.kind in ("text", "free") else forms
 
 
-def _person_form(contact: Contact, leaf: Leaf, tool: Tool) -> str | None:
+def person_form(contact: Contact, parameter: Parameter, tool: Tool) -> str | None:
     """The address, number or name of a contact: what the argument's words ask for."""
-    words = {*leaf.parameter.words, *leaf.parameter.description_words}
-    if leaf.parameter.schema.get("format") == "email":
+    words = {*parameter.words, *parameter.description_words}
+    if parameter.schema.get("format") == "email":
         return contact.email
     wants_name = bool(_NAME_WORDS & words)
     if _ADDRESS_WORDS & words and not wants_name and contact.email:
         return contact.email
-    if _NUMBER_WORDS & {*leaf.parameter.words} and contact.phone:
+    if _NUMBER_WORDS & {*parameter.words} and contact.phone:
         return contact.phone
     tool_words = {*identifier_words(tool.app), *identifier_words(tool.name)}
     if not wants_name and contact.email and _MAIL_WORDS & tool_words:

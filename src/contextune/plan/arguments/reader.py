@@ -77,7 +77,7 @@ class ReadCall:
             for name, value in values.items()
         }
         missing = tuple(
-            Missing(leaf.leaf.path[0], f"Which {leaf.leaf.parameter.label}?")
+            Missing(leaf.leaf.path[0], leaf.leaf.parameter.question)
             for leaf in self.missing
             if leaf.leaf.path[0] not in arguments
         )

@@ -5,15 +5,18 @@ number that occurs only in the running text of an item is refused.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from contextune.plan.arguments.candidates import RequestValues, ValueCandidate, fits
+from contextune.plan.arguments.leaves import Leaf
+from contextune.plan.arguments.options import plain_values
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.values.candidate import Candidate
-from contextune.plan.pointer.values.candidates import find_candidates
-from contextune.plan.schema import Parameter, is_valid
-from contextune.plan.values import normalize_text, normalize_value
+from contextune.plan.schema import Parameter, is_valid, parameter_of
+from contextune.plan.values import find_durations, normalize_text, normalize_value
+from contextune.reading.texts import Names
 from contextune.search.tokenize import alnum_key
 from contextune.types import Argument, Source
 
@@ -40,30 +43,65 @@ class Grounder:
             return Argument(
                 value, (self._equal_field(value) or Source("frame", words=self.inputs.request.text),)
             )
-        if (candidate := self._candidate(value, parameter)) is not None:
-            return Argument(candidate.value, candidate.sources)
-        if (quote := self._quote(value, parameter)) is not None:
-            return Argument(value, (quote,))
+        if (argument := self._same(value, parameter)) is not None:
+            return argument
         if parameter.kind in ("moment", "day") and _mentions_time(self.inputs):
             return Argument(value, (Source("time", words=self.inputs.request.text),))
         raise UngroundedError(f"{parameter.name} {_short(value)} stands nowhere")
 
-    def _candidate(self, value: Any, parameter: Parameter) -> Candidate | None:
-        people = self.inputs.people
+    @cached_property
+    def _values(self) -> RequestValues:
+        return RequestValues(self.inputs, Names(self.inputs.user))
+
+    def _same(self, value: Any, parameter: Parameter) -> Argument | None:
+        """The value with the sources that have an equal one; None if none has."""
+        match parameter.kind:
+            case "list":
+                return self._list(value, parameter)
+            case "choice" | "boolean":
+                return Argument(value, (Source("choice", words=str(value)),))
+            case "duration":
+                source = self._duration(value, parameter)
+            case _:
+                source = self._own(value) or self._equal_field(value)
+        if source is None and (candidate := self._candidate(value, parameter)) is not None:
+            return candidate
+        source = source or self._quote(value, parameter)
+        return None if source is None else Argument(value, (source,))
+
+    def _list(self, value: Sequence[Any], parameter: Parameter) -> Argument | None:
+        """A list of which every element has a source."""
+        element = parameter_of(parameter.name, parameter.schema.get("items") or {}, required=True)
+        found = [self._same(part, element) for part in value]
+        sources = dict.fromkeys(source for part in found if part is not None for source in part.sources)
+        return Argument(value, tuple(sources)) if found and None not in found else None
+
+    def _candidate(self, value: Any, parameter: Parameter) -> Argument | None:
+        leaf, people = Leaf((parameter.name,), parameter, parameter.required), self.inputs.people
         wanted = normalize_value(value, parameter, people)
-        if wanted is None:
-            return None
-        equal = [
-            candidate
-            for candidate in find_candidates(self.inputs, parameter)
-            if not candidate.is_omitted
-            and normalize_value(candidate.value, parameter, people) == wanted
-            and not _is_address_in_text(candidate)
-        ]
-        # a person has several names: prefer the one that the model wrote
-        return next(
-            (candidate for candidate in equal if candidate.value == value), equal[0] if equal else None
-        )
+        for candidate in self._values.candidates([leaf]) if wanted is not None else ():
+            if candidate.contact is None and not _is_address_in_text(candidate) and fits(candidate, leaf):
+                for shown in plain_values(candidate, leaf):
+                    if normalize_value(shown, parameter, people) == wanted:
+                        return Argument(shown, (candidate.source,))
+        return None
+
+    def _duration(self, value: Any, parameter: Parameter) -> Source | None:
+        wanted, request = normalize_value(value, parameter), self.inputs.request.text
+        for length, start, end in find_durations(request):
+            if length.total_seconds() == wanted:
+                return Source("said", words=request[start:end])
+        return None
+
+    def _own(self, value: Any) -> Source | None:
+        """The contact, the place or the city of the user that a value is."""
+        if (contact := self.inputs.people.get(value)) is not None:
+            return Source("contact", contact.name)
+        user, wanted = self.inputs.user, normalize_text(str(value))
+        if wanted and normalize_text(str(user.profile.get("city") or "")) == wanted:
+            return Source("profile", field="city")
+        place = next((name for name in user.places if normalize_text(name.replace("_", " ")) == wanted), None)
+        return Source("place", field=place) if place else None
 
     def _equal_field(self, value: Any) -> Source | None:
         """The field of an item that has exactly this text."""
@@ -100,13 +138,11 @@ class Grounder:
         return addresses
 
 
-def _is_address_in_text(candidate: Candidate) -> bool:
+def _is_address_in_text(candidate: ValueCandidate) -> bool:
     """Whether it is an address or a number from the running text of an item."""
-    return (
-        candidate.span is not None
-        and candidate.item is not None
-        and bool(_ADDRESS.search(str(candidate.value)))
-    )
+    source = candidate.source
+    is_in_text = candidate.group == "field" and source.kind == "item" and source.field is None
+    return is_in_text and _ADDRESS.search(str(candidate.value)) is not None
 
 
 def _mentions_time(inputs: PlanningInput) -> bool:

@@ -20,16 +20,15 @@ from contextune.plan.language_model.agreement import weigh_plan
 from contextune.plan.language_model.grounding import Grounder, UngroundedError
 from contextune.plan.language_model.prompt import RETRY, TOKEN_BUDGET, call_schema, plan_messages
 from contextune.plan.planning_input import Planner, PlanningInput
-from contextune.plan.pointer.planner import PointerPlanner
-from contextune.plan.pointer.text.free_text import clarifying_question, compose_text
 from contextune.plan.policy.readings import Readings, read_request
+from contextune.plan.reading_planner import ReadingPlanner
 from contextune.plan.schema import plan_errors, tool_parameters
 from contextune.types import Argument, Missing, Plan, Tool, ToolHit
 
 MAX_TOOLS = 4
 """Tools that are offered to the model, best first."""
 FREE_TEXT_MARK = "*"
-"""A model writes this to have a free text composed from a template; the small local model is trained to."""
+"""A model writes this to have a free text composed; the small local model is trained to."""
 TRUST = 0.5
 """Default share of a model's calls that are right; measure it with `contextune bench plan --written`."""
 _log = logging.getLogger(__name__)
@@ -43,7 +42,7 @@ class LanguagePlanner:
     """
 
     chat: Chat
-    fallback: Planner = field(default_factory=PointerPlanner)
+    fallback: Planner = field(default_factory=ReadingPlanner)
     tools: int = MAX_TOOLS
     budget: int = TOKEN_BUDGET
     """Tokens of items that the model reads."""
@@ -65,7 +64,7 @@ class LanguagePlanner:
         offered = {hit.tool.name: hit.tool for hit in reversed(tools[: self.tools])}
         if not offered:
             return fallback
-        plan = self._ask(inputs, list(reversed(offered.values())))
+        plan = self._ask(inputs, list(reversed(offered.values())), fallback.plans)
         return fallback if plan is None else weigh_plan(plan, offered[plan.name], fallback, self.trust)
 
     def forget(self, user: str) -> None:
@@ -80,7 +79,7 @@ class LanguagePlanner:
             _log.warning("planning without a chain of thought: %s", error)
             return None
 
-    def _ask(self, inputs: PlanningInput, tools: Sequence[Tool]) -> Plan | None:
+    def _ask(self, inputs: PlanningInput, tools: Sequence[Tool], light: Sequence[Plan]) -> Plan | None:
         user = inputs.user.id
         chat = self.chat.for_user(user) if isinstance(self.chat, CachedChat) else self.chat
         messages = plan_messages(inputs, tools, budget=self.budget, thought=self._thought(inputs))
@@ -92,7 +91,7 @@ class LanguagePlanner:
                 _log.warning("the language model failed, using the fallback planner: %s", error)
                 return None
             try:
-                return parse_plan(answer, inputs, tools)
+                return parse_plan(answer, inputs, tools, light)
             except UngroundedError as error:
                 retry = RETRY.format(faults=error)
                 messages = [*messages, Message("assistant", answer), Message("user", retry)]
@@ -100,9 +99,10 @@ class LanguagePlanner:
         return None
 
 
-def parse_plan(answer: str, inputs: PlanningInput, tools: Sequence[Tool]) -> Plan:
+def parse_plan(answer: str, inputs: PlanningInput, tools: Sequence[Tool], light: Sequence[Plan] = ()) -> Plan:
     """Parse and ground the call in an answer; raise `UngroundedError` if it is invalid.
 
+    A text that the model leaves to be composed is that of the `light` plan with its tool, else the request.
     The error messages are sent to the model: rewording them is a change of the prompt.
     """
     name, values = parse_call(answer)
@@ -116,13 +116,14 @@ def parse_plan(answer: str, inputs: PlanningInput, tools: Sequence[Tool]) -> Pla
     arguments: dict[str, Argument] = {}
     for name, parameter in declared.items():
         if values.get(name) == FREE_TEXT_MARK and parameter.kind == "free":
-            item = inputs.items[0] if inputs.items else None
-            text = compose_text(inputs, tool, parameter, item)
-            arguments[name] = text or grounder.ground(FREE_TEXT_MARK, parameter)
+            text = next(
+                (plan.args[name] for plan in light if plan.tool == tool.id and name in plan.args), None
+            )
+            arguments[name] = grounder.ground(text or inputs.request.text, parameter)
         elif name in values:
             arguments[name] = grounder.ground(values[name], parameter)
     missing = tuple(
-        Missing(parameter.name, clarifying_question(parameter))
+        Missing(parameter.name, parameter.question)
         for parameter in declared.values()
         if parameter.required and parameter.name not in values
     )

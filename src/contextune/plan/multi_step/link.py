@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from contextune.plan.arguments.options import person_form
 from contextune.plan.multi_step.anaphora import Anaphora
 from contextune.plan.multi_step.languages import ENGLISH
 from contextune.plan.multi_step.split import leading_verb
 from contextune.plan.multi_step.steps import Path, Pointer
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.text.free_text import clarifying_question
-from contextune.plan.pointer.values.candidates import contact_value
 from contextune.plan.schema import Parameter, is_valid, tool_parameters
 from contextune.plan.values import ContactLookup
 from contextune.search import tokenize
@@ -175,7 +174,7 @@ def fill_addressee(plan: Plan, tool: Tool, inputs: PlanningInput) -> Plan:
     if len(matches) != 1 or len(person_parameters) != 1 or person_parameters[0].name not in plan.arguments:
         return plan
     contact, parameter = inputs.user.contacts[matches[0]], person_parameters[0]
-    value = contact_value(contact, parameter)
+    value = person_form(contact, parameter, tool)
     if inputs.people.index(plan.args[parameter.name]) == matches[0] or not is_valid(value, parameter):
         return plan
     argument = Argument(value, (Source("contact", contact.name, words=contact.relation or ""),))
@@ -212,7 +211,7 @@ def link_arguments(
     missing = [question for question in plan.missing if question.argument not in arguments]
     for parameter in _unlinked(tool, arguments) if anaphora.thing and not linked else ():
         del arguments[parameter.name]
-        missing.append(Missing(parameter.name, clarifying_question(parameter)))
+        missing.append(Missing(parameter.name, parameter.question))
     ordered = {
         parameter.name: arguments[parameter.name]
         for parameter in tool_parameters(tool)
@@ -312,7 +311,7 @@ def _same_argument(
         if isinstance(argument.value, Pointer):
             return other.name, argument
         if role == "person" and (contact := people.get(argument.value)) is not None:
-            argument = replace(argument, value=contact_value(contact, parameter))
+            argument = replace(argument, value=person_form(contact, parameter, tool))
         if is_valid(argument.value, parameter):
             return other.name, argument
     return None

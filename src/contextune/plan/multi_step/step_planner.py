@@ -43,7 +43,7 @@ def plan_steps(
         hits = link.prefer_capable_tool(matches.hits, part, steps, references)
         if hits[:1] != list(matches.hits[:1]):
             hits = hits[:1]  # planners of calls have an order of their own
-        readings = read_request(planner, replace(planning_input, is_part=True), hits, matches.fits)
+        readings = read_request(planner, planning_input, hits, matches.fits)
         if readings.none > MAX_PART_DOUBT:
             return None
         linked: list[Plan] = []

@@ -11,14 +11,12 @@ from functools import cache, cached_property
 from typing import Any, cast
 
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.request_words import folded_words
-from contextune.plan.pointer.values.argument_words import PLACES
-from contextune.plan.pointer.values.spans import ADDRESS
 from contextune.plan.policy.readings import Readings
 from contextune.plan.policy.references import Reference, References
 from contextune.plan.policy.wording import parse_moment
 from contextune.plan.schema import Parameter, tool_parameters
-from contextune.plan.values import normalize_text
+from contextune.plan.values import ADDRESS, normalize_text
+from contextune.plan.words import folded_words
 from contextune.search.tokenize import tokenize
 from contextune.tools.profiles.effects import tool_effect
 from contextune.tools.toolbox import bundled_toolbox
@@ -29,6 +27,13 @@ _PERSONAL = frozenset(["item", "contact", "profile", "place", "time", "frame"])
 _MIN_DIGITS = 7
 """Digits of a phone number or an account."""
 _MIN_TEXT = 4
+_PLACES = frozenset(
+    [
+        *("location", "destination", "place", "near", "where", "city", "area", "venue"),
+        *("business", "shop", "store", "restaurant"),
+    ]
+)
+"""Words in the names of arguments that take a place."""
 
 
 def guard_readings(
@@ -59,7 +64,7 @@ def guard_plan(plan: Plan, tool: Tool, inputs: PlanningInput) -> tuple[Plan, boo
         reference = values.reference(argument, parameter)
         if reference is None:
             if parameter is not None and parameter.required:
-                missing.append(Missing(name, f"Which {parameter.label}?"))
+                missing.append(Missing(name, parameter.question))
             continue
         kept[name] = argument
         shown = shown or reference == "kind" or (reference == "named" and not values.only_reads)
@@ -111,8 +116,7 @@ class PersonalValues:
 
     @cached_property
     def _items(self) -> dict[str, Item]:
-        hits = (*self.inputs.hits, *self.inputs.named_hits)
-        return {hit.item.id: hit.item for hit in hits}
+        return {hit.item.id: hit.item for hit in self.inputs.hits}
 
     def _item(self, source: Source) -> Item | None:
         is_item = source.kind != "contact" and source.item is not None
@@ -154,7 +158,7 @@ class PersonalValues:
         words = {word for text in (source.field or "", *_texts(value)) for word in tokenize(text)}
         if words & {*self.inputs.tokens}:
             return "named"
-        if parameter is None or PLACES.isdisjoint(parameter.words):
+        if parameter is None or _PLACES.isdisjoint(parameter.words):
             return None
         return "named" if self._references.is_here else "kind" if self.only_reads else None
 

@@ -15,9 +15,8 @@ from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.multi_step.anaphora import find_anaphora
 from contextune.plan.names import NameMatch, match_names
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.request_words import folded_vocabulary, folded_words, time_words
-from contextune.plan.pointer.spelling import is_one_edit
 from contextune.plan.schema import tool_parameters
+from contextune.plan.words import folded_vocabulary, folded_words, is_one_edit
 from contextune.search.glosses import gloss
 from contextune.search.tokenize import identifier_words, tokenize
 from contextune.tools.profiles.effects import function_words
@@ -101,7 +100,8 @@ class References:
     @cached_property
     def telling(self) -> frozenset[str]:
         """The words of the request that say what is meant, and not what is done."""
-        return self._telling(self.inputs.request.text) - time_words(self.inputs)
+        when = [word for phrase in self.inputs.time_phrases for word in folded_words(phrase.text)]
+        return self._telling(self.inputs.request.text).difference(when)
 
     @cached_property
     def said(self) -> frozenset[str]:

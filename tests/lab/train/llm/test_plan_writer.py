@@ -21,7 +21,7 @@ from contextune_lab.train.llm.plan_lessons import (
     target_call,
     training_rows,
 )
-from contextune_lab.train.rankers.arguments.examples import (
+from contextune_lab.train.planned_requests import (
     NO_CONTEXT,
     ORACLE,
     PlannedRequest,

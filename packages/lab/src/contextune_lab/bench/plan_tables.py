@@ -7,7 +7,6 @@ from contextune.evaluate.report import ALPHA
 from contextune.evaluate.stats import Interval
 from contextune_lab.bench.quality import prompt_budget
 from contextune_lab.bench.quality.plan import budgets as plan_budgets
-from contextune_lab.bench.quality.plan import call_decisions
 from contextune_lab.bench.quality.plan import persona_plans as plans
 from contextune_lab.bench.results_file import BenchTable, Cell, Row
 
@@ -62,7 +61,7 @@ def answers_table(
         **{f"stale, {row}": len(names) for row, names in stale.items()},
         "left out of all rows: stale in one of them": left_out,
         "kept": recorded - left_out,
-        "calls replaced by the pointer planner's, in all rows": replaced,
+        "calls replaced by the light planner's, in all rows": replaced,
     }
     rows = [Row(name, [Cell(count)]) for name, count in counts.items()]
     return BenchTable("plan-answers", command, ["number"], rows)
@@ -104,48 +103,6 @@ def _budget_cells(figures: plan_budgets.BudgetFigures) -> list[Cell]:
         Cell(100 * figures.acted_wrongly),
         Cell(figures.tokens),
     ]
-
-
-CALL_COLUMNS = (
-    "n",
-    "tool@1",
-    "AST",
-    "exact",
-    "acted on",
-    "wrong, yet acted on",
-    "asked although right",
-    "refused",
-    "refused or asked",
-)
-
-
-def call_table(name: str, command: str, rows: Mapping[str, call_decisions.CallRow]) -> BenchTable:
-    """Calls and decisions by kind of request, in percent; no call is right where no tool serves."""
-    unserved = {title: row for title, row in rows.items() if title in call_decisions.UNSERVED_ROWS}
-    return BenchTable(
-        name,
-        command,
-        CALL_COLUMNS,
-        [
-            *(Row(title, _call_cells(row)) for title, row in rows.items() if title not in unserved),
-            *([Row("no tool serves")] if unserved else []),
-            *(Row(title, _unserved_cells(row)) for title, row in unserved.items()),
-        ],
-        [0, *[1] * 8],
-    )
-
-
-def _call_cells(row: call_decisions.CallRow) -> list[Cell | None]:
-    decisions = row.decisions
-    shares = (row.tool, row.ast, row.exact, decisions.acted, decisions.acted_wrongly)
-    asked = (decisions.asked_needlessly, row.refused)
-    return [Cell(row.requests), *(Cell(100 * share) for share in (*shares, *asked)), None]
-
-
-def _unserved_cells(row: call_decisions.CallRow) -> list[Cell | None]:
-    acted = 1 - row.decisions.held_back
-    shares = [None, None, None, Cell(100 * acted), Cell(100 * acted), None]
-    return [Cell(row.requests), *shares, Cell(100 * row.refused), Cell(100 * row.decisions.held_back)]
 
 
 def budget_bench_table(command: str, tables: Sequence[prompt_budget.BudgetTable]) -> BenchTable:

@@ -1,4 +1,4 @@
-"""`contextune train`: train the rankers and the planner."""
+"""`contextune train`: train the rankers."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from contextune.context.ranker import ContextRanker
     from contextune.embed import Embedder
 
-app = command_group(help="Train rankers and the planner.")
+app = command_group(help="Train rankers.")
 
 
 @app.command()
@@ -91,74 +91,6 @@ def tools(
     ranker.save(out)
     loader = f"ToolRanker.load(Path({str(out)!r}))"
     output.out.print(f"Written to {out}: ToolRetriever(…, ranker={loader})", markup=False)
-
-
-@app.command()
-def plan(out: Annotated[Path, typer.Option(help="Folder to write the planner to.")]) -> None:
-    """Train the planner's argument scorer on the bundled personas and pairs."""
-    from contextune_lab.cli.training_data import plan_data
-    from contextune_lab.train.embedder.fold_vectors import bundled_folds
-    from contextune_lab.train.rankers.arguments import train as plan_recipe
-
-    data = plan_data(bundled_folds())
-    about = {
-        "requests of personas": len(data.requests),
-        "arguments": len(data.lessons.examples),
-        "common words": len(data.lessons.common.counts),
-    }
-    with output.progress("Training") as update:
-        scorer = plan_recipe.train(data.lessons, about, progress=update)
-    scorer.save(out)
-    loader = f"ArgumentScorer.load(Path({str(out)!r}))"
-    output.out.print(f"Written to {out}: PointerPlanner({loader})", markup=False)
-
-
-@app.command()
-def calls(
-    out: Annotated[Path, typer.Option(help="Folder to write the call ranker to.")],
-    cache: Annotated[
-        Path, typer.Option(help="Folder for what takes long: context, tool rankers, argument scorers.")
-    ],
-    scorer: Annotated[
-        Path | None, typer.Option(help="Folder to write the argument scorer to that fills the calls.")
-    ] = None,
-    personas: Annotated[
-        int | None, typer.Option(min=1, help="Only this many personas of each fold, to try it out.")
-    ] = None,
-    reader: Annotated[
-        bool, typer.Option("--reader", help="Train the ranker that is used with what the reader says.")
-    ] = False,
-) -> None:
-    """Train the ranker that chooses a tool together with its arguments, and print its five-fold figures."""
-    from contextune.embed import default_embedder
-    from contextune_lab.cli.call_training import call_data, print_figures
-    from contextune_lab.train.rankers.calls import train as call_recipe
-
-    data = call_data(cache, personas)
-    examples = data.examples
-    if reader:
-        from contextune.tools import bundled_toolbox
-        from contextune_lab.train.reader.fold_probabilities import fold_probabilities
-
-        tools = {tool.name: tool for tool in bundled_toolbox()}
-        with output.progress("Reading") as update:
-            examples = [row.example for row in data.read(tools, fold_probabilities(), progress=update)]
-    with output.progress("Cross-validation") as update:
-        ranked, rankers = call_recipe.cross_validate(examples, progress=update)
-    print_figures(ranked, list(rankers.values()))
-    about = {
-        "embedder": default_embedder().name,
-        "requests": sum(example.served for example in examples),
-        "requests that no tool serves": sum(not example.served for example in examples),
-        "calls": sum(len(example.matrix) for example in examples),
-    }
-    with output.progress("Training") as update:
-        ranker = call_recipe.train(examples, data.classifier, data.statistics, about, progress=update)
-    ranker.save(out)
-    if scorer is not None:
-        data.scorer.save(scorer)
-    loader = f"CallRanker.load(Path({str(out)!r}))"
-    output.out.print(f"Written to {out}: CallPlanner(ranker={loader})", markup=False)
 
 
 @app.command()

@@ -8,9 +8,7 @@ from pathlib import Path
 from contextune.cli import output
 from contextune.context.signals.request_classifier import RequestClassifier
 from contextune.datasets import (
-    bundled_pairs,
     bundled_personas,
-    training_pairs,
     training_personas,
     training_requests,
 )
@@ -22,15 +20,11 @@ from contextune.types import Tool
 from contextune_lab.bench.quality.plan import persona_plans as bench
 from contextune_lab.public_data.context_sets import ContextSet
 from contextune_lab.train.embedder.fold_vectors import FoldVectors, PersonaVectors, bundled_folds
-from contextune_lab.train.rankers.arguments.examples import (
+from contextune_lab.train.planned_requests import (
     PlannedRequest,
     from_personas,
     fuse_out_of_fold,
-    ranked_hits,
 )
-from contextune_lab.train.rankers.arguments.requests import additional_requests
-from contextune_lab.train.rankers.arguments.times import time_examples
-from contextune_lab.train.rankers.arguments.train import ArgumentTrainingData
 from contextune_lab.train.rankers.context.embedded_personas import EmbeddedPersonas, TextVectors
 from contextune_lab.train.rankers.context.examples import ContextExample, from_folds
 from contextune_lab.train.rankers.context.mixture import (
@@ -109,16 +103,15 @@ def tool_data(public: Path | None, vectors: Path | None) -> tuple[list[ToolExamp
 
 @dataclass(frozen=True, eq=False)
 class PlanData:
-    """Requests with out-of-fold context, and the training data of the planner."""
+    """Requests with out-of-fold context, and the examples that rank their tools."""
 
     requests: list[PlannedRequest]
     tools: dict[str, Tool]
     tool_examples: list[ToolExample]
-    lessons: ArgumentTrainingData
 
 
 def plan_data(folds: FoldVectors) -> PlanData:
-    """Training data from the bundled personas, the additional requests, the pairs, and synthetic ones."""
+    """The requests of the bundled personas, with context and tools of models that have not seen them."""
     examples = [*from_folds(folds), *training_request_examples(folds, with_items_only=False)]
     measured = FeaturedExamples.build(examples)
     with output.progress("Context of personas") as update:
@@ -126,21 +119,7 @@ def plan_data(folds: FoldVectors) -> PlanData:
     fused = fuse_out_of_fold(measured, scores)
     requests = from_personas(folds, examples, fused)
     tools = {tool.name: tool for tool in bundled_toolbox()}
-    hits = {example.name: ranked_hits(example, score) for example, score in zip(examples, fused, strict=True)}
-    with output.progress("Context of additional requests") as update:
-        more = additional_requests(
-            folds.all_personas,
-            training_requests(),
-            folds.fold,
-            lambda persona, query: hits[persona.name(query)],
-            progress=update,
-        )
-    synthetic = list(time_examples(folds.all_personas, folds.fold, tools))
-    with output.progress("Arguments") as update:
-        lessons = ArgumentTrainingData.build(
-            [*requests, *more], synthetic, [*bundled_pairs(), *training_pairs()], tools, progress=update
-        )
-    return PlanData(requests, tools, tool_examples(folds, examples, scores), lessons)
+    return PlanData(requests, tools, tool_examples(folds, examples, scores))
 
 
 def chosen_tools(data: PlanData, budget: int = 0) -> dict[str, bench.ToolChooser]:

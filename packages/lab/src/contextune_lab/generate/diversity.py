@@ -81,7 +81,7 @@ def evenness(counts: Iterable[int]) -> float:
 
 
 def _overlap(persona: Persona, query: Query, *, telling: bool = False) -> float:
-    common = common_words().counts
+    common = common_words()
     words = {word for word in tokenize(query.text) if not telling or word not in common}
     needed = [item for item in persona.items if (query.gold.relevant or {}).get(item.id) == 2]
     item_words = {word for item in needed for word in tokenize(item.text)}

@@ -8,7 +8,7 @@ from contextune_lab.bench.results_file import BenchTable, Cell, Row
 from contextune_lab.worlds.ask import RequestResult
 from contextune_lab.worlds.outcomes import Outcome
 from contextune_lab.worlds.run import WorldRun, run_worlds
-from contextune_lab.worlds.switches import FAMILIES, RULES, SIGNALS, doubt_names
+from contextune_lab.worlds.switches import FAMILIES, RULES, SIGNALS
 from contextune_lab.worlds.tables import COMMAND, Measure, difference_cells
 
 _MADE_WRONGLY = (Outcome.WRONG, Outcome.HARM, Outcome.ACTED)
@@ -63,12 +63,12 @@ def rule_effects(
     processes: int = 1,
     progress: Progress | None = None,
 ) -> list[RuleEffect]:
-    """The effect of each rule; by default of all rules of planning and single doubts.
+    """The effect of each rule; by default of all rules of planning.
 
     A rule that does not fire at a request cannot change its answer, so only the others are asked again.
     Families of signals change every request.
     """
-    chosen = [*(names if names is not None else [*RULES, *doubt_names()])]
+    chosen = [*(names if names is not None else RULES)]
     before = run_worlds([replace(run, records=True) for run in runs], processes=processes, progress=progress)
     effects: list[RuleEffect] = []
     for name in chosen:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.lab.bench.quality.plan.test_persona_plans import TOOLS, requests
 
-from contextune.plan import PointerPlanner, Policy
+from contextune.plan import Policy, ReadingPlanner
 from contextune.plan.language_model.planner import call_json
 from contextune.types import ToolHit
 from contextune_lab.bench.plan_tables import plan_budget_table
@@ -24,7 +24,7 @@ from contextune_lab.bench.quality.plan.budgets import (
 )
 from contextune_lab.bench.quality.plan.written_plans import RecordedAnswer, has_table_rows, read_written_plans
 from contextune_lab.docs.benchmark_tables import to_markdown
-from contextune_lab.train.rankers.arguments.examples import PlannedRequest
+from contextune_lab.train.planned_requests import PlannedRequest
 
 FEW = requests()[:4]
 SMALL, LARGE = PlanBudget(3, 4), PlanBudget(10, 8)
@@ -47,7 +47,7 @@ def right_answer(request: PlannedRequest) -> str:
 
 
 def bench(answers: Mapping[tuple[str, str], RecordedAnswer], trust: float = 0.9) -> BudgetBench:
-    return BudgetBench(answers, choose, {0: PointerPlanner()}, TOOLS, Policy(), trust)
+    return BudgetBench(answers, choose, ReadingPlanner(), TOOLS, Policy(), trust)
 
 
 def test_prompts_hold_as_many_items_and_tools_as_the_budget_says(tmp_path: Path) -> None:

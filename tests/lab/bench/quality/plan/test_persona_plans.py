@@ -11,7 +11,7 @@ import pytest
 from contextune._internal.assets import asset
 from contextune.datasets import read_persona
 from contextune.errors import InvalidDataError
-from contextune.plan import PointerPlanner
+from contextune.plan import ReadingPlanner
 from contextune.plan.judge import ExpectedCall, judge_plan
 from contextune.plan.language_model.planner import call_json
 from contextune.tools import bundled_toolbox
@@ -27,7 +27,7 @@ from contextune_lab.bench.quality.plan.written_plans import (
     recorded_rows,
     stale_answers,
 )
-from contextune_lab.train.rankers.arguments.examples import PlannedRequest, planned_request
+from contextune_lab.train.planned_requests import PlannedRequest, planned_request
 
 TOOLS = {tool.name: tool for tool in bundled_toolbox()}
 
@@ -52,7 +52,7 @@ def right_tool(request: PlannedRequest) -> list[ToolHit]:
 
 def make_rows() -> bench.PlanRows:
     choosers = {bench.NO_RETRIEVAL: wrong_tool, bench.RAG: wrong_tool, bench.TUNED: right_tool}
-    return bench.plan_rows(requests(), choosers, bench.pointer_plans({0: PointerPlanner()}), TOOLS)
+    return bench.plan_rows(requests(), choosers, bench.light_plans(ReadingPlanner()), TOOLS)
 
 
 def test_every_row_plans_every_request_and_context_helps() -> None:
@@ -127,7 +127,7 @@ def test_written_plans_are_planned_and_checked(tmp_path: Path) -> None:
     ]
     file = tmp_path / "answers.jsonl.gz"
     file.write_bytes(gzip.compress("\n".join(map(json.dumps, answers)).encode()))
-    written_plans = WrittenPlans(read_written_plans(file), {0: PointerPlanner()})
+    written_plans = WrittenPlans(read_written_plans(file), ReadingPlanner())
     rows = bench.plan_rows(requests(), choosers, written_plans, TOOLS)
     cells = bench.cells(rows)
     assert cells[bench.NO_RETRIEVAL, "hallucination"].interval.mean == 1.0
@@ -135,7 +135,9 @@ def test_written_plans_are_planned_and_checked(tmp_path: Path) -> None:
     assert cells[bench.RIGHT_TOOL_AND_CONTEXT, "AST"].interval.mean >= 0.9
     assert written_plans.fallbacks >= len(requests())  # where the wrong tool was offered, among others
     with pytest.raises(InvalidDataError, match="no recorded answer"):
-        WrittenPlans({}, {})(bench.RIGHT_TOOL_AND_CONTEXT, requests()[0], requests()[0].planning_input, [])
+        WrittenPlans({}, ReadingPlanner())(
+            bench.RIGHT_TOOL_AND_CONTEXT, requests()[0], requests()[0].planning_input, []
+        )
     with pytest.raises(InvalidDataError, match="plan_writer"):
         read_written_plans(tmp_path / "none.jsonl")
 
@@ -150,7 +152,7 @@ def test_raw_answers_show_what_grounding_replaces() -> None:
         for row in bench.CONTEXT_BY_ROW
     }
     raw = bench.plan_rows(planned, {}, raw_plans(answers), TOOLS)
-    grounded = bench.plan_rows(planned, {}, WrittenPlans(answers, {0: PointerPlanner()}), TOOLS)
+    grounded = bench.plan_rows(planned, {}, WrittenPlans(answers, ReadingPlanner()), TOOLS)
     invented = (len(planned) - 1) / len(planned)  # an answer that is no call invents nothing
     for row in (bench.TUNED, bench.RIGHT_TOOL_AND_CONTEXT):
         assert bench.cells(raw)[row, "hallucination"].interval.mean == pytest.approx(invented)

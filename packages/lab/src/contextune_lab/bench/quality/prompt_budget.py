@@ -29,7 +29,7 @@ from contextune.store import SQLiteStore
 from contextune.tuner import Tuner
 from contextune.types import ItemHit, Progress, Request
 from contextune_lab.train.embedder.fold_vectors import FoldVectors
-from contextune_lab.train.rankers.arguments.examples import fuse_out_of_fold
+from contextune_lab.train.planned_requests import fuse_out_of_fold
 from contextune_lab.train.rankers.context.examples import from_folds
 from contextune_lab.train.rankers.context.train import FeaturedExamples
 from contextune_lab.train.rankers.tools.examples import out_of_fold_context_scores

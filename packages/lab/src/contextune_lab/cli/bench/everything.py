@@ -45,7 +45,6 @@ def benchmarks(
 def _quality(
     out: Path | None, public: Path | None, data: Path | None, vectors: Path | None
 ) -> list[Benchmark]:
-    calls = out / "calls" if out else None
     written = _ANSWERS if _ANSWERS.exists() else None
     catalogs = public if vectors else None  # tools are trained on public catalogues only with their vectors
     runs = [
@@ -55,7 +54,7 @@ def _quality(
         Benchmark("corrections", partial(corrections, out=out), ["corrections"]),
         Benchmark("tools", partial(tools, catalogs, vectors, out=out), _TOOLS),
         Benchmark("doubts", partial(doubts, catalogs, vectors, out=out), ["doubts"]),
-        Benchmark("plan", partial(plan, out=out, written=written, calls=calls), _PLAN),
+        Benchmark("plan", partial(plan, out=out, written=written), _PLAN),
     ]
     if data:
         runs += [
@@ -123,10 +122,6 @@ _PLAN = (
     *(f"plan-{planner}{part}" for planner in _PLANNERS for part in ("", "-errors", "-by-kind")),
     "plan-answers",
     "plan-budgets",
-    "plan-calls",
-    "plan-calls-test",
-    "plan-calls-reader",
-    "plan-calls-reader-test",
 )
 _HISTORY = tuple(
     f"history-{which}-{name}{part}"

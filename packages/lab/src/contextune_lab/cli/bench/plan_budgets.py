@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from contextune.types import Tool
     from contextune_lab.bench.quality.plan.persona_plans import ToolChooser
     from contextune_lab.bench.quality.plan.written_plans import WrittenAnswers
-    from contextune_lab.train.rankers.arguments.examples import PlannedRequest
+    from contextune_lab.train.planned_requests import PlannedRequest
 
 
 def write_budget_prompts(file: Path, requests: "Sequence[PlannedRequest]", choose: "ToolChooser") -> None:
@@ -34,7 +34,7 @@ def measure_budgets(
     answers: "WrittenAnswers",
     requests: "Sequence[PlannedRequest]",
     choose: "ToolChooser",
-    planners: "Mapping[int, Planner]",
+    fallback: "Planner",
     tools: "Mapping[str, Tool]",
     trust: float,
 ) -> None:
@@ -47,7 +47,7 @@ def measure_budgets(
     if not answered_budgets(answers):
         return
     with output.progress("Budgets") as update:
-        cases = BudgetBench(answers, choose, planners, tools, Policy(), trust).run(requests, update)
+        cases = BudgetBench(answers, choose, fallback, tools, Policy(), trust).run(requests, update)
     table = plan_budget_table("contextune bench plan --written FILE", cases)
     output.out.rule("A language model by retrieval budget", align="left")
     output.out.print(to_markdown(table), markup=False, highlight=False, soft_wrap=True)

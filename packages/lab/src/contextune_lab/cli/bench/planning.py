@@ -28,21 +28,13 @@ def plan(
         Path | None,
         typer.Option(help="Write prompts of several sizes for any language model to this file, and stop."),
     ] = None,
-    calls: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also measure tool and arguments chosen together, on explicit requests too; takes an hour. "
-            "Folder for what takes long, as of `train calls --cache`."
-        ),
-    ] = None,
     trust: Annotated[
         float, typer.Option(min=0, max=1, help="With --written: share of the model's calls that are right.")
     ] = 0.5,
     plot: Plot = None,
 ) -> None:
     """Measure how often the planned call is right, with and without retrieval and context."""
-    from contextune.plan.pointer.planner import PointerPlanner
-    from contextune.plan.pointer.scoring.scorer import ArgumentScorer
+    from contextune.plan import ReadingPlanner
     from contextune_lab.bench.plan_tables import answers_table, plan_tables
     from contextune_lab.bench.quality.plan import budgets as plan_budgets
     from contextune_lab.bench.quality.plan import persona_plans as plan_bench
@@ -51,7 +43,6 @@ def plan(
     from contextune_lab.cli.bench.plan_budgets import measure_budgets, write_budget_prompts
     from contextune_lab.cli.training_data import chosen_tools, plan_data
     from contextune_lab.train.embedder.fold_vectors import bundled_folds
-    from contextune_lab.train.rankers.arguments import train as recipe
 
     # read first, so that a mistake is reported before minutes of work
     answers: written_bench.WrittenAnswers = written_bench.read_written_plans(written) if written else {}
@@ -65,21 +56,12 @@ def plan(
     if prompts:
         write_budget_prompts(prompts, measured, choose_budget)
         return
-    with output.progress("Argument scorers") as update:
-        fitted = recipe.fit_by_fold(data.lessons, progress=update)
-    planners = {
-        fold: PointerPlanner(
-            ArgumentScorer(
-                model.ranker, model.statistics, recipe.fit_confidence(data.lessons, fitted, fold), {}
-            )
-        )
-        for fold, model in fitted.items()
-    }
-    planner_functions: dict[str, plan_bench.PlanFunction] = {"light": plan_bench.pointer_plans(planners)}
+    light_planner = ReadingPlanner()
+    planner_functions: dict[str, plan_bench.PlanFunction] = {"light": plan_bench.light_plans(light_planner)}
     contexts, current = plan_bench.CONTEXT_BY_ROW, measured
     recorded = stale = None
     if written_bench.has_table_rows(answers):
-        recorded = written_bench.WrittenPlans(answers, planners)
+        recorded = written_bench.WrittenPlans(answers, light_planner)
         planner_functions |= {
             _GROUNDED: recorded,
             "language model raw": written_bench.raw_plans(answers),
@@ -124,11 +106,7 @@ def plan(
         output.out.print(
             f"{recorded.fallbacks} calls were invalid and replaced by those of the light planner."
         )
-    measure_budgets(out, answers, measured, choose_budget, planners, data.tools, trust)
-    if calls:
-        from contextune_lab.cli.bench.plan_calls import measure_calls
-
-        measure_calls(out, calls, figures_folder(out, plot))
+    measure_budgets(out, answers, measured, choose_budget, light_planner, data.tools, trust)
 
 
 def _plot_certainty(rows: "PlanRows", folder: Path) -> None:

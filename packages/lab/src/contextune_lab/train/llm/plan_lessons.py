@@ -17,7 +17,7 @@ from contextune.plan.language_model.prompt import plan_messages
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.schema import tool_parameters
 from contextune.types import ItemHit, Tool, ToolHit
-from contextune_lab.train.rankers.arguments.examples import NO_CONTEXT, ORACLE, RETRIEVED, PlannedRequest
+from contextune_lab.train.planned_requests import NO_CONTEXT, ORACLE, RETRIEVED, PlannedRequest
 
 ToolChooser = Callable[[PlannedRequest], Sequence[ToolHit]]
 _VISIBLE_HITS = 5

@@ -3,9 +3,10 @@
 Training reads fewer tokens than the model may, to be faster; most texts are shorter anyway.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any, cast
 
 import numpy as np
@@ -140,3 +141,27 @@ def _span(span: tuple[int, int] | None, offsets: Sequence[tuple[int, int]]) -> t
         return None
     inside = [number for number, (start, end) in enumerate(offsets) if end > span[0] and start < span[1]]
     return (1 + inside[0], 1 + inside[-1]) if inside else None
+
+
+def token_batches(lengths: Sequence[int], budget: int, draw: Random, *, jitter: float) -> list[list[int]]:
+    """Row numbers in batches of at most `budget` padded tokens, in random order.
+
+    Rows of similar length are together; `jitter` in tokens varies which ones.
+    """
+    order = sorted(range(len(lengths)), key=lambda row: lengths[row] + draw.random() * jitter)
+    batches = list(_filled(order, lengths, budget))
+    draw.shuffle(batches)
+    return batches
+
+
+def _filled(order: Sequence[int], lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    batch: list[int] = []
+    longest = 0
+    for row in order:
+        longest = max(longest, lengths[row])
+        if batch and longest * (len(batch) + 1) > budget:
+            yield batch
+            batch, longest = [], lengths[row]
+        batch.append(row)
+    if batch:
+        yield batch

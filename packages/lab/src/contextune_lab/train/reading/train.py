@@ -22,13 +22,18 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from contextune_lab.train.reader.model import token_batches
 from contextune_lab.train.reading.base_weights import save_weights
 from contextune_lab.train.reading.export import encoder_layers, read_exported, read_weights
 from contextune_lab.train.reading.losses import call_loss, list_loss
 from contextune_lab.train.reading.network import BODY, ReadingNetwork
 from contextune_lab.train.reading.rows import CallTrainingRow, Kind, ListRow, TrainingRows
-from contextune_lab.train.reading.tokens import CallTokens, ListTokens, RowTokenizer, TokenLimits
+from contextune_lab.train.reading.tokens import (
+    CallTokens,
+    ListTokens,
+    RowTokenizer,
+    TokenLimits,
+    token_batches,
+)
 
 OTHER_ROWS: Mapping[Kind, Mapping[str, int]] = {
     "item": {"persona": 1500, "pairs": 400},

@@ -31,7 +31,7 @@ from contextune_lab.bench.quality.plan.written_plans import (
     WrittenAnswers,
     unchecked_plan,
 )
-from contextune_lab.train.rankers.arguments.examples import PlannedRequest
+from contextune_lab.train.planned_requests import PlannedRequest
 
 TOKENS_PER_ITEM = 120
 """Estimated tokens that each item may take on average: most fit whole, long ones are shortened."""
@@ -129,11 +129,11 @@ def answered_budgets(answers: WrittenAnswers) -> list[PlanBudget]:
 
 @dataclass(frozen=True)
 class BudgetBench:
-    """Measures recorded answers; `planners` are the fallbacks by fold, `tools` all tools by name."""
+    """Measures recorded answers; `fallback` plans invalid calls, `tools` are all tools by name."""
 
     answers: WrittenAnswers
     choose: ToolChooser
-    planners: Mapping[int, Planner]
+    fallback: Planner
     tools: Mapping[str, Tool]
     policy: Policy
     trust: float = TRUST
@@ -158,7 +158,7 @@ class BudgetBench:
     ) -> BudgetCase:
         inputs, people = budget.inputs(request), request.planning_input.people
         planner = LanguagePlanner(
-            RecordedChat(answer.text), self.planners[request.fold], tools=budget.tools, trust=self.trust
+            RecordedChat(answer.text), self.fallback, tools=budget.tools, trust=self.trust
         )
         by_id = {hit.tool.id: hit.tool for hit in hits}
         plan = self.policy.decide(planner.readings(inputs, hits), by_id.__getitem__)

@@ -1,7 +1,7 @@
 """Planning benchmark: Table 3 of *Context Tuning for RAG*.
 
-Every request of every persona is planned with an embedder, a context ranker, a tool ranker and an argument
-scorer that have not seen the persona.
+Context and tools of every request are found by an embedder and rankers that have not seen the persona. The
+reading model and its rankers are those that ship: `trained_on.json` says what they have seen.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 
 from contextune.evaluate.stats import Interval, bootstrap, paired_test
 from contextune.plan.judge import PlanVerdict, judge_plan
-from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.planner import PointerPlanner
+from contextune.plan.planning_input import Planner, PlanningInput
 from contextune.plan.schema import tool_parameters
 from contextune.plan.values import normalize_value
 from contextune.rank import Ranker
 from contextune.search import tokenize
 from contextune.tools.query import QueryContext
 from contextune.types import Plan, Progress, Tool, ToolHit
-from contextune_lab.train.rankers.arguments.examples import NO_CONTEXT, ORACLE, RETRIEVED, PlannedRequest
+from contextune_lab.train.planned_requests import NO_CONTEXT, ORACLE, RETRIEVED, PlannedRequest
 from contextune_lab.train.rankers.tools.examples import ToolExample, without_context
 from contextune_lab.train.rankers.tools.train import FeaturedExample
 
@@ -100,9 +99,9 @@ def plan_rows(
     return rows
 
 
-def pointer_plans(planners: Mapping[int, PointerPlanner]) -> PlanFunction:
-    """Plan with the pointer planner that has not seen the request's fold."""
-    return lambda _, request, planning_input, tools: planners[request.fold].plan(planning_input, tools)
+def light_plans(planner: Planner) -> PlanFunction:
+    """Plan with a planner that needs no language model."""
+    return lambda _row, _request, planning_input, tools: planner.plan(planning_input, tools)
 
 
 def plan_error(

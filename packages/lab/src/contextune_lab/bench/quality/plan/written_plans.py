@@ -19,8 +19,7 @@ from contextune.errors import InvalidDataError, LanguageModelError
 from contextune.llm import ChatReply, Draft, Message, Sampling
 from contextune.plan.language_model.grounding import UngroundedError
 from contextune.plan.language_model.planner import MAX_TOOLS, LanguagePlanner, parse_call
-from contextune.plan.planning_input import PlanningInput
-from contextune.plan.pointer.planner import PointerPlanner
+from contextune.plan.planning_input import Planner, PlanningInput
 from contextune.types import Argument, Plan, ToolHit
 from contextune_lab.bench.quality.plan.persona_plans import (
     CONTEXT_BY_ROW,
@@ -30,7 +29,7 @@ from contextune_lab.bench.quality.plan.persona_plans import (
     PlanFunction,
     ToolChooser,
 )
-from contextune_lab.train.rankers.arguments.examples import PlannedRequest
+from contextune_lab.train.planned_requests import PlannedRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +152,10 @@ class RecordedChat:
 
 @dataclass
 class WrittenPlans:
-    """Plan with recorded answers; `fallback` has a pointer planner per fold, for invalid calls."""
+    """Plan with recorded answers; invalid calls are those of `fallback`."""
 
     answers: WrittenAnswers
-    fallback: Mapping[int, PointerPlanner]
+    fallback: Planner
     fallbacks: int = 0
     """Number of plans that fell back because the recorded call was invalid."""
 
@@ -168,7 +167,7 @@ class WrittenPlans:
         if row == NO_RETRIEVAL:
             return unchecked_plan(answer)
         chat = RecordedChat(answer)
-        plan = LanguagePlanner(chat, self.fallback[request.fold]).plan(planning_input, tools)
+        plan = LanguagePlanner(chat, self.fallback).plan(planning_input, tools)
         self.fallbacks += chat.calls > 1
         return plan
 
