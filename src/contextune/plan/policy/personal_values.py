@@ -27,6 +27,9 @@ _PERSONAL = frozenset(["item", "contact", "profile", "place", "time", "frame"])
 _MIN_DIGITS = 7
 """Digits of a phone number or an account."""
 _MIN_TEXT = 4
+_NEEDED, _SURE = 0.35, 0.3
+"""Least probability of an item that the request needs it, and of a value that it is meant, without which only
+the words of a request refer to them."""
 _PLACES = frozenset(
     [
         *("location", "destination", "place", "near", "where", "city", "area", "venue"),
@@ -67,7 +70,8 @@ def guard_plan(plan: Plan, tool: Tool, inputs: PlanningInput) -> tuple[Plan, boo
                 missing.append(Missing(name, parameter.question))
             continue
         kept[name] = argument
-        shown = shown or reference == "kind" or (reference == "named" and not values.only_reads)
+        shown = shown or reference == "kind"
+        shown = shown or (reference in ("named", "needed") and not values.only_reads)
     if len(kept) < len(plan.arguments):
         plan = replace(plan, arguments=kept, missing=tuple(missing))
     return plan, shown
@@ -88,7 +92,11 @@ class PersonalValues:
     tool: Tool
 
     def reference(self, argument: Argument, parameter: Parameter | None) -> Reference | str | None:
-        """How the request refers to what a value is from: None if not at all, "said" if not personal."""
+        """How the request refers to what a value is from.
+
+        None if not at all, "said" if the value is not personal, "needed" if no word refers to it, but the
+        request most probably needs the item.
+        """
         if self._is_said(argument.value):
             return "said"
         sources = [source for source in argument.sources if source.kind in _PERSONAL]
@@ -99,11 +107,35 @@ class PersonalValues:
             self._source(source, argument.value, parameter, items) for source in sources
         ]
         if None in found:
-            return None
+            return "needed" if self._is_needed(argument, sources) else None
         is_weak = "kind" in found
         if is_weak and (parameter is None or not parameter.required):
             return None
         return "kind" if is_weak else "named" if "named" in found else "said"
+
+    def _is_needed(self, argument: Argument, sources: Sequence[Source]) -> bool:
+        """Whether the value is the title or a person of items that the request most probably needs.
+
+        Addresses, numbers and links are never taken on these grounds, nor other fields of an item.
+        """
+        if argument.confidence < _SURE or any(map(_reaches_somebody, _texts(argument.value))):
+            return False
+        needed = [
+            hit.item for hit in self.inputs.read_hits if hit.probability and hit.probability >= _NEEDED
+        ]
+        people = {person.casefold() for item in needed for person in item.people}
+        titles = {item.id: item.title for item in needed}
+        return all(
+            self._is_person(source, people)
+            if source.kind == "contact"
+            else source.item is not None and titles.get(source.item) in _texts(argument.value)
+            for source in sources
+        )
+
+    def _is_person(self, source: Source, people: set[str]) -> bool:
+        contact = self.inputs.people.get(source.item)
+        ways = (contact.name, contact.email, contact.phone) if contact else ()
+        return any(way is not None and way.casefold() in people for way in ways)
 
     @cached_property
     def only_reads(self) -> bool:
