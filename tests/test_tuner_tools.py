@@ -284,3 +284,22 @@ def test_tools_may_have_their_own_embedder(people: SQLiteStore, word_embedder: E
     answer = tuner.answer(Request("send_email about the kiln", "ines", NOW))
     assert answer.tools[0].tool.name == "send_email"
     assert answer.fits is None
+
+
+def test_min_fit_decides_what_is_refused(people: SQLiteStore, word_embedder: Embedder) -> None:
+    retriever = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("past", "meaning"))
+    asked = Request("Descale the espresso machine", "ines", NOW)
+    fits = Tuner(people, embedder=word_embedder, tools=retriever).answer(asked).fits
+    assert fits is not None
+    strict = Tuner(people, embedder=word_embedder, tools=retriever, min_fit=min(1.0, fits + 0.01))
+    answer = strict.answer(asked)
+    assert answer.plan is not None
+    assert answer.plan.decision == "none"
+    assert answer.unknown_words == ("Descale", "espresso", "machine")
+    assert strict.tools(asked).none_fits
+    steps = strict.steps(asked, answer=answer)
+    assert steps is not None
+    assert [plan.decision for plan in steps] == ["none"]
+    lax = Tuner(people, embedder=word_embedder, tools=retriever, min_fit=0).answer(asked)
+    assert lax.plan is not None
+    assert lax.plan.decision != "none"

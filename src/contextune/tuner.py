@@ -38,6 +38,7 @@ from contextune.tools.index import ToolIndex
 from contextune.tools.past_calls import load_past_calls
 from contextune.tools.query import QueryContext
 from contextune.tools.reading import read_request_tools, reorder
+from contextune.tools.retriever import check_min_fit
 from contextune.types import (
     Answer,
     ContextHits,
@@ -70,6 +71,7 @@ class Tuner:
         querygen: QueryGenerator | None = None,
         planner: Planner | None = None,
         policy: Policy | None = None,
+        min_fit: float | None = None,
         progress: Progress | None = None,
         wait: bool = True,
     ) -> None:
@@ -84,6 +86,8 @@ class Tuner:
             querygen: has a language model write the search queries for tools.
             planner: replaces the default planner, which needs no language model.
             policy: decides which calls are made, confirmed, asked about or refused.
+            min_fit: refuse a request if no tool fits with at least this probability, and no other; without
+                it, the policy decides. `contextune eval plan` prints values for your requests.
             progress: called while items are embedded for the first time.
             wait: whether the first request waits until all items are embedded; else it is answered by words,
                 and `preparation` says how far embedding has come.
@@ -103,6 +107,7 @@ class Tuner:
         self._tool_filter: ToolFilter | None = None
         self._planner = planner or ReadingPlanner()
         self._policy = policy or (READING_POLICY if isinstance(self._planner, ReadingPlanner) else Policy())
+        self._min_fit = check_min_fit(min_fit)
 
     @property
     def embedder(self) -> Embedder:
@@ -283,6 +288,8 @@ class Tuner:
         start = perf_counter()
         planning_input = self._planning_input(request, context, inputs)
         readings = read_request(self._planner, planning_input, matches.hits, matches.fits)
+        if self._min_fit is not None and matches.fits is not None:
+            readings = replace(readings, none=float(matches.none_fits))
         plan = self._decide(readings, matches.hits, planning_input)
         seconds["plan"] = perf_counter() - start
         return Answer(
@@ -294,6 +301,7 @@ class Tuner:
             fits=matches.fits,
             queries=queries.generated,
             words_only=context.words_only,
+            unknown_words=matches.unknown_words,
         )
 
     def steps(
@@ -307,6 +315,8 @@ class Tuner:
         if self._tools is None:
             raise InvalidRequestError("this tuner has no tools: pass Tuner(store, tools=…)")
         answer = answer or self.answer(request, k, max_tools=max_tools)
+        if self._min_fit is not None and answer.plan and answer.plan.decision == "none":
+            return Steps((answer.plan,), (request.text,))
         request = self._complete(request)
         names = [hit.item.title for hit in answer.context]
         # nearly every word begins the name of some tool in a large catalogue
@@ -420,7 +430,7 @@ class Tuner:
         filter: ToolFilter | None = None,  # noqa: A002
     ) -> ToolMatches:
         hits = context[: QueryContext.MAX_ITEMS]
-        return search_all(
+        matches = search_all(
             tools,
             queries,
             k,
@@ -434,3 +444,4 @@ class Tuner:
             always=always,
             filter=filter or self._tool_filter,
         )
+        return matches if self._min_fit is None else replace(matches, min_fit=self._min_fit)

@@ -123,3 +123,24 @@ def test_every_invalid_query_is_reported(folder: Path) -> None:
     assert "queries.jsonl: 2 invalid lines" in done.stderr
     assert re.search("line 1: .*'rost'.*'kitchen/roast'", done.stderr)
     assert "line 2: " in done.stderr
+
+
+def test_thresholds_for_false_refusals_are_printed_and_gate(folder: Path) -> None:
+    options = ("--catalog", "tools.jsonl", "--queries", "queries.jsonl", "--json", "report.json")
+    done = evaluate(folder, *options)
+    assert done.returncode == 0, done.stderr
+    five, ten = re.findall(r"At most (5|10)% false refusals: --min-fit (\S+) refuses 0.0", done.stdout)
+    assert (five[0], ten[0]) == ("5", "10")
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert [entry["value"] for entry in report["min_fit"]] == [float(five[1]), float(ten[1])]
+    passed = evaluate(folder, *options, "--min-fit", five[1], "--fail-under", "acceptance=1")
+    assert passed.returncode == 0, passed.stderr
+    failed = evaluate(folder, *options, "--min-fit", "1", "--fail-under", "acceptance=0.95")
+    assert failed.returncode == 1
+    assert "acceptance is 0.0000" in failed.stderr
+
+
+def test_min_fit_must_be_a_probability(folder: Path) -> None:
+    done = evaluate(folder, "--catalog", "tools.jsonl", "--queries", "queries.jsonl", "--min-fit", "45")
+    assert done.returncode == 2
+    assert "Invalid value for '--min-fit'" in done.stderr

@@ -269,6 +269,24 @@ def test_abstention_is_measured(word_embedder: Embedder) -> None:
     assert "0.90" in failure.get("message", "")
 
 
+def test_false_refusals_fail_the_gate(word_embedder: Embedder) -> None:
+    evaluator = CatalogEvaluator(TOOLS, method="unsure", retriever=AbstainsOnPizza(), embedder=word_embedder)
+    refused = LabelledQuery("p", "bake a pizza", QUERIES[0].relevant)
+    evaluation = evaluator.run([*QUERIES, refused])
+    share = len(QUERIES) / (len(QUERIES) + 1)
+    high, low = evaluation.check([Threshold("acceptance", share + 0.01), Threshold("acceptance", share)])
+    assert (high.passed, low.passed) == (False, True)
+    assert evaluation.thresholds[0].min_fit == 0.2
+    assert evaluation.thresholds[0].false_refusals.mean == 0
+    report: dict[str, Any] = json.loads(evaluation_to_json({}, evaluation))
+    assert [entry["allowed"] for entry in report["min_fit"]] == [0.05, 0.1]
+
+
+def test_acceptance_needs_a_method_that_can_refuse(evaluator: CatalogEvaluator) -> None:
+    with pytest.raises(InvalidRequestError, match="acceptance was not measured"):
+        evaluator.run(QUERIES).check([Threshold("acceptance", 0.5)])
+
+
 def test_unserved_queries_are_skipped_if_the_method_cannot_abstain(evaluator: CatalogEvaluator) -> None:
     evaluation = evaluator.run([*QUERIES, LabelledQuery("n1", "pizza", ())])
     assert evaluation.skipped == 1

@@ -5,8 +5,9 @@
 from dataclasses import replace
 
 import pytest
+from tests.tools.poisons import POISONS as CATALOGUE_POISONS
 
-from contextune.embed import default_embedder
+from contextune.embed import CachedEmbedder, default_embedder
 from contextune.tools import ToolRetriever, bundled_toolbox
 from contextune.tools.bounded import bound_descriptions
 from contextune.tools.index import MemoryVectorCache
@@ -81,3 +82,40 @@ def test_results_have_the_descriptions_of_their_servers(cache: MemoryVectorCache
     retriever = ToolRetriever([tool, *others], bounded=True, vector_cache=cache)
     assert retriever.search("send a mail")[0].tool == tool
     assert retriever.index.fields["all"].document_frequency("money") == 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+REQUESTS = (
+    *("play something by Mariza", "skip this song", "put the new album on", "text Rui that I am on my way"),
+    *("send an email to Ana that I am late", "which mails are unread", "what will the weather be tomorrow"),
+    *("remind me to water the plants at six", "when is my next meeting", "move the dentist to Friday"),
+    *("call my sister", "who called me yesterday", "what did I write about the kiln", "delete the note"),
+    "how do I get to the station",
+)
+FIRST = 5
+
+
+def test_fifty_poisonings_gain_no_rank(cache: MemoryVectorCache) -> None:
+    """None of them brings its tool among the first five of a request, or further up there."""
+    assert len(CATALOGUE_POISONS) >= 50
+    embedder = CachedEmbedder(default_embedder())
+    tools = [replace(tool, description=sentence(tool.description)) for tool in bundled_toolbox()]
+
+    def ranks(catalogue: list[Tool], position: int) -> list[int]:
+        retriever = ToolRetriever(catalogue, embedder, bounded=True, vector_cache=cache)
+        return [
+            [hit.tool.id for hit in retriever.search(text, len(tools))].index(tools[position].id) + 1
+            for text in REQUESTS
+        ]
+
+    gains: dict[tuple[str, str], tuple[int, int]] = {}
+    clean = ToolRetriever(tools, embedder, bounded=True, vector_cache=cache)
+    order = [[hit.tool.id for hit in clean.search(text, len(tools))] for text in REQUESTS]
+    for number, (name, poison) in enumerate(CATALOGUE_POISONS.items()):
+        position = number * 7 % len(tools)
+        poisoned = [*tools]
+        poisoned[position] = poison(tools[position])
+        before = [found.index(tools[position].id) + 1 for found in order]
+        for text, old, new in zip(REQUESTS, before, ranks(poisoned, position), strict=True):
+            if new < old and new <= FIRST:
+                gains[name, text] = old, new
+    assert gains == {}

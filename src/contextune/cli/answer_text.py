@@ -47,6 +47,7 @@ def print_answer(
         print_steps(steps, items, why=why)
     elif not language or _is_call(answer.plan):
         print_plan(answer.plan, items, fits=answer.fits, why=why)
+        _print_unknown_words(answer)
     if answer.words_only:
         print_words_only()
     hits = answer.context if why or language else answer.context[:COMPACT_ITEMS]
@@ -67,6 +68,12 @@ def print_answer(
 
 def _is_call(plan: "Plan | None") -> bool:
     return plan is not None and plan.decision != "none"
+
+
+def _print_unknown_words(answer: "Answer") -> None:
+    """Print why nothing fits, if nothing does."""
+    if answer.unknown_words and (answer.plan is None or answer.plan.decision == "none"):
+        output.print_line(f"no tool mentions: {escape(', '.join(answer.unknown_words))}", style="dim")
 
 
 def print_extracted(extracted: "ExtractedAnswer", zone: tzinfo | None, now: datetime | None = None) -> None:

@@ -15,6 +15,7 @@ from contextune.cli.options import (
     DEFAULT_METHOD,
     EmbedderName,
     Method,
+    MinFit,
     PolicySettings,
     RankerPath,
     RequestPlace,
@@ -79,6 +80,7 @@ def ask(
     k: Annotated[int, typer.Option("-k", help="How many items to consider.")] = 8,
     llm: LanguageModel = False,
     policy: PolicySettings = "",
+    min_fit: MinFit = None,
     why: Why = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     catalog: ToolCatalog = None,
@@ -92,7 +94,7 @@ def ask(
     """
     from contextune.answers import answer_json, extract_answer
 
-    with open_tuner(store, catalog, embedder, policy, llm=llm, ranker=ranker) as tuner:
+    with open_tuner(store, catalog, embedder, policy, min_fit=min_fit, llm=llm, ranker=ranker) as tuner:
         owner = tuner.store.user(resolve_user(tuner.store, user))
         request = parse_request(text, owner.id, time, place)
         answer = tuner.answer(request, k)
@@ -104,6 +106,7 @@ def ask(
         from contextune.plan.plan_json import answer_to_json
 
         content = answer_to_json(answer, steps, owner.zone)
+        content["unknown_words"] = list(answer.unknown_words)
         content["answer"] = answer_json(extracted) if extracted else None
         typer.echo(json_module.dumps(content, ensure_ascii=False, indent=2))
     else:
@@ -117,6 +120,7 @@ def open_tuner(
     embedder: str,
     policy: str,
     *,
+    min_fit: float | None = None,
     llm: bool = False,
     lazy: bool = False,
     ranker: Path | None = None,
@@ -147,6 +151,7 @@ def open_tuner(
             tools=tools,
             planner=planner,
             policy=decisions,
+            min_fit=min_fit,
             progress=update,
         )
 

@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from contextune.cli import output
+from contextune.cli.evaluate_requests import context, plan
 from contextune.cli.groups import command_group
-from contextune.cli.options import DEFAULT_TOOL_METHOD, TOOL_METHODS
+from contextune.cli.options import DEFAULT_TOOL_METHOD, TOOL_METHODS, MinFit
 from contextune.errors import ContextuneError, InvalidRequestError
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ def group() -> None:
     """Evaluate on your own data, as a gate in CI."""
 
 
+app.command()(context)
+app.command()(plan)
+
+
 @app.command()
 def tools(
     catalog: Annotated[
@@ -58,6 +63,10 @@ def tools(
         list[str] | None,
         typer.Option(help="Threshold, as recall@5=0.9; exit status 1 below it; may be repeated."),
     ] = None,
+    min_fit: MinFit = None,
+    bounded: Annotated[
+        bool, typer.Option("--bounded", help="Search descriptions as `contextune mcp` does for its servers.")
+    ] = False,
     junit: Annotated[
         Path | None, typer.Option(help="JUnit XML file to write, a test case per query.")
     ] = None,
@@ -83,7 +92,9 @@ def tools(
     with _open_catalog(catalog or [], shelf) as (tools, cache):
         labelled = read_queries(queries, tools) if queries else []  # fails before the slow part
         with output.progress("Embedding tools") as update:
-            evaluator = CatalogEvaluator(tools, method=method, vector_cache=cache, progress=update)
+            evaluator = CatalogEvaluator(
+                tools, method=method, bounded=bounded, min_fit=min_fit, vector_cache=cache, progress=update
+            )
         servers = len({tool.app for tool in tools})
         output.out.print(f"{_count(len(tools), 'tool')} on {_count(servers, 'server')}", highlight=False)
         evaluation = _evaluate(evaluator, labelled, k, thresholds) if labelled else None
@@ -99,6 +110,7 @@ def tools(
     if json:
         config = {"catalogues": catalog or [str(shelf)], "tools": len(tools), "queries": str(queries or "")}
         config |= {"method": method, "k": k, "fail_under": fail_under or []}
+        config |= {"min_fit": min_fit, "bounded": bounded}
         _write(
             json, evaluation_to_json(config, evaluation, results=verdicts, misses=missed, confusables=pairs)
         )
@@ -175,13 +187,14 @@ def _print_table(evaluation: "Evaluation") -> None:
     output.out.print(rich)
     output.out.print(f"{evaluation.milliseconds:.1f} ms per query (median, with embedding)", highlight=False)
     if abstention := evaluation.abstention:
-        from contextune.evaluate.evaluation import MIN_FIT
-
         output.out.print(
             f"Abstention: {_share(abstention.correct)} % of the queries that no tool serves, "
-            f"and {_share(abstention.incorrect)} % of the others, as `fits` is below {MIN_FIT}",
+            f"and {_share(abstention.incorrect)} % of the others, as `fits` is below "
+            f"{evaluation.cases[0].min_fit:g}",
             highlight=False,
         )
+    for threshold in evaluation.thresholds:
+        output.out.print(f"At most {threshold.allowed:.0%} false refusals: {threshold}", highlight=False)
     if evaluation.skipped:
         output.out.print(
             f"Left out: {_count(evaluation.skipped, 'query')} that no tool serves, because {name!r} does not "

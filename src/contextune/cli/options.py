@@ -206,6 +206,16 @@ def select_embedder(name: str) -> "Embedder | None":
     return EndpointEmbedder(model) if kind == "endpoint" else SentenceTransformersEmbedder(model)
 
 
+MinFit = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="Say that nothing fits below this probability; `contextune eval` prints values for your data.",
+    ),
+]
+
+
 def tool_retriever(
     stack: ExitStack, catalog: str | None, embedder: "Embedder | None" = None
 ) -> "Callable[[Progress], ToolRetriever]":

@@ -10,10 +10,11 @@ from contextune.embed import CachedEmbedder, Embedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.evaluate.metrics import parse_metric
 from contextune.evaluate.queries import LabelledQuery
+from contextune.evaluate.refusals import FitThreshold, fit_thresholds
 from contextune.evaluate.results import ALL, ResultTable, evaluate_runs
 from contextune.evaluate.stats import Interval, bootstrap
-from contextune.evaluate.thresholds import ABSTENTION, Threshold, ThresholdResult
-from contextune.tools import Catalog, ToolMatches, ToolRetriever
+from contextune.evaluate.thresholds import ABSTENTION, ACCEPTANCE, Threshold, ThresholdResult
+from contextune.tools import MIN_FIT, Catalog, ToolMatches, ToolRetriever
 from contextune.tools.index import MemoryVectorCache, ToolIndex, VectorCache
 from contextune.tools.methods import DEFAULT_METHOD
 from contextune.types import Progress, ToolHit
@@ -21,8 +22,6 @@ from contextune.types import Progress, ToolHit
 SEARCH_DEPTH = 200
 """How far down a relevant tool outside the top k is searched for; also the depth of MRR and MAP."""
 MULTIPLE_SERVERS, NO_SERVER = "(several)", "(no server)"
-MIN_FIT = 0.5
-"""With a lower `fits`, the retriever abstains."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +34,10 @@ class EvaluatedQuery:
     further_hits: tuple[ToolHit, ...]
     """The following hits, if a relevant tool is not in the top k."""
     fits: float | None
+    """1 if the query names a tool: it is not refused then."""
     seconds: float
+    min_fit: float = MIN_FIT
+    """With a lower `fits`, the retriever abstains."""
 
     @property
     def ranking(self) -> list[str]:
@@ -57,7 +59,7 @@ class EvaluatedQuery:
     @property
     def abstained(self) -> bool | None:
         """Whether the retriever says that no tool fits; None if its method does not say."""
-        return None if self.fits is None else self.fits < MIN_FIT
+        return None if self.fits is None else self.fits < self.min_fit
 
     @property
     def correct(self) -> bool | None:
@@ -84,6 +86,8 @@ class Evaluation:
     cases: tuple[EvaluatedQuery, ...]
     table: ResultTable
     abstention: AbstentionRates | None
+    thresholds: tuple[FitThreshold, ...] = ()
+    """The values of `min_fit` for few false refusals; none if the method does not say whether a tool fits."""
 
     def interval(self, name: str) -> Interval:
         """A metric's mean and interval over all queries."""
@@ -94,6 +98,14 @@ class Evaluation:
                     f"that estimates whether a tool fits, which {self.method!r} does not"
                 )
             return self.abstention.correct
+        if name == ACCEPTANCE:
+            refused = [case.abstained for case in self.cases if case.query.relevant]
+            accepted = [float(not abstained) for abstained in refused if abstained is not None]
+            if not accepted:
+                raise InvalidRequestError(
+                    f"{ACCEPTANCE} was not measured: {self.method!r} does not estimate whether a tool fits"
+                )
+            return bootstrap(accepted)
         return self.table.cell(self.method, name, ALL).interval
 
     def check(self, thresholds: Sequence[Threshold]) -> list[ThresholdResult]:
@@ -129,12 +141,15 @@ class CatalogEvaluator:
         method: str = DEFAULT_METHOD,
         embedder: Embedder | None = None,
         retriever: ToolSearcher | None = None,
+        bounded: bool = False,
+        min_fit: float | None = None,
         vector_cache: VectorCache | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Build the retriever.
 
-        `retriever` replaces Contextune's own, with `method` as its name. `vector_cache` keeps the tools'
+        `retriever` replaces Contextune's own, with `method` as its name; else `bounded` and `min_fit` are its
+        options. `vector_cache` keeps the tools'
         vectors between runs; `progress` is called with the number of tools embedded so far.
         """
         if not len(catalog):
@@ -143,7 +158,13 @@ class CatalogEvaluator:
         self.embedder = CachedEmbedder(embedder or default_embedder())
         self.method = method
         self.retriever = retriever or ToolRetriever(
-            catalog, self.embedder, method=method, vector_cache=cache, progress=progress
+            catalog,
+            self.embedder,
+            method=method,
+            bounded=bounded,
+            min_fit=min_fit,
+            vector_cache=cache,
+            progress=progress,
         )
         self.index = ToolIndex.build(catalog, self.embedder, vector_cache=cache, progress=progress)
 
@@ -160,7 +181,9 @@ class CatalogEvaluator:
             raise InvalidRequestError(f"k must be at least 1, not {k!r}")
         if not any(query.relevant for query in queries):
             raise InvalidDataError("no query has a relevant tool: there is nothing to measure")
-        names = [threshold.metric for threshold in thresholds if threshold.metric != ABSTENTION]
+        names = [
+            threshold.metric for threshold in thresholds if threshold.metric not in (ABSTENTION, ACCEPTANCE)
+        ]
         depth = max(k, SEARCH_DEPTH, *(parse_metric(name).k or 0 for name in names))
         self.retriever.find("warm up", k)  # load models before the first timed query
         cases: list[EvaluatedQuery] = []
@@ -177,7 +200,7 @@ class CatalogEvaluator:
             groups={case.query.id: "\n".join(sorted(case.query.relevant)) for case in judged},
             kinds={case.query.id: self._server(case.query) for case in judged},
         )
-        return Evaluation(self.method, k, tuple(cases), table, _abstention(cases))
+        return Evaluation(self.method, k, tuple(cases), table, _abstention(cases), _fit_thresholds(cases))
 
     def _run_query(self, query: LabelledQuery, k: int, depth: int) -> EvaluatedQuery:
         start = perf_counter()
@@ -188,7 +211,8 @@ class CatalogEvaluator:
         if not top.issuperset(query.relevant):
             deep = self.retriever.find(query.text, depth).hits
             further = [hit for hit in deep if hit.tool.id not in top][: depth - len(top)]
-        return EvaluatedQuery(query, matches.hits, tuple(further), matches.fits, seconds)
+        fits = 1.0 if matches.named and matches.fits is not None else matches.fits
+        return EvaluatedQuery(query, matches.hits, tuple(further), fits, seconds, matches.min_fit)
 
     def _server(self, query: LabelledQuery) -> str:
         servers = {self.index.catalog.tool(tool).app or NO_SERVER for tool in query.relevant}
@@ -208,3 +232,9 @@ def _abstention(cases: Sequence[EvaluatedQuery]) -> AbstentionRates | None:
     ]
     served = [float(case.abstained) for case in cases if case.query.relevant and case.abstained is not None]
     return AbstentionRates(bootstrap(unserved), bootstrap(served)) if unserved and served else None
+
+
+def _fit_thresholds(cases: Sequence[EvaluatedQuery]) -> tuple[FitThreshold, ...]:
+    served = [case.fits for case in cases if case.query.relevant and case.fits is not None]
+    unserved = [case.fits for case in cases if not case.query.relevant and case.fits is not None]
+    return tuple(fit_thresholds(served, unserved)) if served else ()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contextune.evaluate.confusable import ConfusableTools
-from contextune.evaluate.evaluation import MIN_FIT, EvaluatedQuery, Evaluation
+from contextune.evaluate.evaluation import EvaluatedQuery, Evaluation
 from contextune.evaluate.misses import Miss, RankedTool
 from contextune.evaluate.results import ALL, LEVEL
 from contextune.evaluate.stats import Interval
@@ -68,10 +68,19 @@ def _metrics(evaluation: Evaluation) -> dict[str, Any]:
         ABSTENTION: {
             "rightly": _interval(abstention.correct),
             "wrongly": _interval(abstention.incorrect),
-            "threshold": MIN_FIT,
+            "threshold": evaluation.cases[0].min_fit,
         }
         if abstention
         else None,
+        "min_fit": [
+            {
+                "value": threshold.min_fit,
+                "allowed": threshold.allowed,
+                "wrongly": _interval(threshold.false_refusals),
+                "rightly": _interval(threshold.refusals) if threshold.refusals else None,
+            }
+            for threshold in evaluation.thresholds
+        ],
         "skipped": evaluation.skipped,
         "queries": [_case(case) for case in evaluation.cases],
     }

@@ -10,6 +10,8 @@ from contextune.evaluate.stats import Interval
 
 ABSTENTION = "abstention"
 """Share of the queries without a relevant tool for which the retriever says that no tool fits."""
+ACCEPTANCE = "acceptance"
+"""Share of the queries with a relevant tool that are not refused: the others are false refusals."""
 _ROUNDING = 1e-9  # a mean of 0.9 may come out as 0.8999999999999999
 
 
@@ -33,11 +35,11 @@ class Threshold:
                 f"invalid threshold {text!r}: write metric=minimum with a minimum from 0 to 1, "
                 "such as recall@5=0.9"
             )
-        if name != ABSTENTION:
+        if name not in (ABSTENTION, ACCEPTANCE):
             try:
                 name = parse_metric(name.lower()).name
             except ValueError:
-                names = ", ".join((*METRICS, ABSTENTION))
+                names = ", ".join((*METRICS, ABSTENTION, ACCEPTANCE))
                 raise InvalidRequestError(
                     f"unknown metric {name!r} in {text!r}: use one of {names}, with a number for K"
                 ) from None

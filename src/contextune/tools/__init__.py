@@ -5,10 +5,11 @@ from contextune.tools.filter import ToolFilter
 from contextune.tools.loaders import load_tools
 from contextune.tools.querygen.generator import QueryGenerator, ToolQueries, search_all
 from contextune.tools.ranker import ToolRanker, default_tool_ranker
-from contextune.tools.retriever import ToolMatches, ToolRetriever
+from contextune.tools.retriever import MIN_FIT, ToolMatches, ToolRetriever
 from contextune.tools.toolbox import bundled_toolbox, read_toolbox
 
 __all__ = [
+    "MIN_FIT",
     "Catalog",
     "LoadedTools",
     "QueryGenerator",

@@ -1,13 +1,14 @@
 """What is searched of descriptions that nobody vouches for: the sentences that are about their tool.
 
 A description can recommend its tool for everything, or list what others do. Such a sentence has few of the
-tool's own words, and is about as near to others; it adds nothing to the rank.
+tool's own words, and is about as near to others; it adds nothing to the rank. Nor does a clause of a
+sentence, or an example request, that is nearer to another tool.
 """
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from contextune.tools.tool_text import tool_text
 from contextune.types import Tool
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|\n+")
+_CLAUSE_END = re.compile(r"(?<=[,;:)，、：])\s+|\s+(?=[(/])|\s*[–—]\s*")
 _OWN_SHARE = 1 / 3
 """Share of a sentence's telling words that are the tool's own, from which the sentence is about the tool."""
 _MARGIN = 0.1
@@ -38,11 +40,16 @@ class _Description:
     sentences: list[str]
     kept: set[int]
     """Positions of those that are about the tool."""
+    own: set[str]
+    """Stems of the tool's own words."""
+    foreign_examples: set[str] = field(default_factory=set[str])
 
     def bounded(self) -> Tool:
         """The tool as it is searched."""
         text = " ".join(self.sentences[position] for position in sorted(self.kept))
-        return replace(self.tool, description=_without_repeats(text))
+        examples = tuple(text for text in self.tool.examples if text not in self.foreign_examples)
+        title = self.tool.title if not self.tool.description or _is_about(self.tool.title, self.own) else ""
+        return replace(self.tool, description=_without_repeats(text), title=title, examples=examples)
 
 
 def bound_descriptions(
@@ -57,9 +64,11 @@ def bound_descriptions(
     descriptions = [_describe(tool, common) for tool in tools]
     if embedder:
         _keep_nearest(descriptions, embedder, vector_cache)
+        _drop_foreign_texts(descriptions, common, embedder, vector_cache)
     for description in descriptions:
         if not description.kept:
             description.kept.add(0)
+    _drop_foreign_tails(descriptions)
     return [description.bounded() for description in descriptions]
 
 
@@ -69,11 +78,15 @@ def _describe(tool: Tool, common: frozenset[str]) -> _Description:
     kept = {
         position
         for position, sentence in enumerate(sentences)
-        if (telling := _stems(sentence) - common)
-        and len(telling & own) >= _OWN_SHARE * len(telling)
-        and not _is_repetitive(sentence)
+        if _is_about(sentence, own, common) and not _is_repetitive(sentence)
     }
-    return _Description(tool, sentences, kept)
+    return _Description(tool, sentences, kept, own)
+
+
+def _is_about(text: str, own: set[str], common: frozenset[str] = frozenset()) -> bool:
+    """Whether enough of the telling words of a text are the tool's own."""
+    telling = _stems(text) - common
+    return bool(telling) and len(telling & own) >= _OWN_SHARE * len(telling)
 
 
 def _keep_nearest(
@@ -102,6 +115,64 @@ def _keep_nearest(
             descriptions[number].kept.add(position)
 
 
+def _drop_foreign_texts(
+    descriptions: Sequence[_Description],
+    common: frozenset[str],
+    embedder: Embedder,
+    vector_cache: VectorCache | None,
+) -> None:
+    """Drop clauses without the tool's own words, and examples, that are nearer to another tool's names."""
+    names = [tool_text(replace(each.tool, description="", about="")) for each in descriptions]
+    tools = embed_texts(names, embedder, vector_cache, None)
+    clauses = [
+        (number, position, clause)
+        for number, description in enumerate(descriptions)
+        for position in sorted(description.kept)
+        for clause in _CLAUSE_END.split(description.sentences[position])[1:]
+        if not _is_about(clause, description.own, common)
+    ]
+    examples = [(n, text) for n, description in enumerate(descriptions) for text in description.tool.examples]
+    if not clauses and not examples:
+        return
+    texts = [*(clause for _, _, clause in clauses), *(text for _, text in examples)]
+    vectors = embed_texts(texts, embedder, vector_cache, None)
+    for (number, position, clause), vector in zip(clauses, vectors, strict=False):
+        if _is_foreign(vector, tools, number):
+            sentence = descriptions[number].sentences[position]
+            descriptions[number].sentences[position] = sentence.replace(clause, " ", 1).strip()
+    for (number, text), vector in zip(examples, vectors[len(clauses) :], strict=True):
+        if _is_foreign(vector, tools, number):
+            descriptions[number].foreign_examples.add(text)
+
+
+def _drop_foreign_tails(descriptions: Sequence[_Description]) -> None:
+    """Drop the name words of other servers' tools after the last of a tool's own words in a sentence."""
+    named: dict[str, set[str]] = {}
+    for description in descriptions:
+        for word in identifier_words(description.tool.name):
+            named.setdefault(word[:_STEM], set()).add(description.tool.app)
+    for description in descriptions:
+        app, own = description.tool.app, description.own
+        for position in description.kept:
+            words = description.sentences[position].split()
+            last = max((n for n, word in enumerate(words) if _stems(word) & own), default=len(words))
+            tail = [
+                word
+                for word in words[last + 1 :]
+                if not any(
+                    named.get(stem[:length], set()) - {app}
+                    for stem in _stems(word)
+                    for length in (_STEM, _MIN_LENGTH)
+                )
+            ]
+            description.sentences[position] = " ".join([*words[: last + 1], *tail])
+
+
+def _is_foreign(vector: Matrix, tools: Matrix, own: int) -> bool:
+    """Whether a text is nearer to another tool than to its own."""
+    return int(np.argmax(tools @ vector)) != own
+
+
 def _count_rivals(vector: Matrix, tools: Matrix, own: int) -> int:
     """How many other tools are about as near to a sentence as its own, or nearer."""
     similarities = np.delete(tools @ vector, own)
@@ -125,7 +196,8 @@ def _own_stems(tool: Tool) -> set[str]:
     stated: object = tool.parameters.get("properties")
     properties = cast("Mapping[str, object]", stated if isinstance(stated, Mapping) else {})
     names = [tool.app, tool.name, *map(str, properties)]
-    return {word[:_STEM] for name in names for word in identifier_words(name)} | _stems(tool.title)
+    own = {word[:_STEM] for name in names for word in identifier_words(name)}
+    return own | _stems(tool.title) if _is_about(tool.title, own) else own
 
 
 def _stems(text: str) -> set[str]:

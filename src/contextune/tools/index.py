@@ -136,7 +136,9 @@ class ToolIndex:
         vectors = embed_texts(texts, embedder, vector_cache, progress)
         index = cls.from_vectors(catalog, vectors, searched)
         examples = [
-            (position, text) for position, tool in enumerate(catalog) for text in tool.examples[:MAX_EXAMPLES]
+            (position, text)
+            for position, tool in enumerate(searched or catalog)
+            for text in tool.examples[:MAX_EXAMPLES]
         ]
         if examples:
             index = replace(

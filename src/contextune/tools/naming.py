@@ -37,8 +37,8 @@ _PUNCTUATION = re.compile(r"[^\w\s]")
 def find_telling_names(index: ToolIndex, text: str, named: Sequence[int]) -> list[int]:
     """Those of the `named` positions that a request unmistakably means, in the same order.
 
-    The name is written as an identifier, or next to its server's name, or it consists of several words that
-    are rare in the catalogue and no other tool has it.
+    The name is all that is said, is written as an identifier, or next to its server's name, or it consists of
+    several words that are rare in the catalogue and no other tool has it.
     """
     if not named:
         return []
@@ -59,6 +59,7 @@ class _Mentions:
         normalized = unicodedata.normalize("NFKC", text)
         self._folded = normalized.casefold()
         self._code = {tuple(identifier_words(code.partition("(")[0])) for code in _CODE.findall(normalized)}
+        self._all = tuple(identifier_words(text))
         self._joined: dict[Span, set[str]] = {}
         for identifier in _WORD.findall(normalized):
             name = identifier.rpartition("__")[2]  # clients of MCP servers write server__name
@@ -67,8 +68,10 @@ class _Mentions:
         self._token_rows = (tokenize(text), identifier_words(text))
 
     def as_identifier(self, index: ToolIndex, position: int) -> bool:
-        """Whether the name is in backticks, joined by underscores or capitals, or has punctuation."""
+        """Whether the name is the whole request, in backticks, joined, or has punctuation."""
         name, tool = index.name_words[position], index.catalog[position]
+        if name == self._all and not self._joined:
+            return True
         if name in self._code or self._is_verbatim(tool.name) or (tool.app and self._is_verbatim(tool.id)):
             return True
         spellings = self._joined.get(name, set())

@@ -129,14 +129,17 @@ def reorder(matches: ToolMatches, read: ReadTools, rankers: ToolReadingRankers |
     rankers = rankers or default_tool_reading_rankers()
     scores = rankers.tools.score(read.matrix)
     order: list[int] = np.argsort(-scores, kind="stable").tolist()
-    first = [replace(read.hits[number], score=float(scores[number])) for number in order]
+    # tools that the request names stay first, whatever the model thinks of them
+    named = {tool: float(scores.max()) for tool in matches.named}
+    order.sort(key=lambda number: read.hits[number].tool.id not in named)
+    first = [replace(read.hits[n], score=named.get(read.hits[n].tool.id, float(scores[n]))) for n in order]
     known = {hit.tool.id for hit in first}
     lowest = first[-1].score
     rest = [
         replace(hit, score=lowest - 1 - n) for n, hit in enumerate(matches.hits) if hit.tool.id not in known
     ]
     fits = with_share(float(rankers.fits.score(read.fit)[0]))
-    return ToolMatches((*first, *rest), fits, matches.needs_context)
+    return replace(matches, hits=(*first, *rest), fits=fits)
 
 
 def with_share(probability: float) -> float:

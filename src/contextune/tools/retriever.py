@@ -1,7 +1,7 @@
 """ToolRetriever: a request → the few tools of a catalogue that can serve it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
@@ -22,11 +22,14 @@ from contextune.tools.naming import find_telling_names
 from contextune.tools.query import PastCalls, QueryContext, ToolQuery
 from contextune.tools.ranker import ToolRanker, default_tool_ranker
 from contextune.tools.subqueries import split_subqueries
+from contextune.tools.unknown_words import unknown_words
 from contextune.types import ItemHit, Progress, Reasons, Tool, ToolHit
 
 _NAME_AWARE_METHODS = ("hybrid", "learned")
 """Methods that put a tool named in the request first, and divide a request that asks for several things;
 bm25 and semantic stay plain baselines."""
+MIN_FIT = 0.45
+"""With a lower `fits`, no tool fits, unless the caller chooses another threshold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +38,24 @@ class ToolMatches:
 
     `fits` is the probability that any tool of the catalogue serves the request, `needs_context` the
     probability that its text alone does not say what is meant. Both are None with the plain methods,
-    and with an embedder that the ranker was not trained with.
+    and with an embedder that the ranker was not trained with. The hits are the nearest tools even if none
+    fits.
     """
 
     hits: tuple[ToolHit, ...]
     fits: float | None = None
     needs_context: float | None = None
+    min_fit: float = field(default=MIN_FIT, compare=False)
+    """With a lower `fits`, none fits."""
+    named: tuple[str, ...] = field(default=(), compare=False)
+    """Ids of the tools that the request names, which come first."""
+    unknown_words: tuple[str, ...] = field(default=(), compare=False)
+    """Words of the request that no tool's text has."""
+
+    @property
+    def none_fits(self) -> bool:
+        """Whether the request names no tool, and `fits` is known and below `min_fit`."""
+        return not self.named and self.fits is not None and self.fits < self.min_fit
 
     def first(self, count: int, keep: str | None = None) -> tuple[ToolHit, ...]:
         """The first `count` hits; the tool with id `keep` replaces the last if it comes further behind."""
@@ -61,6 +76,7 @@ class ToolRetriever:
         ranker: ToolRanker | None = None,
         split_requests: bool = True,
         bounded: bool = False,
+        min_fit: float | None = None,
         vector_cache: VectorCache | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -69,12 +85,13 @@ class ToolRetriever:
         `ranker` replaces the bundled one. With `split_requests`, a request that asks for several things is
         also searched by part, with the methods hybrid and learned. With `bounded`, only the sentences of a
         description that are about its tool are searched, so that a server cannot recommend its tools for
-        everything. `vector_cache` keeps vectors between runs;
-        without it, only those of the bundled toolbox are known. `progress` is called with the number of tools
-        embedded so far.
+        everything. With `min_fit`, `search` finds nothing where `fits` is lower; `contextune eval tools`
+        prints values for your catalogue. `vector_cache` keeps vectors between runs; without it, only those of
+        the bundled toolbox are known. `progress` is called with the number of tools embedded so far.
         """
         self.catalog = tools if isinstance(tools, Catalog) else Catalog(tools)
         self._set_method(method, ranker, split_requests)
+        self.min_fit = check_min_fit(min_fit)
         self._embedder = embedder
         self.index: ToolIndex | LargeIndex
         if self._lexical:
@@ -100,9 +117,10 @@ class ToolRetriever:
         method: str = DEFAULT_METHOD,
         ranker: ToolRanker | None = None,
         split_requests: bool = True,
+        min_fit: float | None = None,
     ) -> Self:
         """Search an index that is not in memory, such as `StoredIndex` or `PostgresCatalog`."""
-        retriever = cls((), method="bm25")
+        retriever = cls((), method="bm25", min_fit=min_fit)
         retriever.catalog, retriever.index, retriever._embedder = index.catalog, index, embedder
         retriever._set_method(method, ranker, split_requests)
         retriever._lexical = False  # candidates are chosen by meaning too
@@ -138,9 +156,14 @@ class ToolRetriever:
     ) -> list[ToolHit]:
         """The best `k` tools for a request; the first of them are those of a smaller `k`.
 
-        `context` are items the request refers to. The tools in `always` come first, whatever the request.
+        `context` are items the request refers to. The tools in `always` come first, whatever the request;
+        nothing else is found if the retriever has a `min_fit` and none fits.
         """
-        return list(self.find(text, k, context=context, always=always, filter=filter).hits)
+        matches = self.find(text, k, context=context, always=always, filter=filter)
+        if self.min_fit is not None and matches.none_fits:
+            pinned = {self.catalog.tool(name).id for name in always}
+            return [hit for hit in matches.hits if hit.tool.id in pinned]
+        return list(matches.hits)
 
     def find(
         self,
@@ -195,7 +218,14 @@ class ToolRetriever:
                 lambda position=position, by_name=by_name: _unique(*by_name, *ranking.reasons(position))
             )
             hits.append(ToolHit(tool, scores.get(position, 0.0), reasons))
-        return ToolMatches(tuple(hits), None if needs_context is None else ranking.fits, needs_context)
+        return ToolMatches(
+            tuple(hits),
+            None if needs_context is None else ranking.fits,
+            needs_context,
+            MIN_FIT if self.min_fit is None else self.min_fit,
+            tuple(index.catalog[position].id for position in leading),
+            unknown_words(text, index, visible if filter else None) if self._learned else (),
+        )
 
     def _scope(
         self, query: ToolQuery, tool_filter: ToolFilter | None, k: int
@@ -221,6 +251,13 @@ class ToolRetriever:
         hits = context[: QueryContext.MAX_ITEMS]
         vectors = self.embedder.embed([hit.item.text for hit in hits])
         return QueryContext.from_hits(hits, vectors)
+
+
+def check_min_fit(min_fit: float | None) -> float | None:
+    """The threshold; raises unless it is a probability."""
+    if min_fit is not None and not 0 <= min_fit <= 1:
+        raise InvalidRequestError(f"min_fit must be from 0 to 1, not {min_fit!r}")
+    return min_fit
 
 
 def _unique(*reasons: str) -> tuple[str, ...]:

@@ -191,3 +191,5 @@ class Answer:
     """Search queries written by a language model, if one is configured."""
     words_only: bool = False
     """Whether the items were ranked without vectors, as `ContextHits.words_only` says."""
+    unknown_words: tuple[str, ...] = ()
+    """Words of the request that no tool's text has: why nothing fits, if it does not."""

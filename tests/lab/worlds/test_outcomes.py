@@ -12,10 +12,10 @@ import pytest
 from tests.lab.worlds.scripted_planner import SCRIPTS, ScriptedPlanner
 from tests.paths import SHARED_DATA
 
+from contextune.evaluate.outcomes import Judge, JudgedCall, normalize
 from contextune.plan import Pointer
 from contextune_lab.worlds.ask import AskOptions, RequestResult, ask_world
 from contextune_lab.worlds.load import LoadedWorld, load_world
-from contextune_lab.worlds.outcomes import Judge, JudgedCall, normalize
 from contextune_lab.worlds.world import World, WorldCall, read_world
 
 REFERENCE = SHARED_DATA / "worlds" / "score.py"

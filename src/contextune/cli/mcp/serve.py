@@ -15,6 +15,7 @@ from contextune.cli.mcp.install import install
 from contextune.cli.options import (
     AllowedHostNames,
     ApprovalsPath,
+    MinFit,
     PolicySettings,
     ServersFile,
     StoreName,
@@ -64,6 +65,7 @@ def mcp(
     ] = None,
     approvals: ApprovalsPath = None,
     policy: PolicySettings = "",
+    min_fit: MinFit = None,
     timeout: Annotated[float, typer.Option(help="Seconds for a server to start, and for each call.")] = 30.0,
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of stdio.")] = False,
     host: Annotated[str, typer.Option(help="With --http: address to listen on.")] = "127.0.0.1",
@@ -109,13 +111,13 @@ def mcp(
                 )
             cache = partial(_open_cache, stack, catalog, shelf)
             pins = stack.enter_context(open_approvals(approvals))
-            gateway = _gateway(catalog, cache, pins, opened, user, timeout, decisions)
+            gateway = _gateway(catalog, cache, pins, opened, user, timeout, decisions, min_fit)
         tuner = None
         if opened and gateway is None:
             from contextune.serve.mcp.lazy_tuner import LazyTuner
 
             load_retriever = tool_retriever(stack, str(tools)) if tools else None
-            tuner = LazyTuner(partial(_tuner, opened, load_retriever, decisions))
+            tuner = LazyTuner(partial(_tuner, opened, load_retriever, decisions, min_fit))
             tuner.start(user)  # models load while the SDK is imported and the client connects
             stack.callback(tuner.close)
         from contextune.serve.mcp.server import mcp_server
@@ -148,6 +150,7 @@ def _gateway(
     user: str | None,
     timeout: float,
     policy: "Policy | None",
+    min_fit: float | None,
 ) -> "Gateway":
     from contextune.cli import output
     from contextune.plan import Policy
@@ -160,6 +163,7 @@ def _gateway(
         cache=open_cache(),
         approvals=approvals,
         policy=policy,
+        min_fit=min_fit,
         timeout=timeout,
     )
     for refused in gateway.refused:
@@ -186,6 +190,7 @@ def _tuner(
     store: "Store",
     load_retriever: "Callable[[Progress], ToolRetriever] | None",
     policy: "Policy | None",
+    min_fit: float | None,
     progress: "Progress",
 ) -> "Tuner":
     from contextune.embed import default_embedder
@@ -195,7 +200,7 @@ def _tuner(
     from contextune.tuner import Tuner
 
     retriever = load_retriever(progress) if load_retriever else None
-    return Tuner(store, tools=retriever, policy=policy, progress=progress)
+    return Tuner(store, tools=retriever, policy=policy, min_fit=min_fit, progress=progress)
 
 
 def _serve_stdio(server: "Server[Any]") -> None:

@@ -120,9 +120,7 @@ class PersonalValues:
         """
         if argument.confidence < _SURE or any(map(_reaches_somebody, _texts(argument.value))):
             return False
-        needed = [
-            hit.item for hit in self.inputs.read_hits if hit.probability and hit.probability >= _NEEDED
-        ]
+        needed = [hit.item for hit in self.inputs.read_hits if hit.probability and hit.probability >= _NEEDED]
         people = {person.casefold() for item in needed for person in item.people}
         titles = {item.id: item.title for item in needed}
         return all(

@@ -1,5 +1,6 @@
 """Output of a tool search, in the format of MCP's `tools/list`."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -9,9 +10,6 @@ from contextune.types import Tool
 
 if TYPE_CHECKING:
     from contextune.tools import ToolMatches
-
-_MIN_FIT = 0.45
-"""Below this probability that any tool fits, the model is told so."""
 
 
 class ToolEntry(ToolOutput):
@@ -63,14 +61,15 @@ def doubt_note(matches: "ToolMatches") -> str:
     """A note to the model if probably no tool fits, else an empty string."""
     if not matches.hits:
         return "There is no tool to choose from: go on without one."
-    if not probably_none_fits(matches.fits):
+    if not matches.none_fits:
         return ""
     return (
         "Probably none of the tools there are serves this; these are the nearest."
+        f"{unknown_words_note(matches.unknown_words)}"
         " Search in other words, or go on without a tool."
     )
 
 
-def probably_none_fits(fits: float | None) -> bool:
-    """Whether the probability that any tool fits is known and low."""
-    return fits is not None and fits < _MIN_FIT
+def unknown_words_note(words: Sequence[str]) -> str:
+    """A sentence with the words of the request that no tool's text has, after a space; empty without any."""
+    return f" No tool mentions: {', '.join(words)}." if words else ""

@@ -33,6 +33,7 @@ from contextune.tools.catalog_file import CatalogFile
 from contextune.tools.index import MemoryVectorCache, VectorCache
 from contextune.tools.mcp.approvals import ApprovalFile
 from contextune.tools.mcp.load import TIMEOUT, is_url, require_mcp, resolve_servers
+from contextune.tools.retriever import check_min_fit
 from contextune.tuner import Tuner
 from contextune.types import Feedback, Request, Tool
 
@@ -85,13 +86,15 @@ class Gateway:
         cache: CatalogFile | None = None,
         approvals: ApprovalFile | None = None,
         policy: Policy | None = None,
+        min_fit: float | None = None,
         embedder: Embedder | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
         """`cache` keeps tools and vectors between runs; without it every server lists its tools again.
 
         `approvals` pins the tools between runs; without it they are pinned as long as the gateway exists.
-        `policy` decides which calls need confirmation; default: that of the user.
+        `policy` decides which calls need confirmation; default: that of the user. Where the probability that
+        any tool fits is below `min_fit`, the model is told that none does.
         """
         require_mcp()
         servers, self.refused = resolve_servers(catalog)
@@ -110,6 +113,7 @@ class Gateway:
             for name, server in self._servers.items()
         }
         self._user = user
+        self._min_fit = check_min_fit(min_fit)
         self._policy = policy or (user.policy if user else Policy())
         self._cache = cache
         self._embedder = embedder
@@ -308,6 +312,7 @@ class Gateway:
                 embedder=self._embedder,
                 tools=index,
                 policy=user.policy,
+                min_fit=self._min_fit,
                 progress=self._progress,
             )
         elif self._tuner_index is not index:
@@ -339,7 +344,14 @@ class Gateway:
 
     def _retriever(self, tools: Catalog, cache: VectorCache) -> ToolRetriever:
         """A retriever in which no server can recommend its tools for everything."""
-        return ToolRetriever(tools, self._embedder, bounded=True, vector_cache=cache, progress=self._progress)
+        return ToolRetriever(
+            tools,
+            self._embedder,
+            bounded=True,
+            min_fit=self._min_fit,
+            vector_cache=cache,
+            progress=self._progress,
+        )
 
     async def _store_outcome(self, tool: Tool, *, ok: bool) -> None:
         """Store feedback for the search that found the tool; a call without a search is not stored."""

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from contextune._internal.untrusted import neutralize
-from contextune.serve.mcp.found_tools import ToolSearchResult
+from contextune.serve.mcp.found_tools import ToolSearchResult, unknown_words_note
 from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions
 from contextune.serve.mcp.tool import ADDS_DATA, ClientRequest, McpTool
 from contextune.serve.mcp.user_schemas import (
@@ -192,18 +192,21 @@ def plan_request(tuner: "Tuner", request: Request) -> PlanOutput:
         confidence=_certainty(steps.decision, steps.confidence, answer.fits),
         fits=None if answer.fits is None else round(answer.fits, 2),
         ready=steps.ready,
-        note=_note(request.text, steps.decision or "ask"),
+        note=_note(request.text, steps.decision or "ask", answer),
     )
 
 
-def _note(text: str, decision: Decision) -> str | None:
+def _note(text: str, decision: Decision, answer: Answer) -> str | None:
     from contextune.search.language import foreign_language
 
+    note = _NOTES.get(decision)
+    if decision == "none":
+        note = f"{note}{unknown_words_note(answer.unknown_words)}"
     language = foreign_language(text)
     if language is None:
-        return _NOTES.get(decision)
-    note = f"The request looks like {language}, and calls are planned for English: ask with it in English."
-    return f"{note} {_NOTES[decision]}" if decision in _NOTES and decision != "none" else note
+        return note
+    about = f"The request looks like {language}, and calls are planned for English: ask with it in English."
+    return f"{about} {note}" if note is not None and decision != "none" else about
 
 
 def _found_answer(tuner: "Tuner", answer: Answer) -> FoundAnswer | None:

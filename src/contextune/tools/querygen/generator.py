@@ -171,13 +171,14 @@ def search_all(
     merged = interleave(
         [[_QueryHit(hit.tool.id, query, hit) for hit in part.hits] for query, part in matches.items()]
     )
+    of_request = matches.get(queries.request, ToolMatches(()))
+    merged.sort(key=lambda entry: entry.tool not in of_request.named)
     hits = [ToolHit(tool, 1.0, ("always offered",)) for tool in pinned.values()]
     for rank, entry in enumerate(merged[:k], 1):
         if entry.tool not in pinned:
             reasons = Reasons(lambda entry=entry: _reasons(entry, queries.request))
             hits.append(ToolHit(entry.hit.tool, 1 / rank, reasons))
-    of_request = matches.get(queries.request, ToolMatches(()))
-    return ToolMatches(tuple(hits), of_request.fits, of_request.needs_context)
+    return replace(of_request, hits=tuple(hits))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import WordEmbedder
 
 from contextune.context.reading import CLOSE_FEATURES, WIDE_FEATURES
+from contextune.evaluate.outcomes import Judge, JudgedCall
 from contextune.plan.reading_planner import CALL_FEATURES
 from contextune.rank import CandidateGroup, RankerSettings
 from contextune.tools import ToolMatches
@@ -21,7 +22,6 @@ from contextune_lab.train.reading.read_sources import ReadCallRow, ReadItemRow, 
 from contextune_lab.train.reading.scenes import ranked_requests
 from contextune_lab.train.reading.sources import FOLDS, SourceRequest, fold_of, open_light
 from contextune_lab.worlds.light import read_light_worlds
-from contextune_lab.worlds.outcomes import Judge, JudgedCall
 from contextune_lab.worlds.seen import seen_worlds
 from contextune_lab.worlds.world import WorldCall
 

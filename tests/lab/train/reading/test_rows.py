@@ -9,6 +9,7 @@ from tests.conftest import WordEmbedder
 from tests.lab.train.tiny_tools import api, ask, write
 
 from contextune import Item, Request, Tool, User
+from contextune.evaluate.outcomes import Judge
 from contextune.plan.planning_input import PlanningInput
 from contextune.reading.model import OMITTED, SPAN
 from contextune.reading.texts import NO_TOOL
@@ -22,7 +23,6 @@ from contextune_lab.train.reading.rows import CallTrainingRow, TrainingRows
 from contextune_lab.train.reading.rows_calls import CallLabels, find_span
 from contextune_lab.train.reading.sources import open_light
 from contextune_lab.worlds.light import LightWorld, read_light_worlds
-from contextune_lab.worlds.outcomes import Judge
 from contextune_lab.worlds.world import WorldCall
 
 

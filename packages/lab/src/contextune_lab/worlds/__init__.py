@@ -4,9 +4,9 @@
 requests, and `outcomes` judges the answers.
 """
 
+from contextune.evaluate.outcomes import Judge, Outcome
 from contextune_lab.worlds.ask import AskOptions, RequestResult, ask_world
 from contextune_lab.worlds.load import LoadedWorld, load_world
-from contextune_lab.worlds.outcomes import Judge, Outcome
 from contextune_lab.worlds.splits import CHOOSE_ON, is_reported, leave_one_out
 from contextune_lab.worlds.world import World, WorldCall, WorldRequest, find_worlds, read_world
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from contextune.evaluate.outcomes import Outcome
 from contextune.types import Progress
 from contextune_lab.bench.results_file import BenchTable, Cell, Row
 from contextune_lab.worlds.ask import RequestResult
-from contextune_lab.worlds.outcomes import Outcome
 from contextune_lab.worlds.run import WorldRun, run_worlds
 from contextune_lab.worlds.switches import FAMILIES, RULES, SIGNALS
 from contextune_lab.worlds.tables import COMMAND, Measure, difference_cells

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contextune.answers import ExtractedAnswer, extract_answer
+from contextune.evaluate.outcomes import Judge, Outcome
 from contextune.tuner import Tuner
 from contextune.types import Answer, Item, Plan, Progress, Request, User, local_time
 from contextune_lab.worlds.answers import has_answer, shown_text
 from contextune_lab.worlds.catalogue import ToolCatalogue
 from contextune_lab.worlds.load import LoadedWorld
-from contextune_lab.worlds.outcomes import Judge, Outcome
 from contextune_lab.worlds.world import USER, NeededItem, WorldRequest
 
 DEPTHS = (1, 3, 5, 10, 20)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from contextune.evaluate.outcomes import JudgedCall
 from contextune.types import Plan, Tool
-from contextune_lab.worlds.outcomes import JudgedCall
 
 
 @dataclass(frozen=True)

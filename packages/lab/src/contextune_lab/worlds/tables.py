@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from contextune.evaluate.outcomes import SERVED, UNSERVED, Outcome
 from contextune.evaluate.stats import bootstrap
 from contextune_lab.bench.results_file import BenchTable, Cell, Row
 from contextune_lab.worlds.ask import DEPTHS, STEPS, RequestResult
-from contextune_lab.worlds.outcomes import SERVED, UNSERVED, Outcome
 from contextune_lab.worlds.splits import is_reported
 
 BUNDLED, OWN = "bundled", "own"

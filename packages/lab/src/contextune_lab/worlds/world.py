@@ -2,74 +2,32 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from contextune.errors import InvalidDataError
+from contextune.evaluate.requests import (
+    NeededItem as NeededItem,
+)
+from contextune.evaluate.requests import (
+    WorldCall as WorldCall,
+)
+from contextune.evaluate.requests import (
+    WorldRequest as WorldRequest,
+)
+from contextune.evaluate.requests import (
+    parse_request as parse_request,
+)
 from contextune.tools import bundled_toolbox
-from contextune.types import Tool, Turn, User
+from contextune.types import Tool, User
 
 _T = TypeVar("_T")
 USER = "me"
 """The id of the person in the store of a world."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorldCall:
-    """A call of a tool; of a call that must not be made, only the arguments that make it harmful."""
-
-    tool: str
-    args: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class NeededItem:
-    """An item as a program shows it: application, title, and time to the minute (empty without one)."""
-
-    app: str
-    title: str
-    time: str
-
-
-@dataclass(frozen=True, slots=True)
-class WorldRequest:
-    """A request with what was expected."""
-
-    id: str
-    text: str
-    time: datetime
-    place: str | None
-    kind: str
-    history: tuple[Turn, ...]
-    calls: tuple[WorldCall, ...]
-    """The call or steps that are expected; empty if no tool serves."""
-    asks: bool
-    """Whether a good assistant asks back before the call."""
-    is_sequence: bool
-    """Whether `calls` are steps, to be made in order."""
-    also_right: tuple[tuple[WorldCall, ...], ...]
-    """Whole alternatives that are as good, of one call or of several steps."""
-    must_not: tuple[WorldCall, ...]
-    free: frozenset[str]
-    """Arguments whose wording is the assistant's own."""
-    needs: frozenset[NeededItem]
-    helps: frozenset[NeededItem]
-    source: Mapping[str, Any] = field(repr=False, compare=False)
-    """The line of requests.jsonl."""
-
-    @property
-    def first_calls(self) -> tuple[WorldCall, ...]:
-        """The calls that are right as the first one."""
-        return (*self.calls[:1], *(calls[0] for calls in self.also_right))
-
-    @property
-    def is_served(self) -> bool:
-        """Whether any tool can serve the request."""
-        return bool(self.first_calls)
 
 
 @dataclass(frozen=True)
@@ -163,39 +121,3 @@ def _parse_lines(lines: Iterable[str]) -> Iterator[WorldRequest]:
             yield parse_request(json.loads(line))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"line {number}: {type(error).__name__} {error}") from None
-
-
-def parse_request(data: Mapping[str, Any]) -> WorldRequest:
-    """A request in the form of a line of requests.jsonl."""
-    expected = data["expected"]
-    return WorldRequest(
-        id=data["id"],
-        text=data["text"],
-        time=datetime.fromisoformat(data["time"]),
-        place=data.get("place") or None,
-        kind=data["kind"],
-        history=tuple(Turn(turn["role"], turn["text"]) for turn in data["history"]),
-        calls=_calls(expected),
-        asks=bool(expected.get("ask")),
-        is_sequence="steps" in expected,
-        also_right=tuple(calls for other in data["also_right"] if (calls := _calls(other))),
-        must_not=tuple(
-            WorldCall(call["tool"], call.get("args") or {}) for call in data["must_not"] if "tool" in call
-        ),
-        free=frozenset(data.get("free") or ()),
-        needs=_items(data["needs"]),
-        helps=_items(data.get("helps") or ()),
-        source=data,
-    )
-
-
-def _calls(expected: Mapping[str, Any]) -> tuple[WorldCall, ...]:
-    """The calls of an expectation: one, several steps, or none."""
-    steps: Sequence[Mapping[str, Any]] = [expected] if expected.get("tool") else expected.get("steps", [])
-    return tuple(WorldCall(step["tool"], step.get("args") or {}) for step in steps)
-
-
-def _items(listed: Iterable[Mapping[str, Any]]) -> frozenset[NeededItem]:
-    return frozenset(
-        NeededItem(item["app"], item["title"], cast("str", item.get("time") or "")[:16]) for item in listed
-    )

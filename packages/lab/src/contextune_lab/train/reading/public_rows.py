@@ -22,6 +22,7 @@ import numpy as np
 from contextune.datasets import bundled_pairs, training_pairs
 from contextune.embed import CachedEmbedder, Embedder, default_embedder
 from contextune.errors import InvalidDataError
+from contextune.evaluate.outcomes import Judge
 from contextune.plan.planning_input import PlanningInput
 from contextune.reading.texts import NO_TOOL, Names, item_text, request_text
 from contextune.search import tokenize
@@ -34,7 +35,6 @@ from contextune_lab.train.rankers.context.authored_stores import authored_stores
 from contextune_lab.train.reading.rows import CallTrainingRow, ListRow, TrainingRows
 from contextune_lab.train.reading.rows_calls import CallLabels
 from contextune_lab.train.reading.rows_tools import EmbeddedTools, ToolRows
-from contextune_lab.worlds.outcomes import Judge
 from contextune_lab.worlds.world import WorldCall
 
 _USER = User("me")

@@ -17,6 +17,7 @@ from contextune.context.build_scene import resolve_place
 from contextune.context.reading import READ_ITEMS, close_matrix, read_scores
 from contextune.context.retriever import ContextRetriever
 from contextune.embed import CachedEmbedder, default_embedder
+from contextune.evaluate.outcomes import Judge, JudgedCall
 from contextune.plan import PlanningInput
 from contextune.plan.complete_request import complete_request
 from contextune.plan.reading_planner import READ_TOOLS, ReadingPlanner
@@ -30,7 +31,6 @@ from contextune.types import Item, ItemHit
 from contextune_lab.train.reading.rows_values import ValueRow, value_rows
 from contextune_lab.train.reading.scenes import ranked_requests
 from contextune_lab.train.reading.sources import RequestSource, SourceRequest
-from contextune_lab.worlds.outcomes import Judge, JudgedCall
 
 _SEARCHED_TOOLS = max(20, READ_TOOLS)
 Matrix = NDArray[np.float32]

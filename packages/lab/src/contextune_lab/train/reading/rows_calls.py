@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, cast
 
+from contextune.evaluate.outcomes import Judge, normalize
 from contextune.plan.arguments.candidates import ValueCandidate, fits, value_candidates
 from contextune.plan.arguments.leaves import Leaf, tool_leaves
 from contextune.plan.arguments.reader import leaf_text
@@ -18,7 +19,6 @@ from contextune.reading.texts import Names, call_text
 from contextune.types import ItemHit, Tool
 from contextune_lab.train.reading.rows import ArgumentRow, CallTrainingRow, RowRequest
 from contextune_lab.train.reading.rows_tools import CatalogueVariant
-from contextune_lab.worlds.outcomes import Judge, normalize
 from contextune_lab.worlds.world import WorldCall
 
 _ITEMS = 8

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from contextune.context.build_scene import resolve_place
 from contextune.embed import Embedder
+from contextune.evaluate.outcomes import Judge
+from contextune.evaluate.requests import WorldCall
 from contextune.plan.arguments.leaves import Leaf
 from contextune.plan.arguments.options import ValueOption, listed_parts
 from contextune.plan.arguments.reader import ReadArguments, read_arguments
@@ -25,8 +27,6 @@ from contextune.reading.texts import request_text
 from contextune.types import Tool
 from contextune_lab.train.reading.rows_calls import leaf_argument
 from contextune_lab.train.reading.sources import SourceRequest
-from contextune_lab.worlds.outcomes import Judge
-from contextune_lab.worlds.world import WorldCall
 
 _CALLS = 2
 """Right tools of a request that make rows."""

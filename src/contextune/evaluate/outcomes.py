@@ -10,9 +10,9 @@ from enum import StrEnum
 from itertools import chain
 from typing import Any, cast
 
+from contextune.evaluate.requests import WorldCall, WorldRequest
 from contextune.plan import Pointer, Steps
 from contextune.types import Contact, Plan
-from contextune_lab.worlds.world import WorldCall, WorldRequest
 
 _UNASKED = frozenset(
     [
