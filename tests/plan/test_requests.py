@@ -94,7 +94,7 @@ def test_requests_are_planned_as_they_should_be(tuner: Tuner, capsys: pytest.Cap
     rates = {kind: right[kind] / count for kind, count in counts.items()}
     with capsys.disabled():
         for kind, rate in rates.items():
-            print(f"\n{kind}: {right[kind]} of {counts[kind]} ({rate:.0%})", end="")
+            print(f"\n{kind}: {right[kind]} of {counts[kind]} ({rate:.0%})", end="")  # noqa: T201
     low = {kind: rate for kind, rate in rates.items() if rate < FLOORS[kind]}
     assert not low
 
