@@ -26,7 +26,7 @@ from contextune.tools.profiles.profile import PROFILE_FEATURES, profile_row
 from contextune.types import Plan, ToolHit
 
 Matrix = NDArray[np.float32]
-READING_POLICY = Policy(act={"read": 0.5, "write": 0.6})
+READING_POLICY = Policy(act={"read": 0.6, "write": 0.7})
 """The default policy beside the reading planner, whose probabilities are calibrated on worlds that it has not
 seen: chosen so that fewer than 3 in 100 requests end in a wrong call that was made."""
 MAX_TOOLS = 4
