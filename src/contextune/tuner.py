@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 from contextune._internal.caches import UserCache
 from contextune._internal.caches import forget as forget_cached
@@ -18,8 +18,17 @@ from contextune.context.retriever import ToolSearchInputs
 from contextune.corrected_calls import without_rejected, without_wrong_calls, wrong_tools
 from contextune.embed import Embedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError, PlanError
-from contextune.plan import READING_POLICY, LanguagePlanner, Planner, PlanningInput, ReadingPlanner, Steps
+from contextune.plan import (
+    READING_POLICY,
+    CascadePlanner,
+    LanguagePlanner,
+    Planner,
+    PlanningInput,
+    ReadingPlanner,
+    Steps,
+)
 from contextune.plan.complete_request import complete_request
+from contextune.plan.language_model.cascade import configured_planner, light_planner, with_light_planner
 from contextune.plan.multi_step.split import split_request, tool_verbs
 from contextune.plan.multi_step.step_planner import CarryItems, plan_steps
 from contextune.plan.policy import Policy, Readings, read_request
@@ -69,7 +78,7 @@ class Tuner:
         ranker: ContextRanker | RankerSource | None = None,
         tools: Iterable[Tool] | ToolRetriever | None = None,
         querygen: QueryGenerator | None = None,
-        planner: Planner | None = None,
+        planner: Planner | Literal["light", "language", "cascade"] | None = None,
         policy: Policy | None = None,
         min_fit: float | None = None,
         progress: Progress | None = None,
@@ -84,7 +93,9 @@ class Tuner:
             ranker: replaces the bundled ranking model; or a function, which is called at each request.
             tools: the tools that can be called, or a retriever over them.
             querygen: has a language model write the search queries for tools.
-            planner: replaces the default planner, which needs no language model.
+            planner: replaces the default planner, which needs no language model; or, over the configured
+                model, "language" to ask it for every call, "cascade" to ask it where the light plan is in
+                doubt.
             policy: decides which calls are made, confirmed, asked about or refused.
             min_fit: refuse a request if no tool fits with at least this probability, and no other; without
                 it, the policy decides. `contextune eval plan` prints values for your requests.
@@ -105,8 +116,13 @@ class Tuner:
             self._tools = ToolRetriever(tools, self._retriever.embedder)
         self._querygen = querygen
         self._tool_filter: ToolFilter | None = None
-        self._planner = planner or ReadingPlanner()
-        self._policy = policy or (READING_POLICY if isinstance(self._planner, ReadingPlanner) else Policy())
+        if isinstance(planner, str):
+            planner = configured_planner(planner, progress=progress)
+        default = ReadingPlanner()
+        self._light = light_planner(with_light_planner(planner or default, default, Policy()))
+        """Plans without a language model."""
+        self._policy = policy or (READING_POLICY if isinstance(self._light, ReadingPlanner) else Policy())
+        self._planner = with_light_planner(planner or default, default, self._policy)
         self._min_fit = check_min_fit(min_fit)
 
     @property
@@ -247,7 +263,7 @@ class Tuner:
         hits = self.context(request, QueryContext.MAX_ITEMS) if context is None else context
         queries = self._queries(request)
         inputs = self._tool_search_inputs(request, hits)
-        if k < 1 or retriever or always or filter or not self._searched_tools():
+        if k < 1 or retriever or always or filter or not isinstance(self._light, ReadingPlanner):
             return self._search_tools(tools, request, queries, k, hits, inputs, always, filter)
         depth = max(k, READ_TOOLS)
         matches = self._search_tools(tools, request, queries, depth, hits, inputs)
@@ -282,7 +298,7 @@ class Tuner:
         searched = max(max_tools, self._searched_tools()) if max_tools > 0 else max_tools
         inputs = self._tool_search_inputs(request, context)
         matches = self._search_tools(self._tools, request, queries, searched, context, inputs)
-        if self._searched_tools():
+        if isinstance(self._light, ReadingPlanner):
             matches = self._read_tools(self._tools, request, matches, context, inputs)
         seconds["tools"] = perf_counter() - start
         start = perf_counter()
@@ -364,10 +380,9 @@ class Tuner:
         return tools.embedder.name == self.embedder.name
 
     def _searched_tools(self) -> int:
-        """How many tools the planner reads in the order of the reading model; 0 if it takes them as found."""
-        planner = self._planner
-        light = planner.fallback if isinstance(planner, LanguagePlanner) else planner
-        return light.searched_tools if isinstance(light, ReadingPlanner) else 0
+        """How many tools the planner wants to choose from; 0 if it takes what there is."""
+        known = ReadingPlanner | LanguagePlanner | CascadePlanner
+        return self._planner.searched_tools if isinstance(self._planner, known) else 0
 
     def _read_tools(
         self,

@@ -56,7 +56,8 @@ class ObedientChat:
         reached = re.findall(r"[\w.]+@[\w.]+\w|\+?\d[\d -]{6,}\d|https?://\S+", messages[1].content)
         # free text accepts anything, so an address could get through there
         given = dict.fromkeys(call["arguments"]["properties"], reached[-1]) if reached else {}
-        return ChatReply((Draft(call_json(call["api"]["const"], given)),))
+        api = call["api"].get("const") or call["api"]["enum"][0]
+        return ChatReply((Draft(call_json(api, given)),))
 
 
 class CachedReadingPlanner(ReadingPlanner):

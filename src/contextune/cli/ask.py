@@ -38,6 +38,13 @@ Text = Annotated[str, typer.Argument(help="The request.")]
 LanguageModel = Annotated[
     bool, typer.Option("--llm", help="Let the configured language model write the call.")
 ]
+PlannerName = Annotated[
+    str,
+    typer.Option(
+        help="What plans: light, language (the configured language model) or cascade (the model where the "
+        "light plan is in doubt)."
+    ),
+]
 Why = Annotated[bool, typer.Option("--why", help="Print all items and reasons, sources and tools.")]
 
 
@@ -79,6 +86,7 @@ def ask(
     place: RequestPlace = None,
     k: Annotated[int, typer.Option("-k", help="How many items to consider.")] = 8,
     llm: LanguageModel = False,
+    planner: PlannerName = "light",
     policy: PolicySettings = "",
     min_fit: MinFit = None,
     why: Why = False,
@@ -94,7 +102,9 @@ def ask(
     """
     from contextune.answers import answer_json, extract_answer
 
-    with open_tuner(store, catalog, embedder, policy, min_fit=min_fit, llm=llm, ranker=ranker) as tuner:
+    with open_tuner(
+        store, catalog, embedder, policy, min_fit=min_fit, llm=llm, ranker=ranker, planner_name=planner
+    ) as tuner:
         owner = tuner.store.user(resolve_user(tuner.store, user))
         request = parse_request(text, owner.id, time, place)
         answer = tuner.answer(request, k)
@@ -124,6 +134,7 @@ def open_tuner(
     llm: bool = False,
     lazy: bool = False,
     ranker: Path | None = None,
+    planner_name: str = "light",
 ) -> "Generator[Tuner]":
     """A tuner over the store and the catalogue that options select.
 
@@ -136,12 +147,9 @@ def open_tuner(
         opened = stack.enter_context(open_store(store))
         decisions = Policy.parse(policy)
         update = stack.enter_context(output.progress("Embedding", lazy=lazy))
-        planner = None
-        if llm:
-            from contextune.llm import required_chat
-            from contextune.plan import LanguagePlanner
+        from contextune.plan.language_model.cascade import LANGUAGE, configured_planner
 
-            planner = LanguagePlanner(required_chat(task="plans", progress=update))
+        planner = configured_planner(LANGUAGE if llm else planner_name, progress=update)
         model = select_embedder(embedder)
         tools = tool_retriever(stack, catalog, model)(update)
         yield Tuner(

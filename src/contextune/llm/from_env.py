@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 MODEL_VARIABLE = "CONTEXTUNE_LLM_MODEL"
 LOCAL_MODEL = "local"
+TUNED_MODEL = "local#SmolLM2"
+"""Beginning of the name of the small model that is tuned for tasks."""
 
 
 def configured_chat(*, task: "Task" = "queries", progress: Progress | None = None) -> Chat | None:
@@ -24,10 +26,19 @@ def configured_chat(*, task: "Task" = "queries", progress: Progress | None = Non
     if not model:
         return None
     if model == LOCAL_MODEL:
-        from contextune.llm.local import LocalChat
-
-        return LocalChat(adapter=task, progress=progress)
+        return local_chat(task=task, progress=progress)
     return EndpointChat(model)
+
+
+def local_chat(*, task: "Task" = "queries", progress: Progress | None = None) -> Chat:
+    """The GGUF model that was chosen with `contextune llm use`, else the small model with its adapters."""
+    from contextune.llm.gguf import GgufChat, model_in_use
+
+    if (chosen := model_in_use()) is not None:
+        return GgufChat(chosen)
+    from contextune.llm.local import LocalChat
+
+    return LocalChat(adapter=task, progress=progress)
 
 
 def required_chat(*, task: "Task" = "queries", progress: Progress | None = None) -> Chat:

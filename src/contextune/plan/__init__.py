@@ -3,6 +3,9 @@
 from contextune.plan.execution.executor import CallOutcome, Executor, StepsOutcome, confirmation_prompt
 from contextune.plan.execution.runners import FunctionRunner, McpRunner, Runner, RunnerResult
 from contextune.plan.judge import ExpectedCall, PlanVerdict, judge_plan
+from contextune.plan.language_model.budget import CallBudget
+from contextune.plan.language_model.cascade import CascadePlanner
+from contextune.plan.language_model.feed import Feed
 from contextune.plan.language_model.planner import LanguagePlanner
 from contextune.plan.multi_step.steps import Pointer, Steps, check_steps
 from contextune.plan.planning_input import Planner, PlanningInput
@@ -12,9 +15,12 @@ from contextune.plan.schema import check_plan, plan_errors, tool_parameters
 
 __all__ = [
     "READING_POLICY",
+    "CallBudget",
     "CallOutcome",
+    "CascadePlanner",
     "Executor",
     "ExpectedCall",
+    "Feed",
     "FunctionRunner",
     "LanguagePlanner",
     "McpRunner",

@@ -29,7 +29,7 @@ _MAX_NAMES = 4
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
-_LONG = ("content", "notes", "text", "body", "note", "description")
+LONG_FIELDS = ("content", "notes", "text", "body", "note", "description")
 """Fields of running text."""
 
 
@@ -105,13 +105,18 @@ def item_text(
     names: Names,
     words: Collection[str] = (),
     habits: Sequence[str] = (),
+    *,
+    passage: int = _PASSAGE,
 ) -> str:
-    """An item: kind, title, time relative to now, people, fields, and the passage nearest to `words`."""
+    """An item: kind, title, time relative to now, people, fields, and the passage nearest to `words`.
+
+    `passage` is the length of the passage in characters.
+    """
     parts = [_head(item, now, user), *_people(item, names), *_fields(item)]
     if habits:
         parts.append("; ".join(habits[:2]))
-    if passage := best_passage(_running_text(item), words):
-        parts.append(passage)
+    if text := best_passage(_running_text(item), words, passage):
+        parts.append(text)
     return " | ".join(parts)
 
 
@@ -150,7 +155,7 @@ def _fields(item: Item) -> list[str]:
     schema = item.schema
     texts: list[str] = []
     for field, label in schema.text.items():
-        if field == schema.title or field in schema.people or field in _LONG:
+        if field == schema.title or field in schema.people or field in LONG_FIELDS:
             continue
         if value := to_text(item.fields.get(field)):
             texts.append(f"{label} {_cut(value, _FIELD)}" if label else _cut(value, _FIELD))
@@ -162,7 +167,7 @@ def _fields(item: Item) -> list[str]:
 def _running_text(item: Item) -> str:
     """The long fields; a title that is cut in the head counts, as that of a message is its text."""
     title = item.schema.title
-    texts = [to_text(item.fields.get(name)) for name in _LONG if name != title]
+    texts = [to_text(item.fields.get(name)) for name in LONG_FIELDS if name != title]
     return "\n".join(filter(None, [item.title if len(item.title) > _TITLE else "", *texts]))
 
 

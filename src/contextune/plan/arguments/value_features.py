@@ -233,7 +233,7 @@ def _item_features(
         return (np.nan,) * 5
     noun = scene.inputs.items[rank].schema.noun
     kind = float(scene.vector(f"open and read one {noun}, find {noun}s") @ tool_vector)
-    lead = float(scene.inputs.relative_scores[rank])
+    lead = 1 - rank / max(1, len(scene.inputs.items) - 1)
     return float(rank), scene.item_shares[rank], lead, scene.first_of_kind[rank], kind
 
 

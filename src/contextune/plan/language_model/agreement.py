@@ -13,6 +13,8 @@ from contextune.plan.schema import tool_parameters
 from contextune.types import Argument, Plan, Tool
 
 _EPSILON = 1e-9
+_LEAST_NONE = 0.1
+"""Probability that no tool serves, before a model says so, if the other planner excludes it."""
 
 
 def weigh_plan(plan: Plan, tool: Tool, readings: Readings, trust: float) -> Readings:
@@ -27,6 +29,18 @@ def weigh_plan(plan: Plan, tool: Tool, readings: Readings, trust: float) -> Read
     compared = same or next((reading for reading in others if reading.tool == plan.tool), None)
     arguments = _argument_confidences(plan, compared.arguments if compared else {}, trust)
     return Readings((replace(plan, arguments=arguments, confidence=sure), *weighed), readings.none)
+
+
+def weigh_refusal(readings: Readings, trust: float) -> Readings:
+    """The readings after the model has said that no tool serves."""
+    none = max(readings.none, _LEAST_NONE)
+    doubtful = (1 - trust) * (1 - none)
+    refused = trust * none / (trust * none + doubtful + _EPSILON)
+    share = (1 - refused) / (1 - none + _EPSILON)
+    plans = tuple(
+        replace(reading, confidence=min(1.0, reading.confidence * share)) for reading in readings.plans
+    )
+    return replace(readings, plans=plans, none=refused)
 
 
 def is_same_call(plan: Plan, other: Plan, tool: Tool) -> bool:

@@ -1,9 +1,10 @@
-"""The prompt and the answer schema for planning with a language model.
+"""The short prompt of the small tuned model, and the answer schema for planning with any language model.
 
-Training uses the same functions. Text of users, applications and tool servers is untrusted: it is fenced by
-tags, or neutralised and put on one line.
+Training uses the same functions. Other models read a `Feed`. Text of users, applications and tool servers is
+untrusted: it is fenced by tags, or neutralised and put on one line.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ _MAX_CONTACTS = 6
 _MAX_DESCRIPTION = 160
 """Maximum characters of a tool's description."""
 _MAX_REQUEST = 1_000
-_MAX_THOUGHT = 500
+MAX_THOUGHT = 500
 _MAX_VALUE = 400
 """Maximum characters of the request, of the chain of thought and of a value in the answer."""
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -54,15 +55,27 @@ def plan_messages(
         packed = pack(inputs.read_hits, inputs.request, budget, zone=inputs.user.zone)
         parts.append(packed.text)
     if thought:
-        parts.append(fence("thought", neutralize(thought[:_MAX_THOUGHT])))
+        parts.append(fence("thought", neutralize(thought[:MAX_THOUGHT])))
     parts.append(fence("request", neutralize(inputs.request.text[:_MAX_REQUEST])))
     instructions = INSTRUCTIONS + GUIDED if thought else INSTRUCTIONS
     return [Message("system", instructions), Message("user", "".join(parts).strip())]
 
 
-def call_schema(tools: Sequence[Tool]) -> dict[str, Any]:
-    """The JSON Schema of a call of one of the tools; all arguments may be omitted."""
-    calls = [_call(tool) for tool in tools]
+def call_schema(tools: Sequence[Tool], *, by_id: bool = False, no_tool: str | None = None) -> dict[str, Any]:
+    """The JSON Schema of a call of one of the tools; all arguments may be omitted.
+
+    Tools are named by name; if `by_id`, by id, or by a name that only one has. `no_tool` is the name of a
+    call that means none of them.
+    """
+    named = Counter(tool.name for tool in tools)
+    calls = [
+        # servers that cannot constrain a model let it write the short name
+        _call([tool.id, tool.name] if by_id and named[tool.name] == 1 else [tool.id if by_id else tool.name],
+              tool_parameters(tool))
+        for tool in tools
+    ]  # fmt: skip
+    if no_tool is not None:
+        calls.append(_call([no_tool], ()))
     return calls[0] if len(calls) == 1 else {"anyOf": calls}
 
 
@@ -81,12 +94,13 @@ def relevant_contacts(inputs: PlanningInput) -> list[Contact]:
     return [contacts[number] for number in order[:_MAX_CONTACTS] if scores[number]]
 
 
-def _call(tool: Tool) -> dict[str, Any]:
-    arguments = {parameter.name: _value(parameter) for parameter in tool_parameters(tool)}
+def _call(names: Sequence[str], parameters: Sequence[Parameter]) -> dict[str, Any]:
+    distinct = list(dict.fromkeys(names))
+    arguments = {parameter.name: _value(parameter) for parameter in parameters}
     return {
         "type": "object",
         "properties": {
-            "api": {"const": tool.name},
+            "api": {"const": distinct[0]} if len(distinct) == 1 else {"enum": distinct},
             "arguments": {"type": "object", "properties": arguments, "additionalProperties": False},
         },
         "required": ["api", "arguments"],

@@ -30,6 +30,8 @@ class AskOptions:
     """Ids of the requests to ask; all by default."""
     take_fired: Callable[[], frozenset[str]] = frozenset
     """Called after each request: the rules that have fired."""
+    before: Callable[[WorldRequest], None] | None = None
+    """Called before each request."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,8 @@ def ask_world(
         if options.only is None or request.id in options.only:
             # numbered over all requests: another selection must not change the names of the tools
             chosen = number % len(catalogues)
+            if options.before:
+                options.before(request)
             asker = _Asker(tuners[chosen], catalogues[chosen], judge, user)
             result = asker.ask(world.name, request)
             results.append(replace(result, fired=options.take_fired()))

@@ -144,6 +144,49 @@ def _retrieval(part: WorldResults) -> BenchTable:
     return _table(f"worlds-{part.part}-retrieval", RETRIEVAL, rows)
 
 
+WRITTEN: Mapping[str, Measure] = {
+    **{_TITLES[outcome]: _is(outcome) for outcome in SERVED if outcome is not Outcome.OFFERED},
+    _CALL_RIGHT: MEASURES[_CALL_RIGHT],
+    "right tool": _tool_among(1),
+}
+"""The columns of the table of written calls."""
+WRITTEN_COMMAND = f"{COMMAND} --written FILE"
+
+
+def written_table(
+    written: Sequence[RequestResult],
+    light: Sequence[RequestResult] = (),
+    cascade: Sequence[RequestResult] = (),
+) -> BenchTable:
+    """Calls that a model wrote outside, by world, with intervals over requests.
+
+    With `light` and `cascade`, also the light planner alone and with the model where it is in doubt, and the
+    difference.
+    """
+    groups = {
+        "model alone, measured outside": written,
+        "light planner": light,
+        "light planner, model outside if in doubt": cascade,
+    }
+    rows: list[Row] = []
+    for name, results in groups.items():
+        picked = [result for result in results if result.is_one_call]
+        if not picked:
+            continue
+        worlds = list(dict.fromkeys(result.world for result in picked))
+        rows.append(Row(name))
+        for world in worlds:
+            of_world = [result for result in picked if result.world == world]
+            rows.append(Row(world, [Cell(len(of_world)), *_cells(WRITTEN, of_world)]))
+        if len(worlds) > 1:
+            rows.append(Row("mean", [Cell(len(picked)), *_cells(WRITTEN, picked)], emphasis=True))
+    if light and cascade:
+        before = [result for result in light if result.is_one_call]
+        after = [result for result in cascade if result.is_one_call]
+        rows.append(Row("gain of the model", [Cell(len(after)), *difference_cells(WRITTEN, before, after)]))
+    return BenchTable("worlds-written", WRITTEN_COMMAND, ["requests", *WRITTEN], rows)
+
+
 def _renamed(part: WorldResults) -> BenchTable:
     """What is lost when the same tools have other names, with the interval of the paired difference."""
     shown = {name: MEASURES[name] for name in ("right", "call right", "refused", "wrong", "tool@1", "tool@5")}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -47,6 +47,21 @@ def worlds(
         str | None,
         typer.Option(help="Moment of the import: a date with a time, or “now”; default: that of each world."),
     ] = None,
+    prompts: Annotated[
+        Path | None,
+        typer.Option(help="Write the prompt that a language model reads for each request, as JSON lines."),
+    ] = None,
+    written: Annotated[
+        list[Path] | None,
+        typer.Option(help="Measure calls that a language model wrote for the prompts; may be repeated."),
+    ] = None,
+    cascade: Annotated[
+        bool,
+        typer.Option(
+            "--cascade",
+            help="With --written: also ask the light planner, alone and with the model if in doubt.",
+        ),
+    ] = False,
     cache: Annotated[
         Path | None, typer.Option(help="Folder of imported stores; default: in the user's cache.")
     ] = None,
@@ -73,6 +88,12 @@ def worlds(
     if rules:
         _measure_rules(runs, processes, out)
         return
+    if prompts:
+        _export_prompts(runs, prompts)
+        return
+    if written:
+        _measure_written(runs, written, out, cascade=cascade)
+        return
     more = [replace(run, without=(*left_out, *without)) for run in runs] if without else []
     more += [replace(run, renamed=True) for run in runs if renamed and not run.has_own_tools]
     with output.progress("Worlds") as update:
@@ -95,6 +116,70 @@ def worlds(
             by = f"seen by {', '.join(models)}" if models else "unseen"
             output.print_line(f"{name}: {by}")
     record(out, *(table for table in tables if table.id != "worlds-without"))
+
+
+def _export_prompts(runs: "Sequence[WorldRun]", file: Path) -> None:
+    """Write the prompts of all requests."""
+    from contextune_lab.worlds.load import load_world
+    from contextune_lab.worlds.world import read_world
+    from contextune_lab.worlds.written import export_prompts
+
+    rows: list[dict[str, Any]] = []
+    with output.progress("Prompts") as update:
+        for number, run in enumerate(runs, 1):
+            with load_world(read_world(run.folder), cache=run.cache, now=run.now) as loaded:
+                rows += export_prompts(loaded)
+            update(number, len(runs))
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    file.write_text(text, encoding="utf-8")
+    tokens = sorted(int(row["tokens"]) for row in rows)
+    doubts = sum(bool(row["in_doubt"]) for row in rows)
+    output.print_line(
+        f"{len(rows)} prompts, {tokens[len(tokens) // 2]} tokens in the median, at most {tokens[-1]}; the "
+        f"light plan is in doubt for {doubts}. Answer them with one JSON line each: the prompt's id, and the "
+        "model's text as answer. Pass that file as --written."
+    )
+
+
+def _measure_written(
+    runs: "Sequence[WorldRun]", files: "Sequence[Path]", out: Path | None, *, cascade: bool
+) -> None:
+    """Judge written calls, and, if wanted, the light planner without and with them."""
+    from contextune.errors import InvalidDataError
+    from contextune.evaluate.outcomes import Judge
+    from contextune_lab.worlds.ask import ask_world
+    from contextune_lab.worlds.load import load_world
+    from contextune_lab.worlds.tables import written_table
+    from contextune_lab.worlds.world import read_world
+    from contextune_lab.worlds.written import ask_with_written, judge_written, read_written_calls
+
+    calls = read_written_calls(files)
+    alone: list[RequestResult] = []
+    light: list[RequestResult] = []
+    revised: list[RequestResult] = []
+    asked = used = 0
+    for run in runs:
+        world = read_world(run.folder)
+        if not any(request.id in calls for request in world.requests):
+            continue
+        with load_world(world, cache=run.cache, now=run.now) as loaded:
+            schemas = {tool.id: tool.parameters for tool in world.tools}
+            alone += judge_written(world, Judge.of_contacts(schemas, loaded.user.contacts), calls)
+            if cascade:
+                light += ask_world(loaded)
+                results, planner = ask_with_written(loaded, calls)
+                revised += results
+                asked, used = asked + len(planner.asked), used + len(planner.used)
+    if not alone:
+        raise InvalidDataError(f"{files[0]}: no answer to a request of these worlds: check the ids")
+    table = written_table(alone, light, revised)
+    _print_tables([table])
+    if cascade:
+        output.print_line(
+            f"The model was needed for {asked} of {len(revised)} requests; {used} of its answers were valid "
+            "calls of the tools that are offered today."
+        )
+    record(out, table)
 
 
 def _measure_rules(runs: "Sequence[WorldRun]", processes: int, out: Path | None) -> None:

@@ -158,7 +158,11 @@ class BudgetBench:
     ) -> BudgetCase:
         inputs, people = budget.inputs(request), request.planning_input.people
         planner = LanguagePlanner(
-            RecordedChat(answer.text), self.fallback, tools=budget.tools, trust=self.trust
+            RecordedChat(answer.text),
+            self.fallback,
+            tools=budget.tools,
+            trust=self.trust,
+            feed=None,
         )
         by_id = {hit.tool.id: hit.tool for hit in hits}
         plan = self.policy.decide(planner.readings(inputs, hits), by_id.__getitem__)

@@ -167,7 +167,7 @@ class WrittenPlans:
         if row == NO_RETRIEVAL:
             return unchecked_plan(answer)
         chat = RecordedChat(answer)
-        plan = LanguagePlanner(chat, self.fallback).plan(planning_input, tools)
+        plan = LanguagePlanner(chat, self.fallback, feed=None).plan(planning_input, tools)
         self.fallbacks += chat.calls > 1
         return plan
 
