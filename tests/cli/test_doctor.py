@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import tomllib
 from base64 import urlsafe_b64encode
 from contextlib import closing
 from hashlib import sha256
@@ -10,11 +11,12 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.paths import ROOT
 from tests.program import run
 
 from contextune._internal.assets import asset
 from contextune.cli import doctor
-from contextune.cli.setup.extras import Extra, all_extras, uses_of_extras
+from contextune.cli.setup.extras import NOT_FOR_USERS, PURPOSES, Extra, all_extras, uses_of_extras
 from contextune.store import SQLiteStore
 from contextune.types import Item, User
 
@@ -154,5 +156,7 @@ def test_doctor_reports_damaged_and_missing_assets(tmp_path: Path, monkeypatch: 
     assert broken.message.startswith("b05.json, b06.json: checksum differs; pip install --force-reinstall")
 
 
-def test_every_extra_has_a_purpose() -> None:
-    assert [extra.name for extra in all_extras() if not extra.purpose] == []
+def test_each_extra_of_the_project_has_a_purpose() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert sorted(PURPOSES) == sorted(set(project["optional-dependencies"]) - set(NOT_FOR_USERS))
+    assert {extra.name for extra in all_extras()} <= set(PURPOSES)

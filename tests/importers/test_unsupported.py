@@ -24,6 +24,12 @@ NOISE = bytes(range(128, 256)) * 40
             "file that ends in -wal too",
         ),
         ("places.sqlite-wal", b"\x37\x7f\x06\x82" + NOISE, "read with the database beside it"),
+        (
+            "Bookmarks.html",
+            b"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<H1>Bookmarks</H1>",
+            "bookmarks of a browser",
+        ),
+        ("Passwords.csv", b"Title,URL,Username,Password,Notes,OTPAuth\nbank,,ines,x,,\n", "unknown format"),
         ("picture.jpg", NOISE, "unknown format"),
     ],
 )

@@ -23,17 +23,18 @@ COMMANDS: dict[str, LazyCommand | ResearchCommand] = {
         "init",
         "Set up: your name, addresses and time zone; find your files, import them, try questions.",
     ),
-    "search": LazyCommand(f"{_CLI}.ask", "search", "Print the items that a request needs, best first."),
+    "search": LazyCommand(
+        f"{_CLI}.ask", "search", "Print the items that are relevant to a request, best first."
+    ),
     "ask": LazyCommand(
         f"{_CLI}.ask",
         "ask",
-        "Print what your items say to a question, the call for a request and whether to make it, then the"
-        " items.",
+        "Answer a question from your items, or plan the call for a request.",
     ),
     "chat": LazyCommand(
         f"{_CLI}.chat.command",
         "chat",
-        'Answer request after request, each with what was said before: "and the one before?".',
+        'Answer requests in a conversation: "and the one before?" follows the last answer.',
     ),
     "feedback": LazyCommand(
         f"{_CLI}.feedback",

@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     from contextune.tuner import Tuner
     from contextune.types import Request
 
-Text = Annotated[str, typer.Argument(help="The request.")]
+Text = Annotated[str, typer.Argument(help="A request or a question.")]
 LanguageModel = Annotated[
-    bool, typer.Option("--llm", help="Let the configured language model write the call.")
+    bool, typer.Option("--llm", help="Plan the call with the configured language model.")
+]
+Why = Annotated[
+    bool, typer.Option("--why", help="Explain the answer: reasons for items, sources of values, other tools.")
 ]
 PlannerName = Annotated[
     str,
@@ -45,7 +48,6 @@ PlannerName = Annotated[
         "light plan is in doubt)."
     ),
 ]
-Why = Annotated[bool, typer.Option("--why", help="Print all items and reasons, sources and tools.")]
 
 
 def search(
@@ -54,13 +56,13 @@ def search(
     time: RequestTime = None,
     place: RequestPlace = None,
     method: Method = DEFAULT_METHOD,
-    k: Annotated[int, typer.Option("-k", help="How many items to print.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="Number of items to print.")] = 10,
     why: Why = False,
     embedder: EmbedderName = DEFAULT_EMBEDDER,
     ranker: RankerPath = None,
     store: StoreName = None,
 ) -> None:
-    """Print the items that a request needs, best first."""
+    """Print the items that are relevant to a request, best first."""
     from contextune.tuner import Tuner
 
     with open_store(store) as opened, output.progress("Embedding") as update:
@@ -84,21 +86,22 @@ def ask(
     user: UserName = None,
     time: RequestTime = None,
     place: RequestPlace = None,
-    k: Annotated[int, typer.Option("-k", help="How many items to consider.")] = 8,
+    k: Annotated[int, typer.Option("-k", help="Number of items to retrieve.")] = 8,
     llm: LanguageModel = False,
     planner: PlannerName = "light",
     policy: PolicySettings = "",
     min_fit: MinFit = None,
     why: Why = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
     catalog: ToolCatalog = None,
     embedder: EmbedderName = DEFAULT_EMBEDDER,
     ranker: RankerPath = None,
     store: StoreName = None,
 ) -> None:
-    """Print what your items say to a question, the call for a request and whether to make it, then the items.
+    """Answer a question from your items, or plan the call for a request.
 
-    A request for several things gets a step for each. Nothing is executed.
+    Prints the answer with its source, the call with its probability and the decision (make it, confirm it,
+    ask or refuse), then the items. A request with several parts is planned in steps. Nothing is executed.
     """
     from contextune.answers import answer_json, extract_answer
 

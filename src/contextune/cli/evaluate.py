@@ -56,9 +56,9 @@ def tools(
         Path | None, typer.Option(help='JSONL file, a {"query": "…", "relevant": ["tool", …]} per line.')
     ] = None,
     method: Annotated[
-        str, typer.Option(help=f"How to rank: {', '.join(TOOL_METHODS)}.")
+        str, typer.Option(help=f"Ranking method: {', '.join(TOOL_METHODS)}.")
     ] = DEFAULT_TOOL_METHOD,
-    k: Annotated[int, typer.Option("-k", help="How many tools the assistant is offered.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="Number of tools to offer to the assistant.")] = 10,
     fail_under: Annotated[
         list[str] | None,
         typer.Option(help="Threshold, as recall@5=0.9; exit status 1 below it; may be repeated."),
@@ -71,7 +71,7 @@ def tools(
         Path | None, typer.Option(help="JUnit XML file to write, a test case per query.")
     ] = None,
     json: Annotated[Path | None, typer.Option(help="JSON file to write, with all rankings.")] = None,
-    max_misses: Annotated[int, typer.Option("--misses", min=0, help="How many misses to print.")] = 10,
+    max_misses: Annotated[int, typer.Option("--misses", min=0, help="Number of misses to print.")] = 10,
     suggest: Annotated[bool, typer.Option(help="Also print tools that are hard to tell apart.")] = False,
 ) -> None:
     """Evaluate tool search on a catalogue and labelled queries, and explain the misses.

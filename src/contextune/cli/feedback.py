@@ -26,7 +26,7 @@ def feedback(
     user: UserName = None,
     time: RequestTime = None,
     place: RequestPlace = None,
-    k: Annotated[int, typer.Option("-k", help="How many items to consider.")] = 8,
+    k: Annotated[int, typer.Option("-k", help="Number of items to retrieve.")] = 8,
     catalog: ToolCatalog = None,
     embedder: EmbedderName = DEFAULT_EMBEDDER,
     store: StoreName = None,

@@ -25,25 +25,31 @@ DEFAULT_METHOD = "reading"
 DEFAULT_TOOL_METHOD = "learned"
 
 Method = Annotated[
-    str, typer.Option(envvar="CONTEXTUNE_METHOD", help=f"How to rank: {', '.join(CONTEXT_METHODS)}.")
+    str, typer.Option(envvar="CONTEXTUNE_METHOD", help=f"Ranking method: {', '.join(CONTEXT_METHODS)}.")
 ]
 UserName = Annotated[
     str | None,
-    typer.Option("--user", envvar="CONTEXTUNE_USER", help="Whose data it is; default: the only user's."),
+    typer.Option(
+        "--user", envvar="CONTEXTUNE_USER", help="Id of the user; default: the only one of the store."
+    ),
 ]
 RequestTime = Annotated[
-    str | None, typer.Option("--time", help="Time of the request, as 2024-05-16T17:40; default: now.")
+    str | None, typer.Option("--time", help="Time of the request, such as 2024-05-16T17:40; default: now.")
 ]
 RequestPlace = Annotated[
     str | None,
-    typer.Option("--place", envvar="CONTEXTUNE_PLACE", help="A place of the user's, or LATITUDE,LONGITUDE."),
+    typer.Option(
+        "--place",
+        envvar="CONTEXTUNE_PLACE",
+        help="Place of the request: a saved place, or LATITUDE,LONGITUDE.",
+    ),
 ]
 ToolCatalog = Annotated[
     str | None,
     typer.Option(
         "--catalog",
         envvar="CONTEXTUNE_CATALOG",
-        help="Catalogue of tools, a file (see contextune tools add) or postgresql://…; default: bundled.",
+        help="Tool catalogue: a file (see contextune tools add) or postgresql://…; default: bundled.",
     ),
 ]
 EmbedderName = Annotated[
@@ -51,7 +57,7 @@ EmbedderName = Annotated[
     typer.Option(
         "--embedder",
         envvar="CONTEXTUNE_EMBEDDER",
-        help="bundled, endpoint:MODEL (an OpenAI-compatible server) or sentence-transformers:MODEL.",
+        help="Embedder: bundled, endpoint:MODEL (OpenAI-compatible) or sentence-transformers:MODEL.",
     ),
 ]
 DEFAULT_EMBEDDER = "bundled"
@@ -60,7 +66,7 @@ StoreName = Annotated[
     typer.Option(
         "--store",
         envvar="CONTEXTUNE_STORE",
-        help="File of the store, or postgresql://…; default: a file in your data folder.",
+        help="Store: a file or postgresql://…; default: a file in your data folder.",
     ),
 ]
 
@@ -78,7 +84,7 @@ RankerPath = Annotated[
     typer.Option(
         "--ranker",
         envvar="CONTEXTUNE_RANKER",
-        help="Folder of a ranker, or of versions of a fleet's; default: the bundled ranker.",
+        help="Folder of a trained ranker, or of its versions (contextune fleet train); default: bundled.",
     ),
 ]
 
@@ -90,7 +96,7 @@ PolicySettings = Annotated[
     typer.Option(
         "--policy",
         envvar="CONTEXTUNE_POLICY",
-        help="When to act without asking, as act.read=0.5,act.send=0.9,trust=notes (see docs/plan.md).",
+        help="Limits for acting without asking, as act.read=0.5,act.send=0.9,trust=notes (docs/plan.md).",
     ),
 ]
 

@@ -34,7 +34,8 @@ def add(
         str | None, typer.Option("--name", help="A name for the account; default: the host.")
     ] = None,
     user: Annotated[
-        str | None, typer.Option("--user", help="Whose data it is; default: the only user, or “me”.")
+        str | None,
+        typer.Option("--user", help="Id of the user; default: the only one of the store, or “me”."),
     ] = None,
     password_env: Annotated[
         str,

@@ -186,10 +186,10 @@ def remove(
 @app.command()
 def search(
     text: Annotated[str, typer.Argument(help="The request.")],
-    k: Annotated[int, typer.Option("-k", help="How many tools to print.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="Number of tools to print.")] = 10,
     server: Server = None,
     querygen: Annotated[
-        bool, typer.Option("--querygen", help="Let the configured language model write the search queries.")
+        bool, typer.Option("--querygen", help="Write the search queries with the configured language model.")
     ] = False,
     catalog: CatalogName = None,
 ) -> None:

@@ -27,6 +27,7 @@ from contextune.context.ranker import ContextRanker, RankerSource, default_ranke
 from contextune.context.series import first_occurrences
 from contextune.embed import CachedEmbedder, Embedder, Matrix
 from contextune.errors import InvalidRequestError
+from contextune.search.request_text import canonical_request
 from contextune.store import Store
 from contextune.types import NAMELESS, ContextHits, ItemHit, Progress, Reasons, Request, User, local_time
 
@@ -159,7 +160,7 @@ class ContextRetriever:
         ranker = self._ranker()
         if not ranker.has_classifier_for(self._embedder.name):
             return {}
-        vectors = RequestVectors.build(request, user or self.user(request.user), self._embedder)
+        vectors = RequestVectors.build(_plain(request), user or self.user(request.user), self._embedder)
         return ranker.classifier.app_probabilities(vectors.situated)
 
     def _checked_state(self, request: Request, k: int | None) -> UserState:
@@ -187,6 +188,7 @@ class ContextRetriever:
     def _ranking(self, request: Request, state: UserState, k: int | None) -> tuple[ContextRanking, int]:
         """The ranking of all candidates, and how many of them to return."""
         depth = min(k or len(state.index.items), len(state.index.items))
+        request = _plain(request)
         visible = state.index.visible(request.time)
         choices = partial(self._choices.read, request.user)
         search = ContextSearch(request, state, visible, self._embedder, self._ranker, choices, depth)
@@ -217,6 +219,12 @@ class ContextRetriever:
             self._background.report(user, embedded)
         if self._progress:
             self._progress(embedded, total)
+
+
+def _plain(request: Request) -> Request:
+    """The request in one spelling: greetings, "please" and "what's" must not change what it finds."""
+    text = canonical_request(request.text)
+    return request if text == request.text else replace(request, text=text)
 
 
 def _method(name: str) -> Method:

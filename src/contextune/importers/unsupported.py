@@ -7,6 +7,8 @@ from contextune.importers.parsing.sqlite_file import WAL_MAGIC, is_sqlite, table
 
 _COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OUTLOOK = b"!BDN"
+BOOKMARKS = "<!DOCTYPE NETSCAPE-Bookmark-file-1>"
+"""How the bookmarks begin that browsers export."""
 _ENCRYPTED_WHATSAPP = re.compile(r"\.crypt\d\d?$", re.IGNORECASE)
 
 
@@ -18,6 +20,8 @@ def refusal_reason(file: SourceFile) -> str:
         return "damaged Outlook data file, or an address book"
     if file.head.startswith(_COMPOUND_FILE) and file.suffix == ".msg":
         return "Outlook message: save it as .eml, or drag it into another mail program"
+    if file.contains(BOOKMARKS):
+        return "bookmarks of a browser, which are not imported"
     if _is_signal_database(file):
         return "Signal's database is encrypted: export the chats in Signal's settings (main.jsonl)"
     if _ENCRYPTED_WHATSAPP.search(file.name):

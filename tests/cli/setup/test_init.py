@@ -14,9 +14,11 @@ from tests.importers.music.test_music import history, play
 from tests.importers.reading_files import INES, NOW
 from tests.program import Completed, run
 
+from contextune.cli.setup import cities
 from contextune.cli.setup.sources import find_sources
 from contextune.cli.setup.suggestions import suggest_questions
 from contextune.cli.setup.zones import find_zone
+from contextune.errors import InvalidDataError
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
 from contextune.tuner import Tuner
@@ -112,12 +114,56 @@ def test_exports_among_downloads_are_found_with_their_formats(tmp_path: Path) ->
         ("GMT+0", "Etc/GMT"),
         ("Mars", None),
         ("GMT+99", None),
+        ("South Africa", "Africa/Johannesburg"),
+        ("Germany", "Europe/Berlin"),
+        ("the netherlands", None),
+        ("Netherlands", "Europe/Amsterdam"),
+        ("Utrecht, Netherlands", "Europe/Amsterdam"),
+        ("Leeds, UK", "Europe/London"),
         ("", None),
     ],
 )
 def test_time_zone_is_found_by_city_and_offset(text: str, zone: str | None) -> None:
     found = find_zone(text)
     assert (found and found.key) == zone
+
+
+@pytest.mark.parametrize(
+    ("text", "zone"),
+    [
+        ("Cape Town", "Africa/Johannesburg"),
+        ("cape  town", "Africa/Johannesburg"),
+        ("Krakow", "Europe/Warsaw"),
+        ("São Paulo", "America/Sao_Paulo"),
+        ("St Louis", "America/Chicago"),
+        ("Birmingham, UK", "Europe/London"),
+        ("Birmingham, Alabama", "America/Chicago"),
+        ("Cape Town, Portugal", None),
+        ("Nowhere", None),
+    ],
+)
+def test_time_zone_is_found_by_any_city_with_an_airport(text: str, zone: str | None) -> None:
+    pytest.importorskip("airportsdata")
+    try:
+        found = find_zone(text)
+    except InvalidDataError:
+        found = None
+    assert (found and found.key) == zone
+
+
+def test_name_of_several_time_zones_lists_them() -> None:
+    with pytest.raises(InvalidDataError, match=r"'Spain' may be of several time zones: .*Atlantic/Canary"):
+        find_zone("Spain")
+
+
+def test_countries_are_known_without_the_airports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "airportsdata", None)
+    cities.zones_by_city.cache_clear()
+    assert find_zone("Cape Town") is None
+    zone = find_zone("South Africa")
+    cities.zones_by_city.cache_clear()
+    assert zone is not None
+    assert zone.key == "Africa/Johannesburg"
 
 
 def test_questions_are_about_ordinary_items(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from tests.program import run
 
 from contextune.importers.files import SourceFile
 from contextune.importers.mail import outlook_file as outlook
+from contextune.importers.mail.attachments import MAX_ATTACHMENT, AttachedDocument
 from contextune.importers.mail.outlook import OutlookReader, outlook_records
-from contextune.importers.mail.outlook_file import OutlookEntry, Properties, file_time
+from contextune.importers.mail.outlook_file import OutlookEntry, Properties, attached_documents, file_time
 from contextune.importers.mail.reader import MailReader
 from contextune.importers.reader import ImportRecord
 from contextune.importers.run import import_into
@@ -121,6 +122,37 @@ def test_received_mail_without_the_quoted_copy(source: SourceFile) -> None:
         "thread": item_of(RECEIVED, source).fields["thread"],
         "read": True,
     }
+
+
+def test_documents_are_passages_of_their_mail(source: SourceFile) -> None:
+    notes = AttachedDocument("Kegel.txt", b"Talk 8, Quarz 30.")
+    item = item_of(replace(RECEIVED, attachments=("Kegel.txt",), documents=(notes,)), source)
+    assert str(item.fields["content"]).endswith("\n\nKegel.txt:\nTalk 8, Quarz 30.")
+
+
+class _Attachment:
+    """An attachment as libpff returns it."""
+
+    def __init__(self, name: str | None, content: bytes, size: int | None = None) -> None:
+        self.long_filename = name
+        self.size = len(content) if size is None else size
+        self._content = content
+
+    def read_buffer(self, size: int) -> bytes:
+        if not self._content:
+            raise OSError("damaged")
+        return self._content[:size]
+
+
+def test_documents_of_a_data_file_are_read_up_to_a_size() -> None:
+    attachments = [
+        _Attachment("Liste.txt", b"Talk 8"),
+        _Attachment("photo.jpg", b"\xff\xd8"),
+        _Attachment("damaged.txt", b"", 10),
+        _Attachment("large.txt", b"x", MAX_ATTACHMENT + 1),
+        _Attachment(None, b"x"),
+    ]
+    assert list(attached_documents(attachments)) == [AttachedDocument("Liste.txt", b"Talk 8")]
 
 
 def test_received_mail_is_the_same_item_as_its_eml(tmp_path: Path, source: SourceFile) -> None:

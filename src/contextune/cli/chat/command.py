@@ -29,14 +29,14 @@ def chat(
     user: UserName = None,
     time: RequestTime = None,
     place: RequestPlace = None,
-    k: Annotated[int, typer.Option("-k", help="How many items to consider.")] = 8,
+    k: Annotated[int, typer.Option("-k", help="Number of items to retrieve.")] = 8,
     llm: LanguageModel = False,
     policy: PolicySettings = "",
     catalog: ToolCatalog = None,
     embedder: EmbedderName = DEFAULT_EMBEDDER,
     store: StoreName = None,
 ) -> None:
-    """Answer request after request, each with what was said before: "and the one before?".
+    """Answer requests in a conversation: "and the one before?" follows the last answer.
 
     A number, a name, "yes" or "no" answers a question, which stays open until then. "make it 7" and "no,
     Sunday" correct the last request; "right", "wrong" and "it was 2", the second item, are remembered.

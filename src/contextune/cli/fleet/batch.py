@@ -102,7 +102,7 @@ def answer(
     ],
     out: Annotated[Path, typer.Option(help="File to write the answers to, a JSON line for each request.")],
     store: StoreName = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many items to return.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of items to return.")] = 10,
     catalog: ToolCatalog = None,
     ranker: RankerPath = None,
     embedder: EmbedderName = DEFAULT_EMBEDDER,

@@ -30,7 +30,8 @@ def parse_zone(name: str | None) -> ZoneInfo | None:
     zone = find_zone(name)
     if zone is None:
         raise InvalidDataError(
-            f"there is no time zone {name!r}: write it as Europe/Lisbon, a large city or GMT+1"
+            f"there is no time zone {name!r}: write it as Europe/Lisbon, as a city with an airport, "
+            "as a country, or as GMT+1"
         )
     return zone
 

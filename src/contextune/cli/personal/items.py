@@ -31,7 +31,7 @@ def items(
     app: Annotated[list[str] | None, typer.Option("--app", help="Only of this application.")] = None,
     since: Annotated[str | None, typer.Option(help="From this day or time on, as 2024-05-16.")] = None,
     until: Annotated[str | None, typer.Option(help="Up to this day or time, as 2024-05-16.")] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="How many to print.")] = 20,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="Number of items to print.")] = 20,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, with all fields.")] = False,
     user: UserName = None,
     store: StoreName = None,

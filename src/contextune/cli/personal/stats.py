@@ -62,7 +62,7 @@ class Stats:
 
 def stats(
     app: Annotated[list[str] | None, typer.Option("--app", help="Only of this application.")] = None,
-    months: Annotated[int, typer.Option("--months", min=1, help="How many months to print.")] = 12,
+    months: Annotated[int, typer.Option("--months", min=1, help="Number of months to print.")] = 12,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     user: UserName = None,
     store: StoreName = None,

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]++)[^;]*; *extra == ['\"]([\w-]+)['\"]")
-_PURPOSES = {
-    "anthropic": "tool search for Anthropic models",
+PURPOSES = {
+    "anthropic": "Anthropic integration: tool search and context for its models",
     "all": "the command line with imports, plans and functions",
-    "attachments": "the text of PDF files attached to mails",
-    "big": "fast search of hundreds of thousands of items",
+    "attachments": "the text of documents attached to mails (import --attachments)",
+    "big": "fast search of hundreds of thousands of items or tools",
     "calendar": "calendar files",
     "claude-agent": "Claude Agent SDK integration",
     "cli": "the command line with imports, plans and functions",
     "client": "the typed client of the HTTP service",
-    "fastmcp": "tools of FastMCP servers",
+    "fastmcp": "FastMCP integration: search over the tools of a server",
     "functions": "Python functions as tools",
     "html": "mails and notes in HTML",
     "import": "calendar files, and mails and notes in HTML",
@@ -28,18 +28,20 @@ _PURPOSES = {
     "mcp": "tools of MCP servers, and Contextune as an MCP server",
     "openai-agents": "OpenAI Agents SDK integration",
     "otel": "OpenTelemetry traces of the service",
-    "outlook": "mail of Outlook's data files (.pst, .ost)",
+    "outlook": "mails and appointments of Outlook's data files (.pst, .ost)",
     "plan": "plans, checked against the schemas of tools",
     "plot": "plots of the benchmarks",
     "postgres": "stores in PostgreSQL",
     "pydantic-ai": "Pydantic AI integration",
     "ray": "batch work over many users on a Ray cluster",
-    "sentence-transformers": "other local embedding models",
+    "sentence-transformers": "other local embedding models (--embedder sentence-transformers:MODEL)",
     "serve": "the HTTP service",
     "sync": "mail, calendars and contacts from servers",
     "train": "training of rankers, and fine-tuning of the embedder",
 }
-_NOT_FOR_USERS = ("dev", "docs")
+"""What each extra adds, after the command that installs it."""
+NOT_FOR_USERS = ("dev", "docs")
+"""Extras for work on Contextune itself."""
 _MANY_ITEMS = 100_000
 """Items above which exact search of all vectors is slow."""
 
@@ -55,7 +57,7 @@ class Extra(NamedTuple):
     @property
     def purpose(self) -> str:
         """What it adds; empty if unknown."""
-        return _PURPOSES.get(self.name, "")
+        return PURPOSES.get(self.name, "")
 
     @property
     def command(self) -> str:
@@ -68,7 +70,7 @@ def all_extras() -> list[Extra]:
     packages: dict[str, list[str]] = {}
     for requirement in distribution("contextune").requires or ():
         match = _REQUIREMENT.match(requirement)
-        if match and match[1] != "contextune" and match[2] not in _NOT_FOR_USERS:
+        if match and match[1] != "contextune" and match[2] not in NOT_FOR_USERS:
             packages.setdefault(match[2], []).append(match[1])
     return [
         Extra(name, tuple(names), tuple(package for package in names if not _is_installed(package)))

@@ -6,13 +6,19 @@ from contextlib import suppress
 from pathlib import Path
 from zoneinfo import ZoneInfo, available_timezones
 
-_LOCALTIME, _TIMEZONE = Path("/etc/localtime"), Path("/etc/timezone")
+from contextune.cli.setup.cities import zones_of
+from contextune.errors import InvalidDataError
 
+_LOCALTIME, _TIMEZONE = Path("/etc/localtime"), Path("/etc/timezone")
+_MAX_CHOICES = 6
 _OFFSET = re.compile(r"(?:UTC|GMT)\s*([+-])\s*(\d{1,2})(?::?00)?", re.IGNORECASE)
 
 
 def find_zone(text: str) -> ZoneInfo | None:
-    """The time zone of a name as Europe/Lisbon, of a city as "New York", or of an offset as GMT+1."""
+    """The time zone of a name as Europe/Lisbon, of a city as "Cape Town", a country, or an offset as GMT+1.
+
+    Raises `InvalidDataError` if a city or a country may be of several zones.
+    """
     text = text.strip()
     if match := _OFFSET.fullmatch(text):
         # the signs of these zones are those of POSIX, where west is positive
@@ -27,7 +33,15 @@ def find_zone(text: str) -> ZoneInfo | None:
         if wanted in (name.casefold(), name.casefold().rpartition("/")[2])
     ]
     # several names of a city are of one zone: America/Indiana/Indianapolis and America/Indianapolis
-    return _zone(min(names, key=lambda name: (name.count("/"), name))) if names else None
+    if names:
+        return _zone(min(names, key=lambda name: (name.count("/"), name)))
+    zones = zones_of(text)
+    if len(zones) > 1:
+        choices = ", ".join(zones[:_MAX_CHOICES]) + (", …" if len(zones) > _MAX_CHOICES else "")
+        raise InvalidDataError(
+            f"{text!r} may be of several time zones: {choices} (write one of them, or a city and its country)"
+        )
+    return _zone(zones[0]) if zones else None
 
 
 def _zone(name: str) -> ZoneInfo | None:

@@ -17,7 +17,12 @@ _OWN = re.compile(
     r"^(?:(?:is|he['’]s|she['’]s|he is|she is|they are|this is)\s+)?(?:(?:my|our|the|an?)\s+)?", re.IGNORECASE
 )
 _OF_ANOTHER = re.compile(r"\b(?:of|from|for)\b", re.IGNORECASE)
-_AT_A_PLACE = re.compile(r"\b(?:at|in|near|by)\b", re.IGNORECASE)
+_AT_A_PLACE = re.compile(r"\b(?:at|in|near|by)\b|['’]s\b", re.IGNORECASE)
+_IN_A_SENTENCE = re.compile(
+    r"\b(?:not|no|the|an?|my|our|his|her|their|your|this|that|before|after|with|about|to|via|through)\b",
+    re.IGNORECASE,
+)
+"""Words that show, inside a clause, that the role in it is somebody else: "likes my boss"."""
 _WORD = re.compile(r"\w+")
 _MAX_WORDS = 5
 _MAX_LENGTH = 120
@@ -33,7 +38,8 @@ def stated_relation(
     works at a hospital is not the user's hospital.
     """
     if nickname.casefold() in FAMILY_NICKNAMES:
-        return nickname.casefold()
+        abbreviation = ABBREVIATIONS.get(nickname)
+        return f"{abbreviation} ({nickname})" if abbreviation else nickname.casefold()
     return _noted_role(note) or job_relation(title, organization, name)
 
 
@@ -41,15 +47,20 @@ def _noted_role(note: str) -> str | None:
     """The first clause of a note, if it is a few words that end with a role: "babysitter, 12 EUR an hour"."""
     clause = _OWN.sub("", _CLAUSE.split(note.strip(), maxsplit=1)[0].strip())
     words = tokenize(clause)
-    if not words or len(words) > _MAX_WORDS or _OF_ANOTHER.search(clause):
+    if not words or len(words) > _MAX_WORDS or _OF_ANOTHER.search(clause) or _IN_A_SENTENCE.search(clause):
         return None
     abbreviation = ABBREVIATIONS.get(_WORD.findall(clause)[-1])
     if abbreviation:
         return f"{abbreviation} ({clause})"
     role = _role(words[-1])
-    if role is None or (role in PLACES and _AT_A_PLACE.search(clause)):
+    if role is None or (role in PLACES and (_AT_A_PLACE.search(clause) or _is_name(clause))):
         return None
     return clause.casefold() if role == words[-1] else f"{role} ({clause})"
+
+
+def _is_name(clause: str) -> bool:
+    """Whether a place has a name: "Plains Bank" is an employer, "local bank" may be the user's."""
+    return " " in clause and clause.split()[-1][:1].isupper()
 
 
 def job_relation(title: str, organization: str, name: str = "") -> str | None:

@@ -53,7 +53,7 @@ class OutlookReader:
                 stream = stack.enter_context(file.open())
             else:  # a stream in an archive is slow to seek in
                 stream = stack.enter_context(stack.enter_context(file.on_disk()).open("rb"))
-            archive = OutlookFile(stream)
+            archive = OutlookFile(stream, documents=context.attachments)
             entries = file.counted(archive.entries(), len(archive))
             yield from read_each(
                 entries,
@@ -102,7 +102,7 @@ def mail_parts(entry: OutlookEntry) -> MimeParts:
         if value.strip():
             headers.setdefault(name, value.encode("utf-8", "replace"))
     text = tidy(entry.text[:_MAX_PLAIN]) or html_text(entry.html[:_MAX_HTML])
-    return MimeParts(headers, text, entry.attachments)
+    return MimeParts(headers, text, entry.attachments, entry.documents)
 
 
 def _headers(entry: OutlookEntry) -> Iterator[tuple[str, str]]:

@@ -5,14 +5,16 @@ are translated to the long ids of the specification.
 """
 
 import codecs
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
+from itertools import islice
 from typing import Any, BinaryIO
 from uuid import UUID
 
 from contextune.errors import MissingExtraError
+from contextune.importers.mail.attachments import MAX_ATTACHMENT, MAX_DOCUMENTS, AttachedDocument, has_text
 from contextune.importers.parsing.charsets import decode
 
 CLASS, SUBJECT, SUBMITTED, HEADERS = 0x001A, 0x0037, 0x0039, 0x007D
@@ -51,6 +53,8 @@ class OutlookEntry:
     attachments: tuple[str, ...] = ()
     text: str = ""
     html: str = field(default="", repr=False)
+    documents: tuple[AttachedDocument, ...] = field(default=(), repr=False)
+    """The attachments whose text can be read, if they are asked for."""
 
     def text_of(self, name: int) -> str:
         """A property as text; empty if it is missing."""
@@ -64,9 +68,10 @@ def text_value(properties: Properties, name: int) -> str:
 
 
 class OutlookFile:
-    """An open data file; raises `OSError` if it is damaged."""
+    """An open data file; raises `OSError` if it is damaged. With `documents`, attached documents are read."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, *, documents: bool = False) -> None:
+        self._keeps_documents = documents
         try:
             library: Any = import_module("pypff")
         except ModuleNotFoundError as error:
@@ -107,15 +112,16 @@ class OutlookFile:
         properties = self._properties(message.get_record_set(0))
         if not hasattr(message, "recipients"):  # a setting of Outlook
             return OutlookEntry(message.identifier, folders, properties)
-        recipients = message.recipients
+        recipients, attachments = message.recipients, list(message.attachments)
         return OutlookEntry(
             message.identifier,
             folders,
             properties,
             tuple(map(self._properties, recipients.record_sets)) if recipients else (),
-            tuple(filter(None, (attachment.long_filename for attachment in message.attachments))),
+            tuple(filter(None, (attachment.long_filename for attachment in attachments))),
             (_body(message, "plain_text_body") or b"").decode("utf-8", "replace"),
             decode(_body(message, "html_body") or b"", _charset(properties.get(_CODEPAGE))),
+            tuple(islice(attached_documents(attachments), MAX_DOCUMENTS)) if self._keeps_documents else (),
         )
 
     def _properties(self, records: Any) -> Properties:
@@ -143,6 +149,17 @@ class OutlookFile:
             if not is_text and place >= 0 and (guids[place : place + _GUID_SIZE], number) in _NAMED:
                 known[_FIRST_NAMED + position] = _NAMED[guids[place : place + _GUID_SIZE], number]
         return known
+
+
+def attached_documents(attachments: Iterable[Any]) -> Iterator[AttachedDocument]:
+    """The attachments with text, without large and damaged ones, and without mails in mails."""
+    for attachment in attachments:
+        try:
+            name, size = attachment.long_filename or "", attachment.size or 0
+            if has_text(name) and 0 < size <= MAX_ATTACHMENT:
+                yield AttachedDocument(name, attachment.read_buffer(size))
+        except _DAMAGED:
+            continue
 
 
 def _body(message: Any, name: str) -> bytes | None:

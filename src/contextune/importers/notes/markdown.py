@@ -11,6 +11,7 @@ from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.parsing.charsets import decode_text
 from contextune.importers.parsing.html_text import html_text, tidy
 from contextune.importers.reader import ImportContext, ImportRecord, iso_time, item_id, shorten
+from contextune.importers.unsupported import BOOKMARKS
 from contextune.types import Item
 
 _SUFFIXES = (".md", ".markdown", ".txt", ".text", ".html", ".htm")
@@ -25,6 +26,8 @@ _WEB_LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*
 _COMMENT = re.compile(r"%%.*?%%", re.DOTALL)
 _TITLE = re.compile(r"<(?:title|h1)\b[^<>]*>([^<>]*)</", re.IGNORECASE)
 _TIMESTAMP_SUFFIX = re.compile(r"[-_ ]\d{4}-\d\d-\d\d[T_ ]\d\d[:._-]?\d\d[:._-]?\d\dZ?$")
+_NO_NOTES = ("<script", "<link", BOOKMARKS)
+"""Parts of web pages and bookmarks."""
 _NOTION_ID = re.compile(r" ([0-9a-f]{32})(?:_all)?$")
 """Notion ends the names of pages, databases and their folders with an id."""
 _NOTION_TITLE = re.compile(r"\A# ([^\r\n]+)\s*")
@@ -46,12 +49,12 @@ class NotesReader:
     apps = ("Notes",)
 
     def can_read(self, file: SourceFile) -> bool:
-        """Whether it is a text file, but not a saved web page; or the table of a Notion database."""
+        """Whether it is a text file, but no web page or bookmarks; or the table of a Notion database."""
         if file.suffix == ".csv":
             return bool(_NOTION_ID.search(file.path.stem))
         if file.suffix not in _SUFFIXES or "\0" in file.start:
             return False
-        return not file.suffix.startswith(".htm") or not (file.contains("<script") or file.contains("<link"))
+        return not file.suffix.startswith(".htm") or not any(map(file.contains, _NO_NOTES))
 
     def read(self, file: SourceFile, _context: ImportContext) -> Iterator[ImportRecord]:
         """The note."""

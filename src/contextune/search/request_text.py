@@ -1,0 +1,35 @@
+"""One spelling of requests that mean the same: no greetings, no "please", "what's" for "what is"."""
+
+import re
+
+_GREETING = r"hey(?: there)?|hi(?: there)?|hello|okay|ok|hallo|hola|salut|ciao|olá|hej"
+_PLEASE = (
+    r"please|pls|plz|bitte|por favor|s['’]il (?:te|vous) pla[iî]t|per favore|per piacere|alsjeblieft|"
+    r"alstublieft|snälla"
+)
+_BEFORE = re.compile(
+    rf"\s*(?:(?:{_GREETING})\s*[,!…]\s*)?(?:(?:{_PLEASE})\b(?!['’-])\s*,?\s*)?", re.IGNORECASE
+)
+_AFTER = re.compile(rf"(?:\s*,\s*|\s+)(?:{_PLEASE})\s*([.!?…]{{0,3}})\s*$", re.IGNORECASE)
+_IS = re.compile(r"\b(what|who|where|when|how)(?: is|[’']s)\b", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_MIN_WORDS = 2
+
+
+def canonical_request(text: str) -> str:
+    """The request without courtesy, and with the short form of "is" behind a question word."""
+    return _IS.sub(r"\1's", without_courtesy(text))
+
+
+def without_courtesy(text: str) -> str:
+    """The request without a greeting and a comma before it, and without "please" before or after it.
+
+    "Hey, call Ana please." is "call Ana."; what would leave less than two words is kept.
+    """
+    start = _BEFORE.match(text)
+    plain = text[start.end() :] if start else text
+    if end := _AFTER.search(plain):
+        plain = plain[: end.start()] + end[1]
+    if plain == text or len(_WORD.findall(plain)) < _MIN_WORDS:
+        return text
+    return plain
