@@ -25,6 +25,7 @@ PURPOSES = {
     "langgraph": "LangGraph integration",
     "llama-index": "LlamaIndex integration",
     "llm": "language models: an endpoint, or a small local one",
+    "local-llm": "a local language model of your own (GGUF)",
     "mcp": "tools of MCP servers, and Contextune as an MCP server",
     "openai-agents": "OpenAI Agents SDK integration",
     "otel": "OpenTelemetry traces of the service",
