@@ -20,8 +20,7 @@ from contextune.client import (
     NotFoundError,
     UnauthorizedError,
     UnavailableError,
-    async_client,
-    sync_client,
+    clients,
 )
 from contextune.serve.http.tokens import TokenFile
 
@@ -84,8 +83,8 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def wait(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr(sync_client, "sleep", waits.append)
-    monkeypatch.setattr(async_client, "sleep", wait)
+    monkeypatch.setattr(clients, "sleep", waits.append)
+    monkeypatch.setattr(clients, "async_sleep", wait)
     return waits
 
 

@@ -7,10 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
 
 from contextune.errors import StoreError
 from contextune.store import SQLiteStore, StoreRevision, sqlite
+from contextune.store.checksums import row_checksum
 from contextune.store.schema import STORE_SCHEMA, DatabaseSchema, migrate, schema_version
 from contextune.types import Contact, Item, UsageEvent, User
 
@@ -106,6 +108,32 @@ def test_migrations_before_a_failed_one_stay(version_1: Path) -> None:
         assert schema_version(connection) == len(STORE_SCHEMA.migrations) + 1
         migrate(connection, with_migrations(EXTRA, ("CREATE TABLE more (a)",)))
         assert schema_version(connection) == len(STORE_SCHEMA.migrations) + 2
+
+
+def test_vectors_of_items_survive_the_new_name_of_their_table(path: Path) -> None:
+    version_6 = replace(STORE_SCHEMA, migrations=STORE_SCHEMA.migrations[:6])
+    vector = np.array([0.5, -1.0], np.float32).tobytes()
+    row = (1, "1", b"digest", "m", vector)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        migrate(connection, version_6)
+        user, item = ("ana", "{}", "{}", "[]", None), (1, "1", "Notes", "{}")
+        users = "INSERT INTO users (id, profile, places, contacts, zone, checksum) VALUES (?, ?, ?, ?, ?, ?)"
+        connection.execute(users, (*user, row_checksum(*user)))
+        items = "INSERT INTO items (user, id, app, fields, checksum) VALUES (?, ?, ?, ?, ?)"
+        connection.execute(items, (*item, row_checksum(*item)))
+        portraits = (
+            "INSERT INTO portraits (user, item, digest, model, vector, checksum) VALUES (?, ?, ?, ?, ?, ?)"
+        )
+        connection.execute(portraits, (*row, row_checksum(*row)))
+    with SQLiteStore(path) as store:
+        digest, stored = store.enriched_vectors("ana", "m")["1"]
+        assert (digest, stored.tolist()) == (b"digest", [0.5, -1.0])
+        store.delete_items("ana", ["1"])
+        assert store.enriched_vectors("ana", "m") == {}
+    with closing(sqlite3.connect(path)) as connection:
+        schema = connection.execute("SELECT name, sql FROM sqlite_schema").fetchall()
+    assert "portraits" not in str(schema)
 
 
 def test_version_1_gets_sizes_and_checksums(version_1: Path) -> None:

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from typing import Any, LiteralString
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from tests.postgres_server import new_database
 
@@ -39,6 +40,12 @@ def ana(postgres_url: str) -> Iterator[PostgresStore]:
         yield store
 
 
+OLD_PUT_ITEM_VECTORS = """
+    INSERT INTO contextune.portraits (owner, item, model, digest, vector) VALUES (1, '1', 'm', 'digest', %s)
+    ON CONFLICT (owner, item, model) DO UPDATE SET digest = excluded.digest, vector = excluded.vector"""
+"""As the fourth version writes them."""
+
+
 def query(store: PostgresStore, statement: LiteralString, **user: str) -> list[Any]:
     """Rows that a transaction of the store sees; with the settings of a user, or without."""
     with store._transaction("BEGIN") as connection:
@@ -56,7 +63,8 @@ def query(store: PostgresStore, statement: LiteralString, **user: str) -> list[A
         "items_3",
         "uses",
         "vectors",
-        "portraits",
+        "item_vectors",
+        "item_vectors_3",
         "feedback",
         "secrets",
         "tokens",
@@ -79,7 +87,7 @@ def test_query_sees_only_rows_of_its_user(ana: PostgresStore) -> None:
 
 def test_listing_users_shows_their_ids_only(ana: PostgresStore) -> None:
     assert query(ana, "SELECT * FROM user_ids ORDER BY id", list="ids") == [("ana",), ("rui",)]
-    for table in ("users", "items", "uses", "vectors", "portraits", "feedback", "tombstones"):
+    for table in ("users", "items", "uses", "vectors", "item_vectors", "feedback", "tombstones"):
         assert query(ana, f"SELECT * FROM {table}", list="ids") == [], table  # a fixed name
 
 
@@ -116,6 +124,43 @@ def test_users_of_an_earlier_version_are_listed(postgres_url: str, plain_role: s
     assert granted == (True,)
 
 
+def test_item_vectors_of_an_earlier_version_are_kept(postgres_url: str, plain_role: str) -> None:
+    earlier_version(plain_role, 4)
+    vector = np.array([0.5, -1.0], np.float32)
+    with psycopg.connect(postgres_url) as connection:  # as superuser, beside the policies
+        connection.execute(
+            "INSERT INTO contextune.users (id, profile, places, contacts) VALUES ('ana', '{}', '{}', '{}')"
+        )
+        connection.execute("INSERT INTO contextune.items VALUES (1, '1', 'Notes', '{}', 1)")
+        connection.execute(OLD_PUT_ITEM_VECTORS, (vector.tobytes(),))
+        connection.execute("GRANT SELECT ON contextune.portraits TO pg_monitor")
+    with PostgresStore(plain_role) as store:
+        (stored,) = store.enriched_vectors("ana", "m").values()
+        assert (stored[0], stored[1].tolist()) == (b"digest", [0.5, -1.0])
+        names = "SELECT relname FROM pg_class WHERE relname LIKE 'portraits%' AND relkind IN ('r', 'p')"
+        assert query(store, names) == []
+    with psycopg.connect(postgres_url) as connection:
+        granted = connection.execute(
+            "SELECT has_table_privilege('pg_monitor', 'contextune.portraits', 'SELECT')"
+        ).fetchone()
+    assert granted == (True,)
+
+
+def test_process_of_an_earlier_version_goes_on_with_item_vectors(plain_role: str) -> None:
+    with PostgresStore(plain_role) as store:
+        for user in ("ana", "rui"):
+            store.put_user(User(user))
+            store.put_items(user, [note("1", "tea")])
+            store.put_enriched_vectors(user, "m", {"1": (b"old", np.zeros(2, np.float32))})
+        vector = np.array([0.5, -1.0], np.float32)
+        with store._writing("ana") as (connection, key):
+            assert key == 1
+            connection.execute(OLD_PUT_ITEM_VECTORS, (vector.tobytes(),))
+            assert connection.execute("SELECT owner, digest FROM portraits").fetchall() == [(1, b"digest")]
+        assert store.enriched_vectors("ana", "m")["1"][1].tolist() == [0.5, -1.0]
+        assert store.enriched_vectors("rui", "m")["1"][0] == b"old"
+
+
 def test_setting_of_a_user_ends_with_the_transaction(ana: PostgresStore) -> None:
     ana.items("ana")
     for _ in range(9):  # whichever connection of the pool
@@ -134,7 +179,8 @@ def test_vectors_are_stored_uncompressed_in_every_partition(ana: PostgresStore, 
     with psycopg.connect(postgres_url) as connection:
         rows = connection.execute(
             "SELECT attstorage, count(*) FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid "
-            "WHERE attname = 'vector' AND relnamespace = 'contextune'::regnamespace GROUP BY attstorage"
+            "WHERE attname = 'vector' AND relnamespace = 'contextune'::regnamespace "
+            "AND relkind IN ('r', 'p') GROUP BY attstorage"
         ).fetchall()
     assert rows == [("e", 2 * (1 + schema.PARTITIONS))]
 

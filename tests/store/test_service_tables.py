@@ -23,9 +23,12 @@ from contextune.types import Item, UsageEvent, User
 psycopg = pytest.importorskip("psycopg", reason="needs the extra contextune[postgres]")
 
 from contextune.store.postgres import PostgresStore  # noqa: E402  # after the check
-from contextune.store.postgres.copy_tokens import copy_tokens  # noqa: E402
 from contextune.store.postgres.listen import ChangeListener, Notification  # noqa: E402
-from contextune.store.postgres.service_tables import ServiceTables, user_digest  # noqa: E402
+from contextune.store.postgres.service_tables import (  # noqa: E402
+    ServiceTables,
+    copy_tokens,
+    user_digest,
+)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import unquote
 
+from contextune._internal.phrases import phrases
 from contextune.errors import InvalidDataError
 
 MAX_DEPTH = 64
@@ -29,10 +30,10 @@ DATA_KEYWORDS = frozenset({"enum", "const", "default", "examples", "example"})
 """Keywords whose value is data: what looks like a schema in there is none."""
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
 """Keywords whose subschemas apply to the same value."""
-_INTO_PARTS = (
-    *("properties", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedProperties"),
-    *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"),
-)
+_INTO_PARTS = phrases("""
+    properties, patternProperties, additionalProperties, propertyNames, unevaluatedProperties, items
+    prefixItems, additionalItems, contains, unevaluatedItems
+""")
 """Keywords whose subschemas apply to the properties or items of the value."""
 _ONE_OF_MANY = ("properties", "prefixItems", "additionalProperties", "additionalItems")
 """Of these, one subschema at most applies to a part: the costliest counts."""

@@ -163,8 +163,7 @@ def _is_same_store(source: str, target: str) -> bool:
 def _copy_tokens(source: str, target: str, file: Path | None) -> list[str]:
     """Copy the service's tokens out of a store in PostgreSQL; returns what was done, if there are any."""
     from contextune._internal.plural import pluralize
-    from contextune.store.postgres.copy_tokens import copy_tokens
-    from contextune.store.postgres.service_tables import ServiceTables
+    from contextune.store.postgres.service_tables import ServiceTables, copy_tokens
 
     with ServiceTables(source) as original:
         if is_postgres(target):

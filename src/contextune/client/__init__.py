@@ -6,7 +6,7 @@ with Client("http://127.0.0.1:8765", token) as client:
     client.ask("Did she ever get back to me?")
 """
 
-from contextune.client.async_client import AsyncClient
+from contextune.client.clients import AsyncClient, Client
 from contextune.client.errors import (
     ConnectionFailedError,
     InvalidBodyError,
@@ -17,7 +17,6 @@ from contextune.client.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from contextune.client.sync_client import Client
 
 __all__ = [
     "AsyncClient",

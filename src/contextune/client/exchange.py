@@ -23,22 +23,22 @@ class Retries:
     count: int
     max_wait: float
 
-    def wait(self, error: ServiceError, call: Call, attempt: int) -> float | None:
-        """Seconds to wait before another attempt; None to give up.
+    def wait(self, error: Exception, call: Call[Any], attempt: int) -> float:
+        """Seconds to wait before another attempt; raise the error of the call to give up.
 
-        Only a 503 with `Retry-After` is repeated, so that the service decides when.
+        Only a 503 with `Retry-After` is repeated, so that the service decides when, and at once a call on an
+        idle connection that the service had ended.
         """
-        if not isinstance(error, UnavailableError) or error.retry_after is None:
-            return None
-        if attempt >= self.count or error.retry_after > self.max_wait:
-            return None
-        return error.retry_after if call.repeatable or error.code == _REFUSED else None
-
-    def may_reconnect(self, error: "httpx.TransportError", call: Call, attempt: int) -> bool:
-        """Whether to repeat a call at once: the service had ended the idle connection."""
-        return (
-            isinstance(error, httpx.RemoteProtocolError) and call.repeatable and attempt < min(1, self.count)
-        )
+        if isinstance(error, httpx.TransportError):
+            ended = isinstance(error, httpx.RemoteProtocolError)
+            if ended and call.repeatable and attempt < min(1, self.count):
+                return 0.0
+            raise _connection_failed(error) from error
+        if not isinstance(error, UnavailableError) or not (call.repeatable or error.code == _REFUSED):
+            raise error
+        if error.retry_after is None or error.retry_after > self.max_wait or attempt >= self.count:
+            raise error
+        return error.retry_after
 
 
 def http_options(
@@ -57,7 +57,7 @@ def http_options(
     }
 
 
-def call_options(call: Call) -> dict[str, Any]:
+def call_options(call: Call[Any]) -> dict[str, Any]:
     """Arguments of `request` of both kinds of `httpx` clients."""
     options: dict[str, Any] = {"method": call.method, "url": call.path, "params": dict(call.params)}
     return options if call.json is None else options | {"json": call.json}
@@ -78,7 +78,7 @@ def read_response(response: httpx.Response) -> Any:
     return body
 
 
-def connection_failed(error: httpx.TransportError) -> ConnectionFailedError:
+def _connection_failed(error: httpx.TransportError) -> ConnectionFailedError:
     """The exception for a request without a response."""
     reason = "it timed out" if isinstance(error, httpx.TimeoutException) else "the connection failed"
     return ConnectionFailedError(

@@ -10,16 +10,16 @@ from enum import StrEnum
 from itertools import chain
 from typing import Any, cast
 
+from contextune._internal.phrases import phrases
 from contextune.evaluate.requests import WorldCall, WorldRequest
 from contextune.plan import Pointer, Steps
 from contextune.types import Contact, Plan
 
 _UNASKED = frozenset(
-    [
-        *("start_time", "end_time", "date", "due_time", "start", "end", "due", "when"),
-        *("participants", "attendees", "recipient", "recipients", "to", "contact", "contacts"),
-        *("sender", "from"),
-    ]
+    phrases("""
+        start_time, end_time, date, due_time, start, end, due, when, participants, attendees, recipient
+        recipients, to, contact, contacts, sender, from
+    """)
 )
 """Arguments that make a call wrong if nobody asked for them; other ones more are let pass."""
 _MIN_OVERLAP = 0.45

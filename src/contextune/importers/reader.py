@@ -17,6 +17,7 @@ from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.types import Contact, Item, UsageEvent, User, local_time
 
 Entry = TypeVar("Entry")
+Values = TypeVar("Values")
 MAX_TEXT = 10_000
 """Characters kept of a mail or note. Longer texts are rarely useful and slow down every search."""
 
@@ -121,6 +122,27 @@ def read_each(
         except PARSE_ERRORS as error:
             records = [SkippedEntry(where(entry), f"cannot be parsed ({type(error).__name__})")]
         yield from records
+
+
+def read_values(
+    entries: Iterable[tuple[int, Values | None]],
+    read: Callable[[Values, str], Iterable[ImportRecord]],
+    where: str,
+    broken: str = "broken or truncated entry",
+) -> Iterator[ImportRecord]:
+    """As `read_each`, for numbered entries; those without values are skipped as `broken`.
+
+    `read` is called with the values and the place of an entry: `where` and its number.
+    """
+
+    def place(entry: tuple[int, Values | None]) -> str:
+        return f"{where} {entry[0]}"
+
+    def records(entry: tuple[int, Values | None]) -> Iterable[ImportRecord]:
+        values = entry[1]
+        return [SkippedEntry(place(entry), broken)] if values is None else read(values, place(entry))
+
+    return read_each(entries, records, place)
 
 
 def item_id(kind: str, *source: object) -> str:

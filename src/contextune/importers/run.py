@@ -5,21 +5,49 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 from zipfile import BadZipFile
 
 from contextune.errors import InvalidDataError, MissingExtraError, UnknownUserError
 from contextune.importers.address_book import AddressBook
-from contextune.importers.calls.call_history import with_history
+from contextune.importers.calls.call_log import with_history
 from contextune.importers.files import SkippedEntry, SourceFile, iter_files
 from contextune.importers.mail.attachments import check_reader
-from contextune.importers.messages.own_messages import as_known, is_in_group, with_own_name
+from contextune.importers.messages.message_log import as_known, is_in_group, with_own_name
 from contextune.importers.phone_numbers import lacks_contact_name, with_contact_names
 from contextune.importers.reader import PARSE_ERRORS, ImportContext, ImportRecord, Reader, ReplacedSeries
-from contextune.importers.registry import detect_reader
+from contextune.importers.registry import detect_reader, refusal_reason
 from contextune.importers.report import ImportReport, ReportBuilder
-from contextune.importers.target import ImportTarget
-from contextune.importers.unsupported import refusal_reason
 from contextune.types import Contact, Item, Progress, UsageEvent, User
+
+
+class ImportTarget(Protocol):
+    """A `Store`, or anything that takes the users, items and uses of an import in its place."""
+
+    def user(self, user: str) -> User:
+        """The user; raise `UnknownUserError` if there is none."""
+        ...
+
+    def put_user(self, user: User) -> None:
+        """Add or replace the user."""
+        ...
+
+    def items(self, user: str, ids: Sequence[str] | None = None) -> list[Item]:
+        """The user's items, or those of `ids` that exist."""
+        ...
+
+    def put_items(self, user: str, items: Iterable[Item]) -> int:
+        """Add or replace items; return the number written."""
+        ...
+
+    def delete_items(self, user: str, ids: Iterable[str]) -> int:
+        """Delete items; return the number deleted."""
+        ...
+
+    def put_uses(self, user: str, uses: Iterable[UsageEvent]) -> int:
+        """Record uses; return the number of new ones."""
+        ...
+
 
 BATCH = 500
 """Items and usage events that are written to the store together."""

@@ -16,8 +16,8 @@ _STEPS = {
     # Rows with uses are deleted last, so that no step has to delete all uses of an item.
     "uses": """DELETE FROM uses WHERE user = :user AND (item, moment, place) IN (
         SELECT item, moment, place FROM uses WHERE user = :user AND item = ifnull(:item, item) LIMIT 100)""",
-    "portraits": """DELETE FROM portraits WHERE rowid IN (
-        SELECT rowid FROM portraits WHERE user = :user AND item = ifnull(:item, item) LIMIT 50)""",
+    "item_vectors": """DELETE FROM item_vectors WHERE rowid IN (
+        SELECT rowid FROM item_vectors WHERE user = :user AND item = ifnull(:item, item) LIMIT 50)""",
     "vectors": """DELETE FROM vectors WHERE rowid IN (
         SELECT rowid FROM vectors WHERE user = :user LIMIT 50)""",
     "feedback": "DELETE FROM feedback WHERE key IN (SELECT key FROM feedback WHERE user = :user LIMIT 50)",
@@ -26,7 +26,7 @@ _STEPS = {
     "items": """DELETE FROM items WHERE user = :user AND id IN (
         SELECT id FROM items WHERE user = :user LIMIT 5)""",
 }
-_PARTS_OF_ITEM = ("uses", "portraits")
+_PARTS_OF_ITEM = ("uses", "item_vectors")
 
 
 class DiskReserve:

@@ -1,6 +1,7 @@
 """Conversion between database rows and the library's types, without loss."""
 
 import json
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -12,6 +13,7 @@ from contextune.errors import InvalidDataError, StoreError
 from contextune.store.checksums import row_checksum
 from contextune.store.protocol import Vector
 from contextune.types import Contact, Feedback, Item, PlaceLocation, Request, Turn, UsageEvent, User
+from contextune.types.unread_times import UnreadTimes
 
 _NO_PLACE = b""
 _SCALARS = (str, int, float)
@@ -237,3 +239,12 @@ def vector_blob(vector: Vector) -> bytes:
 def parse_vector(blob: bytes) -> Vector:
     """The vector of a blob; read-only."""
     return np.frombuffer(blob, "<f4").astype(np.float32, copy=False)
+
+
+_log = logging.getLogger("contextune.store")
+
+
+def log_unread_times(unread: UnreadTimes) -> None:
+    """Log the fields, by application, without their values."""
+    for field in unread.all():
+        _log.warning("%s", field)

@@ -51,7 +51,7 @@ CHECKSUMS = {
     "uses": "user, item, moment, place, time",
     "feedback": "user, request, used, rejected, tool, ok",
     "vectors": "user, digest, model, vector",
-    "portraits": "user, item, digest, model, vector",
+    "item_vectors": "user, item, digest, model, vector",
 }
 """By table: the columns that its `checksum` covers. Part of a migration: a change needs another one."""
 
@@ -69,7 +69,8 @@ def bytes_of(columns: str, row: str = "") -> str:
 
 
 def _add_checksums() -> Iterator[str]:
-    for table, columns in CHECKSUMS.items():
+    for name, columns in CHECKSUMS.items():
+        table = "portraits" if name == "item_vectors" else name  # renamed by the seventh migration
         yield f"ALTER TABLE {table} ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0"
         yield f"UPDATE {table} SET checksum = row_checksum({columns})"
 
@@ -220,5 +221,6 @@ STORE_SCHEMA = DatabaseSchema(
                 PRIMARY KEY (user, model)
             ) WITHOUT ROWID""",
         ),
+        ("ALTER TABLE portraits RENAME TO item_vectors",),
     ),
 )

@@ -19,6 +19,7 @@ from contextune.store.rows import (
     check_unicode,
     feedback_row,
     item_row,
+    log_unread_times,
     parse_feedback,
     parse_items,
     parse_user,
@@ -34,7 +35,7 @@ from contextune.store.snapshots.files import SnapshotFiles
 from contextune.store.statements import (
     PUT_FEEDBACK,
     PUT_ITEM,
-    PUT_PORTRAIT,
+    PUT_ITEM_VECTOR,
     PUT_USE,
     PUT_USER,
     PUT_VECTOR,
@@ -43,7 +44,6 @@ from contextune.store.statements import (
     unknown_user,
     user_key,
 )
-from contextune.store.unread_times import log_unread_times
 from contextune.types import Feedback, Item, Progress, UsageEvent, User, local_time
 from contextune.types.unread_times import UnreadTimes
 
@@ -284,7 +284,7 @@ class SQLiteStore(Database):
         query = "SELECT model, digest FROM vectors WHERE user = ?"
         with self._reading() as connection:
             key = user_key(connection, user)
-            models = connection.execute("SELECT DISTINCT model FROM portraits WHERE user = ?", (key,))
+            models = connection.execute("SELECT DISTINCT model FROM item_vectors WHERE user = ?", (key,))
             digests: dict[str, list[bytes]] = {model: [] for (model,) in models}
             for model, digest in connection.execute(query, (key,)):
                 digests.setdefault(model, []).append(digest)
@@ -302,7 +302,7 @@ class SQLiteStore(Database):
         self, user: str, model: str, items: Sequence[str] | None = None
     ) -> dict[str, tuple[bytes, Vector]]:
         """By item: digest and vector of its enriched text for this model; of all items, or of `items`."""
-        query = "SELECT item, digest, vector, checksum FROM portraits WHERE user = ? AND model = ?"
+        query = "SELECT item, digest, vector, checksum FROM item_vectors WHERE user = ? AND model = ?"
         with self._reading() as connection:
             key = user_key(connection, user)
             values = key, check_unicode(model, "the model")
@@ -326,7 +326,7 @@ class SQLiteStore(Database):
             rows = (
                 (key, item, digest, model, vector_blob(vector)) for item, (digest, vector) in vectors.items()
             )
-            connection.executemany(PUT_PORTRAIT, ((*row, row_checksum(*row), *row[:2]) for row in rows))
+            connection.executemany(PUT_ITEM_VECTOR, ((*row, row_checksum(*row), *row[:2]) for row in rows))
 
     def put_feedback(self, user: str, feedback: Feedback) -> None:
         """Store feedback on a request."""

@@ -25,8 +25,8 @@ PUT_USE = """
 PUT_VECTOR = """
     INSERT INTO vectors (user, digest, model, vector, checksum) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (user, digest, model) DO UPDATE SET vector = excluded.vector, checksum = excluded.checksum"""
-PUT_PORTRAIT = """
-    INSERT INTO portraits (user, item, digest, model, vector, checksum)
+PUT_ITEM_VECTOR = """
+    INSERT INTO item_vectors (user, item, digest, model, vector, checksum)
     SELECT ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM items WHERE user = ? AND id = ?)
     ON CONFLICT (user, item, model) DO UPDATE SET digest = excluded.digest, vector = excluded.vector,
     checksum = excluded.checksum"""
@@ -53,7 +53,7 @@ def has_vectors(connection: sqlite3.Connection, key: int) -> bool:
     """Whether any vector of the user is stored."""
     query = "SELECT EXISTS (SELECT 1 FROM {} WHERE user = ?)"
     return any(
-        connection.execute(query.format(table), (key,)).fetchone()[0] for table in ("vectors", "portraits")
+        connection.execute(query.format(table), (key,)).fetchone()[0] for table in ("vectors", "item_vectors")
     )
 
 
@@ -64,4 +64,4 @@ def delete_vectors(connection: sqlite3.Connection, key: int, item: str, keep: st
         if old.text != keep:
             digest = text_digest(old.text)
             connection.execute("DELETE FROM vectors WHERE user = ? AND digest = ?", (key, digest))
-            connection.execute("DELETE FROM portraits WHERE user = ? AND item = ?", (key, item))
+            connection.execute("DELETE FROM item_vectors WHERE user = ? AND item = ?", (key, item))

@@ -19,7 +19,7 @@ from contextune.importers.live.credentials import (  # noqa: E402
     read_password,
     store_password,
 )
-from contextune.importers.live.errors import SyncError  # noqa: E402
+from contextune.importers.live.source import SyncError  # noqa: E402
 
 ACCOUNT = SyncAccount("post", "imaps://mail.example.com", "ines@example.com", "ines")
 

@@ -13,7 +13,7 @@ from tests.importers.reading_files import INES, NOW
 
 from contextune.importers.live import SyncAccount, SyncReport, SyncState, sync_account
 from contextune.importers.live.dav_client import DavClient
-from contextune.importers.live.errors import SyncError
+from contextune.importers.live.source import SyncError
 from contextune.importers.live.xml_tree import parse_xml
 from contextune.importers.run import import_into
 from contextune.store import SQLiteStore

@@ -10,8 +10,8 @@ from tests.importers.live.servers import PASSWORD, USERNAME, imap_connection, im
 from tests.importers.reading_files import INES, NOW
 
 from contextune.importers.live import SyncAccount, SyncReport, SyncState, sync_account
-from contextune.importers.live.errors import SyncError
 from contextune.importers.live.imap import decode_folder_name, parse_folder
+from contextune.importers.live.source import SyncError
 from contextune.importers.run import import_into
 from contextune.store import SQLiteStore
 from contextune.types import UsageEvent

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
-from contextune.importers.calls.call_history import with_history
 from contextune.importers.files import SkippedEntry
 from contextune.importers.parsing.html_text import tidy
 from contextune.importers.phone_numbers import NO_CALLER, names_by_number, normalize_number
@@ -87,3 +87,23 @@ class CallLog:
     @cached_property
     def _names(self) -> Mapping[str, str]:
         return names_by_number(self._context.user)
+
+
+_MAX_CALLS = 50
+_FIELDS = ("date", "direction", "duration_s")
+
+
+def with_history(latest: Item, others: Iterable[Item], context: ImportContext) -> Item:
+    """The last call with a number, and all others in its field `history`, the latest first."""
+    calls: dict[tuple[object, object], Mapping[str, Any]] = {}
+    for item in (latest, *others):
+        for call in ({name: item.fields.get(name) for name in _FIELDS}, *item.fields.get("history", ())):
+            if isinstance(call.get("date"), str):
+                calls.setdefault((call["date"], call.get("direction")), call)
+    calls.pop((latest.fields.get("date"), latest.fields.get("direction")), None)
+
+    def local(call: Mapping[str, Any]) -> datetime:
+        return context.to_local(datetime.fromisoformat(call["date"]))
+
+    history = sorted(calls.values(), key=local, reverse=True)[:_MAX_CALLS]
+    return replace(latest, fields={**latest.fields, "history": history}) if history else latest

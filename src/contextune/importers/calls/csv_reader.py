@@ -17,9 +17,9 @@ from contextune.importers.calls.call_log import (
     LoggedCall,
 )
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.parsing.csv_rows import CsvRow, first_row, read_rows
+from contextune.importers.parsing.csv_rows import first_row, read_rows
 from contextune.importers.parsing.localized_times import parse_localized_time
-from contextune.importers.reader import ImportContext, ImportRecord, read_each
+from contextune.importers.reader import ImportContext, ImportRecord, read_values
 
 _COLUMNS = {
     "number": "number|phone|phone number|phonenumber|caller|nummer|telefonnummer|rufnummer|número|numero|"
@@ -70,24 +70,19 @@ class CallsCsvReader:
         order = _order(file, names, context)
         log = CallLog(context)
 
-        def where(row: CsvRow) -> str:
-            return f"{file.where}, line {row.line}"
-
-        def call(row: CsvRow) -> Iterator[ImportRecord]:
-            if row.values is None:
-                yield SkippedEntry(where(row), "unreadable row")
-                return
-            date = _date(row.values)
+        def call(row: Mapping[str, str], where: str) -> Iterator[ImportRecord]:
+            date = _date(row)
             time = _time(date, order, context)
             if time is None and order is None and _SLASHED.match(date):
-                yield SkippedEntry(where(row), _AMBIGUOUS)
+                yield SkippedEntry(where, _AMBIGUOUS)
             else:
-                yield from log.add(_call(row.values, time), where(row))
+                yield from log.add(_call(row, time), where)
 
         with file.open() as stream:
             table = read_rows(file, stream, names)
             next(table, None)
-            yield from log.with_items(read_each(table, call, where))
+            records = read_values(table, call, f"{file.where}, line", "unreadable row")
+            yield from log.with_items(records)
 
 
 class _SlashDate(NamedTuple):

@@ -7,9 +7,9 @@ from typing import Any
 from contextune.importers.contacts.own_card import INVERSE_RELATIONS, OWN_CARD, OwnCards
 from contextune.importers.contacts.relations import stated_relation
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.parsing.csv_rows import CsvRow, first_row, read_rows
+from contextune.importers.parsing.csv_rows import first_row, read_rows
 from contextune.importers.parsing.html_text import tidy
-from contextune.importers.reader import ImportContext, ImportRecord, read_each
+from contextune.importers.reader import ImportContext, ImportRecord, read_values
 from contextune.types import Contact
 
 _GIVEN = ("first name", "given name")
@@ -55,19 +55,13 @@ class ContactsCsvReader:
             rows = (row.values for row in read_rows(file, stream, columns) if row.values)
             own = OwnCards(((_name(row), _matching(row, _EMAIL)) for row in rows), context)
 
-        def where(row: CsvRow) -> str:
-            return f"{file.where}, line {row.line}"
-
-        def contact(row: CsvRow) -> Iterator[ImportRecord]:
-            if row.values is None:
-                yield SkippedEntry(where(row), "unreadable row")
-            else:
-                yield from _contact(row.values, own, context, where(row))
+        def contact(row: Mapping[str, str], where: str) -> Iterator[ImportRecord]:
+            return _contact(row, own, context, where)
 
         with file.open() as stream:
             table = read_rows(file, stream, columns)
             next(table, None)  # the names of the columns
-            yield from read_each(table, contact, where)
+            yield from read_values(table, contact, f"{file.where}, line", "unreadable row")
 
 
 def _columns(row: Sequence[str]) -> tuple[str, ...]:

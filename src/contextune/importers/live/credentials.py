@@ -6,7 +6,7 @@ from typing import Any
 
 from contextune.errors import MissingExtraError
 from contextune.importers.live.accounts import SyncAccount, remove_accounts_of
-from contextune.importers.live.errors import SyncError
+from contextune.importers.live.source import SyncError
 
 _SERVICE = "contextune sync"
 _WITHOUT = "name an environment variable that has it with --password-env VARIABLE"

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 from contextune.errors import MissingExtraError
 from contextune.importers.live.accounts import SyncAccount
-from contextune.importers.live.errors import SyncError
+from contextune.importers.live.source import SyncError
 from contextune.importers.live.xml_tree import XmlNode, parse_xml
 
 CALENDAR, CONTACTS = "calendar", "contacts"

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from contextune.importers.files import SourceFile
 from contextune.importers.live.accounts import SyncAccount, SyncState
-from contextune.importers.live.errors import SyncError
-from contextune.importers.live.source import Batch, RemoteFile, ResourceKey, path_part, remote_file
+from contextune.importers.live.source import Batch, RemoteFile, ResourceKey, SyncError, path_part, remote_file
 from contextune.importers.mail.headers import TRASH_FOLDERS, mail_id, message_ids
 from contextune.importers.mail.mbox import MAX_MESSAGE
 from contextune.importers.mail.reader import MailReader

@@ -9,9 +9,8 @@ from contextune.errors import UnknownUserError
 from contextune.importers.files import SourceFile
 from contextune.importers.live.accounts import DAV, SyncAccount, SyncState
 from contextune.importers.live.dav import DavSource
-from contextune.importers.live.errors import SyncError
 from contextune.importers.live.imap import ImapSource
-from contextune.importers.live.source import Batch, RemoteFile, ResourceKey
+from contextune.importers.live.source import Batch, RemoteFile, ResourceKey, SyncError
 from contextune.importers.reader import ImportContext, ImportRecord, Reader
 from contextune.importers.report import ImportReport
 from contextune.importers.run import ImportRun

@@ -6,8 +6,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePosixPath
 
+from contextune.errors import ContextuneError
 from contextune.importers.files import HEAD, SourceFile
 from contextune.importers.reader import Reader
+
+
+class SyncError(ContextuneError):
+    """A server cannot be reached, refuses the password, or answers with something unusable."""
+
 
 ResourceKey = tuple[str, str]
 """Collection and resource."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from contextune.importers.live.errors import SyncError
+from contextune.importers.live.source import SyncError
 
 
 @dataclass(slots=True)

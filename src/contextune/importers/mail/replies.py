@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from contextune._internal.phrases import phrases
 from contextune.importers.parsing.html_text import tidy
 
 
@@ -16,20 +17,18 @@ def _any_of(forms: Iterable[str], gap: str) -> re.Pattern[str]:
     return re.compile("|".join(re.escape(form).replace("…", gap) for form in forms), re.IGNORECASE)
 
 
-_FORMS = (
-    *("On …wrote", "Am … schrieb", "Am … schrieb …", "Le … a écrit", "El … escribió", "Em … escreveu"),
-    *("A … escreveu", "Il … ha scritto", "Op … schreef", "Op … schreef …", "Den … skrev", "Den … skrev …"),
-    *("På … skrev", "På … skrev …", "Dne … napsal", "Dne … napsala", "Dne … napsal(a)", "W dniu … pisze"),
-    *("W dniu … napisał", "W dniu … napisał(a)", "În … a scris", "Pe … a scris", "Στις … έγραψε", "在 …写道"),
-    *("于 …写道", "於 …寫道"),
-)
+_FORMS = phrases("""
+    On …wrote, Am … schrieb, Am … schrieb …, Le … a écrit, El … escribió, Em … escreveu, A … escreveu
+    Il … ha scritto, Op … schreef, Op … schreef …, Den … skrev, Den … skrev …, På … skrev, På … skrev …
+    Dne … napsal, Dne … napsala, Dne … napsal(a), W dniu … pisze, W dniu … napisał, W dniu … napisał(a)
+    În … a scris, Pe … a scris, Στις … έγραψε, 在 …写道, 于 …写道, 於 …寫道
+""")
 """Lines above a quotation, with author and time; they may be wrapped."""
-_OPEN_FORMS = (
-    *("… wrote", "… schrieb", "… schrieb am …", "… a écrit", "… escribió", "… escreveu", "… ha scritto"),
-    *("… schreef op …", "… skrev", "… пишет", "… написал", "… написала", "… написал(а)", "… kirjoitti"),
-    *("… kirjoitti …", "… napisał", "… napisała", "… napisał(a)", "… şunu yazdı", "… şöyle yazdı"),
-    *("…写道", "…寫道", "…のメール", "…님이 작성"),
-)
+_OPEN_FORMS = phrases("""
+    … wrote, … schrieb, … schrieb am …, … a écrit, … escribió, … escreveu, … ha scritto, … schreef op …
+    … skrev, … пишет, … написал, … написала, … написал(а), … kirjoitti, … kirjoitti …, … napisał
+    … napisała, … napisał(a), … şunu yazdı, … şöyle yazdı, …写道, …寫道, …のメール, …님이 작성
+""")
 _ATTRIBUTION = _any_of(_FORMS, ".{2,250}")
 _OPEN_ATTRIBUTION = _any_of(_OPEN_FORMS, ".{2,250}")
 _MAX_ATTRIBUTION, _MAX_LINES = 400, 3
@@ -66,33 +65,15 @@ _RULE = re.compile(r"(?:^[-_=*]{3,}\n?){1,20}\Z", re.MULTILINE)
 """Lines of strokes above a copy."""
 _SIGNATURE = re.compile(r"^-- ?\n.*\Z", re.MULTILINE | re.DOTALL)
 _DEVICE_LINE = _any_of(
-    (
-        *(
-            "Sent from my …",
-            "Sent from Mail …",
-            "Sent from Outlook …",
-            "Sent from Yahoo …",
-            "Get Outlook for …",
-        ),
-        *(
-            "Sent from Proton …",
-            "Sent with Proton …",
-            "Sent via …",
-            "Von meinem … gesendet",
-            "Gesendet von …",
-        ),
-        *("Gesendet mit …", "Envoyé de mon …", "Envoyé depuis …", "Envoyé à partir de …", "Enviado desde …"),
-        *("Enviado do meu …", "Enviado de mi …", "Obtener Outlook para …", "Obter o Outlook para …"),
-        *(
-            "Inviato da …",
-            "Inviato dal mio …",
-            "Ottieni Outlook per …",
-            "Verzonden vanaf …",
-            "Verstuurd vanaf …",
-        ),
-        *("Skickat från min …", "Sendt fra min …", "Lähetetty …", "Wysłane z …", "Отправлено с …"),
-        *("Отправлено из …", "Odesláno z …", "iPhoneから送信", "发自我的…", "從我的…傳送", "나의 …에서 보냄"),
-    ),
+    phrases("""
+        Sent from my …, Sent from Mail …, Sent from Outlook …, Sent from Yahoo …, Get Outlook for …
+        Sent from Proton …, Sent with Proton …, Sent via …, Von meinem … gesendet, Gesendet von …
+        Gesendet mit …, Envoyé de mon …, Envoyé depuis …, Envoyé à partir de …, Enviado desde …
+        Enviado do meu …, Enviado de mi …, Obtener Outlook para …, Obter o Outlook para …, Inviato da …
+        Inviato dal mio …, Ottieni Outlook per …, Verzonden vanaf …, Verstuurd vanaf …
+        Skickat från min …, Sendt fra min …, Lähetetty …, Wysłane z …, Отправлено с …, Отправлено из …
+        Odesláno z …, iPhoneから送信, 发自我的…, 從我的…傳送, 나의 …에서 보냄
+    """),
     "[^,;!?]{2,80}",
 )
 """The last line that phones and mail programs add."""

@@ -1,7 +1,7 @@
 """Messages of all services as items: one item per message, with sender, recipients and conversation."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -119,3 +119,27 @@ def is_own_name(name: str, context: ImportContext) -> bool:
 
 def _is_document(name: str) -> bool:
     return PurePosixPath(name).suffix.lower() not in _MEDIA
+
+
+def is_in_group(item: Item) -> bool:
+    """Whether an item is a message of a WhatsApp group."""
+    return (
+        item.app == "Messages" and bool(item.fields.get("chat")) and item.fields.get("service") == "WhatsApp"
+    )
+
+
+def as_known(item: Item, old: Item, context: ImportContext) -> Item:
+    """A message that is read again, with the user as sender if an earlier import found that out."""
+    sender = own_name(context)
+    if not is_in_group(item) or old.fields.get("sender") != sender:
+        return item
+    return replace(item, fields={**item.fields, "sender": sender})
+
+
+def with_own_name(items: Iterable[Item], context: ImportContext) -> list[Item]:
+    """The messages under a name that the user has in chats with one person, with the user as sender."""
+    return [
+        replace(item, fields={**item.fields, "sender": own_name(context)})
+        for item in items
+        if item.fields.get("sender") in context.own_names
+    ]

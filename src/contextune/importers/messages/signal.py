@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.messages.message_log import ChatMessage, MessageLog, is_own_name, or_empty
-from contextune.importers.reader import ImportContext, ImportRecord, read_each, unix_time
+from contextune.importers.reader import ImportContext, ImportRecord, read_values, unix_time
 
 _FRAMES = ('{"recipient":', '{"chat":', '{"chatItem":', '{"account":')
 _EXPORT_KEYS = ('"date"', '"sender"', '"body"', '"reactions"')
@@ -53,22 +53,16 @@ class SignalReader:
         log = MessageLog("Signal", context)
         recipients = _Recipients()
 
-        def where(line: _Line) -> str:
-            return f"{file.where}, line {line.number}"
-
-        def record(line: _Line) -> Iterator[ImportRecord]:
-            values = line.values
-            if values is None:
-                yield SkippedEntry(where(line), "broken or truncated entry")
-            elif "body" in values and "sender" in values:
+        def record(values: Mapping[str, Any], where: str) -> Iterator[ImportRecord]:
+            if "body" in values and "sender" in values:
                 message = _exported_message(values, file.folder, context)
-                yield from log.add(message, where(line))
+                yield from log.add(message, where)
             elif isinstance(item := values.get("chatItem"), dict):
-                yield from _chat_item(cast("dict[str, Any]", item), recipients, log, where(line))
+                yield from _chat_item(cast("dict[str, Any]", item), recipients, log, where)
             else:
                 _add_recipient(values, recipients)
 
-        yield from or_empty(read_each(_lines(file), record, where), file)
+        yield from or_empty(read_values(_lines(file), record, f"{file.where}, line"), file)
 
 
 def _lines(file: SourceFile) -> Iterator[_Line]:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from contextune._internal.phrases import phrases
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.messages.message_log import ChatMessage, MessageLog, is_own_name
 from contextune.importers.messages.whatsapp_lines import ChatLine, DateOrder, is_header, split_lines
@@ -32,14 +33,14 @@ _EDITED = re.compile(
     re.I,
 )
 _DELETED = frozenset(
-    (
-        *("this message was deleted", "you deleted this message", "diese nachricht wurde gelöscht"),
-        *("du hast diese nachricht gelöscht", "se eliminó este mensaje", "eliminaste este mensaje"),
-        *("ce message a été supprimé", "vous avez supprimé ce message", "mensagem apagada"),
-        *("você apagou esta mensagem", "apagou esta mensagem", "questo messaggio è stato eliminato"),
-        *("hai eliminato questo messaggio", "dit bericht is verwijderd", "je hebt dit bericht verwijderd"),
-        *("данное сообщение удалено", "вы удалили данное сообщение"),
-    )
+    phrases("""
+        this message was deleted, you deleted this message, diese nachricht wurde gelöscht
+        du hast diese nachricht gelöscht, se eliminó este mensaje, eliminaste este mensaje
+        ce message a été supprimé, vous avez supprimé ce message, mensagem apagada
+        você apagou esta mensagem, apagou esta mensagem, questo messaggio è stato eliminato
+        hai eliminato questo messaggio, dit bericht is verwijderd, je hebt dit bericht verwijderd
+        данное сообщение удалено, вы удалили данное сообщение
+    """)
 )
 
 

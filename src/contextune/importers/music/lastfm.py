@@ -3,32 +3,24 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
+from contextune._internal.phrases import phrases
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.music.song import song_item
-from contextune.importers.parsing.csv_rows import CsvRow, first_row, read_rows
-from contextune.importers.parsing.json_stream import JsonEntry, json_entries
-from contextune.importers.reader import ImportContext, ImportRecord, read_each
+from contextune.importers.parsing.csv_rows import first_row, read_rows
+from contextune.importers.parsing.json_stream import json_entries
+from contextune.importers.reader import ImportContext, ImportRecord, read_values
 from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
 
 _COLUMNS = {
     "artist": ("artist", "artist name", "artist_name", "artistname"),
     "song": ("track", "song", "track name", "track_name", "trackname", "title", "song name", "name"),
     "album": ("album", "album name", "album_name", "albumname"),
-    "time": (
-        *(
-            "uts",
-            "utc_time",
-            "timestamp",
-            "timestamp_utc",
-            "date",
-            "datetime",
-            "played at",
-            "played_at",
-            "isodate",
-        ),
-        *("scrobble time", "date_uts", "time", "utc time", "scrobbled at", "listened_at"),
-    ),
+    "time": phrases("""
+        uts, utc_time, timestamp, timestamp_utc, date, datetime, played at, played_at, isodate
+        scrobble time, date_uts, time, utc time, scrobbled at, listened_at
+    """),
     "clock": ("time",),
 }
 """Column names in the exports of several programs; time columns with the most reliable first."""
@@ -73,20 +65,14 @@ class LastFmReader:
         names = _names(first)
         songs = RepeatedItems(context)
 
-        def where(row: CsvRow) -> str:
-            return f"{file.where}, line {row.line}"
-
-        def play(row: CsvRow) -> Iterator[ImportRecord]:
-            if row.values is None:
-                yield SkippedEntry(where(row), "unreadable row")
-            else:
-                yield from _play(row.values, where(row), context, songs)
+        def play(row: Mapping[str, str], where: str) -> Iterator[ImportRecord]:
+            return _play(row, where, context, songs)
 
         with file.open() as stream:
             table = read_rows(file, stream, names)
             if not _time(first[-1]):  # the first row is a header
                 next(table, None)
-            yield from read_each(table, play, where)
+            yield from read_values(table, play, f"{file.where}, line", "unreadable row")
         yield from songs.latest()
 
 
@@ -94,19 +80,13 @@ def _read_json(file: SourceFile, context: ImportContext) -> Iterator[ImportRecor
     """The plays of lastfmstats.com's JSON."""
     songs = RepeatedItems(context)
 
-    def where(entry: JsonEntry) -> str:
-        return f"{file.where}, entry {entry.number}"
-
-    def play(entry: JsonEntry) -> Iterator[ImportRecord]:
-        if entry.values is None:
-            yield SkippedEntry(where(entry), "broken or truncated entry")
-            return
+    def play(values: Mapping[str, Any], where: str) -> Iterator[ImportRecord]:
         roles = {"song": "track", "artist": "artist", "album": "album", "time": "date"}
-        row = {role: str(entry.values.get(key) or "") for role, key in roles.items()}
-        yield from _play(row, where(entry), context, songs)
+        row = {role: str(values.get(key) or "") for role, key in roles.items()}
+        return _play(row, where, context, songs)
 
     with file.open() as stream:
-        yield from read_each(json_entries(stream, "scrobbles"), play, where)
+        yield from read_values(json_entries(stream, "scrobbles"), play, f"{file.where}, entry")
     yield from songs.latest()
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.music.song import MIN_SECONDS, song_item
-from contextune.importers.parsing.json_stream import JsonEntry, json_entries
-from contextune.importers.reader import ImportContext, ImportRecord, read_each
+from contextune.importers.parsing.json_stream import json_entries
+from contextune.importers.reader import ImportContext, ImportRecord, read_values
 from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
 
 _EXTENDED = ('"ts"', '"ms_played"')
@@ -31,17 +31,11 @@ class SpotifyReader:
         """The songs, with a usage event per play of at least 30 seconds."""
         songs = RepeatedItems(context)
 
-        def where(entry: JsonEntry) -> str:
-            return f"{file.where}, entry {entry.number}"
-
-        def play(entry: JsonEntry) -> Iterator[ImportRecord]:
-            if entry.values is None:
-                yield SkippedEntry(where(entry), "broken or truncated entry")
-            else:
-                yield from _play(entry.values, where(entry), context, songs)
+        def play(values: Mapping[str, Any], where: str) -> Iterator[ImportRecord]:
+            return _play(values, where, context, songs)
 
         with file.open() as stream:
-            yield from read_each(json_entries(stream), play, where)
+            yield from read_values(json_entries(stream), play, f"{file.where}, entry")
         yield from songs.latest()
 
 

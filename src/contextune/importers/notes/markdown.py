@@ -11,9 +11,10 @@ from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.parsing.charsets import decode_text
 from contextune.importers.parsing.html_text import html_text, tidy
 from contextune.importers.reader import ImportContext, ImportRecord, iso_time, item_id, shorten
-from contextune.importers.unsupported import BOOKMARKS
 from contextune.types import Item
 
+BOOKMARKS = "<!DOCTYPE NETSCAPE-Bookmark-file-1>"
+"""How the bookmarks begin that browsers export."""
 _SUFFIXES = (".md", ".markdown", ".txt", ".text", ".html", ".htm")
 _MAX_SIZE = 4 * 2**20
 """Bytes; larger files are not notes."""

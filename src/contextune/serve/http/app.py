@@ -24,8 +24,8 @@ except ModuleNotFoundError as error:
 from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http import errors, inspector, requests, responses, web
 from contextune.serve.http.errors import ApiError, request_error_messages
+from contextune.serve.http.limits.budgets import CpuBudget
 from contextune.serve.http.limits.connections import CONNECTIONS, ConnectionLimits
-from contextune.serve.http.limits.cpu_budget import CpuBudget
 from contextune.serve.http.limits.worker_pool import WorkerPool
 from contextune.serve.http.middleware import RequestMiddleware, error_response
 from contextune.serve.http.observability.metrics import CONTENT_TYPE, ServiceMetrics

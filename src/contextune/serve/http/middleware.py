@@ -17,8 +17,7 @@ from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http import errors
 from contextune.serve.http.credentials import Credentials
 from contextune.serve.http.errors import ApiError
-from contextune.serve.http.limits.deadline import start_deadline
-from contextune.serve.http.limits.owner import set_owner
+from contextune.serve.http.limits.current_request import set_owner, start_deadline
 from contextune.serve.http.observability.json_logs import log_event
 from contextune.serve.http.observability.metrics import ServiceMetrics
 from contextune.serve.http.observability.tracing import Tracer

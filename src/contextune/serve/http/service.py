@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from time import perf_counter
 
+from contextune._internal.postgres_url import is_postgres
 from contextune.answers import extract_answer
 from contextune.context.current_ranker import CurrentRanker
 from contextune.context.ranker import default_ranker
@@ -20,8 +21,7 @@ from contextune.serve.http.observability.json_logs import log_event
 from contextune.serve.http.observability.metrics import ServiceMetrics
 from contextune.serve.http.observability.tracing import Tracer
 from contextune.serve.http.settings import ServiceSettings
-from contextune.serve.http.shared_store import open_service_store
-from contextune.store import Quota, ServiceStore
+from contextune.store import Quota, ServiceStore, open_store
 from contextune.tools import ToolRetriever, bundled_toolbox
 from contextune.tools.large.open import open_tools
 from contextune.tuner import Tuner
@@ -34,6 +34,20 @@ _TOOL = "tool: unknown or ambiguous; use an id from POST /v1/tools"
 _TOOLS = f"tools: {_TOOL.removeprefix('tool: ')}; or {_PLACE}"
 _USES = "uses: unknown item or invalid time; PUT /v1/items first"
 _FEEDBACK = f"used, rejected: need existing items, each in one list only, or a tool; {_TOOL}; {_PLACE}"
+
+_OTHER_CONNECTIONS = 2
+"""Connections besides those of the worker threads: for the warm-up and the health check."""
+
+
+def _open_store(settings: ServiceSettings, quota: Quota) -> ServiceStore:
+    """The store of a process, with a connection for each thread; no call waits longer than a request may."""
+    if not is_postgres(settings.store):
+        return open_store(settings.store, quota=quota)
+    from contextune.store.postgres import PostgresStore
+
+    connections = settings.threads + _OTHER_CONNECTIONS
+    timeout = settings.limits.max_wait
+    return PostgresStore(str(settings.store), timeout=timeout, quota=quota, max_connections=connections)
 
 
 def _report_ranker(error: ContextuneError | None) -> None:
@@ -67,7 +81,7 @@ class Service:
         else:
             self._tools = ToolRetriever(bundled_toolbox(), embedder)
         quota = Quota(limits.items, limits.uses, limits.item_bytes, limits.total_bytes, limits.feedback_bytes)
-        self._store = open_service_store(settings, quota)
+        self._store = _open_store(settings, quota)
         policy = Policy.parse(settings.policy)
         # loaded now, not during the first request
         ranker = CurrentRanker(settings.ranker, _report_ranker) if settings.ranker else default_ranker()

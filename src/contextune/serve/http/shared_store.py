@@ -1,4 +1,4 @@
-"""What a process of the service needs for a store that it shares with other machines."""
+"""Credentials, and caches kept current, for a store that several processes of the service share."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
@@ -7,35 +7,20 @@ from contextune._internal.postgres_url import is_postgres
 from contextune.serve.http.credentials import Credentials, FileCredentials, StoreCredentials
 from contextune.serve.http.observability.json_logs import log_event
 from contextune.serve.http.observability.metrics import ServiceMetrics
+from contextune.serve.http.service import Service
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile
-from contextune.store import Quota, ServiceStore, open_store
 
 if TYPE_CHECKING:
-    from contextune.serve.http.service import Service
     from contextune.serve.http.warmup import Warmup
     from contextune.store.postgres import PostgresStore
-
-_OTHER_CONNECTIONS = 2
-"""Connections besides those of the worker threads: for the warm-up and the health check."""
-
-
-def open_service_store(settings: ServiceSettings, quota: Quota) -> ServiceStore:
-    """The store of a process, with a connection for each thread; no call waits longer than a request may."""
-    if not is_postgres(settings.store):
-        return open_store(settings.store, quota=quota)
-    from contextune.store.postgres import PostgresStore
-
-    connections = settings.threads + _OTHER_CONNECTIONS
-    timeout = settings.limits.max_wait
-    return PostgresStore(str(settings.store), timeout=timeout, quota=quota, max_connections=connections)
 
 
 class SharedStore:
     """Credentials of the service; for a store in PostgreSQL, also the listener that keeps caches current."""
 
     def __init__(
-        self, settings: ServiceSettings, service: "Service", warmup: "Warmup", metrics: ServiceMetrics
+        self, settings: ServiceSettings, service: Service, warmup: "Warmup", metrics: ServiceMetrics
     ) -> None:
         self.watch: Callable[[str], None] | None = None
         """To be called with the user of every request."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from threading import Condition, Thread, current_thread
 
 from contextune.serve.http.errors import ApiError
-from contextune.serve.http.limits.deadline import seconds_left
+from contextune.serve.http.limits.current_request import seconds_left
 from contextune.serve.http.observability.json_logs import log_event
 
 _LARGE = 20

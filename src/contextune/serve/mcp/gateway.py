@@ -25,8 +25,7 @@ from contextune.serve.mcp.lazy_tuner import CancellableProgress
 from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions
 from contextune.serve.mcp.permitted_tools import PermittedTools
 from contextune.serve.mcp.upstream import UpstreamConnection
-from contextune.serve.mcp.upstream_cache import load_cached_tools, save_tools
-from contextune.serve.mcp.upstream_tools import UpstreamTools
+from contextune.serve.mcp.upstream_tools import UpstreamTools, load_cached_tools, save_tools
 from contextune.store import Store
 from contextune.tools import Catalog, LoadedTools, ToolMatches, ToolRetriever
 from contextune.tools.catalog_file import CatalogFile

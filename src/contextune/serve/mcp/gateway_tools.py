@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, field_validator
 
 from contextune.serve.mcp.confirmation import ConfirmationCodes, UserConfirmation
-from contextune.serve.mcp.found_tools import ToolSearchResult
 from contextune.serve.mcp.gateway import Gateway
 from contextune.serve.mcp.tool import MAY_DO_ANYTHING, ClientRequest, McpTool, ToolInput
+from contextune.serve.mcp.tool_search_result import ToolSearchResult
 from contextune.types import Tool
 
 if TYPE_CHECKING:

@@ -1,13 +1,14 @@
 """The tools of all upstream servers: which may be used, and which of them a name means."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from contextune.errors import InvalidDataError
 from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions
 from contextune.tools import LoadedTools
 from contextune.tools.catalog import RefusedTool
+from contextune.tools.catalog_file import CatalogFile
 from contextune.tools.loaders import McpServer
 from contextune.tools.mcp.approvals import Approval, ApprovalFile, review
 from contextune.types import Tool
@@ -208,3 +209,27 @@ class UpstreamTools:
         refused = [RefusedTool(tool, "its id could be of another server") for tool in foreign]
         usable = tuple(tool for tool in loaded.tools if tool.id not in foreign)
         return LoadedTools(usable, (*loaded.refused, *refused))
+
+
+def load_cached_tools(cache: CatalogFile, servers: Iterable[McpServer]) -> dict[str, tuple[Tool, ...]]:
+    """Cached tools by server name; servers that are not cached are missing.
+
+    Entries of other servers, or of a server whose command or URL has changed, are deleted.
+    """
+    names = {server.key: server.name for server in servers}
+    tools = {tool.id: tool for tool in cache.catalog()}
+    cached: dict[str, tuple[Tool, ...]] = {}
+    for source, ids in cache.sources().items():
+        if source in names:
+            cached[names[source]] = tuple(tools[tool_id] for tool_id in ids if tool_id in tools)
+        else:
+            cache.put((), source)
+    return cached
+
+
+def save_tools(
+    cache: CatalogFile, servers: Mapping[str, McpServer], tools: Mapping[str, Sequence[Tool]]
+) -> None:
+    """Replace the cached tools of the given servers."""
+    for name, server_tools in tools.items():
+        cache.put(server_tools, servers[name].key)

@@ -13,6 +13,7 @@ from contextune.store.postgres.service_schema import copied_keys, service_tables
 PARTITIONS = 16
 """Of each large table, by a hash of the user's key."""
 _PARTITIONED = ("items", "uses", "vectors", "portraits")
+"""Names of the first migration; the fifth renames `portraits`."""
 _TABLES = (*_PARTITIONED, "feedback", "tombstones")
 ROLE = "contextune_store"
 """Role that superusers take on, since row-level security does not apply to them."""
@@ -154,10 +155,27 @@ def _list_ids() -> Iterator[str]:
     END $$"""
 
 
+def _rename_item_vectors() -> Iterator[str]:
+    """Rename `portraits` and its partitions; a view of that name serves processes of earlier versions."""
+    yield "ALTER TABLE portraits RENAME TO item_vectors"
+    yield "ALTER INDEX portraits_pkey RENAME TO item_vectors_pkey"
+    for number in range(PARTITIONS):
+        yield f"ALTER TABLE portraits_{number} RENAME TO item_vectors_{number}"
+    yield "CREATE VIEW portraits WITH (security_invoker = true) AS SELECT * FROM item_vectors"
+    yield """DO $$ DECLARE role oid; BEGIN
+        FOR role IN SELECT DISTINCT grantee FROM pg_class, aclexplode(relacl)
+            WHERE pg_class.oid = 'contextune.item_vectors'::regclass AND grantee <> relowner AND grantee <> 0
+        LOOP
+            EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON portraits TO %I', pg_get_userbyid(role));
+        END LOOP;
+    END $$"""
+
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*_create_tables(), *_secure_rows()),
     tuple(service_tables()),
     tuple(copied_keys()),
     tuple(_list_ids()),
+    tuple(_rename_item_vectors()),
 )
 """SQL statements of each version."""

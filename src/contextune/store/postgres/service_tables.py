@@ -5,6 +5,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
 
+from contextune.errors import StoreError
 from contextune.store.postgres.connections import PostgresDatabase, check_text
 
 _TAKE = """
@@ -137,3 +138,27 @@ class ServiceTables(PostgresDatabase):
         """The size of the database on the disk of the server, with all tables and indexes."""
         query = "SELECT pg_database_size(current_database())"
         return int(self._query("list", "sizes", query)[0][0])
+
+
+def copy_tokens(source: ServiceTables, target: ServiceTables) -> int:
+    """Copy all tokens, with what is left of their rates; return their number. Copying again changes nothing.
+
+    A service over the target accepts them once it is started again. Raise `StoreError` if the target has
+    another token of the same id.
+    """
+    known = set(target.token_keys())
+    for key in source.token_keys():
+        if key not in known:
+            target.add_token_key(key)
+    tokens, present = source.tokens(), {token.id: token for token in target.tokens()}
+    for token in tokens:
+        if token.id not in present:
+            target.add_token(token)
+            if rate := source.rate(token.id):
+                target.put_rate(token.id, rate)
+        elif present[token.id] != token:
+            raise StoreError(
+                f"the target has another token {token.id!r}: remove it there with "
+                "'contextune serve token remove', and copy again"
+            )
+    return len(tokens)

@@ -52,8 +52,8 @@ PUT_VECTORS = """
     INSERT INTO vectors (owner, digest, model, vector)
     SELECT %s, digest, %s, vector FROM unnest(%b::bytea[], %b::bytea[]) AS new (digest, vector)
     ON CONFLICT (owner, digest, model) DO UPDATE SET vector = excluded.vector"""
-PUT_PORTRAITS = """
-    INSERT INTO portraits (owner, item, model, digest, vector)
+PUT_ITEM_VECTORS = """
+    INSERT INTO item_vectors (owner, item, model, digest, vector)
     SELECT %(key)s, item, %(model)s, digest, vector
     FROM unnest(%(items)b::text[], %(digests)b::bytea[], %(vectors)b::bytea[]) AS new (item, digest, vector)
     WHERE EXISTS (SELECT 1 FROM items WHERE owner = %(key)s AND id = new.item)
@@ -64,4 +64,4 @@ SIZES = """
     SELECT items, uses, feedback, item_bytes, use_bytes, feedback_bytes FROM users WHERE key = %s"""
 HAS_VECTORS = """
     SELECT EXISTS (SELECT 1 FROM vectors WHERE owner = %(key)s)
-    OR EXISTS (SELECT 1 FROM portraits WHERE owner = %(key)s)"""
+    OR EXISTS (SELECT 1 FROM item_vectors WHERE owner = %(key)s)"""

@@ -14,6 +14,7 @@ from contextune.store.quota import NO_QUOTA, Quota, StoredSizes, check_item_size
 from contextune.store.rows import (
     feedback_row,
     item_row,
+    log_unread_times,
     parse_feedback,
     parse_items,
     parse_user,
@@ -25,7 +26,6 @@ from contextune.store.rows import (
     vector_blob,
 )
 from contextune.store.statements import unknown_user
-from contextune.store.unread_times import log_unread_times
 from contextune.types import Feedback, Item, UsageEvent, User, local_time
 from contextune.types.unread_times import UnreadTimes
 
@@ -247,7 +247,7 @@ class PostgresStore(PostgresDatabase):
         """By model: the text digests that have a stored vector; models of enriched vectors included."""
         query = "SELECT model, digest FROM vectors WHERE owner = %s"
         with self._reading(user) as (connection, key):
-            models = connection.execute("SELECT DISTINCT model FROM portraits WHERE owner = %s", (key,))
+            models = connection.execute("SELECT DISTINCT model FROM item_vectors WHERE owner = %s", (key,))
             digests: dict[str, list[bytes]] = {model: [] for (model,) in models}
             for model, digest in connection.execute(query, (key,), binary=True):
                 digests.setdefault(model, []).append(digest)
@@ -266,7 +266,7 @@ class PostgresStore(PostgresDatabase):
         self, user: str, model: str, items: Sequence[str] | None = None
     ) -> dict[str, tuple[bytes, Vector]]:
         """By item: digest and vector of its enriched text for this model; of all items, or of `items`."""
-        query = "SELECT item, digest, vector FROM portraits WHERE owner = %s AND model = %s"
+        query = "SELECT item, digest, vector FROM item_vectors WHERE owner = %s AND model = %s"
         with self._reading(user) as (connection, key):
             values: list[Any] = [key, check_text(model, "the model")]
             if items is not None:
@@ -284,7 +284,7 @@ class PostgresStore(PostgresDatabase):
             for batch in _batches(rows):
                 items, digests, blobs = (list(column) for column in zip(*batch, strict=True))
                 values = {"key": key, "model": model, "items": items, "digests": digests, "vectors": blobs}
-                connection.execute(sql.PUT_PORTRAITS, values)
+                connection.execute(sql.PUT_ITEM_VECTORS, values)
 
     def put_feedback(self, user: str, feedback: Feedback) -> None:
         """Store feedback on a request."""
@@ -356,7 +356,7 @@ def _delete_vectors(
     digests = [text_digest(item.text) for item in gone]
     connection.execute("DELETE FROM vectors WHERE owner = %s AND digest = ANY(%b)", (key, digests))
     names = [item.id for item in gone]
-    connection.execute("DELETE FROM portraits WHERE owner = %s AND item = ANY(%b)", (key, names))
+    connection.execute("DELETE FROM item_vectors WHERE owner = %s AND item = ANY(%b)", (key, names))
 
 
 def _batches(rows: Sequence[Any]) -> Iterator[Any]:

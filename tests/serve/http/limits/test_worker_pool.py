@@ -10,8 +10,8 @@ from tests.serve.waiting import PATIENCE
 
 from contextune.serve.http.errors import ApiError
 from contextune.serve.http.limits import worker_pool
-from contextune.serve.http.limits.deadline import start_deadline
-from contextune.serve.http.limits.service_times import ServiceTimes
+from contextune.serve.http.limits.current_request import start_deadline
+from contextune.serve.http.limits.fair_queue import ServiceTimes
 from contextune.serve.http.limits.worker_pool import WorkerPool
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from contextune._internal.phrases import phrases
 from contextune.errors import InvalidDataError
 from contextune_lab.commands.command import Command
 
@@ -61,18 +62,11 @@ MAY_REFUSE: Mapping[str, str] = {
 }
 """Intents that a tool serves in part: to refuse is right as well."""
 UNSERVED_INTENTS = frozenset(
-    [
-        *("email_addcontact", "social_post", "play_game", "general_greet", "music_dislikeness"),
-        *(
-            "iot_hue_lightchange",
-            "iot_hue_lightdim",
-            "iot_hue_lightoff",
-            "iot_hue_lighton",
-            "iot_hue_lightup",
-        ),
-        *("iot_cleaning", "iot_coffee", "iot_wemo_on", "iot_wemo_off"),
-        *("audio_volume_mute", "audio_volume_up", "audio_volume_down"),
-    ]
+    phrases("""
+        email_addcontact, social_post, play_game, general_greet, music_dislikeness, iot_hue_lightchange
+        iot_hue_lightdim, iot_hue_lightoff, iot_hue_lighton, iot_hue_lightup, iot_cleaning, iot_coffee
+        iot_wemo_on, iot_wemo_off, audio_volume_mute, audio_volume_up, audio_volume_down
+    """)
 )
 """Intents that no bundled tool serves."""
 

@@ -10,16 +10,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from contextune._internal.phrases import phrases
 from contextune.errors import InvalidDataError
 from contextune.types import Turn
 from contextune_lab.commands.command import Command
 
 _NAME = re.compile(r"\(\s*([A-Za-z]\w*(?:\.\w+)?)")
 _SKIPPED = frozenset(
-    [
-        *("ConfirmAndReturnAction", "DoNotConfirm", "FenceMultiAction", "UserPauseResponse", "NewClobber"),
-        *("FenceOther", "FenceSpecify", "FenceScope", "FenceAttendee", "RespondComment"),
-    ]
+    phrases("""
+        ConfirmAndReturnAction, DoNotConfirm, FenceMultiAction, UserPauseResponse, NewClobber, FenceOther
+        FenceSpecify, FenceScope, FenceAttendee, RespondComment
+    """)
 )
 """Turns that say nothing new, or of which it is unknown what the bundled tools could do."""
 _EVENT = frozenset(["create_event", "reschedule_event", "invite_participant", "cancel_event"])

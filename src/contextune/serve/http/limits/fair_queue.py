@@ -1,9 +1,29 @@
 """A queue that is served user by user: who was served least comes first, however many calls others queue."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+
+_WEIGHT = 0.1
+"""Weight of the latest call."""
+
+
+class ServiceTimes:
+    """Averages by name; not synchronized, the pool's lock protects it."""
+
+    def __init__(self, averages: Mapping[str, float] | None = None) -> None:
+        """Start from known averages, by name."""
+        self._averages = dict(averages or {})
+
+    def expected(self, name: str) -> float:
+        """Seconds that a call of this name will take; 0 before the first one."""
+        return self._averages.get(name, 0.0)
+
+    def record(self, name: str, seconds: float) -> None:
+        """Count a finished call."""
+        before = self._averages.get(name, seconds)
+        self._averages[name] = before + _WEIGHT * (seconds - before)
 
 
 @dataclass(eq=False, slots=True)

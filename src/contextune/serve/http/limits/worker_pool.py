@@ -22,11 +22,9 @@ from time import monotonic, thread_time
 from typing import ParamSpec, TypeVar, cast
 
 from contextune.serve.http.errors import over_budget, overloaded, timed_out
-from contextune.serve.http.limits.cpu_budget import CpuBudget
-from contextune.serve.http.limits.deadline import deadline
-from contextune.serve.http.limits.fair_queue import FairQueue, QueuedCall
-from contextune.serve.http.limits.owner import owner
-from contextune.serve.http.limits.service_times import ServiceTimes
+from contextune.serve.http.limits.budgets import CpuBudget
+from contextune.serve.http.limits.current_request import deadline, owner
+from contextune.serve.http.limits.fair_queue import FairQueue, QueuedCall, ServiceTimes
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")

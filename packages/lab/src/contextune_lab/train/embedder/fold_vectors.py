@@ -50,13 +50,12 @@ class PersonaVectors(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class FoldVectors:
-    """Vectors by persona: `personas` are measured on, `training_only` are not."""
+@dataclass(frozen=True, eq=False)
+class PersonaSplit:
+    """Personas in folds: `personas` are measured on, `training_only` are not."""
 
     personas: Sequence[Persona]
     training_only: Sequence[Persona]
-    file: Path
 
     @property
     def all_personas(self) -> list[Persona]:
@@ -71,6 +70,13 @@ class FoldVectors:
     @cached_property
     def _fold(self) -> dict[str, int]:
         return {**assign_folds(self.personas), **assign_folds(self.training_only)}
+
+
+@dataclass(frozen=True, eq=False)
+class FoldVectors(PersonaSplit):
+    """Vectors of the personas in a file."""
+
+    file: Path
 
     @cached_property
     def _additional(self) -> dict[str, int]:

@@ -15,12 +15,11 @@ reproduce its similarities.
 `DATA.json` is written by `contextune_lab.train.embedder.data`. Needs torch and transformers; use a GPU.
 """
 
-import argparse
 import json
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,6 +39,7 @@ from contextune_lab.train.embedder.losses import (
     TrainingStep,
     UntunedVectors,
 )
+from contextune_lab.train.recipes import parse_recipe, recipe_parser
 
 
 @dataclass(frozen=True)
@@ -267,27 +267,16 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     """Train the embedders of the given folds, and the one that ships."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("weights", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--folds", default="0,1,2,3,4,all", help="which folds to leave out, by turns")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings")
+    parser = recipe_parser(__doc__)
     parser.add_argument("--teacher", type=Path, help="weights of a larger encoder, trained first, to distil")
     parser.add_argument("--teacher-epochs", type=float, default=4.0, help="epochs of the teacher")
     parser.add_argument("--teacher-rate", type=float, default=5e-5, help="learning rate of the teacher")
     parser.add_argument("--no-save", action="store_true", help="only measure")
     arguments = parser.parse_args()
-    overrides = dict(setting.split("=", 1) for setting in arguments.settings)
-    default = EmbedderRecipe()
-    settings: dict[str, Any] = {
-        name: type(getattr(default, name))(value) for name, value in overrides.items()
-    }
-    recipe = replace(default, **settings)
     data = json.loads(arguments.data.read_text())
     device = "cuda" if torch.cuda.is_available() else "cpu"
     arguments.out.mkdir(parents=True, exist_ok=True)
-    print(json.dumps(asdict(recipe)), flush=True)  # noqa: T201
+    recipe = parse_recipe(arguments.settings, EmbedderRecipe())
     untuned = UntunedVectors.build(
         Encoder(arguments.weights, len(data["kinds"]), len(data["apps"]), recipe.max_tokens).to(device), data
     )

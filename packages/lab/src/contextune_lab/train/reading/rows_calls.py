@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, cast
 
+from contextune._internal.phrases import phrases
 from contextune.evaluate.outcomes import Judge, normalize
 from contextune.plan.arguments.candidates import ValueCandidate, fits, value_candidates
 from contextune.plan.arguments.leaves import Leaf, tool_leaves
@@ -28,10 +29,9 @@ _MISTAKEN = 6
 """One of this many tools that may be mistaken for the right one makes a row as well."""
 _ALL = "*"
 _RENAMED_FREE = frozenset(
-    [
-        *("body", "text", "content", "message", "query", "q", "title"),
-        *("note", "comment", "search_term", "term"),
-    ]
+    phrases("""
+        body, text, content, message, query, q, title, note, comment, search_term, term
+    """)
 )
 """Arguments of other catalogues whose wording is free, if that of any argument is."""
 _CLOCK = re.compile(r"\d\d:\d\d")

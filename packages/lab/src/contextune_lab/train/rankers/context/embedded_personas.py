@@ -20,12 +20,12 @@ from contextune.tools.tool_text import tool_text
 from contextune.types import Progress, User
 from contextune.types.app_schema import APPS
 from contextune_lab.train.embedder.data import (
-    assign_folds,
     content_texts,
     embed_persona,
     habits,
     situation_text,
 )
+from contextune_lab.train.embedder.fold_vectors import PersonaSplit
 
 _CHUNK = 128
 _OWNER = "training texts"
@@ -70,28 +70,12 @@ class TextVectors:
 
 
 @dataclass(frozen=True, eq=False)
-class EmbeddedPersonas:
-    """`PersonaVectors` of one embedder: `personas` are measured on, `training_only` are not."""
+class EmbeddedPersonas(PersonaSplit):
+    """`PersonaVectors` of one embedder."""
 
-    personas: Sequence[Persona]
-    training_only: Sequence[Persona]
     texts: TextVectors
     requests: Mapping[str, Sequence[Query]] = field(default_factory=dict[str, Sequence[Query]])
     """The training requests by persona; without them, there are only the personas' own."""
-
-    @property
-    def all_personas(self) -> list[Persona]:
-        """All personas with vectors."""
-        return [*self.personas, *self.training_only]
-
-    @property
-    def fold(self) -> dict[str, int]:
-        """Fold by persona id; both sets are spread over all folds."""
-        return self._fold
-
-    @cached_property
-    def _fold(self) -> dict[str, int]:
-        return {**assign_folds(self.personas), **assign_folds(self.training_only)}
 
     def embed_all(self, progress: Progress | None = None) -> None:
         """Embed all texts of the personas, short ones first: texts of one batch are about as long."""

@@ -28,7 +28,7 @@ from contextune_lab.train.rankers.context.examples import (
 )
 from contextune_lab.train.rankers.context.haystack import padded_scenes, padded_with
 from contextune_lab.train.rankers.context.recast import recast_persona
-from contextune_lab.train.rankers.context.said_outright import RequestWriter
+from contextune_lab.train.rankers.context.request_writer import RequestWriter
 
 _TIMELESS_KINDS = ("semantic", "explicit", "person")
 _UNKNOWN_APP = "Things"
@@ -64,7 +64,7 @@ def mixture_examples(
         lambda: blind_examples(vectors),
     ]
     chosen, heads = CachedEmbedder(embedder or default_embedder()), classifier or bundled_classifier()
-    makers.append(lambda: said_examples(vectors, chosen, heads))
+    makers.append(lambda: direct_request_examples(vectors, chosen, heads))
     makers.append(lambda: public_examples([*public, authored_stores()], chosen, heads))
     examples: list[ContextExample] = []
     for number, make in enumerate(makers, 1):
@@ -213,7 +213,7 @@ def _all_requests(
         yield n, (query, more)
 
 
-def said_examples(
+def direct_request_examples(
     vectors: PersonaVectors,
     embedder: Embedder,
     classifier: RequestClassifier,

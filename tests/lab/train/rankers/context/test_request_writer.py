@@ -14,7 +14,7 @@ from contextune.types import Item, User
 from contextune.types.app_schema import APPS
 from contextune_lab.train.rankers.context.authored_stores import authored_stores
 from contextune_lab.train.rankers.context.recast import recast_persona
-from contextune_lab.train.rankers.context.said_outright import RequestWriter, SaidRequest
+from contextune_lab.train.rankers.context.request_writer import RequestWriter, SaidRequest
 
 PERSONA = read_persona(bundled_persona_file("a01"))
 NOW = datetime(2024, 5, 16, 17)

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from contextune._internal.phrases import phrases
 from contextune.context.index import UserIndex
 from contextune.context.signals.columns import from_hours, to_hours
 from contextune.context.signals.time_phrases import find_probable_intervals
@@ -39,31 +40,31 @@ _NOUNS = {
     "Journal": ("entry", "journal entry"),
 }
 _SCHEDULED = ("Calendar", "Reminders", "Tasks", "Tickets")
-_BY_WORD = (
-    *("the {word}", "{word}", "{word}?", "that {word} thing", "what was that about the {word}?"),
-    *("who wrote about the {word}?", "Find the {noun} about the {word}", "Show me the {word} {noun}"),
-    *("When did we talk about the {word}?", "do I have anything on {word}", "open the {noun} with {word}"),
-    *("What did I write down about {word}?", "anything about {word} {other}?", "{word} {other}"),
-    *("What do you know about the {word}?", "Which {noun} mentions {word}?", "Where is the {word}?"),
-)
+_BY_WORD = phrases("""
+    the {word}, {word}, {word}?, that {word} thing, what was that about the {word}?
+    who wrote about the {word}?, Find the {noun} about the {word}, Show me the {word} {noun}
+    When did we talk about the {word}?, do I have anything on {word}, open the {noun} with {word}
+    What did I write down about {word}?, anything about {word} {other}?, {word} {other}
+    What do you know about the {word}?, Which {noun} mentions {word}?, Where is the {word}?
+""")
 _BY_WORD_AND_PERSON = (
     *("What did {person} say about the {word}?", "{person} mentioned the {word}, show me"),
     *("{person}'s {noun} about {word}", "the {word} {noun} from {person}", "{person} {word}"),
 )
-_BY_TIME = (
-    *("{nouns} from {time}", "What happened {on}?", "{nouns} {on}", "show me my {nouns} {on}"),
-    *("Which {nouns} did I get {on}?", "the {noun} {on}", "what was {on}", "anything {on}?"),
-)
+_BY_TIME = phrases("""
+    {nouns} from {time}, What happened {on}?, {nouns} {on}, show me my {nouns} {on}
+    Which {nouns} did I get {on}?, the {noun} {on}, what was {on}, anything {on}?
+""")
 _BY_TIME_AND_PERSON = (
     *("{nouns} from {person} {on}", "{person}'s {noun} {on}", "the {noun} with {person} {on}"),
 )
 _WRITTEN_BY_TIME_AND_PERSON = ("What did {person} write {on}?", "did {person} say anything {on}?")
 _WRITTEN = ("Mail", "Messages", "Chat", "Feed", "Tickets", "Tasks", "CRM", "Journal")
 _LAST = ("the last {noun}", "my latest {noun}", "the most recent {noun}", "open my newest {noun}")
-_LAST_OF_PERSON = (
-    *("the last {noun} from {person}", "Delete my last {noun} from {person}", "{person}'s latest {noun}"),
-    *("my most recent {noun} with {person}", "what was the newest {noun} from {person}"),
-)
+_LAST_OF_PERSON = phrases("""
+    the last {noun} from {person}, Delete my last {noun} from {person}, {person}'s latest {noun}
+    my most recent {noun} with {person}, what was the newest {noun} from {person}
+""")
 _NEXT = ("When is my next {noun}?", "the next {noun}", "my upcoming {noun}")
 _BY_PERSON = ("{nouns} from {person}", "{person}'s {nouns}", "do I have {nouns} from {person}?")
 _MIN_NAME = 3

@@ -1,9 +1,20 @@
-"""Deadline of the current request: reading its body, waiting and working share one timeout."""
+"""User and deadline of the current request; reading its body, waiting and working share one timeout."""
 
 from contextvars import ContextVar
 from time import monotonic
 
+_OWNER: ContextVar[str] = ContextVar("contextune_owner", default="")
 _DEADLINE: ContextVar[float | None] = ContextVar("contextune_deadline", default=None)
+
+
+def set_owner(user: str) -> None:
+    """Set the user of the request that this task handles; queues and budgets are divided by user."""
+    _OWNER.set(user)
+
+
+def owner() -> str:
+    """The user of the request; "" for those without one, such as health checks."""
+    return _OWNER.get()
 
 
 def start_deadline(seconds: float) -> None:

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 class ToolEntry(ToolOutput):
     """A tool as its server describes it."""
 
-    name: str = Field(description="What to call it by.")
+    name: str = Field(description="Name to call the tool by.")
     title: str | None = None
     description: str
-    input_schema: dict[str, Any] = Field(serialization_alias="inputSchema", description="What it takes.")
+    input_schema: dict[str, Any] = Field(
+        serialization_alias="inputSchema", description="Schema of the arguments."
+    )
     annotations: dict[str, bool] | None = Field(
-        default=None, description="What its server says of its effects."
+        default=None, description="Effects, as the server states them."
     )
     why: list[str] | None = Field(default=None, description="Why it was found.")
 
