@@ -5,9 +5,9 @@ that a value comes from, how the value is proposed, and how near its role is to 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,13 +77,10 @@ class ValueScene:
 
     inputs: PlanningInput
     embedder: Embedder
-    _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict[str, NDArray[np.float32]])
 
     def vector(self, text: str) -> NDArray[np.float32]:
-        """The vector of a short text; the embedder caches those of tools."""
-        if text not in self._vectors:
-            self._vectors[text] = self.embedder.embed([text])[0]
-        return self._vectors[text]
+        """The vector of a tool, an argument or a role in words."""
+        return _vector(self.embedder, text)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -128,6 +125,12 @@ class ValueScene:
         ]
 
 
+@lru_cache(maxsize=16384)
+def _vector(embedder: Embedder, text: str) -> NDArray[np.float32]:
+    """Kept for all requests: tools recur, and their texts are nobody's own."""
+    return embedder.embed([text])[0]
+
+
 def tool_words(tool: Tool) -> str:
     """A tool in words, for its vector."""
     return f"{' '.join(identifier_words(tool.name))}. {tool.description[:160]}"
@@ -156,8 +159,11 @@ def value_matrix(
     leaf_vector = scene.vector(leaf_words(leaf))
     tool_vector = scene.vector(tool_words(tool))
     roles = [_role(option) for option in options]
-    near = np.array([float(scene.vector(role) @ leaf_vector) for role in roles])
-    near_tool = [float(scene.vector(role) @ tool_vector) for role in roles]
+    by_role = {role: scene.vector(role) for role in dict.fromkeys(roles)}
+    to_leaf = {role: float(vector @ leaf_vector) for role, vector in by_role.items()}
+    to_tool = {role: float(vector @ tool_vector) for role, vector in by_role.items()}
+    near = np.array([to_leaf[role] for role in roles])
+    near_tool = [to_tool[role] for role in roles]
     kinds = [float(leaf.parameter.kind in kinds) for kinds in _KINDS]
     required = sum(each.required for each in leaves)
     same = sum(each.parameter.kind == leaf.parameter.kind for each in leaves)
