@@ -27,9 +27,9 @@ from contextune.types import Plan, ToolHit
 
 Matrix = NDArray[np.float32]
 READING_POLICY = Policy(act={"read": 0.6, "write": 0.7})
-"""The default policy beside the reading planner, whose probabilities are calibrated on worlds it has not seen.
+"""The default policy beside the reading planner, calibrated on worlds that it has not seen.
 
-Chosen on light worlds: a wrong call is made for 2 in 100 requests with own tools, and for 5 with bundled ones.
+Chosen on light worlds: a wrong call is made for 2 in 100 requests with own tools, for 5 with bundled ones.
 """
 MAX_TOOLS = 3
 """Tools whose arguments are read."""
