@@ -4,7 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from contextune import Item, Request, Tool, User
-from contextune.plan.arguments.candidates import ValueCandidate, fits, value_candidates
+from contextune.plan.arguments.candidate import ValueCandidate
+from contextune.plan.arguments.candidates import fits, value_candidates
 from contextune.plan.arguments.leaves import tool_leaves
 from contextune.plan.planning_input import PlanningInput
 from contextune.reading.texts import Names

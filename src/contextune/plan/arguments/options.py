@@ -7,7 +7,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from contextune.plan.arguments.candidates import ValueCandidate, fits
+from contextune.plan.arguments.candidate import ValueCandidate
+from contextune.plan.arguments.candidates import fits
 from contextune.plan.arguments.leaves import Leaf
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.schema import Parameter, is_valid

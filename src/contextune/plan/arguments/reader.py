@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from contextune._internal.model_files import model_folder
 from contextune.embed import Embedder, default_embedder
-from contextune.plan.arguments.candidates import RequestValues, ValueCandidate, fits
+from contextune.plan.arguments.candidate import ValueCandidate
+from contextune.plan.arguments.candidates import RequestValues, fits
 from contextune.plan.arguments.leaves import Leaf, nest, tool_leaves
 from contextune.plan.arguments.options import ValueOption, leaf_options, listed_parts
 from contextune.plan.arguments.value_features import VALUE_FEATURES, ValueScene, value_matrix

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.embed import Embedder
-from contextune.plan.arguments.candidates import ValueCandidate
+from contextune.plan.arguments.candidate import ValueCandidate
 from contextune.plan.arguments.leaves import Leaf
 from contextune.plan.arguments.options import ValueOption, option_scores
 from contextune.plan.planning_input import PlanningInput

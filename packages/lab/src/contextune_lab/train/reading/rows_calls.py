@@ -11,7 +11,8 @@ from typing import Any, cast
 
 from contextune._internal.phrases import phrases
 from contextune.evaluate.outcomes import Judge, normalize
-from contextune.plan.arguments.candidates import ValueCandidate, fits, value_candidates
+from contextune.plan.arguments.candidate import ValueCandidate
+from contextune.plan.arguments.candidates import fits, value_candidates
 from contextune.plan.arguments.leaves import Leaf, tool_leaves
 from contextune.plan.arguments.reader import leaf_text
 from contextune.plan.planning_input import PlanningInput
