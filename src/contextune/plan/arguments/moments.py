@@ -1,4 +1,4 @@
-"""The times that an argument may have: said, derived from items by what is said, or of the items themselves."""
+"""The times that an argument may have: said, derived from items by what is said, or of the items."""
 
 from datetime import date, datetime, time, timedelta
 
