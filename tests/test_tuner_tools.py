@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import WordEmbedder
+from tests.lab.worlds.scripted_planner import FIRST, ScriptedPlanner
 from tests.tools.querygen.fake_writer import FailingModel, FixedModel
 from tests.tools.tiny_ranker import bundled_retriever, tiny_ranker
 
@@ -26,6 +27,8 @@ ITEMS = [
     Item("song", "Music", {"song_name": "Barco Negro", "artist": "Mariza", "played_time": "2024-05-13"}),
 ]
 ASKED = Request("Sort it out with her.", "ines", NOW)
+UNREAD = ScriptedPlanner({ASKED.text: [(FIRST, {}, 0.9)]})
+"""Calls the first tool; with it, tools stay in the order of the search."""
 
 
 def ids(hits: Sequence[ToolHit]) -> list[str]:
@@ -82,7 +85,8 @@ def test_tools_may_be_a_catalogue(people: SQLiteStore, word_embedder: Embedder) 
     found = tuner.tools(Request("use send_email", "ines", NOW))
     assert ids(found.hits)[0] == "Mail/send_email"
     assert len(found.hits) == 5
-    assert (found.fits, found.needs_context) == (None, None)  # the ranker was made for another embedder
+    assert found.needs_context is None  # the ranker was made for another embedder
+    assert found.fits is not None  # the reading model needs none
 
 
 def test_tuner_without_tools(people: SQLiteStore, word_embedder: Embedder) -> None:
@@ -127,7 +131,7 @@ def test_user_without_items_gets_tools(tuner: Tuner, people: SQLiteStore) -> Non
 def test_context_is_retrieved_unless_passed(people: SQLiteStore, word_embedder: Embedder) -> None:
     ranker = tiny_ranker("item app")
     tools = ToolRetriever(TOOLBOX, word_embedder, ranker=ranker)
-    tuner = Tuner(people, embedder=word_embedder, method="bm25", tools=tools)
+    tuner = Tuner(people, embedder=word_embedder, method="bm25", tools=tools, planner=UNREAD)
     hits = {hit.item.id: hit for hit in tuner.context(ASKED, None)}
     for item in ITEMS:
         found = tuner.tools(ASKED, 3, context=[hits[item.id]])
@@ -139,13 +143,25 @@ def test_context_is_retrieved_unless_passed(people: SQLiteStore, word_embedder: 
     assert ids(without.hits) == ids(tools.search(ASKED.text, 3))
 
 
-def test_tool_with_positive_feedback_comes_first(tuner: Tuner) -> None:
+def test_tool_with_positive_feedback_comes_first(people: SQLiteStore, word_embedder: Embedder) -> None:
+    tools = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("past", "meaning"))
+    tuner = Tuner(people, embedder=word_embedder, tools=tools, planner=UNREAD)
     before = ids(tuner.tools(later()).hits)
     assert "Google/translate_text" not in before[:1]
     tuner.feedback(ASKED, tool="translate_text")
     hits = tuner.tools(later()).hits
     assert hits[0].tool.id == "Google/translate_text"
     assert "was right for similar requests before" in hits[0].reasons
+
+
+def test_tool_with_positive_feedback_rises_though_others_read_better(people: SQLiteStore) -> None:
+    tuner = Tuner(people, tools=bundled_retriever())
+    before = ids(tuner.tools(later(), 59).hits)
+    tuner.feedback(ASKED, tool="translate_text")
+    after = tuner.tools(later(), 59).hits
+    assert ids(after).index("Google/translate_text") < min(8, before.index("Google/translate_text"))
+    told = next(hit for hit in after if hit.tool.id == "Google/translate_text")
+    assert "was right for similar requests before" in told.reasons
 
 
 def test_tool_with_negative_feedback_gains_nothing(tuner: Tuner) -> None:
@@ -210,7 +226,7 @@ def writing(answer: str, **options: Any) -> tuple[FixedModel, QueryGenerator]:
 def test_language_model_writes_queries(people: SQLiteStore, word_embedder: Embedder) -> None:
     chat, querygen = writing("1. Gets the current weather\n2. Sends a new email")
     tools = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("meaning"))
-    tuner = Tuner(people, embedder=word_embedder, tools=tools, querygen=querygen)
+    tuner = Tuner(people, embedder=word_embedder, tools=tools, querygen=querygen, planner=UNREAD)
     answer = tuner.answer(ASKED, max_tools=3)
     assert answer.queries == ("Gets the current weather", "Sends a new email")
     assert ids(answer.tools)[:2] == ["Google/get_weather", "Mail/send_email"]
@@ -241,7 +257,7 @@ def test_empty_model_answer_changes_nothing(people: SQLiteStore, word_embedder: 
 def test_past_calls_count_with_generated_queries(people: SQLiteStore, word_embedder: Embedder) -> None:
     _, querygen = writing("Gets the current weather", request_first=True)
     tools = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("past", "meaning"))
-    tuner = Tuner(people, embedder=word_embedder, tools=tools, querygen=querygen)
+    tuner = Tuner(people, embedder=word_embedder, tools=tools, querygen=querygen, planner=UNREAD)
     tuner.feedback(ASKED, tool="translate_text")
     assert ids(tuner.tools(later()).hits)[:2] == ["Google/translate_text", "Google/get_weather"]
 
@@ -283,7 +299,8 @@ def test_tools_may_have_their_own_embedder(people: SQLiteStore, word_embedder: E
     tuner = Tuner(people, embedder=word_embedder, tools=ToolRetriever(TOOLBOX, Narrow()))
     answer = tuner.answer(Request("send_email about the kiln", "ines", NOW))
     assert answer.tools[0].tool.name == "send_email"
-    assert answer.fits is None
+    assert answer.context  # whose vectors are not those of the tools
+    assert answer.plan is not None
 
 
 def test_min_fit_decides_what_is_refused(people: SQLiteStore, word_embedder: Embedder) -> None:

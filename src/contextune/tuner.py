@@ -402,7 +402,7 @@ class Tuner:
             inputs.user,
             place,
             items,
-            inputs.vectors,
+            inputs.vectors if self._shares_embedder(tools) else inputs.vectors[:0],
             item_share=context[0].probability if context else None,
             visible=self._tool_filter,
         )
