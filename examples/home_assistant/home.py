@@ -20,6 +20,7 @@ from contextune.types import Request, Tool, UsageEvent
 HERE = Path(__file__).parent
 USER = "home"
 ITEMS, TOOLS = 10, 5
+USUAL = "what I usually do now"
 
 
 @dataclass(frozen=True)
@@ -105,9 +106,8 @@ def tool_tokens(tools: list[Tool]) -> int:
     )
 
 
-def measure(tuner: Tuner, home: Home) -> dict[str, float]:
-    """Where the right service is, and how long the prompt is, over the labelled requests."""
-    labels = read_labels()
+def measure(tuner: Tuner, home: Home, labels: list[tuple[str, str]]) -> dict[str, float]:
+    """Where the right service is, and how long the prompt is, over labelled requests."""
     first = among = 0
     items = tools = 0
     for text, service in labels:
@@ -141,9 +141,11 @@ def main() -> None:
         print(text)
         print("  entities:", ", ".join(hit.item.id for hit in tuner.context(request, 3)))
         print("  services:", ", ".join(hit.tool.id for hit in tuner.tools(request, 3).hits))
-        morning = Request("coffee", USER, home.now.replace(hour=7))
-        print("coffee, at seven\n  entity:", tuner.context(morning, 1)[0].item.id)
-        figures = measure(tuner, home)
+        print(USUAL)
+        for hour in (7, 20):
+            usual = Request(USUAL, USER, home.now.replace(hour=hour))
+            print(f"  entity at {hour}:00:", tuner.context(usual, 1)[0].item.id)
+        figures = measure(tuner, home, read_labels())
     print(f"{len(items)} entities, {len(tools)} services, {figures['requests']:.0f} requests")
     print(f"tokens: entities {item_tokens(items):,} → {figures['items']:.0f}", end="")
     print(f", services {tool_tokens(tools):,} → {figures['tools']:.0f}")

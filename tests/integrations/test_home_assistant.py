@@ -1,6 +1,7 @@
 """The Home Assistant example: entities as items, services as tools, areas as places, history as habits."""
 
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +22,37 @@ def test_labels_are_services_of_the_instance(example: dict[str, Any]) -> None:
     home = example["read_home"]()
     services = {tool.id for tool in home.tools}
     labels = example["read_labels"]()
-    assert len(home.items) >= 270
+    assert len(home.items) >= 260
     assert len(services) >= 100
     assert len(labels) == 60
     assert {service for _, service in labels} <= services
 
 
-def test_shortlist_is_a_small_part_of_the_prompt(example: dict[str, Any], tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def tuner(example: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tuner]:
     home = example["read_home"]()
-    with SQLiteStore(tmp_path / "home.db") as store:
+    with SQLiteStore(tmp_path_factory.mktemp("home") / "home.db") as store:
         home.fill(store)
-        tuner = Tuner(store, tools=home.tools)
-        assert store.user("home").places["Kitchen"]
-        morning = Request("coffee", "home", home.now.replace(hour=7))
-        assert tuner.context(morning, 1)[0].item.id == "switch.coffee_machine"
-        globals_of = example["measure"].__globals__
-        labels = example["read_labels"]()[::6]
-        globals_of["read_labels"] = lambda: labels
-        figures = example["measure"](tuner, home)
-    assert figures["requests"] == 10
-    assert figures["among"] >= 0.7
-    assert figures["items"] < example["item_tokens"](home.items) / 10
-    assert figures["tools"] < example["tool_tokens"](home.tools) / 10
+        yield Tuner(store, tools=home.tools)
+
+
+def test_areas_are_places(tuner: Tuner) -> None:
+    assert tuner.store.user("home").places["Kitchen"]
+
+
+@pytest.mark.parametrize(("hour", "entity"), [(7, "switch.coffee_machine"), (20, "media_player.television")])
+def test_history_gives_what_is_usual_at_an_hour(
+    example: dict[str, Any], tuner: Tuner, hour: int, entity: str
+) -> None:
+    now = example["read_home"]().now.replace(hour=hour)
+    assert tuner.context(Request(example["USUAL"], "home", now), 1)[0].item.id == entity
+
+
+def test_shortlist_is_a_small_part_of_the_prompt(example: dict[str, Any], tuner: Tuner) -> None:
+    home = example["read_home"]()
+    figures = example["measure"](tuner, home, example["read_labels"]()[::4])
+    assert figures["requests"] == 15
+    assert figures["first"] >= 0.4
+    assert figures["among"] >= 0.8
+    assert figures["items"] < example["item_tokens"](home.items) / 20
+    assert figures["tools"] < example["tool_tokens"](home.tools) / 15
