@@ -37,12 +37,20 @@ async def confirm(context: object, params: ElicitRequestParams) -> ElicitResult:
     return ElicitResult(action="accept")
 
 
+async def search(client: Client, query: str) -> list[dict[str, Any]]:
+    """The two best tools of the servers that have started."""
+    result = await client.call_tool("search_tools", {"query": query, "k": 2})
+    return cast("dict[str, Any]", result.structured_content)["tools"]
+
+
 async def main() -> None:
     """List, search and call through the gateway."""
     async with Client(mcp_server(gateway=Gateway(SERVERS)), elicitation_callback=confirm) as client:
         print("listed:", ", ".join(tool.name for tool in (await client.list_tools()).tools))
-        result = await client.call_tool("search_tools", {"query": "I cannot log in any more", "k": 2})
-        tools = cast("dict[str, Any]", result.structured_content)["tools"]
+        tools = await search(client, "I cannot log in any more")
+        while not any(tool["name"].startswith("helpdesk/") for tool in tools):
+            await asyncio.sleep(0.5)  # servers start in the background
+            tools = await search(client, "I cannot log in any more")
         print("found:", ", ".join(tool["name"] for tool in tools))
         result = await client.call_tool("call_tool", {"name": tools[0]["name"], "arguments": {"user": "rui"}})
         print("called:", *(block.text for block in result.content if isinstance(block, TextContent)))
