@@ -21,7 +21,7 @@ from contextune.plan.language_model.planner import call_json
 from contextune.plan.language_model.prompt import GUIDED, INSTRUCTIONS, call_schema, plan_messages
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
-from contextune.types import Contact, Item, ItemHit, Plan, Request, Tool, ToolHit, User
+from contextune.types import Contact, Item, ItemHit, Missing, Plan, Request, Tool, ToolHit, User
 
 TOOLS = {tool.name: tool for tool in bundled_toolbox()}
 USER = User(
@@ -90,14 +90,15 @@ class Thinker:
 
 @dataclass
 class Light:
-    """A planner that calls the first tool without arguments."""
+    """A planner that calls the first tool and asks for all its required arguments."""
 
     sure: float = 0.4
 
     def plan(self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None) -> Plan | None:
         del inputs, fits
         tool = tools[0].tool
-        return Plan(tool.id, {}, self.sure, name=tool.name)
+        missing = tuple(Missing(name, f"{name}?") for name in tool.parameters["required"])
+        return Plan(tool.id, {}, self.sure, missing, name=tool.name)
 
 
 def inputs(text: str = "Thank my pottery teacher for the slot tomorrow at nine") -> PlanningInput:
