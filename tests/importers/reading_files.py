@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from contextune.importers.files import SkippedEntry, SourceFile, iter_files
-from contextune.importers.reader import ImportContext, ImportRecord
+from contextune.importers.reader import ImportContext, ImportRecord, read_file
 from contextune.importers.registry import detect_reader
 from contextune.types import Item, User
 
@@ -32,7 +32,7 @@ def read_path(path: Path, context: ImportContext = CONTEXT) -> list[ImportRecord
         if isinstance(file, SkippedEntry):
             records.append(file)
         elif reader:
-            records += reader.read(file, context)
+            records += read_file(reader, file, context)
         else:
             records.append(SkippedEntry(file.where, "unknown format"))
     return records

@@ -25,7 +25,7 @@ from tests.importers.messages.test_whatsapp import ANDROID
 from tests.importers.music.test_playlists import playlist, track
 from tests.importers.notes.test_notes import GLAZES, keep
 from tests.importers.notes.test_org_mode import ORG
-from tests.importers.reading_files import INES, NOW, only_file, read_path
+from tests.importers.reading_files import INES, NOW, only_file, read_path, skipped_in
 from tests.importers.web.test_browser_history import CHROME
 
 from contextune.importers.mail.headers import addresses
@@ -163,6 +163,20 @@ def test_damaged_files_never_stop_an_import(name: str, tmp_path: Path, data: st.
     file.write_bytes(content[:start] + added + content[end:])
     with suppress(OSError):  # of which an import says that it cannot read the file
         assert read_path(file)  # something is found, or it is said why not
+
+
+def test_a_file_without_entries_is_reported(tmp_path: Path, store: SQLiteStore) -> None:
+    file = tmp_path / "Tasks.json"
+    file.write_text(json.dumps({"kind": "tasks#taskLists", "items": []}))
+    (skipped,) = import_into(store, "ines", [file], now=NOW).skipped
+    assert skipped.why == "no entries in the file"
+
+
+def test_a_schema_with_broken_names_is_a_damaged_database(tmp_path: Path) -> None:
+    content = WHOLE["chat.db"]
+    named = content.replace(b"tableattachmentattachment", b"table\x80ttachmentattachment")
+    (tmp_path / "chat.db").write_bytes(named.replace(b"CREATE TABLE attachment", b"CREATE TABEL attachment"))
+    assert skipped_in(tmp_path) == ["damaged database"]
 
 
 def test_hostile_mail_does_not_stop_the_mailbox(tmp_path: Path, store: SQLiteStore) -> None:

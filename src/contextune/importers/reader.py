@@ -108,6 +108,16 @@ class Reader(Protocol):
         ...
 
 
+def read_file(reader: Reader, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
+    """The records that the reader finds in the file; if there are none, a skipped entry that says so."""
+    is_empty = True
+    for record in reader.read(file, context):
+        is_empty = False
+        yield record
+    if is_empty:
+        yield SkippedEntry(file.where, "no entries in the file")
+
+
 PARSE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What parsing libraries raise for malformed data."""
 

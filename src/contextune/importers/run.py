@@ -15,7 +15,14 @@ from contextune.importers.files import SkippedEntry, SourceFile, iter_files
 from contextune.importers.mail.attachments import check_reader
 from contextune.importers.messages.message_log import as_known, is_in_group, with_own_name
 from contextune.importers.phone_numbers import lacks_contact_name, with_contact_names
-from contextune.importers.reader import PARSE_ERRORS, ImportContext, ImportRecord, Reader, ReplacedSeries
+from contextune.importers.reader import (
+    PARSE_ERRORS,
+    ImportContext,
+    ImportRecord,
+    Reader,
+    ReplacedSeries,
+    read_file,
+)
 from contextune.importers.registry import detect_reader, refusal_reason
 from contextune.importers.report import ImportReport, ReportBuilder
 from contextune.types import Contact, Item, Progress, UsageEvent, User
@@ -141,7 +148,7 @@ class ImportRun:
                 self.report.add_skipped(SkippedEntry(file.where, refusal_reason(file)))
                 return
             self.report.add_file(reader.name, file.size)
-            for record in reader.read(file, self._context):
+            for record in read_file(reader, file, self._context):
                 self._collect(reader, record, file)
                 if len(self._items) + len(self._uses) >= BATCH:
                     self._flush()

@@ -111,13 +111,19 @@ def _schema_pages(read_page: Callable[[int], bytes]) -> Generator[bytes]:
 
 @contextmanager
 def open_copy(file: SourceFile) -> Generator[sqlite3.Connection]:
-    """Open a copy of the database, because a running program keeps its own locked."""
+    """Open a copy of the database, because a running program keeps its own locked.
+
+    Raises `sqlite3.DatabaseError` if the database is damaged.
+    """
     with file.on_disk() as copy:
         for suffix in _SIDE_FILES:
             if side_file := _side_file(file, suffix):
                 copyfile(side_file, copy.with_name(copy.name + suffix))
         with closing(_connect(copy)) as database:
-            yield database
+            try:
+                yield database
+            except UnicodeDecodeError as error:  # names in the schema; `_text` decodes any value
+                raise sqlite3.DatabaseError("damaged schema") from error
 
 
 def _side_file(file: SourceFile, suffix: str) -> Path | None:
