@@ -190,7 +190,7 @@ def test_feedback_on_a_tool_raises_it(service: LiveService, ines: httpx.Client) 
     for day in range(10, 16):
         feedback = {**request, "time": f"2024-05-{day}T17:40", "tool": last}
         assert ines.post("/v1/feedback", json=feedback).status_code == 204
-    tools = ines.post("/v1/tools", json={**request, "k": 5}).json()["tools"]
+    tools = ines.post("/v1/tools", json={**request, "k": 10}).json()["tools"]
     assert last in [tool["id"] for tool in tools]
     assert error(ines.post("/v1/feedback", json={**request, "tool": "no such tool"})) == (422, "invalid")
     assert error(ines.post("/v1/feedback", json={**request, "used": ["no such item"]})) == (422, "invalid")
