@@ -24,8 +24,7 @@ def without_rejected(hits: Sequence[ItemHit], judged: Mapping[str, float]) -> Se
     kept = [hit for hit in hits if hit.item.id not in wrong]
     if not isinstance(hits, ContextHits):
         return kept
-    further = [hit for hit in hits.further if hit.item.id not in wrong]
-    return ContextHits(kept, words_only=hits.words_only, further=further)
+    return ContextHits(kept, words_only=hits.words_only)
 
 
 def wrong_tools(request: Request, feedback: Sequence[Feedback]) -> frozenset[str]:
