@@ -16,7 +16,7 @@ _ASKS = re.compile(
     r"|were|will|any|have|has)(?:['’]?(?:s|re|m|ll|d))?\b",
     re.IGNORECASE,
 )
-_END = re.compile(r"[\s,]*(?:please|instead|then|rather)?[\s.!?]*$", re.IGNORECASE)
+_END = re.compile(r"(?<![\s,])[\s,]*(?:please|instead|then|rather)?$", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,2}(?:[:.]\d\d)?")
 _PREPOSITION = re.compile(r"(?:on|in|at|for|by|to)\s+", re.IGNORECASE)
 _MAX_HOUR = 24
@@ -30,7 +30,7 @@ def correct_time(last: str, line: str, now: datetime) -> str | None:
     opening = _CORRECTS.match(line)
     if opening is None and _ASKS.match(last):
         return None
-    said = _END.sub("", line[opening.end() if opening else 0 :])
+    said = _END.sub("", line[opening.end() if opening else 0 :].rstrip(" \t\r\n.!?"))
     if _NUMBER.fullmatch(said):
         is_clock = int(re.split(r"[:.]", said)[0]) <= _MAX_HOUR
         return _with_number(last, said, now) if opening and is_clock else None
