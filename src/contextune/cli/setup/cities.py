@@ -18,7 +18,7 @@ _ALIASES = {
     "uae": "AE",
 }
 """Names of countries beside those of IANA's table."""
-_PARENTHESES = re.compile(r"\s*\([^()]*\)")
+_PARENTHESES = re.compile(r"(?<!\s)\s*\([^()]*\)")
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 
