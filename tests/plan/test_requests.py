@@ -31,7 +31,13 @@ ROWS: list[dict[str, Any]] = [
 ]
 STORES: dict[str, dict[str, Any]] = json.loads((HERE / "request_stores.json").read_text(encoding="utf-8"))
 TOOLS = {tool.name: tool for tool in bundled_toolbox()}
-FLOORS: Mapping[str, float] = {"tool": 0.64, "call": 0.24, "held": 0.82, "unserved": 0.64, "unknown person": 0.81}
+FLOORS: Mapping[str, float] = {
+    "tool": 0.64,
+    "call": 0.24,
+    "held": 0.82,
+    "unserved": 0.64,
+    "unknown person": 0.81,
+}
 """Share of the requests of each kind that are planned as they should be, at least."""
 
 
