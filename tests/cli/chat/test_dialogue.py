@@ -1,5 +1,6 @@
 """Lines of a chat that are no requests: small talk, replies to the open question, corrections, verdicts."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -9,8 +10,22 @@ from tests.program import run
 from contextune.cli.chat.corrected_request import correct_time
 from contextune.cli.chat.open_question import OpenQuestion
 from contextune.cli.chat.small_talk import is_assent, is_refusal, small_talk
+from contextune.plan import PlanningInput, ReadingPlanner, Readings
 from contextune.store import SQLiteStore
-from contextune.types import Answer, Contact, Item, Missing, Option, Plan, Question, Request, User
+from contextune.types import (
+    Answer,
+    Argument,
+    Contact,
+    Item,
+    Missing,
+    Option,
+    Plan,
+    Question,
+    Request,
+    Source,
+    ToolHit,
+    User,
+)
 
 NOW = datetime(2024, 5, 15, 18)
 LATER = datetime(2024, 5, 15, 19)
@@ -118,8 +133,29 @@ def test_missing_value_completes_the_request() -> None:
     assert question.read("Call Ana") is None
 
 
-def test_question_stays_open_until_it_is_answered(path: Path) -> None:
-    lines = chat(path, "Call Mike", "thanks", "What does my boat list say?", "yes", "the second one", "yes")
+def readings_of_mikes(
+    planner: ReadingPlanner, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None
+) -> Readings:
+    """Both Mikes are as probable; every other request skips the song."""
+    del planner, tools, fits
+    if inputs.request.text != "Call Mike":
+        return Readings((Plan("Music/skip_track", confidence=0.99, name="skip_track"),), 0.0)
+    names = (("Mike Donahue", 0.46), ("Mike Sforza", 0.45))
+    plans = [
+        Plan(
+            "PhoneCall/call_contact",
+            {"contact": Argument(name, (Source("contact", name),), share)},
+            share,
+            name="call_contact",
+        )
+        for name, share in names
+    ]
+    return Readings(tuple(plans), 0.0)
+
+
+def test_question_stays_open_until_it_is_answered(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ReadingPlanner, "readings", readings_of_mikes)
+    lines = chat(path, "Call Mike", "thanks", "Skip this song", "yes", "the second one", "yes")
     still_open = "Still open: Call Mike Donahue or Mike Sforza? (“no” leaves it)"
     thanked = lines.index("You're welcome.")
     assert lines[thanked + 1] == still_open
