@@ -44,8 +44,8 @@ from contextune.tools import (
     search_all,
 )
 from contextune.tools.index import ToolIndex
-from contextune.tools.past_calls import load_past_calls
-from contextune.tools.query import QueryContext
+from contextune.tools.past_calls import confirmed_tools, load_past_calls
+from contextune.tools.query import PastCalls, QueryContext
 from contextune.tools.reading import read_request_tools, reorder
 from contextune.tools.retriever import check_min_fit
 from contextune.types import (
@@ -406,7 +406,19 @@ class Tuner:
             item_share=context[0].probability if context else None,
             visible=self._tool_filter,
         )
+        past = self._past_calls(tools, request, inputs)
+        if past is not None:  # what was right when nearly the same was asked comes first, as what is named
+            catalog = list(tools.catalog)
+            right = confirmed_tools(past, tools.embedder.embed([request.text])[0])
+            named = (*matches.named, *(catalog[position].id for position in right))
+            matches = replace(matches, named=named)
         return reorder(matches, read)
+
+    def _past_calls(
+        self, tools: ToolRetriever, request: Request, inputs: ToolSearchInputs
+    ) -> PastCalls | None:
+        user = inputs.user
+        return load_past_calls(self.store, user.id, tools.index, tools.embedder, request.time, user.zone)
 
     def _decide(self, readings: Readings, hits: Sequence[ToolHit], inputs: PlanningInput) -> Plan | None:
         """The best reading with the decision of the policy; planners may name tools by id or name."""
@@ -452,9 +464,7 @@ class Tuner:
             context=QueryContext.from_hits(hits, inputs.vectors)
             if hits and self._shares_embedder(tools)
             else hits,
-            past_calls=load_past_calls(
-                self.store, inputs.user.id, tools.index, tools.embedder, request.time, inputs.user.zone
-            ),
+            past_calls=self._past_calls(tools, request, inputs),
             app_probabilities=inputs.apps,
             always=always,
             filter=filter or self._tool_filter,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contextune.embed import Embedder, embed_items
 from contextune.store import Store
@@ -16,6 +17,8 @@ from contextune.types import Feedback, local_time
 _MAX_CALLS = 2000
 """Only the latest are used."""
 _SECONDS_PER_DAY = 86_400.0
+_NEARLY_SAME = 0.85
+"""Least similarity of two requests that ask for nearly the same."""
 
 
 def load_past_calls(
@@ -45,6 +48,18 @@ def load_past_calls(
         np.array([age for _, age in past], np.float64),
         np.array([call.ok for call, _ in past], bool),
     )
+
+
+def confirmed_tools(calls: PastCalls | None, vector: NDArray[np.float32]) -> list[int]:
+    """Positions of the tools that were right when nearly the same was asked, the nearest request first."""
+    if calls is None:
+        return []
+    near = calls.vectors @ vector
+    last: dict[int, int] = {}
+    for row in np.flatnonzero(near >= _NEARLY_SAME).tolist():  # from old to new
+        last[int(calls.tool[row])] = row
+    right = [row for row in last.values() if calls.ok[row]]
+    return [int(calls.tool[row]) for row in sorted(right, key=lambda row: -float(near[row]))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,8 @@ def reorder(matches: ToolMatches, read: ReadTools, rankers: ToolReadingRankers |
     order: list[int] = np.argsort(-scores, kind="stable").tolist()
     # tools that the request names stay first, whatever the model thinks of them
     named = {tool: float(scores.max()) for tool in matches.named}
-    order.sort(key=lambda number: read.hits[number].tool.id not in named)
+    places = {tool: place for place, tool in enumerate(named)}
+    order.sort(key=lambda number: places.get(read.hits[number].tool.id, len(places)))
     first = [replace(read.hits[n], score=named.get(read.hits[n].tool.id, float(scores[n]))) for n in order]
     known = {hit.tool.id for hit in first}
     lowest = first[-1].score
