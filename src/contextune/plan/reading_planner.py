@@ -17,7 +17,7 @@ from contextune.embed import Embedder
 from contextune.plan.arguments.reader import ReadCall, fill_calls
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.policy.cost import COSTS, call_cost
-from contextune.plan.policy.policy import Policy
+from contextune.plan.policy.policy import RIVAL, Policy
 from contextune.plan.policy.readings import Readings
 from contextune.rank import Ranker
 from contextune.reading.model import ReadingModel, default_reading_model
@@ -74,20 +74,18 @@ class ReadingPlanner:
         self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None
     ) -> Readings:
         """The calls that the request may mean with their probabilities, best first."""
-        plans, features = self.calls(inputs, tools, fits)
-        if not plans:
+        calls, features = self.read(inputs, tools, fits)
+        if not calls:
             return Readings()
-        right = self._ranker.score(features)
-        served = 1.0 if fits is None else fits
-        pairs = [(plan, float(share)) for plan, share in zip(plans, right, strict=True)]
-        return Readings.from_pairs(pairs, 1 - served)
-
-    def calls(
-        self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None
-    ) -> tuple[list[Plan], Matrix]:
-        """The calls to choose from, and their features."""
-        read, features = self.read(inputs, tools, fits)
-        return [call.plan(0.0) for call in read], features
+        right = self._ranker.score(features).tolist()
+        pairs: list[tuple[Plan, float]] = []
+        for call, share in zip(calls, right, strict=True):
+            pairs.append((call.plan(0.0), share))
+            # who of two namesakes is meant is asked, however unlike their probabilities are
+            pairs += [
+                (other.plan(0.0), share * max(RIVAL, min(1, ratio))) for other, ratio in call.namesakes()
+            ]
+        return Readings.from_pairs(pairs, 1 - (1.0 if fits is None else fits))
 
     def read(
         self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None

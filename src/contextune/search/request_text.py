@@ -10,7 +10,9 @@ _PLEASE = (
 _BEFORE = re.compile(
     rf"\s*(?:(?:{_GREETING})\s*[,!…]\s*)?(?:(?:{_PLEASE})\b(?!['’-])\s*,?\s*)?", re.IGNORECASE
 )
-_AFTER = re.compile(rf"(?:\s*,\s*|\s+)(?:{_PLEASE})\s*([.!?…]{{0,3}})\s*$", re.IGNORECASE)
+_AFTER = re.compile(rf"[\s,](?:{_PLEASE})\Z", re.IGNORECASE)
+_ENDS = ".!?…"
+_LONGEST_PLEASE = 20
 _IS = re.compile(r"\b(what|who|where|when|how)(?: is|[’']s)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _MIN_WORDS = 2
@@ -28,8 +30,10 @@ def without_courtesy(text: str) -> str:
     """
     start = _BEFORE.match(text)
     plain = text[start.end() :] if start else text
-    if end := _AFTER.search(plain):
-        plain = plain[: end.start()] + end[1]
+    body = plain.rstrip()
+    stem = body.rstrip(_ENDS).rstrip()
+    if end := _AFTER.search(stem[-_LONGEST_PLEASE:]):
+        plain = stem[: len(stem) - len(end[0])].rstrip(" ,\t\n") + body[len(stem) :].strip()
     if plain == text or len(_WORD.findall(plain)) < _MIN_WORDS:
         return text
     return plain

@@ -45,7 +45,8 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ),
 )
 _PATTERNS = tuple(
-    (re.compile(rf"\A\W*(?:(?:{kind}|{_FILLER})\b\W*){{1,5}}", re.IGNORECASE), reply) for kind, reply in _KINDS
+    (re.compile(rf"\A\W*(?:(?:{kind}|{_FILLER})\b\W*){{1,5}}", re.IGNORECASE), reply)
+    for kind, reply in _KINDS
 )
 _STARTS = tuple(re.compile(rf"\b{kind}\b", re.IGNORECASE) for kind, _ in _KINDS)
 

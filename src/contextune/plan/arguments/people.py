@@ -12,6 +12,8 @@ from contextune.search import tokenize
 from contextune.types import Contact, Source
 from contextune.types.field_values import to_text
 
+NAMED = 4
+"""Least weight of somebody whom the request names."""
 _PEOPLE = 8
 """Most contacts."""
 _SPELT, _SPELT_TOKENS, _LIKE = 4, 24, 0.72
@@ -27,7 +29,7 @@ def people_candidates(inputs: PlanningInput, names: Names) -> list[ValueCandidat
     ranks: dict[int, int] = {}
     for index, (match, relation) in enumerate(zip(inputs.names, inputs.relation_matches, strict=True)):
         if match.words or relation:
-            weights[index] = 4 + 2 * match.words + match.share + 1.5 * relation
+            weights[index] = NAMED + 2 * match.words + match.share + 1.5 * relation
     for turn in inputs.request.history[-2:]:
         for index, count in enumerate(inputs.people.count_name_matches(tokenize(turn.text))):
             if count:

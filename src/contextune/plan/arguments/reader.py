@@ -1,7 +1,7 @@
 """Read the arguments of calls: the reading model chooses among the candidate values of each."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from math import log
 from typing import Any
@@ -15,11 +15,13 @@ from contextune.plan.arguments.candidate import ValueCandidate
 from contextune.plan.arguments.candidates import RequestValues, fits
 from contextune.plan.arguments.leaves import Leaf, nest, tool_leaves
 from contextune.plan.arguments.options import ValueOption, leaf_options, listed_parts
+from contextune.plan.arguments.people import NAMED
 from contextune.plan.arguments.value_features import VALUE_FEATURES, ValueScene, value_matrix
 from contextune.plan.planning_input import PlanningInput
 from contextune.rank import Ranker
 from contextune.reading.model import ArgumentInput, CallReading, ReadingModel
 from contextune.reading.texts import Names, argument_text, brief_item_text, call_text
+from contextune.search import tokenize
 from contextune.types import Argument, Missing, Plan, Source, Tool
 
 _LIST_SHARE = 0.35
@@ -39,6 +41,8 @@ class FilledLeaf:
     second: float
     group: str
     """Of the candidate; `said` for a span of the request, empty if nothing was chosen."""
+    namesakes: tuple[tuple[Any, tuple[Source, ...], float], ...] = ()
+    """The other people whom the request names as well as the chosen one: value, sources, probability."""
 
     @property
     def is_given(self) -> bool:
@@ -64,6 +68,14 @@ class ReadCall:
     def log_probability(self) -> float:
         """Of all choices together."""
         return sum(log(max(leaf.probability, 1e-6)) for leaf in self.leaves)
+
+    def namesakes(self) -> Iterator[tuple["ReadCall", float]]:
+        """The same call for each namesake of a person, with its probability relative to this one's."""
+        for number, leaf in enumerate(self.leaves):
+            for value, sources, share in () if leaf.leaf.is_list else leaf.namesakes:
+                other = replace(leaf, value=value, sources=sources, probability=share, namesakes=())
+                leaves = [*self.leaves[:number], other, *self.leaves[number + 1 :]]
+                yield ReadCall(self.tool, self.fit, leaves), share / max(leaf.probability, 1e-9)
 
     def plan(self, confidence: float) -> Plan:
         """The call as a plan."""
@@ -189,7 +201,22 @@ def _choose(
         ]
         value = list(dict.fromkeys(option.value for option in [chosen, *more]))
         sources = tuple(dict.fromkeys(source for option in [chosen, *more] for source in option.sources))
-    return FilledLeaf(leaf, value, sources, probability, max(rest, default=0.0), chosen.group)
+    namesakes = tuple(
+        (other.value, other.sources, float(share))
+        for other, share in zip(options, shares, strict=True)
+        if other.value != chosen.value and _is_namesake(chosen, other)
+    )
+    second = max(rest, default=0.0)
+    return FilledLeaf(leaf, value, sources, probability, second, chosen.group, namesakes)
+
+
+def _is_namesake(chosen: ValueOption, other: ValueOption) -> bool:
+    """Whether the request names two contacts equally well, by a word that both have."""
+    first, second = chosen.candidate, other.candidate
+    if first is None or second is None or first.contact is None or second.contact is None:
+        return False
+    shares_word = bool({*tokenize(first.contact.name)} & {*tokenize(second.contact.name)})
+    return shares_word and second.weight >= max(NAMED, first.weight)
 
 
 def leaf_text(leaf: Leaf) -> str:
