@@ -34,7 +34,7 @@ def test_tour_answers_requests_over_files_service_and_gateway(
         "Network: barro. Password: celadon-1280.",
         "due ",
         "get_call_history()",
-        'list_events(date=',
+        "list_events(date=",
         "1  Mail      Clay order ",
         'create_reminder(title="pack the thermos',
         "You're welcome.",
