@@ -20,7 +20,7 @@ from contextune.tools.tool_text import tool_text
 from contextune.types import Tool
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|\n+")
-_CLAUSE_END = re.compile(r"(?<=[,;:)，、：])\s+|\s+(?=[(/])|\s*[–—]\s*")
+_CLAUSE_END = re.compile(r"(?<=[,;:)，、：])\s+|(?<!\s)\s+(?=[(/])|(?<!\s)\s*[–—]\s*")
 _OWN_SHARE = 1 / 3
 """Share of a sentence's telling words that are the tool's own, from which the sentence is about the tool."""
 _MARGIN = 0.1
