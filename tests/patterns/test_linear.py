@@ -59,7 +59,9 @@ def test_every_pattern_is_linear(patterns: list[CollectedPattern]) -> None:
     ],
 )
 def test_slow_patterns_are_recognised(pattern: str, piece: str) -> None:
-    assert superlinear(re.compile(pattern), "search", HostileText("", piece), str) > 2.5
+    # a busy machine may hide the growth once
+    text = HostileText("", piece)
+    assert any(superlinear(re.compile(pattern), "search", text, str) > 2.5 for _ in range(5))
 
 
 @needs_timer
