@@ -184,7 +184,7 @@ def main() -> None:
     for domain, name, state, area in rows:
         entity = f"{domain}.{slug(name)}"
         changed = NOW - timedelta(minutes=rng.randint(1, 4000))
-        states.append(
+        states.append(  # pyright: ignore[reportUnknownMemberType]
             {
                 "entity_id": entity,
                 "state": state,
@@ -192,7 +192,7 @@ def main() -> None:
                 "last_changed": changed.isoformat(),
             }
         )
-        registry.append({"entity_id": entity, "area_id": slug(area) if area else None})
+        registry.append({"entity_id": entity, "area_id": slug(area) if area else None})  # pyright: ignore[reportUnknownMemberType]
     services: dict[str, dict[str, object]] = {}
     for line in SERVICES.strip().split("\n"):
         identifier, description, fields = line.split("|")

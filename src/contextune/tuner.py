@@ -382,7 +382,7 @@ class Tuner:
     def _searched_tools(self) -> int:
         """How many tools the planner wants to choose from; 0 if it takes what there is."""
         known = ReadingPlanner | LanguagePlanner | CascadePlanner
-        return self._planner.searched_tools if isinstance(self._planner, known) else 0
+        return self._planner.searched_tools if isinstance(self._planner, known) else 0  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
 
     def _read_tools(
         self,

@@ -32,7 +32,7 @@ def test_unknown_file_is_refused_and_any_accepts_it(tmp_path: Path) -> None:
 def test_check_without_any_model_says_in_one_line_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(weights, "find_weights", lambda _: None)
+    monkeypatch.setattr(weights, "find_weights", lambda _: None)  # pyright: ignore[reportUnknownArgumentType, reportUnknownLambdaType]
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path), "CONTEXTUNE_LLM_MODEL": ""}
     done = run("llm", "check", env=env)
     assert done.returncode == 2
@@ -49,7 +49,7 @@ def test_check_without_configuration_asks_the_chosen_file(
             choice = {"message": {"content": text}, "finish_reason": "stop"}
             return {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}
 
-    monkeypatch.setattr(chat, "open_runtime", lambda *_: Runtime())
+    monkeypatch.setattr(chat, "open_runtime", lambda *_: Runtime())  # pyright: ignore[reportUnknownArgumentType, reportUnknownLambdaType]
     monkeypatch.setattr(llm, "_has_runtime", lambda: True)
     model = tmp_path / "tiny.gguf"
     model.write_bytes(b"GGUF weights")

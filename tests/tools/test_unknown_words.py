@@ -29,18 +29,18 @@ TOOLS = [LAMP, FAN, MAIL]
     ],
 )
 def test_words_that_no_tool_has(text: str, words: tuple[str, ...]) -> None:
-    assert unknown_words(text, ToolIndex.lexical(TOOLS)) == words
+    assert unknown_words(text, ToolIndex.lexical(TOOLS)) == words  # pyright: ignore[reportArgumentType]
 
 
 def test_words_of_hidden_tools_are_unknown() -> None:
-    index = ToolIndex.lexical(TOOLS)
+    index = ToolIndex.lexical(TOOLS)  # pyright: ignore[reportArgumentType]
     visible = index.visible(ToolFilter(servers=["home"]))
     assert unknown_words("message the fan", index, visible) == ("message",)
 
 
 def test_the_longest_words_are_named() -> None:
     words = [f"{'x' * length}y" for length in range(4, 14)]
-    assert unknown_words(" ".join(words), ToolIndex.lexical(TOOLS)) == tuple(words[-MAX_WORDS:])
+    assert unknown_words(" ".join(words), ToolIndex.lexical(TOOLS)) == tuple(words[-MAX_WORDS:])  # pyright: ignore[reportArgumentType]
 
 
 def test_search_finds_nothing_below_the_threshold() -> None:

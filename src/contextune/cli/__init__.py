@@ -93,9 +93,7 @@ COMMANDS: dict[str, LazyCommand | ResearchCommand] = {
     ),
     "tools": LazyCommand(f"{_CLI}.tools", "app", "Manage and search a catalogue of tools."),
     "eval": LazyCommand(f"{_CLI}.evaluate", "app", "Evaluate on your own data, as a gate in CI."),
-    "llm": LazyCommand(
-        f"{_CLI}.llm", "app", "Check the configured language model, or prepare the local one."
-    ),
+    "llm": LazyCommand(f"{_CLI}.llm", "app", "Check the configured language model, or set up a local one."),
     "serve": LazyCommand(f"{_CLI}.serve", "app", "Serve many users over HTTP, each with their own token."),
     "mcp": LazyCommand(
         f"{_CLI}.mcp.serve",
@@ -109,7 +107,7 @@ COMMANDS: dict[str, LazyCommand | ResearchCommand] = {
     ),
     "answer": ResearchCommand("Answer every query of persona files; gold fields are ignored."),
     "bench": ResearchCommand("Measure quality and speed."),
-    "train": ResearchCommand("Train rankers and the planner."),
+    "train": ResearchCommand("Train rankers."),
     "generate": ResearchCommand(
         "Generate personas, queries and toolboxes with a language model, and check them."
     ),

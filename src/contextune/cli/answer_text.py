@@ -8,7 +8,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from contextune.cli import output
-from contextune.search.language import foreign_language
 
 if TYPE_CHECKING:
     from contextune.answers import AnswerSource, ExtractedAnswer
@@ -40,6 +39,8 @@ def print_answer(
     """
     if extracted:
         print_extracted(extracted, zone, answer.request.time)
+    from contextune.search.language import foreign_language
+
     language = foreign_language(answer.request.text)
     if language:
         output.print_line(f"This looks like {language}, and calls are planned for English. What was found:")

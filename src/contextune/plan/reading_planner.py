@@ -116,6 +116,7 @@ def call_features(
     shares /= shares.sum()
     best_fit = max(call.fit for call in calls)
     items = [hit.score for hit in inputs.read_hits[:2]]
+    share = inputs.read_hits[0].probability if inputs.read_hits else None
     people = float(sum(match.words > 0 for match in inputs.names))
     times = float(len(inputs.time_phrases))
     rows: list[list[float]] = []
@@ -160,7 +161,7 @@ def call_features(
             items[0] if items else np.nan,
             items[0] - items[1] if len(items) > 1 else np.nan,
             float(COSTS.index(call_cost(call.tool))),
-            inputs.read_hits[0].probability if inputs.read_hits else np.nan,
+            np.nan if share is None else share,
             float(np.log1p(len(tools))),
             people - groups.count("person"),
             times - groups.count("time"),

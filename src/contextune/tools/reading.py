@@ -233,7 +233,7 @@ def _tool_matrix(
     ]
     best_of_server: dict[str, int] = {}
     for number in np.argsort(-read, kind="stable").tolist():
-        best_of_server.setdefault(chosen[number].tool.app, number)
+        best_of_server.setdefault(chosen[number].tool.app, number)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
     rows: list[list[float]] = []
     for number, hit in enumerate(chosen):
         rank = ranks.get(hit.tool.id)

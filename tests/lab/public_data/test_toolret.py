@@ -15,7 +15,7 @@ GROWTH = {
     "description": "Calculates the bacterial population after a given time.",
     "parameters": {"time": {"description": "The time elapsed.", "type": "float"}},
 }
-RATES = {"name": "rates", "description": "Exchange rates of currencies.", "parameters": {}}
+RATES = {"name": "rates", "description": "Exchange rates of currencies.", "parameters": {}}  # pyright: ignore[reportUnknownVariableType]
 TOOLS = (
     {"id": "apigen_tool_272", "documentation": json.dumps(GROWTH)},
     {"id": "apigen_tool_3", "documentation": json.dumps(RATES)},
@@ -40,8 +40,8 @@ def write(file: Path, *rows: Mapping[str, Any]) -> None:
 def folder(tmp_path: Path) -> Path:
     write(tmp_path / "tools/code.jsonl", *TOOLS)
     write(tmp_path / "queries/code.jsonl", QUERY)
-    web = {"id": "web_1", "documentation": RATES}
-    write(tmp_path / "tools/web.jsonl", web, {"id": "web_2", "documentation": "Weather of a city."})
+    web = {"id": "web_1", "documentation": RATES}  # pyright: ignore[reportUnknownVariableType]
+    write(tmp_path / "tools/web.jsonl", web, {"id": "web_2", "documentation": "Weather of a city."})  # pyright: ignore[reportUnknownArgumentType]
     labels = [{"id": "web_1", "relevance": 1}, {"id": "web_2", "relevance": 1}]
     write(tmp_path / "queries/web.jsonl", {"id": "q", "query": "currencies", "labels": labels})
     return tmp_path

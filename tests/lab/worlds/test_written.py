@@ -45,8 +45,8 @@ def test_expected_calls_are_right_and_refusals_are_not(bakery: World, judge: Jud
     served = [result for result in results if result.is_one_call and not result.request.asks]
     assert served
     assert all(result.call_right and result.outcome is Outcome.RIGHT for result in served)
-    none = [{"id": request.id, "tool": None, "args": {}} for request in bakery.requests]
-    refused = judge_written(bakery, judge, read_written_calls([write(tmp_path / "none.jsonl", none)]))
+    none = [{"id": request.id, "tool": None, "args": {}} for request in bakery.requests]  # pyright: ignore[reportUnknownVariableType]
+    refused = judge_written(bakery, judge, read_written_calls([write(tmp_path / "none.jsonl", none)]))  # pyright: ignore[reportUnknownArgumentType]
     assert {result.outcome for result in refused} == {Outcome.REFUSED}
     assert not any(result.call_right for result in refused)
 

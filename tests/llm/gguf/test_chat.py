@@ -91,7 +91,7 @@ def test_schema_that_the_runtime_refuses_is_simplified() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [
+    [  # pyright: ignore[reportUnknownArgumentType]
         {"error": {"message": "context is full\nSecret words"}},
         {"choices": []},
         {"choices": [{"message": {}}]},

@@ -103,7 +103,7 @@ class GgufChat:
             raise self._failed(str(error)) from None
         error: Any = reply.get("error")
         if error:
-            raise self._failed(str(error.get("message") if isinstance(error, dict) else error))
+            raise self._failed(str(error.get("message") if isinstance(error, dict) else error))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
         try:
             choice, usage = reply["choices"][0], reply["usage"]
             draft = Draft(str(choice["message"]["content"]), choice["finish_reason"] != "length")

@@ -233,7 +233,7 @@ def _role(option: ValueOption) -> str:
 
 def _item_features(
     scene: ValueScene, option: ValueOption, tool_vector: NDArray[np.float32]
-) -> tuple[float, float, float, float, float]:
+) -> tuple[float, ...]:
     rank = option.candidate.item if option.candidate else -1
     if not 0 <= rank < len(scene.inputs.items):
         return (np.nan,) * 5
@@ -243,7 +243,7 @@ def _item_features(
     return float(rank), scene.item_shares[rank], lead, scene.first_of_kind[rank], kind
 
 
-def _word_features(scene: ValueScene, option: ValueOption) -> tuple[float, float, float, float, float]:
+def _word_features(scene: ValueScene, option: ValueOption) -> tuple[float, ...]:
     if not option.is_given:
         return (np.nan,) * 5
     candidate = option.candidate

@@ -110,7 +110,7 @@ def _profile(name: str, description: str, schema: _Schema, tool: Tool) -> ToolPr
     worst = max((EFFECTS.index(effect) for effect in effects), default=-1)
     properties = cast("Mapping[str, Any]", schema.parameters.get("properties") or {})
     required = frozenset(cast("Iterable[str]", schema.parameters.get("required") or ()))
-    takes = dict.fromkeys(("time", "person", "free", "number", "choice"), 0)
+    takes: dict[str, int] = dict.fromkeys(("time", "person", "free", "number", "choice"), 0)
     for argument, about in properties.items():
         for kind in _kinds(argument, about):
             takes[kind] = max(takes[kind], 2 if argument in required else 1)
@@ -129,7 +129,7 @@ def _profile(name: str, description: str, schema: _Schema, tool: Tool) -> ToolPr
 
 def _kinds(argument: str, about: object) -> Iterable[str]:
     """What an argument takes, by its type, its format and the words of its name."""
-    schema = cast("Mapping[str, Any]", about) if isinstance(about, Mapping) else {}
+    schema: Mapping[str, Any] = cast("Mapping[str, Any]", about) if isinstance(about, Mapping) else {}
     words = frozenset(identifier_words(argument))
     kind = schema.get("type")
     if schema.get("enum") or kind == "boolean":

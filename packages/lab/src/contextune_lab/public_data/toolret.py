@@ -108,10 +108,10 @@ def _tools(file: Path) -> Iterator[tuple[str, Tool]]:
     for where, row in _rows(file):
         number = str(row["id"])
         document = _value(row.get("documentation", row.get("doc")), where, "documentation")
-        fields: dict[str, Any] = document if isinstance(document, dict) else {"description": str(document)}
+        fields: dict[str, Any] = document if isinstance(document, dict) else {"description": str(document)}  # pyright: ignore[reportUnknownVariableType]
         parameters = fields.get("parameters")
         properties: dict[str, Any] = (
-            {name: value if isinstance(value, dict) else {} for name, value in parameters.items()}
+            {name: value if isinstance(value, dict) else {} for name, value in parameters.items()}  # pyright: ignore[reportUnknownVariableType]
             if isinstance(parameters, dict)
             else {}
         )
