@@ -18,6 +18,7 @@ from contextune.plan.arguments.options import ValueOption, leaf_options, listed_
 from contextune.plan.arguments.people import NAMED
 from contextune.plan.arguments.value_features import VALUE_FEATURES, ValueScene, value_matrix
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.schema import tool_parameters
 from contextune.rank import Ranker
 from contextune.reading.model import ArgumentInput, CallReading, ReadingModel
 from contextune.reading.texts import Names, argument_text, brief_item_text, call_text
@@ -89,10 +90,15 @@ class ReadCall:
             )
             for name, value in values.items()
         }
+        labels = {leaf.leaf.path[0]: leaf.leaf.parameter.label for leaf in self.missing}
+        # arguments that no value of one kind can fill have no leaf
+        labels |= {
+            parameter.name: parameter.label
+            for parameter in tool_parameters(self.tool)
+            if parameter.required and parameter.name not in labels
+        }
         missing = tuple(
-            Missing(leaf.leaf.path[0], leaf.leaf.parameter.question)
-            for leaf in self.missing
-            if leaf.leaf.path[0] not in arguments
+            Missing(name, f"Which {label}?") for name, label in labels.items() if name not in arguments
         )
         return Plan(self.tool.id, arguments, confidence, missing, name=self.tool.name)
 

@@ -21,4 +21,4 @@ def test_generated_queries_are_in_the_answer() -> None:
     assert set(answer) == {*without_querygen, "queries"}
     assert answer["queries"] == ["Locks a door", "Plays a song"]
     assert answer["ranking"] == without_querygen["ranking"]
-    assert "play_song" in answer["tools"][:3]
+    assert answer["tools"] != without_querygen["tools"]
