@@ -90,15 +90,15 @@ class ReadCall:
             )
             for name, value in values.items()
         }
-        labels = {leaf.leaf.path[0]: leaf.leaf.parameter.label for leaf in self.missing}
+        questions = {leaf.leaf.path[0]: leaf.leaf.parameter.question for leaf in self.missing}
         # arguments that no value of one kind can fill have no leaf
-        labels |= {
-            parameter.name: parameter.label
+        questions |= {
+            parameter.name: parameter.question
             for parameter in tool_parameters(self.tool)
-            if parameter.required and parameter.name not in labels
+            if parameter.required and parameter.name not in questions
         }
         missing = tuple(
-            Missing(name, f"Which {label}?") for name, label in labels.items() if name not in arguments
+            Missing(name, question) for name, question in questions.items() if name not in arguments
         )
         return Plan(self.tool.id, arguments, confidence, missing, name=self.tool.name)
 
