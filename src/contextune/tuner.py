@@ -408,9 +408,8 @@ class Tuner:
         )
         past = self._past_calls(tools, request, inputs)
         if past is not None:  # what was right when nearly the same was asked comes first, as what is named
-            catalog = list(tools.catalog)
             right = confirmed_tools(past, tools.embedder.embed([request.text])[0])
-            named = (*matches.named, *(catalog[position].id for position in right))
+            named = (*matches.named, *(tool.id for tool in tools.catalog.at(right)))
             matches = replace(matches, named=named)
         return reorder(matches, read)
 
