@@ -8,7 +8,7 @@ from tests.plan.policy.readings import BY_ID, TOOLS, call, question
 from contextune.plan.multi_step.steps import Pointer
 from contextune.plan.policy import Policy, Readings
 from contextune.plan.policy.questions import ask_to_confirm
-from contextune.plan.policy.wording import describe_plan
+from contextune.plan.policy.wording import describe_plan, describe_tool
 from contextune.types import Argument, Plan, Tool
 
 MORNING, AFTERNOON = "2024-05-17T03:00", "2024-05-17T15:00"
@@ -92,6 +92,22 @@ def test_reading_that_lacks_the_argument_is_said_in_full() -> None:
 )
 def test_missing_arguments(name: str, missing: list[str], text: str) -> None:
     assert question(call(name, 0.9, *missing)).text == text
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "text"),
+    [
+        ("mail_open", "Opens one mail.", "open the mail"),
+        ("note-search", "Search your notes by words.", "search the note"),
+        ("searchMail", "Search the mailbox.", "search the mail"),
+        ("timerStart", "A countdown.", "start a timer"),
+        ("remindMe", "Sets a reminder.", "remind me"),
+        ("remove-from-list", "Takes an item off a list.", "remove from the list"),
+        ("unread_texts", "Texts not read yet.", "use unread_texts"),
+    ],
+)
+def test_the_verb_of_a_name_comes_first(name: str, description: str, text: str) -> None:
+    assert describe_tool(Tool(name, description)) == text
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ _BEFORE_TEXTS: Mapping[str, str] = {
 }
 """Before texts that the assistant composes."""
 _NAMES = frozenset(tokenize("id name subject title"))
-_AFTER_VERBS = frozenset(tokenize("to up off on out back"))
+_PRONOUNS = frozenset(tokenize("it me my us"))
+_AFTER_VERBS = frozenset(tokenize("to up off on out back from into for"))
 _NEW = frozenset(tokenize("create make new schedule send set start"))
 _MOVING = frozenset(tokenize("change move postpone reschedule shift"))
 _OTHER_VERBS = frozenset(tokenize("do go return run"))
@@ -49,7 +50,7 @@ def describe_plan(plan: Plan, tool: Tool) -> str:
 
 def describe_values(tool: Tool, texts: Mapping[str, str]) -> str:
     """A call with some of its values, already formatted."""
-    words = identifier_words(tool.name)
+    words = _spoken_words(tool)
     given = [parameter for parameter in tool_parameters(tool) if parameter.name in texts]
     takes_person = len(words) > 1 and singular(words[-1]) in _PERSONS and any(map(is_person, given))
     parts = [_imperative(tool, words[:-1], article=False) if takes_person else describe_tool(tool)]
@@ -65,7 +66,23 @@ def describe_values(tool: Tool, texts: Mapping[str, str]) -> str:
 
 def describe_tool(tool: Tool) -> str:
     """What a tool does, without values: "send an email"."""
-    return _imperative(tool, identifier_words(tool.name), article=True)
+    return _imperative(tool, _spoken_words(tool), article=True)
+
+
+def _spoken_words(tool: Tool) -> list[str]:
+    """The words of a tool's name with the verb first: `mail_open` opens mail, as its description says."""
+    words = identifier_words(tool.name)
+    begins = next(iter(tokenize(tool.description)), "")
+    if len(words) == 2 and not words[1].endswith("s"):
+        is_said = is_verb(words[1]) and _third_person(words[1], begins)
+        if is_said or (is_verb(words[1]) and not is_verb(words[0])):
+            return words[::-1]
+    return words
+
+
+def _third_person(verb: str, word: str) -> bool:
+    """Whether a word is a verb, or its form with an s."""
+    return word in (verb, f"{verb}s", f"{verb}es", f"{verb.removesuffix('y')}ies")
 
 
 def _imperative(tool: Tool, words: Sequence[str], *, article: bool) -> str:
@@ -73,7 +90,7 @@ def _imperative(tool: Tool, words: Sequence[str], *, article: bool) -> str:
         return f"use {one_line(tool.title or tool.name)}"
     end = 2 if len(words) > 1 and words[1] in _AFTER_VERBS else 1
     verb, noun = list(words[:end]), list(words[end:])
-    if noun and article and not noun[-1].endswith("s"):
+    if noun and article and not noun[-1].endswith("s") and noun[0] not in _PRONOUNS:
         indefinite = "an" if noun[0][0] in "aeiou" else "a"
         noun.insert(0, indefinite if verb[0] in _NEW else "the")
     return " ".join(verb + noun)
