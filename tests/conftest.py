@@ -10,6 +10,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 from hypothesis import settings
+from tests import model_memo
 from tests.postgres_server import new_database, running_server
 
 from contextune.embed import Embedder, Matrix
@@ -66,6 +67,18 @@ class WordEmbedder:
 def no_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Commands in tests, also in processes of their own, read no configuration of the machine."""
     with patch.dict(os.environ, CONTEXTUNE_CONFIG=str(tmp_path_factory.mktemp("config") / "config.toml")):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def memoized_models() -> Iterator[None]:
+    with model_memo.models_run_once_per_text():
+        yield
+
+
+@pytest.fixture
+def models_run_each_time() -> Iterator[None]:
+    with model_memo.models_run_each_time():
         yield
 
 

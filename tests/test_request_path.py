@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from types import FrameType
 
+from tests.model_memo import models_run_each_time
 from tests.paths import ROOT
 
 import contextune
@@ -66,7 +67,7 @@ def traced_modules(store: SQLiteStore) -> list[str]:
     assert answer.context
     assert answer.plan
     paths: dict[str, tuple[str, ...]] = {}
-    with calls_between_modules(paths):
+    with models_run_each_time(), calls_between_modules(paths):
         tuner.answer(request)
     drawn = {module: path for module, path in paths.items() if not module.startswith(VALUES)}
     children = [module for module, path in drawn.items() if len(path) == 2]

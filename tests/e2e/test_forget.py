@@ -29,6 +29,7 @@ from contextune.tools import QueryGenerator
 from contextune.tuner import Tuner
 from contextune.types import Contact, Item, Request, Tool, UsageEvent, User
 
+pytestmark = pytest.mark.usefixtures("models_run_each_time")
 NOON = datetime(2024, 5, 16, 12)
 _AT_ONCE = 10_000
 TEXT = {"type": "string"}

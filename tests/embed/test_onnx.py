@@ -21,6 +21,7 @@ from contextune.embed.onnx import load_default_embedder
 from contextune.errors import EmbedderError
 from contextune_lab.train.embedder.reference import texts_digest, top_items
 
+pytestmark = pytest.mark.usefixtures("models_run_each_time")
 Reference = dict[str, NDArray[Any]]
 
 LONG = 4 * (

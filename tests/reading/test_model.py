@@ -6,6 +6,7 @@ import pytest
 from contextune.errors import EmbedderError
 from contextune.reading.model import OMITTED, SPAN, ArgumentInput, ReadingModel, default_reading_model
 
+pytestmark = pytest.mark.usefixtures("models_run_each_time")
 REQUEST = "now: Thu 17 Sep 2026 11:30 | request: what did finance make of the Nordkai credit"
 CREDIT = "email: Re: Gutschrift Nordkai credit note | 2 days ago, Tue 15 Sep 10:02 | from Ola, finance"
 LUNCH = "calendar event: Lunch with Mirko | in 1 hours, today 12:30"
