@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import chdir
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,16 +34,27 @@ def pages_with(language: str) -> list[Path]:
     return [page for page in PAGES if blocks(page, language)]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """The current folder of the examples, with two personas and a world."""
-    (tmp_path / "some-personas").mkdir()
+def with_examples(folder: Path) -> Path:
+    """The folder with two personas and a world, which examples name."""
+    (folder / "some-personas").mkdir()
     for persona in ("a01", "b05"):
         source = ROOT / "src/contextune/assets/personas" / f"{persona}.json"
-        (tmp_path / "some-personas" / source.name).write_bytes(source.read_bytes())
+        (folder / "some-personas" / source.name).write_bytes(source.read_bytes())
     world = "tests/lab/worlds/bakery"
-    shutil.copytree(ROOT / world, tmp_path / world)
-    return tmp_path
+    shutil.copytree(ROOT / world, folder / world)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The current folder of the examples."""
+    return with_examples(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def parsing_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The current folder of commands that are parsed and not run."""
+    return with_examples(tmp_path_factory.mktemp("parsing"))
 
 
 @pytest.mark.parametrize(
@@ -157,14 +169,20 @@ def test_commands_need_no_checkout() -> None:
             assert not [line for line in shell_lines(page) if "src/" in line], page.name
 
 
+@cache
+def program_command() -> Any:
+    """All commands; making them for each documented line would take a minute."""
+    return typer.main.get_command(app)
+
+
 @pytest.mark.parametrize(("page", "line"), documented_commands())
-def test_documented_command_parses(page: str, line: str, folder: Path) -> None:
+def test_documented_command_parses(page: str, line: str, parsing_folder: Path) -> None:
     """With the commands of the installed package: each name, option and argument exists; nothing is run."""
     words = shlex.split(line, comments=True)[1:]
     words = words[: next((n for n, word in enumerate(words) if word in ("|", ">", "&&", "&", ";")), None)]
-    command: Any = typer.main.get_command(app)
+    command = program_command()
     context = command.make_context("contextune", [], resilient_parsing=True)
-    with chdir(folder):
+    with chdir(parsing_folder):
         while words and hasattr(command, "resolve_command"):
             if words[0].startswith("-"):
                 break
