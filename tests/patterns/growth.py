@@ -7,6 +7,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from math import inf
 from time import thread_time
 from typing import Any
@@ -36,15 +37,15 @@ def superlinear(
 ) -> float:
     """How much longer the pattern takes for twice the text; 0 if it is quick or linear."""
     for length, quick in _LENGTHS.items():
-        whole = _seconds(pattern, method, view(text.of_length(length)))
+        whole = _seconds(pattern, method, _subject(text, length, view))
         if whole < _INSTANT:
             return 0.0
         if whole < quick:
             continue
         ratios: list[float] = []
         for _ in range(3):  # a machine that is busy for a moment makes one ratio large, not three
-            half = _best(pattern, method, view(text.of_length(length // 2)))
-            whole = _best(pattern, method, view(text.of_length(length)))
+            half = _best(pattern, method, _subject(text, length // 2, view))
+            whole = _best(pattern, method, _subject(text, length, view))
             # both were ended: so short a text should not take that long
             ratios.append(inf if half >= _LIMIT else whole / max(half, 1e-7))
             if whole < quick or ratios[-1] < _LINEAR:
@@ -52,6 +53,12 @@ def superlinear(
         else:
             return min(ratios)
     return 0.0
+
+
+@lru_cache(maxsize=1000)
+def _subject(text: HostileText, length: int, view: Callable[[str], str]) -> str:
+    """A text as the pattern gets it; most texts are tried with every pattern."""
+    return view(text.of_length(length))
 
 
 def _best(pattern: "re.Pattern[Any]", method: str, text: str) -> float:
