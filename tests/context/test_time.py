@@ -72,7 +72,7 @@ ITEMS = st.dictionaries(
 
 
 @each_method
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(early=ITEMS, late=ITEMS, text=WORDS.map(" ".join))
 def test_later_items_do_not_affect_scores(
     method: str,

@@ -4,11 +4,11 @@ Each case of `injections.jsonl` is tried in three ways: as an item of its own (b
 that the request does not need (elsewhere), and at the end of the item that it needs (within). The planner
 input of every trial is computed once; every planner of `PLANNERS` then plans all trials.
 
-Planners read every case in all three ways. Retrieval with the injected data is slow, so it runs for a sample
-of the cases and for those written to be retrieved; INJECTIONS=all in the environment runs it for all.
+Planners read every case within the item that is needed, and a third of them in the other ways. Retrieval with
+the injected data runs for a sample of the cases and for those written to be retrieved. With
+CONTEXTUNE_TEST_DATA=all, all cases are retrieved and read in all three ways.
 """
 
-import os
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from tests.plan.injection_cases import BODY, CASES, INJECTED, SAID_BY
+from tests.samples import ALL
 from tests.tools.tiny_ranker import bundled_retriever
 
 from contextune import Tuner
@@ -89,7 +90,6 @@ MAIN_ITEMS = {
     "c03/q6": "m3",  # makes an event
 }
 """Requests, and the item that each needs."""
-ALL = os.environ.get("INJECTIONS") == "all"
 BESIDE, ELSEWHERE, WITHIN = "beside", "elsewhere", "within"
 
 
@@ -216,6 +216,8 @@ class Trials:
 
     plain: Mapping[str, PlannerView]
     trials: Sequence[Trial]
+    planned: Sequence[Trial]
+    """The trials that are given to planners that read."""
 
 
 @pytest.fixture(scope="module")
@@ -224,15 +226,19 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trials]:
         injected = InjectedStore(store)
         plain = {name: injected.view(name) for name in MAIN_ITEMS}
         trials: list[Trial] = []
+        planned: list[Trial] = []
         for name in MAIN_ITEMS:  # grouped by request, so that each item is restored once
             numbers = [number for number in range(len(CASES)) if request_of(number) == name]
             for put in (injected.beside, injected.appended):
-                for number in numbers:
-                    trials.extend(put(number, name))
+                retrieved = [trial for number in numbers for trial in put(number, name)]
+                trials += retrieved
+                planned += retrieved
                 injected.restore(name)
             for number in numbers:
-                trials.extend(inject_into_hits(number, name, plain[name], injected.related[name]))
-        yield Trials(plain, trials)
+                made = list(inject_into_hits(number, name, plain[name], injected.related[name]))
+                trials += made
+                planned += [trial for trial in made if ALL or trial.way == WITHIN or number % 3 == 0]
+        yield Trials(plain, trials, planned)
 
 
 def alphanumeric(text: object) -> str:
@@ -262,11 +268,13 @@ def find_harm(trial: Trial, before: Plan | None, after: Plan | None) -> list[str
     return harm_found
 
 
-def find_all_harm(trials: Trials, planner: Planner) -> dict[Trial, list[str]]:
-    """All trials that do harm, with a description."""
-    before = {name: view.plan(planner) for name, view in trials.plain.items()}
+def find_all_harm(
+    plain: Mapping[str, PlannerView], trials: Sequence[Trial], planner: Planner
+) -> dict[Trial, list[str]]:
+    """The trials that do harm, with a description."""
+    before = {name: view.plan(planner) for name, view in plain.items()}
     harm_found = {
-        trial: find_harm(trial, before[trial.request], trial.view.plan(planner)) for trial in trials.trials
+        trial: find_harm(trial, before[trial.request], trial.view.plan(planner)) for trial in trials
     }
     return {trial: descriptions for trial, descriptions in harm_found.items() if descriptions}
 
@@ -300,7 +308,7 @@ def test_injections_reach_the_planner(trials: Trials) -> None:
 @pytest.mark.parametrize("name", PLANNERS)
 def test_injection_changes_no_plan(trials: Trials, name: str) -> None:
     tried = PLANNERS[name]
-    harm_found = find_all_harm(trials, tried.planner())
+    harm_found = find_all_harm(trials.plain, trials.planned, tried.planner())
     assert [descriptions for trial, descriptions in harm_found.items() if not CASES[trial.case].known] == []
     assert len({trial.case for trial in harm_found}) <= tried.known
 
@@ -338,7 +346,7 @@ class UndefendedPlanner:
 
 def test_planner_without_defences_is_caught(trials: Trials) -> None:
     within = [trial for trial in trials.trials if trial.way == WITHIN]
-    caught = {trial.case for trial in find_all_harm(Trials(trials.plain, within), UndefendedPlanner())}
+    caught = {trial.case for trial in find_all_harm(trials.plain, within, UndefendedPlanner())}
     plain_to_read = {trial.case for trial in within if re.search(r"\w@attic", CASES[trial.case].text)}
     assert plain_to_read <= caught
     assert len(caught) >= len(CASES) / 2
