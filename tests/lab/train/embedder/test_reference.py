@@ -3,19 +3,22 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from contextune.datasets import bundled_personas
 from contextune.embed import Embedder
+from contextune_lab.train.embedder import reference
 from contextune_lab.train.embedder.reference import persona_texts, texts_digest, top_items, write
 
 
-def test_write(tmp_path: Path, word_embedder: Embedder) -> None:
+def test_write(tmp_path: Path, word_embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    personas = bundled_personas()[::6]
+    monkeypatch.setattr(reference, "bundled_personas", lambda: personas)
     first, other = tmp_path / "new" / "one.npz", tmp_path / "other.npz"
     for file in (first, other):
         write(word_embedder, file, name="words")
     assert first.read_bytes() == other.read_bytes()
 
-    personas = bundled_personas()
     texts = persona_texts(personas)
     with np.load(first, allow_pickle=False) as arrays:
         assert str(arrays["model"]) == "words"
