@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.lab.worlds.scripted_planner import SCRIPTS, ScriptedPlanner
 
 from contextune.errors import InvalidDataError
 from contextune_lab.worlds.ask import AskOptions, ask_world, shown_item, world_request
@@ -59,7 +60,8 @@ def test_store_is_imported_once_and_again_when_a_file_changes(bakery: World, tmp
 
 
 def test_only_chosen_requests_are_asked(loaded_bakery: LoadedWorld) -> None:
-    results = ask_world(loaded_bakery, AskOptions(only={"bakery-003", "bakery-009"}))
+    planner = ScriptedPlanner(SCRIPTS["right"])
+    results = ask_world(loaded_bakery, AskOptions({"planner": planner}, only={"bakery-003", "bakery-009"}))
     assert [result.request.id for result in results] == ["bakery-003", "bakery-009"]
     assert [result.sequence_right is None for result in results] == [True, False]
 

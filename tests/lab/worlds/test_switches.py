@@ -5,6 +5,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from tests.lab.worlds.scripted_planner import SCRIPTS, ScriptedPlanner
 
 from contextune.context.signals import Scene, registry
 from contextune.errors import InvalidDataError
@@ -15,6 +16,7 @@ from contextune_lab.worlds.ask import AskOptions, ask_world
 from contextune_lab.worlds.load import LoadedWorld
 from contextune_lab.worlds.switches import RULES, recorded, switch_names, without
 
+PLANNED = {"planner": ScriptedPlanner(SCRIPTS["right"])}
 MISSPELT = Request("whats on tommorow", "me", datetime(2026, 3, 12, 18))
 
 
@@ -57,7 +59,7 @@ def test_signals_that_are_off_are_missing(loaded_bakery: LoadedWorld, family: st
 
     with pytest.MonkeyPatch.context() as patch, without([f"signals.{family}"]):
         patch.setattr("contextune.context.ranker.compute_features", record)
-        ask_world(loaded_bakery, AskOptions(only={"bakery-001"}))
+        ask_world(loaded_bakery, AskOptions(PLANNED, only={"bakery-001"}))
     assert seen
     assert np.isnan(seen[0][:, columns]).all()
     assert not np.isnan(seen[0]).all()
@@ -69,7 +71,7 @@ def test_unknown_name_is_rejected() -> None:
 
 
 def test_rule_that_changes_nothing_lifts_nothing(loaded_bakery: LoadedWorld) -> None:
-    results = ask_world(loaded_bakery, AskOptions(only={"bakery-001", "bakery-005", "bakery-010"}))
+    results = ask_world(loaded_bakery, AskOptions(PLANNED))
     effect = RuleEffect("spelling", 0, results, results)
     assert effect.lifts_nothing
     row = rules_table([effect]).rows[0]

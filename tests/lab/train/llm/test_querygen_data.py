@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.lab.train.tiny_tools import api, ask, lines, world
 from tests.paths import SHARED_DATA
+from tests.samples import ALL
 
 from contextune.search.tokenize import alnum_key
 from contextune_lab.public_data.toolset import Toolset, read_toolset
@@ -68,6 +69,7 @@ def test_requests_of_held_out_servers_are_dropped_from_training_only(tmp_path: P
     assert json.loads(json.dumps(data)) == data
 
 
+@pytest.mark.skipif(not ALL, reason="reads all public data; tests/lab/public_data checks the same requests")
 @pytest.mark.skipif(not (SHARED_DATA / "toolbench" / "filter").exists(), reason="the public data is not here")
 def test_no_training_request_needs_a_held_out_server(monkeypatch: pytest.MonkeyPatch) -> None:
     read_once = cache(read_toolset)
