@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -31,7 +30,7 @@ _METHODS = {
 @contextmanager
 def models_run_once_per_text() -> Generator[None]:
     """Answer what a model was asked before with its first answer."""
-    memo: WeakKeyDictionary[object, dict[Any, Any]] = WeakKeyDictionary()
+    memo: dict[object, dict[Any, Any]] = {}
 
     def ask(model: object, inputs: Mapping[Any, Any], run: Callable[[list[Any]], Any]) -> dict[Any, Any]:
         results = memo.setdefault(model, {})
@@ -47,7 +46,8 @@ def models_run_once_per_text() -> Generator[None]:
             return [row.copy() for row in method(self, missing)]
 
         method = _METHODS[OnnxEmbedder, "embed"]
-        vectors = ask(self, {text: text for text in texts}, run)
+        # the name has the checksum of the model: a service opens another embedder with the same
+        vectors = ask(self.name, {text: text for text in texts}, run)
         return np.stack([vectors[text] for text in texts]) if texts else method(self, texts)
 
     def read_calls(self: ReadingModel, request: str, calls: Sequence[CallInput]) -> list[CallReading]:

@@ -18,7 +18,7 @@ from contextune.datasets import load_persona, read_persona
 from contextune.store import SQLiteStore
 from contextune.types.app_schema import APPS
 
-EXAMPLES = int(os.environ.get("CONTEXTUNE_FUZZ", "5"))
+EXAMPLES = int(os.environ.get("CONTEXTUNE_FUZZ", "3"))
 """Generated requests per operation and mode; set the variable for a longer run."""
 CHECKS: list[Any] = [
     cast("Any", general).not_a_server_error,  # only partly typed
