@@ -16,6 +16,8 @@ from contextune.errors import EmbedderError
 from contextune_lab.train.embedder import export as module
 from contextune_lab.train.embedder.export import export, wheel_weights
 
+pytestmark = pytest.mark.usefixtures("models_run_each_time")
+
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -21,6 +21,7 @@ from contextune_lab.train.embedder.data import FOLDS, assign_folds, personas_dig
 from contextune_lab.train.embedder.export import export
 from contextune_lab.train.embedder.losses import PersonaBatch, TeacherVectors, TrainingStep, UntunedVectors
 
+pytestmark = pytest.mark.usefixtures("models_run_each_time")
 SETTINGS = [
     word for setting in ("epochs=1", "pairs=4", "max_tokens=32", "personas=2") for word in ("--set", setting)
 ]
