@@ -16,6 +16,7 @@ from tests.serve.conftest import LiveService
 from contextune._internal.assets import asset
 from contextune.datasets import load_persona, read_persona
 from contextune.store import SQLiteStore
+from contextune.tools import reading
 from contextune.types.app_schema import APPS
 
 EXAMPLES = int(os.environ.get("CONTEXTUNE_FUZZ", "3"))
@@ -27,6 +28,14 @@ CHECKS: list[Any] = [
     cast("Any", openapi).response_schema_conformance,
 ]
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_tools_are_read() -> Iterator[None]:
+    """Reading a generated text beside two tools takes the same code as beside twelve."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "READ_TOOLS", 2)
+        yield
 
 
 @pytest.fixture(scope="module")
