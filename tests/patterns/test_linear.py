@@ -10,7 +10,7 @@ from tests.patterns.collect import CollectedPattern, collect_patterns
 from tests.patterns.growth import superlinear
 from tests.patterns.hostile_texts import HostileText, hostile_texts
 
-from contextune._internal.bounded_text import without_long_runs
+from contextune._internal.untrusted import without_long_runs
 
 _SEEDS = int(os.environ.get("FUZZ_SEEDS", "1"))
 """Examples of each pattern from which hostile texts are made; `make fuzz` takes more."""

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from contextune._internal.assets import asset
-from contextune._internal.compression import read_decompressed
+from contextune._internal.assets import asset, read_decompressed
 from contextune.errors import RankerError
 from contextune.rank import Ranker
 from contextune.rank.booster import Booster

@@ -1,4 +1,7 @@
-"""Neutralize and fence untrusted text for prompts.
+"""Untrusted text: bounded for patterns, neutralized and fenced for prompts.
+
+Patterns skip spaces and punctuation in several places, so a text of thousands of them makes each pattern try
+thousands of ways to share them out. Nobody needs more than a few in a row to say what is meant.
 
 A fence is an opening and a closing tag. Neutralized text cannot close it: "<" is replaced by a character that
 looks like it, and line breaks by slashes, so that no text can start a line.
@@ -7,9 +10,22 @@ looks like it, and line breaks by slashes, so that no text can start a line.
 import re
 import unicodedata
 
+MAX_RUN = 32
+"""Characters in a row that are neither letters nor digits."""
+_RUN = re.compile(rf"[^\w]{{{MAX_RUN + 1},}}")
 _TAGS = str.maketrans(dict.fromkeys("<﹤＜", "‹"))
 _JOINERS = "\u200c\u200d"
 """Invisible, but part of the spelling of Persian and Hindi words and of many emoji."""
+
+
+def without_long_runs(text: str) -> str:
+    """The text with at most `MAX_RUN` spaces and punctuation marks in a row."""
+    return _RUN.sub(lambda match: match.group()[:MAX_RUN], text) if len(text) > MAX_RUN else text
+
+
+def bounded_text(text: str, most: int) -> str:
+    """The first `most` characters of a text, without long runs of spaces and punctuation."""
+    return without_long_runs(text[:most])
 
 
 def neutralize(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.model_files import model_folder
+from contextune._internal.assets import model_folder
 from contextune.context.learning.changed_habits import follow_changed_habits
 from contextune.context.signals import (
     FAMILIES,

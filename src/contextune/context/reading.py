@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.model_files import model_folder
+from contextune._internal.assets import model_folder
 from contextune.context.build_scene import resolve_place
 from contextune.context.enriched.habits import habit_phrases
 from contextune.context.index import UserState

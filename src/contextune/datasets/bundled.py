@@ -10,8 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from contextune._internal.assets import asset, lab_asset
-from contextune._internal.compression import read_decompressed
+from contextune._internal.assets import asset, lab_asset, read_decompressed
 from contextune.datasets.pairs import Pair, read_pairs
 from contextune.datasets.persona import (
     ADDITIONAL,

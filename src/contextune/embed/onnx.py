@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from contextune._internal.model_files import model_folder
+from contextune._internal.assets import model_folder
 from contextune._internal.onnx_runtime import runtime
 from contextune._internal.wordpiece import open_tokenizer
 from contextune.embed.protocol import Matrix, replace_surrogates

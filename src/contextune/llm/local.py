@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from contextune._internal.model_files import lab_model_file
+from contextune._internal.assets import lab_model_file
 from contextune.errors import LanguageModelError
 from contextune.llm.chat import ChatReply, Draft, Message, Sampling, sanitize_messages
 from contextune.llm.smollm2.build import fingerprint, prepare_model

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
-from contextune._internal.bounded_text import bounded_text
+from contextune._internal.untrusted import bounded_text
 from contextune.types import Item
 from contextune.types.field_values import read_time
 

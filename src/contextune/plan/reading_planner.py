@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.model_files import model_folder
+from contextune._internal.assets import model_folder
 from contextune.context.build_scene import resolve_place
 from contextune.embed import Embedder
 from contextune.plan.arguments.reader import ReadCall, fill_calls

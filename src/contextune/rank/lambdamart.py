@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.compression import read_decompressed, write_compressed
+from contextune._internal.assets import read_decompressed, write_compressed
 from contextune.errors import RankerError
 from contextune.rank.booster import Booster
 from contextune.rank.lightgbm_import import import_lightgbm

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from contextune._internal.checksum import file_checksum
+from contextune._internal.assets import file_checksum
 from contextune.errors import RankerError
 
 FILE_NAME = "versions.json"

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.model_files import model_folder
+from contextune._internal.assets import model_folder
 from contextune._internal.onnx_runtime import runtime
 from contextune._internal.wordpiece import WordPieceTokenizer
 from contextune.errors import EmbedderError

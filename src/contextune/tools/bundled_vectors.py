@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune._internal.array_files import read_arrays
-from contextune._internal.model_files import model_folder
+from contextune._internal.assets import model_folder
 from contextune.embed import Matrix
 
 VECTORS_FILE = "vectors.npz"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.model_files import model_folder
+from contextune._internal.assets import model_folder
 from contextune.rank import Ranker, read_card, write_card
 from contextune.tools.abstain import AbstentionModel
 from contextune.tools.features import FEATURE_NAMES, Matrix

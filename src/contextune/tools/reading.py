@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.model_files import model_folder
+from contextune._internal.assets import model_folder
 from contextune.embed import Matrix
 from contextune.rank import Ranker
 from contextune.reading.model import ReadingModel, default_reading_model

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from contextune._internal.bounded_text import without_long_runs
+from contextune._internal.untrusted import without_long_runs
 from contextune.errors import InvalidRequestError
 from contextune.types.time_place import Coordinates, check_coordinates
 

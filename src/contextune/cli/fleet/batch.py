@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from contextune._internal.checksum import file_checksum
+from contextune._internal.assets import file_checksum
 from contextune._internal.plural import pluralize
 from contextune._internal.postgres_url import is_postgres
 from contextune.cli import output

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from contextune._internal.checksum import file_checksum
+from contextune._internal.assets import file_checksum
 from contextune.errors import LanguageModelError
 from contextune.llm.smollm2.weights import cache_folder
 

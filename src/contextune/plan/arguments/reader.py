@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune._internal.model_files import model_folder
+from contextune._internal.assets import model_folder
 from contextune.embed import Embedder, default_embedder
 from contextune.plan.arguments.candidate import ValueCandidate
 from contextune.plan.arguments.candidates import RequestValues, fits

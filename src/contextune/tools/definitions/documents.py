@@ -8,7 +8,7 @@ from typing import Any, NoReturn, cast
 
 import yaml
 
-from contextune._internal.compression import read_decompressed
+from contextune._internal.assets import read_decompressed
 from contextune.errors import InvalidDataError
 from contextune.tools.definitions.validation import describe_type
 

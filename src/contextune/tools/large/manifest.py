@@ -10,7 +10,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from contextune._internal.checksum import file_checksum
+from contextune._internal.assets import file_checksum
 from contextune.errors import StoreError
 from contextune.tools.large.segment import GRAPH_FILE
 

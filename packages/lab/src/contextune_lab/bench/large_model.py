@@ -7,7 +7,7 @@ written by people who knew the data.
 import json
 from pathlib import Path
 
-from contextune._internal.compression import read_decompressed
+from contextune._internal.assets import read_decompressed
 from contextune.errors import InvalidDataError, MissingLabDataError
 
 COT_FILE = Path(__file__).parents[3] / "runs" / "context" / "large-model-cot.jsonl.gz"

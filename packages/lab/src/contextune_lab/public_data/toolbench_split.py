@@ -15,8 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from contextune._internal.assets import lab_asset
-from contextune._internal.compression import find_compressed, read_decompressed
+from contextune._internal.assets import find_compressed, lab_asset, read_decompressed
 from contextune.errors import InvalidDataError
 
 SPLIT_FILE = "toolbench_split.json.gz"

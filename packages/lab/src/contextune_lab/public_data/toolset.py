@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from contextune._internal.compression import find_compressed, read_decompressed
+from contextune._internal.assets import find_compressed, read_decompressed
 from contextune.errors import InvalidDataError
 from contextune.types import Tool
 

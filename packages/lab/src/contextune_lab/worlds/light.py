@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from contextune._internal.assets import lab_asset
-from contextune._internal.compression import read_decompressed
+from contextune._internal.assets import lab_asset, read_decompressed
 from contextune.errors import InvalidDataError
 from contextune.store import Store
 from contextune.tools import bundled_toolbox

@@ -20,7 +20,7 @@ from typing import TypeVar
 import numpy as np
 from rich.table import Table
 
-from contextune._internal.compression import read_decompressed
+from contextune._internal.assets import read_decompressed
 from contextune.datasets import bundled_personas
 from contextune.embed import Embedder, Matrix, default_embedder
 from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError

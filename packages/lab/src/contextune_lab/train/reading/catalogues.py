@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from contextune._internal.assets import lab_asset
-from contextune._internal.compression import read_decompressed
+from contextune._internal.assets import lab_asset, read_decompressed
 from contextune.errors import InvalidDataError
 from contextune.types import Tool
 from contextune_lab.worlds.light import server_tools

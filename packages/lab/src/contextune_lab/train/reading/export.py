@@ -21,7 +21,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from contextune._internal.checksum import file_checksum
+from contextune._internal.assets import file_checksum
 from contextune_lab.train.embedder.bert_onnx import build_reader
 
 _HEADS = ("item", "tool", "fit", "arg", "val", "start", "end")

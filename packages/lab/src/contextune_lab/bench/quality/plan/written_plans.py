@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contextune._internal.compression import read_decompressed
+from contextune._internal.assets import read_decompressed
 from contextune.errors import InvalidDataError, LanguageModelError
 from contextune.llm import ChatReply, Draft, Message, Sampling
 from contextune.plan.language_model.grounding import UngroundedError
