@@ -1,9 +1,12 @@
 """The bundled data is complete, consistent and equal to its source."""
 
 import gzip
+import json
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.paths import SHARED_DATA
@@ -11,6 +14,7 @@ from tests.paths import SHARED_DATA
 from contextune._internal import assets
 from contextune._internal.assets import asset, lab_asset
 from contextune.datasets import (
+    PairItem,
     Persona,
     bundled_pairs,
     bundled_persona_file,
@@ -18,10 +22,11 @@ from contextune.datasets import (
     bundled_personas,
     demo_personas,
     plain_requests,
+    read_pairs,
     training_pairs,
     training_personas,
 )
-from contextune.errors import MissingLabDataError
+from contextune.errors import InvalidDataError, MissingLabDataError
 from contextune.types import COMMUTE, NAMELESS
 from contextune.types.app_schema import APPS
 
@@ -129,3 +134,69 @@ def test_bundled_files_equal_the_shared_data() -> None:
 def test_bundled_personas_equal_the_shared_data() -> None:
     bundled = {file.name: file.read_bytes() for file in bundled_persona_files()}
     assert bundled == {file.name: file.read_bytes() for file in (SHARED_DATA / "personas").glob("*.json")}
+
+
+PAIR: dict[str, Any] = {
+    "id": "p1-0000",
+    "query": "That one again",
+    "kind": "recency",
+    "cot": "",
+    "items": [{"app": "Music", "text": "Music — Barco Negro"}],
+    "distractor": {"app": "Music", "text": "Music — Gente"},
+    "api": "play_song",
+    "tool_query": "plays a song",
+    "args": {"song_name": "Barco Negro"},
+}
+
+
+def test_bundled_pairs_have_unique_ids_and_batches() -> None:
+    pairs = bundled_pairs()
+    assert len(pairs) == 2820
+    assert len({pair.id for pair in pairs}) == 2820
+    assert pairs[0].id == "p1-0000"
+    assert pairs[0].batch == "p1"
+    assert all(pair.batch and pair.batch != pair.id for pair in pairs)
+
+
+def test_read_pairs_keeps_every_field(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.jsonl"
+    file.write_text(f"{json.dumps(PAIR)}\n{json.dumps({**PAIR, 'id': 'p1-0001'})}", encoding="utf-8")
+    first, second = read_pairs(file)
+    assert first.model_dump(mode="json") == PAIR
+    assert first.items == (PairItem(app="Music", text="Music — Barco Negro"),)
+    assert second.id == "p1-0001"
+    assert hash(first.distractor)
+
+
+def line(**changes: object) -> bytes:
+    return json.dumps({**PAIR, **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        pytest.param(b"{", "not valid JSON", id="not JSON"),
+        pytest.param(b"", "not valid JSON", id="an empty line"),
+        pytest.param('{"id": "zoë"}'.encode("latin-1"), "not valid JSON in UTF-8", id="not UTF-8"),
+        pytest.param(b"[]", "the line: ", id="a list"),
+        pytest.param(b'{"id": "x"}', "query: Field required", id="fields missing"),
+        pytest.param(line(query=""), "query: ", id="empty query"),
+        pytest.param(line(items=[]), "items: ", id="no items"),
+        pytest.param(line(items=[{"app": "Music"}]), "items.0.text: Field required", id="item without text"),
+        pytest.param(line(distractor=None), "distractor: ", id="no distractor"),
+        pytest.param(line(args=[]), "args: ", id="args as a list"),
+        pytest.param(line(id=5), "id: ", id="id as a number"),
+        pytest.param(line(note="x"), "note: Extra inputs", id="unknown field"),
+    ],
+)
+def test_invalid_line_is_named(bad: bytes, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.jsonl"
+    file.write_bytes(b"\n".join([line(), line(), bad, line()]))
+    with pytest.raises(InvalidDataError) as error:
+        list(read_pairs(file))
+    assert str(error.value).startswith(f"{file}:3: {reason}")
+
+
+def test_missing_file_raises(tmp_path: Path) -> None:
+    with pytest.raises(InvalidDataError, match=r"pairs\.jsonl: cannot read the file: No such file"):
+        list(read_pairs(tmp_path / "pairs.jsonl"))

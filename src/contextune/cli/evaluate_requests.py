@@ -29,8 +29,8 @@ from contextune.cli.options import (
 from contextune.errors import InvalidRequestError
 
 if TYPE_CHECKING:
-    from contextune.evaluate.refusals import FitThreshold
     from contextune.evaluate.stats import Interval
+    from contextune.evaluate.thresholds import FitThreshold
 
 Requests = Annotated[
     Path, typer.Option("--queries", help="JSONL file, a labelled request per line (see docs/worlds.md).")

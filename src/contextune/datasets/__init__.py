@@ -1,6 +1,8 @@
 """Synthetic users (personas), training pairs and other bundled data."""
 
 from contextune.datasets.bundled import (
+    Pair,
+    PairItem,
     PlainRequest,
     bundled_pairs,
     bundled_persona_file,
@@ -9,12 +11,12 @@ from contextune.datasets.bundled import (
     demo_personas,
     everyday_requests,
     plain_requests,
+    read_pairs,
     training_pairs,
     training_personas,
     training_requests,
 )
 from contextune.datasets.habits import load_persona, usage_events
-from contextune.datasets.pairs import Pair, PairItem, read_pairs
 from contextune.datasets.persona import (
     Gold,
     Habit,

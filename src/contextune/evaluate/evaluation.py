@@ -10,10 +10,16 @@ from contextune.embed import CachedEmbedder, Embedder, default_embedder
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.evaluate.metrics import parse_metric
 from contextune.evaluate.queries import LabelledQuery
-from contextune.evaluate.refusals import FitThreshold, fit_thresholds
 from contextune.evaluate.results import ALL, ResultTable, evaluate_runs
 from contextune.evaluate.stats import Interval, bootstrap
-from contextune.evaluate.thresholds import ABSTENTION, ACCEPTANCE, Threshold, ThresholdResult
+from contextune.evaluate.thresholds import (
+    ABSTENTION,
+    ACCEPTANCE,
+    FitThreshold,
+    Threshold,
+    ThresholdResult,
+    fit_thresholds,
+)
 from contextune.tools import MIN_FIT, Catalog, ToolMatches, ToolRetriever
 from contextune.tools.index import MemoryVectorCache, ToolIndex, VectorCache
 from contextune.tools.methods import DEFAULT_METHOD

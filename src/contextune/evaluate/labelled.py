@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from contextune.errors import InvalidDataError
 from contextune.evaluate.outcomes import SERVED, UNSERVED, Judge, Outcome
-from contextune.evaluate.refusals import FitThreshold, fit_thresholds
 from contextune.evaluate.requests import NeededItem, WorldRequest
 from contextune.evaluate.stats import Interval, bootstrap
+from contextune.evaluate.thresholds import FitThreshold, fit_thresholds
 from contextune.tools import Catalog
 from contextune.tuner import Tuner
 from contextune.types import Item, Progress, Request, User, local_time

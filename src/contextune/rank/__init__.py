@@ -3,8 +3,7 @@
 from contextune.rank.fusion_weights import FusionWeights
 from contextune.rank.lambdamart import CandidateGroup, Ranker, RankerSettings
 from contextune.rank.logistic import LogisticRegression
-from contextune.rank.model_folder import read_card, write_card
-from contextune.rank.model_versions import ModelVersions
+from contextune.rank.model_versions import ModelVersions, read_card, write_card
 
 __all__ = [
     "CandidateGroup",

@@ -1,4 +1,7 @@
-"""Versions of a model in a folder: one is current, and any other can be made current by name."""
+"""Versions of a model in a folder: one is current, and any other can be made current by name.
+
+A model's folder has a card, `card.json`, with what its other files do not hold.
+"""
 
 import json
 import os
@@ -7,15 +10,32 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from contextune._internal.assets import file_checksum
 from contextune.errors import RankerError
 
+Parsed = TypeVar("Parsed")
+_FILE = "card.json"
 FILE_NAME = "versions.json"
 BUNDLED = "bundled"
 """The name of the bundled model, which is current before the first version."""
 _FORMAT = 1
+
+
+def write_card(folder: Path, card: Mapping[str, Any]) -> None:
+    """Write the card of a model; the folder must exist."""
+    (folder / _FILE).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+
+
+def read_card(folder: Path, parse: Callable[[Mapping[str, Any]], Parsed], what: str, command: str) -> Parsed:
+    """Parse the card of a model; raise `RankerError`, which names `what` is missing and who creates it."""
+    try:
+        return parse(json.loads((folder / _FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RankerError(
+            f"no usable {what} in {str(folder)!r}: {error}; create one with 'contextune train {command}'"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)

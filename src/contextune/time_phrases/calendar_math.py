@@ -1,9 +1,19 @@
-"""Calendar arithmetic on wall-clock times: days, weeks (from Monday), months, years, seasons."""
+"""Calendar arithmetic on wall-clock times, and tense: it decides between the last and the next Friday."""
 
+import re
 from datetime import datetime, timedelta
 
 from contextune.time_phrases.phrase import Interval
 
+_PAST = re.compile(
+    r"\b(?:did|didn't|was|wasn't|were|sent|came|went|wrote|told|rang|called|heard|played|listened|gave|met|took|received"
+    r"|asked|happened|mailed|emailed|texted|visited|missed|arrived|bought|scribbled|behind us|is over)\b"
+)
+_FUTURE = re.compile(
+    r"\b(?:will|won't|remind|schedule|book|plan|wake|alarm|set|going to|upcoming|tomorrow|cancel|move|push"
+    r"|postpone|invite|reserve|nudge|shall|add|create|must|can|may|should)\b|'ll\b"
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -24,6 +34,17 @@ MONTHS = (
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """The first month of each season, in the northern hemisphere."""
+
+
+def tense_at(low: str, position: int) -> int:
+    """-1 for the past, 1 for the future, 0 if neither or both are expressed in the sentence at a position."""
+    start = 0
+    for match in _SENTENCE_END.finditer(low):
+        if match.start() >= position:
+            low = low[: match.start()]
+            break
+        start = match.end()
+    return bool(_FUTURE.search(low, start)) - bool(_PAST.search(low, start))
 
 
 def day_interval(midnight: datetime, offset: int = 0) -> Interval:

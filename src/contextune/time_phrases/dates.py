@@ -3,10 +3,16 @@
 import re
 from collections.abc import Iterator
 
-from contextune.time_phrases.calendar_math import DAY, MONTHS, add_months, day_interval, nearest_first
+from contextune.time_phrases.calendar_math import (
+    DAY,
+    MONTHS,
+    add_months,
+    day_interval,
+    nearest_first,
+    tense_at,
+)
 from contextune.time_phrases.number_words import ORDINAL, parse_ordinal
 from contextune.time_phrases.phrase import Direction, Interval, ParseInput, TimeAtom
-from contextune.time_phrases.tense import tense_at
 
 _SHORT_MONTHS = r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
 MONTH = rf"(?:{'|'.join(MONTHS)}|(?:{_SHORT_MONTHS})\b\.?)"

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from contextune.time_phrases.calendar_math import DAY, HOUR, WEEKDAYS, day_interval, week_interval
+from contextune.time_phrases.calendar_math import DAY, HOUR, WEEKDAYS, day_interval, tense_at, week_interval
 from contextune.time_phrases.phrase import Direction, Interval, ParseInput, TimeAtom
-from contextune.time_phrases.tense import tense_at
 
 PARTS: dict[str, tuple[int, int]] = {
     "morning": (4, 12),

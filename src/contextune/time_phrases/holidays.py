@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 
-from contextune.time_phrases.calendar_math import day_interval, nearest_first
+from contextune.time_phrases.calendar_math import day_interval, nearest_first, tense_at
 from contextune.time_phrases.phrase import ParseInput, TimeAtom
-from contextune.time_phrases.tense import tense_at
 
 _DateOfYear = Callable[[int], date]
 

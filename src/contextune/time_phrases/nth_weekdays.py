@@ -11,11 +11,11 @@ from contextune.time_phrases.calendar_math import (
     day_interval,
     month_interval,
     nearest_first,
+    tense_at,
 )
 from contextune.time_phrases.dates import MONTH, month_number
 from contextune.time_phrases.number_words import CARDINAL, parse_number
 from contextune.time_phrases.phrase import Direction, ParseInput, TimeAtom
-from contextune.time_phrases.tense import tense_at
 
 _NUMBERS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1}
 _DIGITS = {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4}

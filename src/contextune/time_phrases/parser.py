@@ -1,7 +1,8 @@
 """`parse_time_phrases`: all time expressions of a request, resolved against its time.
 
 Rules recognise atoms (days, clock times, periods, durations, recurrences); neighbouring atoms are joined,
-then ranges ("from 3 to 5") and bounds ("since", "by", "end of") are applied.
+then ranges ("from 3 to 5") and bounds ("since", "by", "end of") are applied. Quotations, addresses, phone
+numbers and prices hold no times.
 """
 
 import re
@@ -16,7 +17,6 @@ from contextune.time_phrases.clocks import find_clocks
 from contextune.time_phrases.dates import find_dates
 from contextune.time_phrases.days import find_days
 from contextune.time_phrases.groups import AtomGroup, drop_overlaps, group_atoms, merge_days
-from contextune.time_phrases.guards import blocked_ranges, is_blocked
 from contextune.time_phrases.holidays import find_holidays
 from contextune.time_phrases.nth_weekdays import find_nth_weekdays
 from contextune.time_phrases.periods import edge_of, find_periods
@@ -24,6 +24,19 @@ from contextune.time_phrases.phrase import Bound, Interval, Kind, ParseInput, Ti
 from contextune.time_phrases.recurrences import find_recurrences
 from contextune.time_phrases.resolve import group_direction, group_granularity, resolve_group
 
+_BLOCKED = re.compile(
+    r"\"[^\"]{0,300}\"|“[^”]{0,300}”|«[^»]{0,300}»|‘[^’]{0,300}’"
+    r"|(?<![\w])['](?!til\b|tis\b|em\b|\d\d\b)[^']{1,300}(?:'(?=\w)[^']{1,300}){0,20}'(?!\w)"
+    r"|https?://\S+|\bwww\.\S+|[^\s@]{1,64}@[^\s@]{1,255}\.\w+"
+    r"|(?<![\w-])\+?(?!\d{4}-\d\d-\d\d)\(?\d{2,5}\)?(?:[ -]\d{2,5}){0,8}[ -]\d{3,}\b"
+    r"|(?<!\w)\+\d[\d ()-]{5,}\d|\b\d{5,}\b"
+    r"|[$€£¥]\s?\d[\d.,]*"
+    r"|\b\d[\d.,:]{0,30}\s?(?:[%€£$]|(?:percent|euros?|eur|dollars?|usd|bucks|pounds?|quid|cents|degrees|km|kg|miles|metres"
+    r"|meters|litres|people|persons|guests|points|pages|songs|copies|stars|calories|grams)\b)"
+    r"|\b(?:version|v|chapter|page|room|gate|platform|flight|bus|line|floor|number|no\.|track|season|episode|step|level"
+    r"|section|article|option|size|route|apartment|flat|seat|row) ?\d[\d.]*\b"
+)
+_ADDRESS = re.compile(r" [A-Z]\w+ (?:Street|St|Road|Rd|Avenue|Ave|Lane|Square|Drive)\b")
 _ANY = re.compile(
     r"\d|\b(?:day|today|to[mn]|tmrw|yester|night|overnight|bedtime|noon|mid|week|fortnight|month|year|yr|quarter|half"
     r"|morning|afternoon|evening|hour|hr|min|sec|dail|annual|every|each|lunch|breakfast|dinner|supper|work|spring|summer|autumn|fall"
@@ -77,6 +90,23 @@ RULES: tuple[AtomRule, ...] = (
     find_recurrences,
     find_clocks,
 )
+
+
+def blocked_ranges(source: ParseInput) -> list[tuple[int, int]]:
+    """Ranges of characters in which no time is to be recognised."""
+    return [match.span() for match in _BLOCKED.finditer(source.text)]
+
+
+def is_blocked(atom: TimeAtom, source: ParseInput, ranges: list[tuple[int, int]]) -> bool:
+    """Whether an atom lies in such a range, or is the number of a house."""
+    if any(first <= atom.first and atom.last <= last for first, last in ranges):
+        return True
+    if any(first < atom.last and atom.first < last for first, last in ranges) and atom.form in (
+        "clock",
+        "year",
+    ):
+        return True
+    return atom.form == "clock" and bool(_ADDRESS.match(source.text, atom.last))
 
 
 def parse_time_phrases(

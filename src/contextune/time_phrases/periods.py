@@ -13,6 +13,7 @@ from contextune.time_phrases.calendar_math import (
     day_interval,
     month_interval,
     nearest_first,
+    tense_at,
     week_interval,
     weekend_interval,
     year_interval,
@@ -20,7 +21,6 @@ from contextune.time_phrases.calendar_math import (
 from contextune.time_phrases.dates import MONTH, month_number
 from contextune.time_phrases.durations import DURATION, Duration, parse_duration_words
 from contextune.time_phrases.phrase import Direction, Granularity, Interval, ParseInput, TimeAtom
-from contextune.time_phrases.tense import tense_at
 
 _PERIOD = re.compile(
     r"\b(?:(?P<far>week|weekend|month|year) (?P<beyond>after next|before last)"

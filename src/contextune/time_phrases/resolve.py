@@ -4,11 +4,10 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from contextune.time_phrases.calendar_math import DAY, HOUR, MINUTE, nearest_first
+from contextune.time_phrases.calendar_math import DAY, HOUR, MINUTE, nearest_first, tense_at
 from contextune.time_phrases.days import part_of
 from contextune.time_phrases.groups import AtomGroup
 from contextune.time_phrases.phrase import Direction, Granularity, Interval, ParseInput, TimeAtom
-from contextune.time_phrases.tense import tense_at
 
 _WAKING = (7 * 60, 23 * 60)
 """Minutes after midnight between which an hour without am or pm is expected."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from contextune.errors import InvalidDataError, InvalidRequestError
-from contextune.evaluate.multiple_tests import holm
 from contextune.evaluate.results import Reference, ResultTable, evaluate_runs
+from contextune.evaluate.stats import holm
 from contextune.tools.querygen.names import KnownNames, leading_name
 from contextune.tools.querygen.parse import combine_queries
 from contextune.types import Progress

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextune.fleet.weights import request_weights, split_users
+from contextune.fleet.train import request_weights, split_users
 
 COUNTS = st.dictionaries(st.text(max_size=4), st.integers(1, 500), min_size=1, max_size=60)
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from contextune.errors import InvalidDataError
-from contextune.evaluate.refusals import fit_thresholds
+from contextune.evaluate.thresholds import fit_thresholds
 
 
 def test_threshold_refuses_the_allowed_share_of_the_served() -> None:
