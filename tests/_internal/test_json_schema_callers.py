@@ -16,7 +16,7 @@ from contextune.llm.structured import SchemaCheck, SchemaMismatchError
 from contextune.plan import PlanningInput, tool_parameters
 from contextune.plan.reading_planner import ReadingPlanner
 from contextune.plan.schema import is_valid, plan_errors
-from contextune.serve.mcp.arguments import check_arguments
+from contextune.serve.mcp.upstream_tools import check_arguments
 from contextune.store import SQLiteStore
 from contextune.tools.loaders import McpServer, load_mcp
 from contextune.tuner import Tuner

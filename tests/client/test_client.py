@@ -201,9 +201,9 @@ def test_feedback_that_may_be_stored_is_not_sent_twice(
 
 def test_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
-    monkeypatch.delitem(sys.modules, "contextune.client.exchange")
+    monkeypatch.delitem(sys.modules, "contextune.client.clients")
     with pytest.raises(MissingExtraError, match=r"contextune\[client\]"):
-        importlib.import_module("contextune.client.exchange")
+        importlib.import_module("contextune.client.clients")
 
 
 def test_missing_service_and_invalid_settings_are_errors() -> None:

@@ -18,10 +18,9 @@ from tests.serve.waiting import PATIENCE
 from contextune.errors import InvalidDataError
 from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http.credentials import FileCredentials
-from contextune.serve.http.limits.budgets import RateLimiter
+from contextune.serve.http.limits import RateLimiter
 from contextune.serve.http.middleware import RequestMiddleware
-from contextune.serve.http.observability.metrics import ServiceMetrics
-from contextune.serve.http.observability.tracing import Tracer
+from contextune.serve.http.observability import ServiceMetrics, Tracer
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
 from contextune.serve.http.tokens import TokenFile
 

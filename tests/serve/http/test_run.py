@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 
 from contextune.cli import app
 from contextune.errors import InvalidRequestError
-from contextune.serve.http.observability.json_logs import JsonFormatter
+from contextune.serve.http.observability import JsonFormatter
 from contextune.serve.http.tokens import TokenFile
 
 MARK = "Zanzibarquartz"

@@ -32,8 +32,8 @@ from tests.serve.waiting import PATIENCE
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError, PlanError
-from contextune.serve.mcp.arguments import check_arguments
 from contextune.serve.mcp.gateway import PARENT_CATALOGS, GatewayUser
+from contextune.serve.mcp.upstream_tools import check_arguments
 from contextune.store import SQLiteStore
 from contextune.tools.catalog_file import CatalogFile
 from contextune.types import Tool as CatalogTool

@@ -28,7 +28,7 @@ from tests.serve.waiting import PATIENCE
 from contextune.embed import Embedder, Matrix
 from contextune.serve.mcp import background_index
 from contextune.serve.mcp import gateway as gateway_module
-from contextune.serve.mcp.arguments import check_arguments
+from contextune.serve.mcp.upstream_tools import check_arguments
 from contextune.tools.definitions.schemas import load_schemas
 from contextune.tools.mcp import load
 from contextune.tools.mcp.approvals import ApprovalFile

@@ -11,7 +11,7 @@ import uvicorn
 from tests.serve.waiting import PATIENCE, wait_until
 
 from contextune import Tuner
-from contextune.serve.http.limits.connections import ConnectionLimits
+from contextune.serve.http.limits import ConnectionLimits
 from contextune.serve.mcp.http_transport import http_app, listen, uvicorn_options
 from contextune.serve.mcp.lazy_tuner import LazyTuner
 from contextune.serve.mcp.server import mcp_server

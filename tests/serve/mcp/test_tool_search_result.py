@@ -1,6 +1,6 @@
 """What a model is told when probably no tool fits."""
 
-from contextune.serve.mcp.tool_search_result import ToolSearchResult
+from contextune.serve.mcp.tool import ToolSearchResult
 from contextune.tools import ToolMatches
 from contextune.types import Tool, ToolHit
 

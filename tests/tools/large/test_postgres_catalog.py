@@ -13,8 +13,7 @@ from tests.program import run
 from tests.tools.large.test_stored_index import EMBEDDER, REQUESTS, TOOLS
 
 from contextune.errors import InvalidDataError, StoreError
-from contextune.serve.http.observability.metrics import ServiceMetrics
-from contextune.serve.http.observability.tracing import Tracer
+from contextune.serve.http.observability import ServiceMetrics, Tracer
 from contextune.serve.http.requests import ToolsBody, UserBody
 from contextune.serve.http.service import Service
 from contextune.serve.http.settings import ServiceSettings

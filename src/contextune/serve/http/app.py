@@ -24,18 +24,16 @@ except ModuleNotFoundError as error:
 from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http import errors, inspector, requests, responses, web
 from contextune.serve.http.errors import ApiError, request_error_messages
-from contextune.serve.http.limits.budgets import CpuBudget
-from contextune.serve.http.limits.connections import CONNECTIONS, ConnectionLimits
-from contextune.serve.http.limits.worker_pool import WorkerPool
+from contextune.serve.http.limits import CONNECTIONS, ConnectionLimits, CpuBudget
 from contextune.serve.http.middleware import RequestMiddleware, error_response
-from contextune.serve.http.observability.metrics import CONTENT_TYPE, ServiceMetrics
-from contextune.serve.http.observability.tracing import tracer_from_env
+from contextune.serve.http.observability import CONTENT_TYPE, ServiceMetrics, tracer_from_env
 from contextune.serve.http.openapi_examples import add_examples
 from contextune.serve.http.responses import JsonResponse
 from contextune.serve.http.service import Service
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.shared_store import SharedStore
 from contextune.serve.http.warmup import Warmup
+from contextune.serve.http.worker_pool import WorkerPool
 
 _DESCRIPTION = """Resolves implicit requests: finds the user's items a request refers to, the tools that can
 serve it, and the call to make. The bearer token identifies the user, who sees only their own data. No tool is

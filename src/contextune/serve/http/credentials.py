@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from contextune.errors import ContextuneError
 from contextune.serve.http import errors
-from contextune.serve.http.limits.budgets import RateLimiter
+from contextune.serve.http.limits import RateLimiter
 from contextune.serve.http.settings import ServiceLimits
 from contextune.serve.http.token_table import TokenTable
 from contextune.serve.http.tokens import ServiceToken, TokenFile, is_valid, split_token

@@ -10,7 +10,7 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
-from contextune.serve.http.observability.json_logs import log_event
+from contextune.serve.http.observability import log_event
 from contextune.store.postgres.service_tables import user_digest
 
 if TYPE_CHECKING:

@@ -17,14 +17,12 @@ from contextune.serve.hosts import AllowedHosts
 from contextune.serve.http import errors
 from contextune.serve.http.credentials import Credentials
 from contextune.serve.http.errors import ApiError
-from contextune.serve.http.limits.current_request import set_owner, start_deadline
-from contextune.serve.http.observability.json_logs import log_event
-from contextune.serve.http.observability.metrics import ServiceMetrics
-from contextune.serve.http.observability.tracing import Tracer
+from contextune.serve.http.observability import ServiceMetrics, Tracer, log_event
 from contextune.serve.http.responses import ErrorReply, JsonResponse
 from contextune.serve.http.settings import ServiceLimits
 from contextune.serve.http.tokens import ServiceToken
 from contextune.serve.http.web import INSPECTOR_PATHS
+from contextune.serve.http.worker_pool import set_owner, start_deadline
 
 _PROBES = frozenset({"/health", "/live"})
 PUBLIC_PATHS = frozenset({*_PROBES, "/metrics", "/openapi.json", *INSPECTOR_PATHS})

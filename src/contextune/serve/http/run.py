@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from contextune.errors import InvalidDataError, MissingExtraError, StoreError
 from contextune.serve.hosts import allowed_hosts
-from contextune.serve.http.observability.json_logs import configure_logging
+from contextune.serve.http.observability import configure_logging
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile
 from contextune.store import open_store

@@ -17,9 +17,7 @@ from contextune.plan import Policy
 from contextune.plan.plan_json import plan_to_json
 from contextune.serve.http import inspector, requests, responses
 from contextune.serve.http.errors import from_library_error, invalid_request
-from contextune.serve.http.observability.json_logs import log_event
-from contextune.serve.http.observability.metrics import ServiceMetrics
-from contextune.serve.http.observability.tracing import Tracer
+from contextune.serve.http.observability import ServiceMetrics, Tracer, log_event
 from contextune.serve.http.settings import ServiceSettings
 from contextune.store import Quota, ServiceStore, open_store
 from contextune.tools import ToolRetriever, bundled_toolbox

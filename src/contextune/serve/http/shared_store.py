@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 from contextune._internal.postgres_url import is_postgres
 from contextune.serve.http.credentials import Credentials, FileCredentials, StoreCredentials
-from contextune.serve.http.observability.json_logs import log_event
-from contextune.serve.http.observability.metrics import ServiceMetrics
+from contextune.serve.http.observability import ServiceMetrics, log_event
 from contextune.serve.http.service import Service
 from contextune.serve.http.settings import ServiceSettings
 from contextune.serve.http.tokens import TokenFile

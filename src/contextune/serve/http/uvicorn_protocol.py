@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from contextune.serve.http.limits.connections import CONNECTIONS, ConnectionLimits
+from contextune.serve.http.limits import CONNECTIONS, ConnectionLimits
 
 MAX_HEADER_BYTES = 32_768
 """Maximum size of request line and headers."""

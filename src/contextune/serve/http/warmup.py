@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from threading import Condition, Thread, current_thread
 
 from contextune.serve.http.errors import ApiError
-from contextune.serve.http.limits.current_request import seconds_left
-from contextune.serve.http.observability.json_logs import log_event
+from contextune.serve.http.observability import log_event
+from contextune.serve.http.worker_pool import seconds_left
 
 _LARGE = 20
 """Jobs with more changes than this always run in the warm-up thread."""

@@ -19,13 +19,11 @@ from typing import TYPE_CHECKING, Any, Self
 from contextune.embed import Embedder
 from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError, PlanError, StoreError
 from contextune.plan import Policy
-from contextune.serve.mcp.arguments import check_arguments
 from contextune.serve.mcp.background_index import BackgroundIndex
 from contextune.serve.mcp.lazy_tuner import CancellableProgress
-from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions
-from contextune.serve.mcp.permitted_tools import PermittedTools
+from contextune.serve.mcp.permissions import EVERYTHING, PermittedTools, ToolPermissions
 from contextune.serve.mcp.upstream import UpstreamConnection
-from contextune.serve.mcp.upstream_tools import UpstreamTools, load_cached_tools, save_tools
+from contextune.serve.mcp.upstream_tools import UpstreamTools, check_arguments, load_cached_tools, save_tools
 from contextune.store import Store
 from contextune.tools import Catalog, LoadedTools, ToolMatches, ToolRetriever
 from contextune.tools.catalog_file import CatalogFile

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from contextune.errors import ContextuneError, InvalidRequestError, MissingExtraError
 from contextune.serve.hosts import AllowedHosts, allowed_hosts
-from contextune.serve.http.limits.connections import CONNECTIONS, ConnectionLimits
+from contextune.serve.http.limits import CONNECTIONS, ConnectionLimits
 from contextune.serve.mcp.permissions import EVERYTHING, SCOPE_KEY, ToolPermissions
 
 if TYPE_CHECKING:

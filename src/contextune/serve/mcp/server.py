@@ -12,8 +12,7 @@ from contextune.errors import InvalidRequestError
 from contextune.serve.mcp.lazy_tuner import LazyTuner, warm_up
 from contextune.serve.mcp.permissions import EVERYTHING, NOTHING, ToolPermissions
 from contextune.serve.mcp.tool import McpTool, McpToolSet
-from contextune.serve.mcp.user_prompts import UserPrompts
-from contextune.serve.mcp.user_resources import UserResources
+from contextune.serve.mcp.user_resources import UserPrompts, UserResources
 from contextune.serve.mcp.user_tools import PlannedTools, TunerProvider, user_tools
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def _restricted(tuner: LazyTuner) -> TunerProvider:
         full = await tuner()
         if permissions == EVERYTHING:
             return full
-        from contextune.serve.mcp.permitted_tools import PermittedTools
+        from contextune.serve.mcp.permissions import PermittedTools
 
         return full.with_tools(None, PermittedTools(permissions=permissions))
 

@@ -1,10 +1,12 @@
-"""The tools of all upstream servers: which may be used, and which of them a name means."""
+"""The tools of all upstream servers: which may be used, which of them a name means, and valid arguments."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from contextune.errors import InvalidDataError
+from contextune._internal.json_schema import CompiledSchema, SchemaBudgetError
+from contextune.errors import InvalidDataError, PlanError
 from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions
 from contextune.tools import LoadedTools
 from contextune.tools.catalog import RefusedTool
@@ -14,6 +16,7 @@ from contextune.tools.mcp.approvals import Approval, ApprovalFile, review
 from contextune.types import Tool
 
 _UNKNOWN = "there is no tool {name!r} in the catalogue; search_tools finds those there are"
+_MAX_VIOLATIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +236,28 @@ def save_tools(
     """Replace the cached tools of the given servers."""
     for name, server_tools in tools.items():
         cache.put(server_tools, servers[name].key)
+
+
+def check_arguments(tool: Tool, arguments: Mapping[str, Any]) -> None:
+    """Raise a `PlanError` for arguments that violate the tool's schema, or for a schema over budget.
+
+    With an otherwise invalid schema, or for a very large value, the server decides. Takes up to a second of
+    a core: run it in a thread.
+    """
+    try:
+        violations = sorted(
+            CompiledSchema(tool.parameters).violations(arguments),
+            key=lambda violation: [*map(str, violation.path)],
+        )
+    except SchemaBudgetError as error:
+        raise PlanError(f"{tool.id!r} was not called: {error}") from None
+    except InvalidDataError:  # leave it to the server
+        return
+    messages = [
+        f"{'.'.join(map(str, violation.path))}: {violation.message}" if violation.path else violation.message
+        for violation in violations
+    ]
+    if messages:
+        more = f"; and {len(messages) - _MAX_VIOLATIONS} more" if len(messages) > _MAX_VIOLATIONS else ""
+        problems = "; ".join(messages[:_MAX_VIOLATIONS])
+        raise PlanError(f"{tool.id!r} was not called, invalid arguments: {problems}{more}")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from contextune._internal.untrusted import neutralize
 from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions
-from contextune.serve.mcp.tool import ADDS_DATA, ClientRequest, McpTool
-from contextune.serve.mcp.tool_search_result import ToolSearchResult, unknown_words_note
+from contextune.serve.mcp.tool import ADDS_DATA, ClientRequest, McpTool, ToolSearchResult, unknown_words_note
 from contextune.serve.mcp.user_schemas import (
     AnswerCorrection,
     AnswerItem,

@@ -8,11 +8,9 @@ from time import monotonic
 import pytest
 from tests.serve.waiting import PATIENCE
 
+from contextune.serve.http import worker_pool
 from contextune.serve.http.errors import ApiError
-from contextune.serve.http.limits import worker_pool
-from contextune.serve.http.limits.current_request import start_deadline
-from contextune.serve.http.limits.fair_queue import ServiceTimes
-from contextune.serve.http.limits.worker_pool import WorkerPool
+from contextune.serve.http.worker_pool import ServiceTimes, WorkerPool, start_deadline
 
 
 class Hold:

@@ -13,7 +13,7 @@ import pytest
 from tests.serve.conftest import NO_LIMITS, LiveService, running
 from tests.serve.waiting import PATIENCE, wait_until
 
-from contextune.serve.http.limits.connections import ConnectionLimits
+from contextune.serve.http.limits import ConnectionLimits
 
 
 def connect(service: LiveService, source: str = "127.0.0.1") -> socket.socket:

@@ -14,11 +14,9 @@ from tests.serve.conftest import client_with_token, running
 from tests.serve.waiting import PATIENCE
 
 from contextune.serve.http.errors import ApiError
-from contextune.serve.http.limits.budgets import CpuBudget
-from contextune.serve.http.limits.current_request import owner, set_owner
-from contextune.serve.http.limits.fair_queue import ServiceTimes
-from contextune.serve.http.limits.worker_pool import WorkerPool
+from contextune.serve.http.limits import CpuBudget
 from contextune.serve.http.tokens import TokenFile
+from contextune.serve.http.worker_pool import ServiceTimes, WorkerPool, owner, set_owner
 
 
 class _Gate:

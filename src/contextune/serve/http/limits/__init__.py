@@ -1,1 +1,0 @@
-"""Limits that keep the service useful under load: rates, waits, deadlines and connections."""

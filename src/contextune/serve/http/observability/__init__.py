@@ -1,1 +1,0 @@
-"""Observability of the service: structured logs, Prometheus metrics and OpenTelemetry spans."""
