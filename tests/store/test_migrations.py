@@ -12,7 +12,7 @@ import pytest
 
 from contextune.errors import StoreError
 from contextune.store import SQLiteStore, StoreRevision, sqlite
-from contextune.store.checksums import row_checksum
+from contextune.store.rows import row_checksum
 from contextune.store.schema import STORE_SCHEMA, DatabaseSchema, migrate, schema_version
 from contextune.types import Contact, Item, UsageEvent, User
 

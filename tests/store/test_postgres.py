@@ -24,7 +24,7 @@ psycopg = pytest.importorskip("psycopg", reason="needs the extra contextune[post
 from psycopg.conninfo import conninfo_to_dict, make_conninfo  # noqa: E402  # after the check
 from psycopg.sql import SQL, Identifier  # noqa: E402
 
-from contextune.store.postgres import PostgresStore, migrate, roles, schema  # noqa: E402
+from contextune.store.postgres import PostgresStore, migrate, schema  # noqa: E402
 
 
 def note(name: str, title: str = "") -> Item:
@@ -240,21 +240,21 @@ def test_databases_of_one_server_create_the_role_at_once(
     postgres_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # a name that no other test uses; half of the databases see the role only when they create it
-    monkeypatch.setattr(roles, "ROLE", f"role_{uuid4().hex}")
+    monkeypatch.setattr(migrate, "ROLE", f"role_{uuid4().hex}")
     barrier = threading.Barrier(4)
 
     def grant(url: str) -> None:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("CREATE SCHEMA contextune")
             barrier.wait(30)
-            roles.grant(connection)
+            migrate.grant(connection)
 
     with ExitStack() as stack:
         urls = [stack.enter_context(new_database(postgres_server)) for _ in range(4)]
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(grant, urls))
     with psycopg.connect(postgres_server, autocommit=True) as connection:
-        connection.execute(SQL("DROP ROLE {}").format(Identifier(roles.ROLE)))
+        connection.execute(SQL("DROP ROLE {}").format(Identifier(migrate.ROLE)))
 
 
 def test_several_processes_migrate_at_once(postgres_url: str) -> None:

@@ -240,7 +240,7 @@ def check_store(path: Path | str, *, deep: bool) -> Iterator[DoctorFinding]:
         yield DoctorFinding("store", NOTE, f"none yet at {path}: contextune import PATH… creates it")
         return
     from contextune.store import SQLiteStore
-    from contextune.store.snapshots.verify import verify_snapshots
+    from contextune.store.verify import verify_snapshots
 
     with SQLiteStore(path) as store:
         users = [store.user(user) for user in store.users()]

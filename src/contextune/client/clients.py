@@ -24,6 +24,12 @@ except ModuleNotFoundError as error:
 _REFUSED = "busy"
 """Code of a request that the service refused before it was processed."""
 
+if TYPE_CHECKING:
+    from contextune.serve.http import responses
+
+P = ParamSpec("P")
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
 
 @dataclass(frozen=True, slots=True)
 class Retries:
@@ -93,13 +99,6 @@ def _connection_failed(error: httpx.TransportError) -> ConnectionFailedError:
     return ConnectionFailedError(
         f"no answer from the service: {reason}; check that it runs, its URL and the timeout"
     )
-
-
-if TYPE_CHECKING:
-    from contextune.serve.http import responses
-
-P = ParamSpec("P")
-_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def _method(make: Callable[P, Call[Reply]]) -> "Callable[Concatenate[Client, P], Reply]":

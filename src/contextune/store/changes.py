@@ -4,9 +4,8 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from contextune.store.checksums import check_rows
 from contextune.store.protocol import StoreChanges, StoreRevision, text_digest
-from contextune.store.rows import parse_items, parse_user, parse_uses
+from contextune.store.rows import check_rows, parse_items, parse_user, parse_uses
 
 MAX_TOMBSTONES = 10_000
 """Of one user; older ones are dropped, and whoever has not seen them reads all items again."""

@@ -4,10 +4,9 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
-from contextune.store.checksums import check_count, check_rows
 from contextune.store.protocol import Page
 from contextune.store.quota import stored_sizes
-from contextune.store.rows import parse_items, parse_uses
+from contextune.store.rows import check_count, check_rows, parse_items, parse_uses
 from contextune.types import Item, UsageEvent
 
 

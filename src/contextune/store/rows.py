@@ -1,16 +1,20 @@
-"""Conversion between database rows and the library's types, without loss."""
+"""Conversion between database rows and the library's types, without loss; and checksums of rows.
+
+SQLite itself does not notice a changed byte in a value.
+"""
 
 import json
 import logging
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
+from zlib import crc32
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
 from contextune.errors import InvalidDataError, StoreError
-from contextune.store.checksums import row_checksum
 from contextune.store.protocol import Vector
 from contextune.types import Contact, Feedback, Item, PlaceLocation, Request, Turn, UsageEvent, User
 from contextune.types.unread_times import UnreadTimes
@@ -20,6 +24,33 @@ _SCALARS = (str, int, float)
 _CONTAINERS = (dict, list)
 _MAX_DEPTH = 100
 """Levels of lists and dicts in one value, well below the limits of Python's JSON encoder and decoder."""
+_log = logging.getLogger("contextune.store")
+
+
+class DamagedRowError(sqlite3.DatabaseError):
+    """Stored data differ from what was written."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
+def row_checksum(*values: str | bytes | int | None) -> int:
+    """CRC-32 of the values of a row."""
+    return crc32(
+        b"\x1f".join([value if isinstance(value, bytes) else str(value).encode() for value in values])
+    )
+
+
+def check_rows(table: str, rows: Sequence[tuple[Any, ...]], *owner: int) -> None:
+    """Raise `DamagedRowError` unless each row ends with the checksum of `owner` and its other values."""
+    for row in rows:
+        if row_checksum(*owner, *row[:-1]) != row[-1]:
+            raise DamagedRowError(f"a row of the table {table} does not match its checksum")
+
+
+def check_count(table: str, count: int, expected: int) -> None:
+    """Raise `DamagedRowError` unless a user has as many different rows as expected."""
+    if count != expected:
+        raise DamagedRowError(f"the table {table} has {count} of {expected} rows of a user")
 
 
 def _encoder(*, escape: bool) -> json.JSONEncoder:
@@ -239,9 +270,6 @@ def vector_blob(vector: Vector) -> bytes:
 def parse_vector(blob: bytes) -> Vector:
     """The vector of a blob; read-only."""
     return np.frombuffer(blob, "<f4").astype(np.float32, copy=False)
-
-
-_log = logging.getLogger("contextune.store")
 
 
 def log_unread_times(unread: UnreadTimes) -> None:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from contextune.store.checksums import row_checksum
+from contextune.store.rows import row_checksum
 
 
 @dataclass(frozen=True, slots=True)

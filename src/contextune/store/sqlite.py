@@ -8,14 +8,14 @@ from typing import Any
 from contextune.errors import ErasureIncompleteError, InvalidDataError, StoreError
 from contextune.store import sqlite_file
 from contextune.store.changes import add_tombstones, bump_revision, next_revision, read_changes
-from contextune.store.checksums import check_count, check_rows, row_checksum
 from contextune.store.database import Database, select_in
 from contextune.store.full_disk import DiskReserve, deletion_steps, is_full
 from contextune.store.pages import items_page, uses_page
 from contextune.store.protocol import Page, StoreChanges, StoreRevision, Vector, text_digest
 from contextune.store.quota import NO_QUOTA, Quota, StoredSizes, check_item_size, stored_sizes, within_quota
-from contextune.store.rewrite_progress import rewrite_progress
 from contextune.store.rows import (
+    check_count,
+    check_rows,
     check_unicode,
     feedback_row,
     item_row,
@@ -26,12 +26,14 @@ from contextune.store.rows import (
     parse_uses,
     parse_vector,
     parse_zone,
+    row_checksum,
     use_row,
     user_row,
     vector_blob,
 )
 from contextune.store.schema import STORE_SCHEMA
 from contextune.store.snapshots.files import SnapshotFiles
+from contextune.store.sqlite_file import rewrite_progress
 from contextune.store.statements import (
     PUT_FEEDBACK,
     PUT_ITEM,

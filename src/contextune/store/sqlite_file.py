@@ -1,4 +1,4 @@
-"""Create, check and open SQLite files; files of another kind are refused unchanged.
+"""Create, check, open and rewrite SQLite files; files of another kind are refused unchanged.
 
 The header is read through SQLite, never with `open()`: closing a file drops every lock that the process holds
 on it, also those of other connections (sqlite.org/howtocorrupt.html, 2.2).
@@ -8,15 +8,17 @@ import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import closing, suppress
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 from contextune.errors import DamagedStoreError, StoreError
-from contextune.store.checksums import DamagedRowError
+from contextune.store.rows import DamagedRowError
 from contextune.store.schema import DatabaseSchema, migrate, schema_version
 from contextune.store.wal_check import PAGE_SIZE, lost_commits
+from contextune.types import Progress
 
 _ADVICE = {
     sqlite3.SQLITE_BUSY: "another process or thread holds the lock; wait for it, or open the file with "
@@ -33,6 +35,11 @@ _ADVICE = {
 
 _DAMAGED_SCHEMA = ("no such table", "no such column", "near ", "malformed database schema")
 """How messages begin about a schema that is not the store's own; all statements are fixed."""
+_CALL_EVERY = 10_000
+_STEPS_PER_ENTRY = 3
+"""Steps of SQLite's virtual machine to copy a row or an entry of an index, about."""
+_LOOK_EVERY = 0.1
+"""Seconds between two looks at the size of the log."""
 
 
 def primary_code(error: sqlite3.Error) -> int:
@@ -258,3 +265,72 @@ def _attempts(timeout: float) -> Iterator[bool]:
         yield False
         time.sleep(0.01)
     yield True
+
+
+@contextmanager
+def rewrite_progress(
+    connection: sqlite3.Connection, path: Path, progress: Progress | None
+) -> Generator[None]:
+    """Report the progress of a `VACUUM` in the block, in bytes.
+
+    Rows are copied to a temporary file, which SQLite's steps tell, and then back to the log beside the store,
+    whose size a thread looks at. `progress` is called from either.
+    """
+    if progress is None:
+        yield
+        return
+    size = _used_bytes(connection)
+    steps = max(_CALL_EVERY, _STEPS_PER_ENTRY * _entries(connection))
+    calls = 0
+
+    def on_steps() -> int:
+        nonlocal calls
+        calls += 1
+        progress(min(size, size * calls * _CALL_EVERY // steps), 2 * size)
+        return 0
+
+    log = path.with_name(f"{path.name}-wal")
+    before, stopped = _file_size(log), Event()
+
+    def watch_log() -> None:
+        while not stopped.wait(_LOOK_EVERY):
+            if (written := _file_size(log) - before) > 0:
+                progress(size + min(size, written), 2 * size)
+
+    watcher = Thread(target=watch_log, name="contextune-rewrite", daemon=True)
+    connection.set_progress_handler(on_steps, _CALL_EVERY)
+    watcher.start()
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
+        stopped.set()
+        watcher.join()
+    progress(2 * size, 2 * size)
+
+
+def _used_bytes(connection: sqlite3.Connection) -> int:
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return max(1, pages - free) * size
+
+
+def _entries(connection: sqlite3.Connection) -> int:
+    """Rows of all tables, each as often as its table has indexes and once more."""
+    tables = connection.execute(
+        "SELECT tables.name, (SELECT count(*) FROM pragma_index_list(tables.name))"
+        " FROM sqlite_master AS tables WHERE type = 'table'"
+    ).fetchall()
+    return sum(
+        (1 + indexes) * connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]  # noqa: S608
+        for name, indexes in tables
+    )
+
+
+def _file_size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -15,6 +15,9 @@ CONNECTIONS = "connections"
 """Key of the `ConnectionLimits` in the state that the application's lifespan yields."""
 _DESCRIPTOR_RESERVE = 128
 """Descriptors left to the store, its threads, logs and models."""
+_MAX_RETRY_AFTER = 60
+_MAX_USERS = 10_000
+"""Users that are kept before those with a full budget are forgotten."""
 
 
 @dataclass(slots=True)
@@ -48,11 +51,6 @@ class RateLimiter:
                 return max(1, ceil((cost - bucket.level) / self._rate))
             bucket.level -= cost
             return 0
-
-
-_MAX_RETRY_AFTER = 60
-_MAX_USERS = 10_000
-"""Users that are kept before those with a full budget are forgotten."""
 
 
 class CpuBudget:

@@ -37,6 +37,9 @@ _log = logging.getLogger(__name__)
 # Without a handler Python prints the SDK's warnings to stderr, and they contain arguments of calls.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
+if TYPE_CHECKING:
+    from contextune.tools import ToolMatches
+
 
 class InputRequiredError(ContextuneError):
     """The client has to ask the user, and to send the request again with the answer."""
@@ -201,10 +204,6 @@ def _without_titles(schema: Any, *, names: bool = False) -> Any:
         for key, part in parts.items()
         if names or key != "title"
     }
-
-
-if TYPE_CHECKING:
-    from contextune.tools import ToolMatches
 
 
 class ToolEntry(ToolOutput):

@@ -1,27 +1,40 @@
-"""Connections to PostgreSQL: a pool, transactions that name their user, and errors in plain words."""
+"""Connections to PostgreSQL: a pool, transactions that name their user, and errors in plain words.
+
+Errors contain no password. Answers have deadlines, for a server that neither answers nor closes its
+connections: it hangs, or its machine does.
+"""
 
 import os
+import re
+import selectors
+import socket
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, LiteralString, Self
 
 import psycopg
 import psycopg_pool
+from psycopg import conninfo
 
+from contextune._internal.postgres_url import hide_passwords
 from contextune.errors import InvalidDataError, StoreError
-from contextune.store.postgres.connect_errors import check_url, explain_refusal, safe_name
-from contextune.store.postgres.deadline import abort, check_answer
-from contextune.store.postgres.migrate import prepare
-from contextune.store.postgres.roles import bypasses_row_security
+from contextune.store.postgres.migrate import bypasses_row_security, prepare
 from contextune.store.postgres.schema import ROLE
 from contextune.store.rows import check_unicode
 
 if TYPE_CHECKING:
     Connection = psycopg.Connection[tuple[Any, ...]]
 
+_SERVER_MESSAGE = re.compile(r"FATAL:\s*(.+)")
+_CLIENT_MESSAGE = re.compile(r"(?:connection is bad: |port \d+ failed: )((?:invalid|server does not) .+)")
+_LAST_PORT = 65535
+_UNESCAPED = (
+    "the password contains a character that must be percent-encoded, such as %40 for @ and %2F for /; or set "
+    "PGPASSWORD, and leave it out"
+)
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = "BEGIN"
 CONNECTION_OPTIONS: dict[str, Any] = {
@@ -39,6 +52,93 @@ _SERVER_OPTIONS = (
     "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 "
     "-c idle_in_transaction_session_timeout=60s"
 )
+
+
+def safe_name(url: str) -> str:
+    """The database in messages: without user and password."""
+    try:
+        parts = conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        return "the PostgreSQL store"
+    # an unescaped @ or / in a password makes the rest of it the host or the database
+    host, database = (str(parts.get(part) or "").rpartition("@")[2] for part in ("host", "dbname"))
+    return f"the PostgreSQL store {database!r} on {host or 'this machine'}"
+
+
+def check_url(url: str) -> None:
+    """Raise `StoreError` naming the part of a URL that is malformed, if one is."""
+    try:
+        parts = conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise StoreError(f"the URL of the PostgreSQL store is malformed: {_malformed_part(url)}") from None
+    if any("@" in str(parts.get(part) or "") for part in ("host", "dbname")):
+        raise StoreError(f"the URL of the PostgreSQL store is malformed: {_UNESCAPED}")
+    for port in str(parts.get("port") or "").split(","):
+        if port and not (port.isdecimal() and 0 < int(port) <= _LAST_PORT):
+            raise StoreError(f"the URL of the PostgreSQL store is malformed: invalid port {port!r}")
+
+
+def _malformed_part(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    if separator and "@" in rest:
+        userinfo, _, rest = rest.rpartition("@")
+        user, colon, _ = userinfo.partition(":")
+        url = f"{scheme}://{user}{':x' if colon else ''}@{rest}"
+    try:
+        conninfo.conninfo_to_dict(hide_passwords(url))
+    except psycopg.ProgrammingError as error:
+        return str(error).strip()
+    return _UNESCAPED
+
+
+def explain_refusal(error: psycopg.Error, name: str) -> str:
+    """Why a connection was not made: in the words of the server, if it has answered."""
+    message = str(error)
+    if match := _SERVER_MESSAGE.search(message):
+        return f"{name}: the server refuses the connection: {match[1].strip()}"
+    if match := _CLIENT_MESSAGE.search(message):
+        return f"{name}: no connection: {match[1].strip()}"
+    if "resolve host" in message or "translate host" in message:
+        return f"{name} cannot be reached: the name of the host cannot be resolved"
+    if isinstance(error, psycopg.ProgrammingError):
+        return f"{name}: no connection: check the options in the URL"
+    return f"{name} cannot be reached: check host and port, and that the server runs; retry"
+
+
+def check_answer(connection: "Connection", seconds: float, query: bytes = b"") -> None:
+    """Execute a query without a result that matters; raise `OperationalError` without an answer in time.
+
+    The answer counts even if this thread is late to read it: on a busy machine a server that answers is not
+    taken for one that hangs. Notifications that come with the answer are left to `PGconn.notifies`.
+    """
+    end = monotonic() + seconds
+    server = connection.pgconn
+    server.send_query(query)
+    while server.flush() or server.is_busy():
+        if not _is_readable(server.socket, end - monotonic()):
+            raise psycopg.errors.ConnectionTimeout(f"no answer within {seconds:g} seconds")
+        server.consume_input()
+    while result := server.get_result():
+        if result.error_message:
+            raise psycopg.OperationalError(result.error_message.decode("utf-8", "replace"))
+
+
+def abort(connection: "Connection") -> None:
+    """End a connection that another thread waits for: its call raises `OperationalError`."""
+    with suppress(psycopg.Error, OSError):
+        shared = socket.socket(fileno=connection.fileno())
+        try:
+            shared.shutdown(socket.SHUT_RDWR)
+        finally:
+            shared.detach()
+
+
+def _is_readable(descriptor: int, seconds: float) -> bool:
+    # select() fails with descriptors of 1024 and above
+    kind = getattr(selectors, "PollSelector", selectors.SelectSelector)
+    with kind() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        return bool(selector.select(max(0.0, seconds)))
 
 
 def check_text(text: str, what: str) -> str:

@@ -7,9 +7,8 @@ from typing import NamedTuple, Protocol
 
 import psycopg
 
-from contextune.store.postgres.connections import CONNECTION_OPTIONS
-from contextune.store.postgres.deadline import check_answer
-from contextune.store.postgres.service_schema import CHANNEL
+from contextune.store.postgres.connections import CONNECTION_OPTIONS, check_answer
+from contextune.store.postgres.schema import CHANNEL
 
 _TICK = 0.5
 """Seconds between two checks that the connection works, and between two attempts to connect."""

@@ -1,7 +1,6 @@
 """Index snapshots: what was computed for a user, in files that are read without parsing."""
 
 from contextune.store.snapshots.files import SnapshotFiles
-from contextune.store.snapshots.layout import Sections, Snapshot, SnapshotError
-from contextune.store.snapshots.protocol import Snapshots, snapshots_of
+from contextune.store.snapshots.layout import Sections, Snapshot, SnapshotError, Snapshots, snapshots_of
 
 __all__ = ["Sections", "Snapshot", "SnapshotError", "SnapshotFiles", "Snapshots", "snapshots_of"]

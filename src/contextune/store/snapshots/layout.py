@@ -12,16 +12,18 @@ process if another program truncated it, and would keep deleted data on the disk
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
+
+from contextune.store.protocol import Store, StoreRevision
 
 _MAGIC = b"CTUNSNP1"
 _PREFIX = len(_MAGIC) + 8
@@ -175,3 +177,38 @@ def _digest(header: bytes) -> bytes:
 
 def _aligned(offset: int) -> int:
     return -(-offset // _ALIGNMENT) * _ALIGNMENT
+
+
+class Snapshots(Protocol):
+    """Keeps one snapshot per user and model, and erases it with the data it was made from."""
+
+    min_items: int | None
+    """Users with fewer items have none: computing again is fast. None: snapshots are not used at all."""
+
+    def load(self, user: str, model: str) -> Snapshot | None:
+        """The verified snapshot; None if there is none that can be trusted."""
+        ...
+
+    def save(
+        self, user: str, model: str, revision: StoreRevision, metadata: Mapping[str, Any], sections: Sections
+    ) -> bool:
+        """Keep a snapshot; False if items have changed since `revision`, or it cannot be written."""
+        ...
+
+    def run(self, user: str, job: Callable[[], None]) -> bool:
+        """Call `job` in a thread that closing the store waits for; False if one is running."""
+        ...
+
+    def defer(self, user: str, job: Callable[[], None] | None) -> None:
+        """Call `job` when the store is closed, in place of an earlier one of the user; None: call nothing."""
+        ...
+
+    def wait(self) -> None:
+        """Wait until a snapshot that is being written is complete."""
+        ...
+
+
+def snapshots_of(store: Store) -> Snapshots | None:
+    """The snapshots of a store; None for a store that does not keep any, such as PostgreSQL."""
+    snapshots: Snapshots | None = getattr(store, "snapshots", None)
+    return None if snapshots is None or snapshots.min_items is None else snapshots
