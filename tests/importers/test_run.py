@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.importers.reading_files import INES, NOW, only_file
 
-from contextune.cli.imports.report_text import print_report
+from contextune.cli.imports.run import print_report
 from contextune.errors import InvalidDataError, StoreError
 from contextune.importers.files import SkippedEntry, SourceFile, iter_files
 from contextune.importers.reader import ImportContext, ImportRecord, item_id, shorten

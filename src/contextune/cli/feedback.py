@@ -35,7 +35,7 @@ def feedback(
 
     The request is answered as `ask` answers it, and the verdict is about its items and its call.
     """
-    from contextune.cli.chat.verdict import read_verdict
+    from contextune.cli.chat.short_replies import read_verdict
 
     with open_tuner(store, catalog, embedder, "") as tuner:
         owner = tuner.store.user(resolve_user(tuner.store, user))

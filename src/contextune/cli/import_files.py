@@ -13,8 +13,15 @@ import typer
 
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
-from contextune.cli.imports.report_text import print_report, summarize
-from contextune.cli.imports.run import embed_items, import_paths, parse_moment, parse_zone, put_user
+from contextune.cli.imports.run import (
+    embed_items,
+    import_paths,
+    parse_moment,
+    parse_zone,
+    print_report,
+    put_user,
+    summarize,
+)
 from contextune.cli.options import (
     DEFAULT_EMBEDDER,
     EmbedderName,

@@ -1,7 +1,7 @@
-"""Terminal output of the commands: lines, progress bars and errors."""
+"""Terminal output of the commands: lines, progress bars, errors, and tables of stored texts."""
 
 import unicodedata
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +19,11 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from contextune._internal.postgres_url import hide_passwords
+from contextune._internal.untrusted import neutralize
 
 if TYPE_CHECKING:
     from contextune import types
@@ -129,3 +131,18 @@ def print_results(table: "ResultTable", folder: Path | None) -> None:
     if folder:
         write_report(table, folder)
         out.print(f"Written to {folder}.", markup=False)
+
+
+def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, wrap: Sequence[str] = ()) -> Table:
+    """A table without lines; numbers are right-aligned, and only the columns `wrap` are broken."""
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for number, column in enumerate(columns):
+        cells = [row[number] for row in rows]
+        numeric = bool(cells) and all(cell.replace(",", "").isdigit() for cell in cells)
+        if column in wrap:
+            table.add_column(column, overflow="ellipsis", no_wrap=True, ratio=1)
+        else:
+            table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(neutralize(cell)) for cell in row))
+    return table

@@ -7,8 +7,7 @@ import pytest
 from tests.program import run
 
 from contextune import Tuner
-from contextune.cli.chat.conversation import Conversation
-from contextune.cli.chat.other_person import PeopleNames
+from contextune.cli.chat.conversation import Conversation, PeopleNames
 from contextune.errors import InvalidRequestError
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from tests.program import run
 
-from contextune.cli.chat.corrected_request import correct_time
-from contextune.cli.chat.open_question import OpenQuestion
-from contextune.cli.chat.small_talk import is_assent, is_refusal, small_talk
+from contextune.cli.chat.conversation import correct_time
+from contextune.cli.chat.short_replies import OpenQuestion, is_assent, is_refusal, small_talk
 from contextune.plan import PlanningInput, ReadingPlanner, Readings
 from contextune.store import SQLiteStore
 from contextune.types import (

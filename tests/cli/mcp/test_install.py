@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from contextune.cli import app
-from contextune.cli.mcp.clients import CLIENTS, client
+from contextune.cli.mcp.install import CLIENTS, client
 from contextune.errors import ContextuneError
 from contextune.store import SQLiteStore
 from contextune.types import User

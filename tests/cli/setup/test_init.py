@@ -14,7 +14,7 @@ from tests.importers.music.test_music import history, play
 from tests.importers.reading_files import INES, NOW
 from tests.program import Completed, run
 
-from contextune.cli.setup import cities
+from contextune.cli.setup import zones
 from contextune.cli.setup.sources import find_sources
 from contextune.cli.setup.suggestions import suggest_questions
 from contextune.cli.setup.zones import find_zone
@@ -158,10 +158,10 @@ def test_name_of_several_time_zones_lists_them() -> None:
 
 def test_countries_are_known_without_the_airports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "airportsdata", None)
-    cities.zones_by_city.cache_clear()
+    zones.zones_by_city.cache_clear()
     assert find_zone("Cape Town") is None
     zone = find_zone("South Africa")
-    cities.zones_by_city.cache_clear()
+    zones.zones_by_city.cache_clear()
     assert zone is not None
     assert zone.key == "Africa/Johannesburg"
 

@@ -6,17 +6,42 @@ the last one: it is the nearest in time among the items like it, and the call is
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
-from contextune.cli.chat.corrected_request import correct_time
-from contextune.cli.chat.other_person import PeopleNames
+from contextune.context.stop_words import STOP_WORDS
 from contextune.errors import InvalidRequestError
 from contextune.plan import Steps
+from contextune.plan.times.phrases import TimeMention, find_times
+from contextune.search import tokenize
 from contextune.tuner import Tuner
 from contextune.types import Answer, Item, ItemHit, Request, Turn, User, local_time
 
+_KINDS = r"(?:one|mail|email|message|note|call|event|meeting|appointment)s?"
+_FOLLOW_UP = re.compile(
+    rf"\W*(?:(?:ok|okay|and|or|then|what about|how about|what is|what was|no|actually|sorry|make it|i mean"
+    r"|i meant|not that|rather)\b[\s,]*)*"
+    rf"(?:(?:(?:the|an?) )?(?:(?:last|latest|first|next|newest) )?(?:{_KINDS} )?"
+    r"(?P<preposition>from|by|with|of|to|for)\s+)?(?P<person>[^\W\d_][\w.’'-]*(?:\s[^\W\d_][\w.’'-]*){0,3})\W*",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_CORRECTS = re.compile(
+    r"\W*(?:(?:no|nope|sorry|wait|actually|i mean|i meant|rather|better|make it|make that|change it to"
+    r"|change that to|move it to|let's say|not that,?|instead)\b[\s,:–-]*)+(?:(?:for|to|the)\s+)?",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"\W*(?:(?:ok|okay|so|and|hey|please|then)\b[\s,]*)*(?:what|when|where|who|which|how|why|is|are|do|does|did|am|was"
+    r"|were|will|any|have|has)(?:['’]?(?:s|re|m|ll|d))?\b",
+    re.IGNORECASE,
+)
+_END = re.compile(r"(?<![\s,])[\s,]*(?:please|instead|then|rather)?$", re.IGNORECASE)
+_NUMBER = re.compile(r"\d{1,2}(?:[:.]\d\d)?")
+_PREPOSITION = re.compile(r"(?:on|in|at|for|by|to)\s+", re.IGNORECASE)
+_MAX_HOUR = 24
 _MAX_TURNS = 6
 """Turns that are kept; the search looks at no more."""
 _BEFORE = r"before|previous|preceding|earlier"
@@ -30,6 +55,108 @@ _NEIGHBOUR = re.compile(
     rf"(?: (?:that|it|this)(?: one)?)?\W*",
     re.IGNORECASE,
 )
+_RELATIVE = ("today", "tomorrow", "tonight", "next", "this", "in ", "noon", "midnight")
+
+
+class _Mention(NamedTuple):
+    start: int
+    end: int
+    before: str
+    """The word before the name."""
+
+
+class PeopleNames:
+    """Words by which a user's people are named: those of contacts, and of addresses in items."""
+
+    def __init__(self, user: User, items: Iterable[Item]) -> None:
+        own = _words(str(value) for value in (user.profile.get("name"), *user.addresses) if value)
+        self._contacts = _words(contact.name for contact in user.contacts) - own
+        people = (person.partition("@")[0] for item in items for person in item.people)
+        self._others = _words(people) - own
+
+    def replace_person(self, last: str, follow_up: str) -> str | None:
+        """The last request with its person replaced by that of the follow-up; None if it is no such."""
+        match = _FOLLOW_UP.fullmatch(follow_up)
+        if match is None or not _words([match["person"]]) & (self._contacts | self._others):
+            return None
+        mentions = list(self._mentions(last))
+        if not mentions:
+            return None
+        preposition = (match["preposition"] or "").casefold()
+        mention = next((each for each in mentions if each.before == preposition), mentions[0])
+        return last[: mention.start] + match["person"] + last[mention.end :]
+
+    def _mentions(self, text: str) -> Iterator[_Mention]:
+        words = list(_WORD.finditer(text))
+        position = 0
+        while position < len(words):
+            end = position
+            while end < len(words) and self._is_name(words[end][0]):
+                end += 1
+            if end > position:
+                before = words[position - 1][0].casefold() if position else ""
+                yield _Mention(words[position].start(), words[end - 1].end(), before)
+            position = end + 1
+
+    def _is_name(self, word: str) -> bool:
+        """An address may be called "news": of addresses, only words that are written as names count."""
+        key = word.casefold()
+        return key in self._contacts or (word[0].isupper() and key in self._others)
+
+
+def _words(texts: Iterable[str] | Sequence[str]) -> set[str]:
+    words = {word.casefold() for text in texts for word in _WORD.findall(text)}
+    return {word for word in words if len(word) > 1 and STOP_WORDS.isdisjoint(tokenize(word))}
+
+
+def correct_time(last: str, line: str, now: datetime) -> str | None:
+    """The last request with the day or the clock time that a line says; None if it says anything else.
+
+    After an order, a time alone completes or corrects it; after a question, it asks for another time.
+    """
+    opening = _CORRECTS.match(line)
+    if opening is None and _ASKS.match(last):
+        return None
+    said = _END.sub("", line[opening.end() if opening else 0 :].rstrip(" \t\r\n.!?"))
+    if _NUMBER.fullmatch(said):
+        is_clock = int(re.split(r"[:.]", said)[0]) <= _MAX_HOUR
+        return _with_number(last, said, now) if opening and is_clock else None
+    times = find_times(said, now)
+    mentions = sorted((*times.days, *times.clocks), key=lambda mention: mention.start)
+    if not mentions or not _says_only(said, mentions):
+        return None
+    before = find_times(last, now)
+    for new, old, preposition in ((times.clocks, before.clocks, "at"), (times.days, before.days, "on")):
+        if new:
+            words = _PREPOSITION.sub("", new[0].words.strip(), count=1)
+            last = _replace(last, old[0] if old else None, words, preposition)
+            before = find_times(last, now)
+    return last
+
+
+def _with_number(last: str, number: str, now: datetime) -> str | None:
+    """The last request with another number: that of its clock time, else the only one it has."""
+    clocks = find_times(last, now).clocks
+    start, end = (clocks[0].start, clocks[0].end) if clocks else (0, len(last))
+    numbers = list(_NUMBER.finditer(last, start, end))
+    if len(numbers) == 1:
+        return last[: numbers[0].start()] + number + last[numbers[0].end() :]
+    return _replace(last, clocks[0], number, "at") if clocks else None
+
+
+def _replace(text: str, mention: TimeMention | None, words: str, preposition: str) -> str:
+    if mention is None:
+        return f"{text.rstrip(' .!?')} {words if words.startswith(_RELATIVE) else f'{preposition} {words}'}"
+    old = text[mention.start : mention.end]
+    kept = _PREPOSITION.match(old)
+    return f"{text[: mention.start]}{kept[0] if kept else ''}{words}{text[mention.end :]}"
+
+
+def _says_only(text: str, mentions: Sequence[TimeMention]) -> bool:
+    rest = text
+    for mention in reversed(mentions):
+        rest = f"{rest[: mention.start]} {rest[mention.end :]}"
+    return re.fullmatch(r"\W*(?:(?:on|at|in|for|by|the)\b\W*)*", rest, re.IGNORECASE) is not None
 
 
 class Conversation:

@@ -5,9 +5,14 @@ from rich.markup import escape
 from contextune.answers import ExtractedAnswer, extract_answer
 from contextune.cli import answer_text, output
 from contextune.cli.chat.conversation import Conversation
-from contextune.cli.chat.open_question import OpenQuestion, Reply
-from contextune.cli.chat.small_talk import is_assent, is_refusal, small_talk
-from contextune.cli.chat.verdict import read_verdict
+from contextune.cli.chat.short_replies import (
+    OpenQuestion,
+    Reply,
+    is_assent,
+    is_refusal,
+    read_verdict,
+    small_talk,
+)
 from contextune.plan import Steps
 from contextune.tuner import Tuner
 from contextune.types import Answer, Request, User

@@ -14,7 +14,7 @@ from contextune._internal.untrusted import neutralize
 from contextune.cli import output
 from contextune.cli.answer_text import item_title
 from contextune.cli.options import StoreName, UserName, open_store, resolve_user
-from contextune.cli.personal.table import plain_table
+from contextune.cli.output import plain_table
 from contextune.errors import InvalidRequestError
 
 if TYPE_CHECKING:

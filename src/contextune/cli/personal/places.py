@@ -11,7 +11,7 @@ from contextune.cli import output
 from contextune.cli.groups import command_group
 from contextune.cli.imports.run import put_user
 from contextune.cli.options import StoreName, UserName, open_store, resolve_user
-from contextune.cli.personal.table import plain_table
+from contextune.cli.output import plain_table
 from contextune.errors import InvalidRequestError
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from contextune._internal.plural import pluralize
 from contextune._internal.untrusted import neutralize
 from contextune.cli import output
 from contextune.cli.import_files import Email, Embed, Name, UserName, Zone
-from contextune.cli.imports.report_text import summarize
-from contextune.cli.imports.run import embed_items, import_paths, parse_zone, put_user
+from contextune.cli.imports.run import embed_items, import_paths, parse_zone, put_user, summarize
 from contextune.cli.options import DEFAULT_EMBEDDER, EmbedderName, StoreName, open_store, select_embedder
 from contextune.cli.setup.settings import write_setting
 from contextune.cli.setup.sources import KINDS, ImportSource, find_export, find_sources
