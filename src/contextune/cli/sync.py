@@ -47,7 +47,7 @@ def add(
 ) -> None:
     """Add an account: check that the server accepts it, and keep its password in the system's keyring."""
     from contextune.importers.live import SyncAccount, SyncState
-    from contextune.importers.live.credentials import read_password, store_password
+    from contextune.importers.live.accounts import read_password, store_password
     from contextune.importers.live.dav import DavSource
     from contextune.importers.live.run import open_source
 
@@ -120,7 +120,7 @@ def run(
     Items that are gone from a server are deleted. Exit status: 0, or 1 if an account could not be read.
     """
     from contextune.importers.live import sync_account
-    from contextune.importers.live.credentials import read_password
+    from contextune.importers.live.accounts import read_password
 
     failed = False
     with _state(store) as state, open_store(store) as opened:
@@ -158,7 +158,7 @@ def remove(
     store: StoreName = None,
 ) -> None:
     """Remove an account, its password, and the items that came from it alone."""
-    from contextune.importers.live.credentials import delete_password
+    from contextune.importers.live.accounts import delete_password
     from contextune.importers.live.run import delete_items
 
     with _state(store) as state, open_store(store) as opened:

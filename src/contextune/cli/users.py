@@ -52,7 +52,7 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Erase a user: items, usage and vectors, down to the bytes in the file."""
-    from contextune.importers.live.credentials import forget_accounts
+    from contextune.importers.live.accounts import forget_accounts
     from contextune.store import SQLiteStore
 
     with open_store(store) as opened:

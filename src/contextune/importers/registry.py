@@ -20,11 +20,11 @@ from contextune.importers.music.lastfm import LastFmReader
 from contextune.importers.music.playlists import PlaylistReader
 from contextune.importers.music.spotify import SpotifyReader
 from contextune.importers.notes.google_keep import GoogleKeepReader
+from contextune.importers.notes.google_tasks import GoogleTasksReader
 from contextune.importers.notes.markdown import BOOKMARKS, NotesReader
 from contextune.importers.notes.org_mode import OrgReader
 from contextune.importers.parsing.sqlite_file import WAL_MAGIC, is_sqlite, table_names
 from contextune.importers.reader import Reader
-from contextune.importers.tasks.google_tasks import GoogleTasksReader
 from contextune.importers.web.browser_history import BrowserHistoryReader
 from contextune.importers.web.google_activity import GoogleActivityReader
 

@@ -12,9 +12,8 @@ from tests.importers.live.servers import PASSWORD, USERNAME, DavServer, dav_serv
 from tests.importers.reading_files import INES, NOW
 
 from contextune.importers.live import SyncAccount, SyncReport, SyncState, sync_account
-from contextune.importers.live.dav_client import DavClient
+from contextune.importers.live.dav_client import DavClient, parse_xml
 from contextune.importers.live.source import SyncError
-from contextune.importers.live.xml_tree import parse_xml
 from contextune.importers.run import import_into
 from contextune.store import SQLiteStore
 

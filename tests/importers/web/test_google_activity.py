@@ -11,7 +11,7 @@ from tests.importers.reading_files import INES, NOW, items_in, only_file, read_p
 from contextune.importers import import_into
 from contextune.importers.files import SkippedEntry
 from contextune.importers.registry import detect_reader
-from contextune.importers.web.google_activity_titles import detect_frame
+from contextune.importers.web.google_activity import detect_frame
 from contextune.importers.web.urls import parse_search, parse_video_id
 from contextune.store import SQLiteStore
 from contextune.types import Item, UsageEvent

@@ -14,8 +14,14 @@ from contextune.importers.calendar.fields import (
     start_date,
     task_fields,
 )
-from contextune.importers.calendar.recurrence import TooManyOccurrences, expand_occurrences, parse_component
-from contextune.importers.calendar.rules import MAX_FILE_STEPS, StepBudget, StepBudgetExceeded
+from contextune.importers.calendar.recurrence import (
+    MAX_FILE_STEPS,
+    StepBudget,
+    StepBudgetExceeded,
+    TooManyOccurrences,
+    expand_occurrences,
+    parse_component,
+)
 from contextune.importers.calendar.versions import Relation, content_digest
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.reader import (

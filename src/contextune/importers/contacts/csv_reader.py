@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from contextune.importers.contacts.own_card import INVERSE_RELATIONS, OWN_CARD, OwnCards
-from contextune.importers.contacts.relations import stated_relation
+from contextune.importers.contacts.relations import INVERSE_RELATIONS, OWN_CARD, OwnCards, stated_relation
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.parsing.csv_rows import first_row, read_rows
 from contextune.importers.parsing.html_text import tidy

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from contextune.importers.contacts.own_card import INVERSE_RELATIONS, OWN_CARD, OwnCards
-from contextune.importers.contacts.relations import stated_relation
+from contextune.importers.contacts.relations import INVERSE_RELATIONS, OWN_CARD, OwnCards, stated_relation
 from contextune.importers.contacts.vcard import VCard, VCardRelation, read_cards
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.reader import ImportContext, ImportRecord

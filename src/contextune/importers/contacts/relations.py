@@ -1,7 +1,12 @@
-"""A person's relation to the user, as nickname, note, job title and company of an address book state it."""
+"""A person's relation to the user, as nickname, note, job title and company of an address book state it.
+
+The people on the user's own cards have the inverse of the relation that is written there.
+"""
 
 import re
+from collections.abc import Collection, Iterable
 
+from contextune.importers.reader import ImportContext
 from contextune.search.glosses import word_gloss
 from contextune.search.tokenize import tokenize
 
@@ -56,6 +61,15 @@ _IN_A_SENTENCE = re.compile(
 _WORD = re.compile(r"\w+")
 _MAX_WORDS = 5
 _MAX_LENGTH = 120
+OWN_CARD = "the user's own card: only its relations are read"
+INVERSE_RELATIONS = {
+    **dict.fromkeys(("sister", "brother", "sibling"), "sibling"),
+    **dict.fromkeys(("mother", "father", "parent"), "child"),
+    **dict.fromkeys(("child", "son", "daughter"), "parent"),
+    **dict.fromkeys(("spouse", "wife", "husband"), "spouse"),
+    **{kind: kind for kind in ("partner", "friend", "relative", "kin", "neighbor", "colleague", "co-worker")},
+}
+"""The relation of a person to the user, by the relation of the user to that person."""
 
 
 def stated_relation(
@@ -117,3 +131,27 @@ def _role(word: str) -> str | None:
         return word
     english = word_gloss(word)
     return english if english and english.split()[-1] in ROLES else None
+
+
+class OwnCards:
+    """Recognises the user's own cards: those with the user's name, else the only one with their address.
+
+    A family may share a mailbox: other cards with that address are other people.
+    """
+
+    def __init__(self, cards: Iterable[tuple[str, Collection[str]]], context: ImportContext) -> None:
+        """`cards` are the names and addresses of all cards of a file."""
+        self._context = context
+        names = [name for name, emails in cards if self._has_own_name(name) or self._has_own_address(emails)]
+        named = [name for name in names if self._has_own_name(name)]
+        self._names = frozenset(named or (names if len(set(names)) == 1 or not context.name else ()))
+
+    def contains(self, name: str, emails: Collection[str]) -> bool:
+        """Whether a card is the user's own."""
+        return name in self._names and (self._has_own_name(name) or self._has_own_address(emails))
+
+    def _has_own_name(self, name: str) -> bool:
+        return bool(self._context.name) and name.casefold() == self._context.name.casefold()
+
+    def _has_own_address(self, emails: Collection[str]) -> bool:
+        return any(email.casefold() in self._context.addresses for email in emails)

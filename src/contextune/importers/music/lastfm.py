@@ -7,7 +7,7 @@ from typing import Any
 
 from contextune._internal.phrases import phrases
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.music.song import song_item
+from contextune.importers.music import song_item
 from contextune.importers.parsing.csv_rows import first_row, read_rows
 from contextune.importers.parsing.json_stream import json_entries
 from contextune.importers.reader import ImportContext, ImportRecord, read_values

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.music.song import MIN_SECONDS, song_item
+from contextune.importers.music import MIN_SECONDS, song_item
 from contextune.importers.parsing.json_stream import json_entries
 from contextune.importers.reader import ImportContext, ImportRecord, read_values
 from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time

@@ -1,28 +1,170 @@
-"""Google Takeout: My Activity and the YouTube history, as JSON or HTML."""
+"""Google Takeout: My Activity and the YouTube history, as JSON or HTML, which may have hundreds of megabytes.
+
+Titles in JSON stand within a sentence in the user's language, such as "Watched X" or "X angesehen".
+"""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from functools import lru_cache
+from html import unescape
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from contextune.importers.files import SkippedEntry, SourceFile
-from contextune.importers.music.song import song_item
-from contextune.importers.parsing.html_text import tidy
+from contextune.importers.music import song_item
+from contextune.importers.parsing.html_text import html_text, tidy
 from contextune.importers.parsing.json_stream import JsonEntry, json_entries
 from contextune.importers.parsing.localized_times import parse_localized_time
 from contextune.importers.reader import ImportContext, ImportRecord, read_each
 from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
-from contextune.importers.web.google_activity_html import ENTRY_MARK, HtmlEntry, read_entries
-from contextune.importers.web.google_activity_titles import SAMPLE_SIZE, TitleFrame, detect_frame
 from contextune.importers.web.urls import is_url, parse_search, parse_video_id, video_item
 
+SAMPLE_SIZE = 40
+"""Titles from which the phrase is detected."""
+_MIN_TITLES = 4
+ENTRY_MARK = b'<div class="outer-cell'
+_CHUNK = 2**18
+_MAX_ENTRY = 2**16
+"""Bytes of one entry; the rest of a longer one is dropped."""
+_HEADER, _CONTENT, _END = '<div class="header-cell', '<div class="content-cell', "</div>"
+_LINK = re.compile(r'<a [^<>]*?href="([^"<>]*)"[^<>]*>')
+_BREAK = re.compile(r"<br ?/?>")
 _KEYS = ('"header"', '"time"', '"title"')
 _PAGE_START = 2**19
 """Bytes that contain the first entry of an activity page, which starts with a long style sheet."""
 _AD_CAPTION = re.compile(r"Google.{0,3}(?:Ads|Anzeigen|Annonces|Advertenties|Anuncios|広告)", re.IGNORECASE)
 _TOPIC = " - Topic"
 _MUSIC = "YouTube Music"
+
+
+class TitleFrame(NamedTuple):
+    """The text before and after every title."""
+
+    before: str = ""
+    after: str = ""
+
+    def title(self, sentence: str) -> str:
+        """The title without the frame."""
+        if not self.matches(sentence):
+            return sentence
+        return sentence[len(self.before) : len(sentence) - len(self.after)].strip()
+
+    def matches(self, sentence: str) -> bool:
+        """Whether the sentence has this frame."""
+        long_enough = len(sentence) > len(self.before) + len(self.after)
+        return long_enough and sentence.startswith(self.before) and sentence.endswith(self.after)
+
+
+_KNOWN_FRAMES = (
+    *(TitleFrame(before) for before in (
+        "Watched ", "Vous avez regardé ", "Has visto ", "Viste ", "Hai guardato ", "Assistiu a ",
+        "Você assistiu a ", "Visualizou ", "Bekeken: ", "Tittade på ", "Så ", "Så på ", "Obejrzano: ",
+        "Zhlédli jste video ", "Ați vizionat ", "Просмотрено видео ", "Ви дивилися відео ",
+    )),
+    *(TitleFrame("", after) for after in (
+        " angesehen", " adlı videoyu izlediniz", " を視聴しました", " katsottiin",
+    )),
+    TitleFrame("Je hebt naar ", " gekeken"),
+)  # fmt: skip
+
+
+def detect_frame(sentences: Sequence[str]) -> TitleFrame:
+    """The frame of these sentences: a known one, else their common prefix and suffix."""
+    distinct = list(dict.fromkeys(sentences))
+    candidates = [frame for frame in _KNOWN_FRAMES if _matches_most(frame, distinct)]
+    if candidates:
+        return max(candidates, key=lambda frame: len(frame.before) + len(frame.after))
+    if len(distinct) < _MIN_TITLES:
+        return TitleFrame()
+    before = _common_prefix(distinct)
+    after = _common_prefix([sentence[::-1] for sentence in distinct])[::-1]
+    # titles may start with the same letters: whole words only
+    before = before[: before.rfind(" ") + 1]
+    after = after[after.find(" ") :] if " " in after else ""
+    return TitleFrame(before, after)
+
+
+def _matches_most(frame: TitleFrame, sentences: Sequence[str]) -> bool:
+    """Whether it matches more than 80 % of the sentences; removed videos have a different one."""
+    return sum(map(frame.matches, sentences)) > 0.8 * len(sentences)
+
+
+def _common_prefix(texts: Sequence[str]) -> str:
+    """The common prefix, which is that of the first and the last text in sorted order."""
+    first, last = min(texts), max(texts)
+    same = next(
+        (position for position, (left, right) in enumerate(zip(first, last, strict=False)) if left != right),
+        None,
+    )
+    return first[:same]
+
+
+class HtmlEntry(NamedTuple):
+    """An entry of the page: product, links with their texts, localised time, and the caption."""
+
+    number: int
+    product: str
+    links: tuple[tuple[str, str], ...]
+    time: str
+    caption: str
+    """HTML below the entry, which marks advertisements."""
+
+
+def read_entries(stream: BinaryIO) -> Iterator[HtmlEntry]:
+    """The entries of a page."""
+    for number, block in enumerate(_blocks(stream)):
+        if number:  # before the first entry there are only styles
+            yield _parse_entry(number, block[:_MAX_ENTRY].decode("utf-8", "replace"))
+
+
+def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+    buffer = b""
+    while chunk := stream.read(_CHUNK):
+        *complete, buffer = (buffer + chunk).split(ENTRY_MARK)
+        yield from complete
+        if len(buffer) > _MAX_ENTRY:
+            buffer = (
+                buffer[:_MAX_ENTRY] + buffer[-len(ENTRY_MARK) :]
+            )  # the end may be the start of the next mark
+    yield buffer
+
+
+def _parse_entry(number: int, text: str) -> HtmlEntry:
+    cells = list(_cells(text, _CONTENT))
+    content = cells[0] if cells else ""
+    lines = (html_text(part) for part in reversed(_BREAK.split(content)))
+    return HtmlEntry(
+        number,
+        " ".join(_product(header) for header in _cells(text, _HEADER)),
+        tuple(_links(content)),
+        next((line for line in lines if line), ""),
+        cells[-1] if len(cells) > 1 else "",
+    )
+
+
+@lru_cache(maxsize=64)  # there are few products
+def _product(header: str) -> str:
+    return html_text(header)
+
+
+def _cells(text: str, mark: str) -> Iterator[str]:
+    """The contents of these cells, by plain search in linear time."""
+    at = 0
+    while (begin := text.find(mark, at)) >= 0:
+        inside = text.find(">", begin) + 1
+        at = text.find(_END, inside)
+        if not inside or at < 0:
+            return
+        yield text[inside:at]
+
+
+def _links(text: str) -> Iterator[tuple[str, str]]:
+    for link in _LINK.finditer(text):
+        end = text.find("</a>", link.end())
+        if end < 0:
+            return
+        yield unescape(link[1]), html_text(text[link.end() : end])
 
 
 @dataclass(frozen=True, slots=True)

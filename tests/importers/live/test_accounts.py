@@ -12,8 +12,9 @@ from keyring.backend import KeyringBackend  # noqa: E402
 from keyring.backends import fail  # noqa: E402
 
 from contextune.errors import InvalidDataError  # noqa: E402
-from contextune.importers.live.accounts import SyncAccount, SyncState  # noqa: E402
-from contextune.importers.live.credentials import (  # noqa: E402
+from contextune.importers.live.accounts import (  # noqa: E402  # noqa: E402
+    SyncAccount,
+    SyncState,
     delete_password,
     forget_accounts,
     read_password,
