@@ -16,7 +16,7 @@ from contextune.errors import LimitError, StoreError
 from contextune.serve.http.credentials import StoreCredentials
 from contextune.serve.http.errors import ApiError
 from contextune.serve.http.settings import ServiceLimits
-from contextune.serve.http.token_table import TokenTable
+from contextune.serve.http.tokens import TokenTable
 from contextune.store import Quota
 from contextune.types import Item, UsageEvent, User
 

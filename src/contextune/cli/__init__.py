@@ -37,7 +37,7 @@ COMMANDS: dict[str, LazyCommand | ResearchCommand] = {
         'Answer requests in a conversation: "and the one before?" follows the last answer.',
     ),
     "feedback": LazyCommand(
-        f"{_CLI}.feedback",
+        f"{_CLI}.ask",
         "feedback",
         "Say whether the answer to a request was right; it counts when the same is asked again.",
     ),

@@ -1,4 +1,4 @@
-"""`contextune search` and `ask`: answer one request."""
+"""`contextune search`, `ask` and `feedback`: answer one request, and say what of the answer was right."""
 
 import json as json_module
 from collections.abc import Generator
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from contextune.cli import answer_text, output
 from contextune.cli.options import (
@@ -28,6 +29,7 @@ from contextune.cli.options import (
     select_embedder,
     tool_retriever,
 )
+from contextune.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from contextune.context import ContextRanker
@@ -183,3 +185,33 @@ def parse_request(text: str, user: str, time: str | None, place: str | None) -> 
         time=parse_time(time) if time else datetime.now().astimezone(),
         place=parse_place(place) if place else None,
     )
+
+
+def feedback(
+    text: Text,
+    verdict: Annotated[str, typer.Argument(help="right, wrong, or “it was 2”, the second item shown.")],
+    user: UserName = None,
+    time: RequestTime = None,
+    place: RequestPlace = None,
+    k: Annotated[int, typer.Option("-k", help="Number of items to retrieve.")] = 8,
+    catalog: ToolCatalog = None,
+    embedder: EmbedderName = DEFAULT_EMBEDDER,
+    store: StoreName = None,
+) -> None:
+    """Say whether the answer to a request was right; it counts when the same is asked again.
+
+    The request is answered as `ask` answers it, and the verdict is about its items and its call.
+    """
+    from contextune.cli.chat.short_replies import read_verdict
+
+    with open_tuner(store, catalog, embedder, "") as tuner:
+        owner = tuner.store.user(resolve_user(tuner.store, user))
+        answer = tuner.answer(parse_request(text, owner.id, time, place), k)
+        spoken = read_verdict(verdict, answer)
+        if spoken is None:
+            raise InvalidRequestError(
+                f"not a verdict: {verdict!r} (write right, wrong, or “it was 2” with the number of one of the"
+                f" {len(answer.context)} items)"
+            )
+        spoken.give(tuner, answer)
+    output.print_line(escape(spoken.text))

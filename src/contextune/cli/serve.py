@@ -25,8 +25,7 @@ from contextune.errors import InvalidRequestError
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
 
 if TYPE_CHECKING:
-    from contextune.serve.http.token_table import TokenTable
-    from contextune.serve.http.tokens import TokenFile
+    from contextune.serve.http.tokens import TokenFile, TokenTable
 
 app = command_group(invoke_without_command=True, no_args_is_help=False)
 token = command_group(help="Manage the tokens of the service.")
@@ -205,7 +204,7 @@ def _open_tokens(path: Path | None, store: str | None) -> "Generator[TokenFile |
 
         yield TokenFile(file)
         return
-    from contextune.serve.http.token_table import TokenTable
+    from contextune.serve.http.tokens import TokenTable
     from contextune.store.postgres.service_tables import ServiceTables
 
     with ServiceTables(str(store)) as tables:

@@ -7,7 +7,7 @@ yields whatever it cannot read as `SkippedEntry`. Text from a file is data: noth
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import blake2b
 from typing import Protocol, TypeVar
@@ -20,6 +20,14 @@ Entry = TypeVar("Entry")
 Values = TypeVar("Values")
 MAX_TEXT = 10_000
 """Characters kept of a mail or note. Longer texts are rarely useful and slow down every search."""
+_FIRST_YEAR = 1995
+_MAX_AHEAD = timedelta(days=5 * 365)
+"""How far after the moment of the import a recorded time may be: that clock may be wrong, too."""
+NO_TIME = "no valid time"
+PARSE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""What parsing libraries raise for malformed data."""
+_SMALLEST = 10**11
+"""The milliseconds of March 1973, and the seconds of the year 5138."""
 
 
 @dataclass(frozen=True)
@@ -118,10 +126,6 @@ def read_file(reader: Reader, file: SourceFile, context: ImportContext) -> Itera
         yield SkippedEntry(file.where, "no entries in the file")
 
 
-PARSE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
-"""What parsing libraries raise for malformed data."""
-
-
 def read_each(
     entries: Iterable[Entry], read: Callable[[Entry], Iterable[ImportRecord]], where: Callable[[Entry], str]
 ) -> Iterator[ImportRecord]:
@@ -166,10 +170,6 @@ def iso_timestamp(seconds: float) -> str:
     return iso_time(datetime.fromtimestamp(seconds, UTC))
 
 
-_SMALLEST = 10**11
-"""The milliseconds of March 1973, and the seconds of the year 5138."""
-
-
 def unix_time(milliseconds: object) -> datetime | None:
     """The time of a number of milliseconds since 1970; None if it is not a number or out of range.
 
@@ -195,3 +195,42 @@ def shorten(text: str, limit: int = MAX_TEXT) -> str:
     return (
         f"{cut[: max(cut.rfind(' '), cut.rfind(chr(10))) if ' ' in cut[limit // 2 :] else limit].rstrip()} …"
     )
+
+
+class RepeatedItems:
+    """The recurring items of one file.
+
+    An item is yielded at its first occurrence, so that its usage events have an item, and again at the end if
+    a later occurrence followed: files are in ascending or descending order. Only items are kept in memory.
+    """
+
+    def __init__(self, context: ImportContext) -> None:
+        self._context = context
+        self._last: dict[str, datetime] = {}
+        self._later: dict[str, Item] = {}
+
+    def add(self, item: Item, time: datetime) -> Iterator[ImportRecord]:
+        """Add an occurrence of an item at a time."""
+        local = self._context.to_local(time)
+        last = self._last.get(item.id)
+        if last is None:
+            yield item
+        elif local > last:
+            self._later[item.id] = item
+        if last is None or local > last:
+            self._last[item.id] = local
+        yield UsageEvent(item.id, time.replace(microsecond=0))
+
+    def latest(self) -> Iterator[ImportRecord]:
+        """The items that occurred again after they were yielded, in their latest form."""
+        yield from self._later.values()
+        self._later.clear()
+
+
+def is_plausible_time(time: datetime, context: ImportContext) -> bool:
+    """Whether a recorded time can be right: devices with a wrong clock write 1970, or years far ahead."""
+    if time.tzinfo is None or context.now.tzinfo is None:
+        time, now = context.to_local(time), context.to_local(context.now)
+    else:
+        now = context.now  # two instants compare directly, which is faster
+    return time.year >= _FIRST_YEAR and time <= now + _MAX_AHEAD

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from contextune.importers.files import SkippedEntry
 from contextune.types import Item, UnreadTime
-from contextune.types.unread_times import UnreadTimes
+from contextune.types.time_text import UnreadTimes
 
 MAX_EXAMPLES = 5
 """Locations listed per reason."""

@@ -17,7 +17,7 @@ import numpy as np
 from contextune.errors import InvalidDataError, StoreError
 from contextune.store.protocol import Vector
 from contextune.types import Contact, Feedback, Item, PlaceLocation, Request, Turn, UsageEvent, User
-from contextune.types.unread_times import UnreadTimes
+from contextune.types.time_text import UnreadTimes
 
 _NO_PLACE = b""
 _SCALARS = (str, int, float)

@@ -10,7 +10,6 @@ from contextune.store import sqlite_file
 from contextune.store.changes import add_tombstones, bump_revision, next_revision, read_changes
 from contextune.store.database import Database, select_in
 from contextune.store.full_disk import DiskReserve, deletion_steps, is_full
-from contextune.store.pages import items_page, uses_page
 from contextune.store.protocol import Page, StoreChanges, StoreRevision, Vector, text_digest
 from contextune.store.quota import NO_QUOTA, Quota, StoredSizes, check_item_size, stored_sizes, within_quota
 from contextune.store.rows import (
@@ -43,11 +42,13 @@ from contextune.store.statements import (
     PUT_VECTOR,
     delete_vectors,
     has_vectors,
+    items_page,
     unknown_user,
     user_key,
+    uses_page,
 )
 from contextune.types import Feedback, Item, Progress, UsageEvent, User, local_time
-from contextune.types.unread_times import UnreadTimes
+from contextune.types.time_text import UnreadTimes
 
 
 class SQLiteStore(Database):

@@ -16,13 +16,20 @@ from contextune.time_phrases.calendar_math import DAY
 from contextune.time_phrases.clocks import find_clocks
 from contextune.time_phrases.dates import find_dates
 from contextune.time_phrases.days import find_days
-from contextune.time_phrases.groups import AtomGroup, drop_overlaps, group_atoms, merge_days
+from contextune.time_phrases.groups import (
+    AtomGroup,
+    drop_overlaps,
+    group_atoms,
+    group_direction,
+    group_granularity,
+    merge_days,
+    resolve_group,
+)
 from contextune.time_phrases.holidays import find_holidays
 from contextune.time_phrases.nth_weekdays import find_nth_weekdays
 from contextune.time_phrases.periods import edge_of, find_periods
 from contextune.time_phrases.phrase import Bound, Interval, Kind, ParseInput, TimeAtom, TimePhrase, fold
 from contextune.time_phrases.recurrences import find_recurrences
-from contextune.time_phrases.resolve import group_direction, group_granularity, resolve_group
 
 _BLOCKED = re.compile(
     r"\"[^\"]{0,300}\"|“[^”]{0,300}”|«[^»]{0,300}»|‘[^’]{0,300}’"

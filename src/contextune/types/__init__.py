@@ -31,9 +31,14 @@ from contextune.types.time_place import (
     parse_place,
     parse_time,
 )
-from contextune.types.time_text import format_item_time, format_time, user_time
+from contextune.types.time_text import (
+    UnreadTime,
+    count_unread_times,
+    format_item_time,
+    format_time,
+    user_time,
+)
 from contextune.types.tool import Annotations, Tool
-from contextune.types.unread_times import UnreadTime, count_unread_times
 
 __all__ = [
     "ANYWHERE",

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from contextune.cli import app
 from contextune.context.index import UserState
 from contextune.serve.http.settings import ServiceLimits
-from contextune.serve.http.token_table import TokenTable
+from contextune.serve.http.tokens import TokenTable
 from contextune.store import open_store
 from contextune_lab.bench.speed.cluster.invalidation import seconds_to_forget, seconds_to_revoke
 from contextune_lab.bench.speed.load_client import LoadClient, LoadProfile, LoadRun

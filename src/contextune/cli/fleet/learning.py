@@ -14,7 +14,7 @@ from contextune.cli.options import DEFAULT_EMBEDDER, EmbedderName, StoreName, da
 
 if TYPE_CHECKING:
     from contextune.evaluate.stats import Interval
-    from contextune.fleet.evaluate import FeedbackScores
+    from contextune.fleet.train import FeedbackScores
     from contextune.types import Progress
 
 MAX_SHARE = 0.05  # copied from the library, because help must not import it
@@ -98,8 +98,8 @@ def evaluate(
     """Measure how well rankers find the items that users of a store have used, by their feedback."""
     from contextune.context.ranker import default_ranker, load_ranker
     from contextune.fleet import run_parts
-    from contextune.fleet.evaluate import EvaluateFeedback, feedback_scores
     from contextune.fleet.feedback import feedback_parts, users_with_feedback
+    from contextune.fleet.train import EvaluateFeedback, feedback_scores
     from contextune.rank.model_versions import BUNDLED
 
     settings = worker_settings(store, embedder)

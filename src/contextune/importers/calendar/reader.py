@@ -29,10 +29,10 @@ from contextune.importers.reader import (
     ImportContext,
     ImportRecord,
     ReplacedSeries,
+    is_plausible_time,
     item_id,
     read_each,
 )
-from contextune.importers.repeated import is_plausible_time
 from contextune.types import Item
 
 WINDOW = timedelta(days=365)

@@ -9,8 +9,15 @@ from typing import Any
 from contextune.importers.files import SkippedEntry
 from contextune.importers.parsing.html_text import tidy
 from contextune.importers.phone_numbers import NO_CALLER, names_by_number, normalize_number
-from contextune.importers.reader import ImportContext, ImportRecord, iso_time, item_id, shorten
-from contextune.importers.repeated import NO_TIME, is_plausible_time
+from contextune.importers.reader import (
+    NO_TIME,
+    ImportContext,
+    ImportRecord,
+    is_plausible_time,
+    iso_time,
+    item_id,
+    shorten,
+)
 from contextune.types import Item, UsageEvent
 
 INCOMING, OUTGOING, MISSED = "incoming", "outgoing", "missed"

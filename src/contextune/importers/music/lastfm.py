@@ -10,8 +10,14 @@ from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.music import song_item
 from contextune.importers.parsing.csv_rows import first_row, read_rows
 from contextune.importers.parsing.json_stream import json_entries
-from contextune.importers.reader import ImportContext, ImportRecord, read_values
-from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
+from contextune.importers.reader import (
+    NO_TIME,
+    ImportContext,
+    ImportRecord,
+    RepeatedItems,
+    is_plausible_time,
+    read_values,
+)
 
 _COLUMNS = {
     "artist": ("artist", "artist name", "artist_name", "artistname"),

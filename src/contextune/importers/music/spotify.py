@@ -7,8 +7,14 @@ from typing import Any
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.music import MIN_SECONDS, song_item
 from contextune.importers.parsing.json_stream import json_entries
-from contextune.importers.reader import ImportContext, ImportRecord, read_values
-from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
+from contextune.importers.reader import (
+    NO_TIME,
+    ImportContext,
+    ImportRecord,
+    RepeatedItems,
+    is_plausible_time,
+    read_values,
+)
 
 _EXTENDED = ('"ts"', '"ms_played"')
 _SHORT = ('"endTime"', '"msPlayed"')

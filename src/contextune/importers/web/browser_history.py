@@ -12,8 +12,14 @@ from contextune.errors import InvalidDataError
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.parsing.json_stream import JsonEntry, json_entries
 from contextune.importers.parsing.sqlite_file import column_names, open_copy, table_names
-from contextune.importers.reader import ImportContext, ImportRecord, read_each
-from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
+from contextune.importers.reader import (
+    NO_TIME,
+    ImportContext,
+    ImportRecord,
+    RepeatedItems,
+    is_plausible_time,
+    read_each,
+)
 from contextune.importers.web.urls import parse_search, parse_video_id, video_item
 from contextune.types import UsageEvent
 

@@ -16,8 +16,14 @@ from contextune.importers.music import song_item
 from contextune.importers.parsing.html_text import html_text, tidy
 from contextune.importers.parsing.json_stream import JsonEntry, json_entries
 from contextune.importers.parsing.localized_times import parse_localized_time
-from contextune.importers.reader import ImportContext, ImportRecord, read_each
-from contextune.importers.repeated import NO_TIME, RepeatedItems, is_plausible_time
+from contextune.importers.reader import (
+    NO_TIME,
+    ImportContext,
+    ImportRecord,
+    RepeatedItems,
+    is_plausible_time,
+    read_each,
+)
 from contextune.importers.web.urls import is_url, parse_search, parse_video_id, video_item
 
 SAMPLE_SIZE = 40

@@ -14,8 +14,7 @@ from contextune.errors import ContextuneError
 from contextune.serve.http import errors
 from contextune.serve.http.limits import RateLimiter
 from contextune.serve.http.settings import ServiceLimits
-from contextune.serve.http.token_table import TokenTable
-from contextune.serve.http.tokens import ServiceToken, TokenFile, is_valid, split_token
+from contextune.serve.http.tokens import ServiceToken, TokenFile, TokenTable, is_valid, split_token
 
 if TYPE_CHECKING:
     from contextune.store.postgres.service_tables import ServiceTables

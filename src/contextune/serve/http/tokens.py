@@ -1,4 +1,4 @@
-"""Bearer tokens: a file of token digests, each belonging to one user.
+"""Bearer tokens: digests in a file, or in a store that several machines share, each belonging to one user.
 
 A token is `ctx_<id>_<secret>`. The id is public and selects the entry. The secret has 256 random bits, which
 cannot be guessed, so a fast digest is sufficient; a slow password hash would only delay every request.
@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b, sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from contextune.errors import InvalidRequestError, MissingExtraError, StoreError
 
@@ -26,6 +26,11 @@ _READ_ONLY = "r"
 """First letter of the ids of read-only tokens; other ids are hexadecimal."""
 _DUMMY_DIGEST = "0" * 64
 """Compared with when the id is unknown, so that both cases take the same time."""
+
+if TYPE_CHECKING:
+    from contextune.store.postgres.service_tables import ServiceTables
+
+_ID_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,3 +219,47 @@ def _read(path: Path) -> _TokenFileState:
         raise StoreError(f"{str(path)!r} is not a token file: choose another path, or restore it") from None
     except OSError as error:
         raise StoreError(f"cannot read the token file {str(path)!r}: {error.strerror}") from error
+
+
+class TokenTable:
+    """The table of tokens. An id ends with its checksum, so that invented ids cost no query."""
+
+    def __init__(self, tables: "ServiceTables") -> None:
+        self._tables = tables
+        self._keys = tables.token_keys()
+        self.key = self._keys[0]
+
+    def is_id(self, token_id: str) -> bool:
+        """Whether this store has made the id, or one that was copied into it."""
+        start, checksum = token_id[: 2 * _ID_BYTES], token_id[2 * _ID_BYTES :].encode("utf-8", "replace")
+        return any(hmac.compare_digest(checksum, _checksum(start, key).encode()) for key in self._keys)
+
+    def pseudonym(self, user: str) -> str:
+        """A stable identifier of the user for logs; it cannot be reversed without the key in the store."""
+        return blake2b(user.encode("utf-8", "surrogatepass"), key=self.key, digest_size=6).hexdigest()
+
+    def all(self) -> list[ServiceToken]:
+        """All tokens, oldest first."""
+        return [ServiceToken(*row) for row in self._tables.tokens()]
+
+    def add(self, user: str, *, read_only: bool = False) -> str:
+        """Create a token for a user and return it; only its digest is stored."""
+        from contextune.store.postgres.service_tables import TokenRow
+
+        secret, start = secrets.token_urlsafe(32), new_token_id(read_only=read_only)
+        token_id = f"{start}{_checksum(start, self.key)}"
+        made = datetime.now(UTC).isoformat(timespec="seconds")
+        self._tables.add_token(TokenRow(token_id, check_user(user), secret_digest(secret), made))
+        return f"{PREFIX}_{token_id}_{secret}"
+
+    def remove(self, token_id: str) -> ServiceToken:
+        """Revoke a token by its id; every process is notified."""
+        removed = self._tables.remove_token(token_id)
+        if removed is None:
+            raise InvalidRequestError(unknown_token(token_id))
+        return ServiceToken(*removed)
+
+
+def _checksum(start: str, key: bytes) -> str:
+    text = start.encode("utf-8", "replace")
+    return blake2b(text, key=key, digest_size=_ID_BYTES, person=b"token id").hexdigest()

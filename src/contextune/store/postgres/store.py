@@ -5,10 +5,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 from contextune.errors import InvalidDataError
-from contextune.store.pages import next_page, take_items
 from contextune.store.postgres import statements as sql
-from contextune.store.postgres.changes import add_tombstones, next_revision, read_changes
 from contextune.store.postgres.connections import READ, WRITE, PostgresDatabase, check_text
+from contextune.store.postgres.statements import add_tombstones, next_revision, read_changes
 from contextune.store.protocol import Page, StoreChanges, StoreRevision, Vector, text_digest
 from contextune.store.quota import NO_QUOTA, Quota, StoredSizes, check_item_size, check_quota
 from contextune.store.rows import (
@@ -25,9 +24,9 @@ from contextune.store.rows import (
     user_row,
     vector_blob,
 )
-from contextune.store.statements import unknown_user
+from contextune.store.statements import next_page, take_items, unknown_user
 from contextune.types import Feedback, Item, UsageEvent, User, local_time
-from contextune.types.unread_times import UnreadTimes
+from contextune.types.time_text import UnreadTimes
 
 if TYPE_CHECKING:
     from contextune.store.postgres.connections import Connection

@@ -23,8 +23,7 @@ from contextune.embed import default_embedder
 from contextune.errors import StoreError
 from contextune.fleet.embed import embed_habits
 from contextune.serve.http.settings import ServiceLimits, ServiceSettings
-from contextune.serve.http.token_table import TokenTable
-from contextune.serve.http.tokens import TokenFile
+from contextune.serve.http.tokens import TokenFile, TokenTable
 from contextune.store import ServiceStore, SQLiteStore
 from contextune.store.protocol import Vector
 from contextune.tuner import Tuner

@@ -6,7 +6,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from contextune.errors import InvalidRequestError
-from contextune.serve.http.token_table import TokenTable
+from contextune.serve.http.tokens import TokenTable
 from contextune_lab.bench.speed.load_client import LoadClient, LoadProfile, LoadRun
 
 if TYPE_CHECKING:

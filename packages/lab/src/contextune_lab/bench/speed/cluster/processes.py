@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from contextune.datasets import Persona
 from contextune.errors import ContextuneError, InvalidRequestError, MissingExtraError
 from contextune.serve.http.settings import ServiceSettings
-from contextune.serve.http.token_table import TokenTable
+from contextune.serve.http.tokens import TokenTable
 from contextune.store import open_store
 from contextune.types import Progress
 from contextune_lab.bench.speed.goodput import OVERLOAD_LIMITS
