@@ -145,9 +145,9 @@ def item_title(item: "Item") -> str:
     return item.label
 
 
-def print_tools(hits: "Sequence[ToolHit]", *, expected: str | None = None) -> None:
-    """Print the names of the best tools in one line, with a tick at the `expected` one."""
-    names = [f"{_TICK if hit.tool.name == expected else ''}{escape(hit.tool.name)}" for hit in hits]
+def print_tools(hits: "Sequence[ToolHit]") -> None:
+    """Print the names of the best tools in one line."""
+    names = [escape(hit.tool.name) for hit in hits]
     output.print_line(f"[dim]tools:[/] {', '.join(names) or 'none'}")
 
 

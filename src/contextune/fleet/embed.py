@@ -22,12 +22,12 @@ PART_ITEMS = 256
 """Items or tools of a part: about a second of work."""
 
 
-def user_parts(store: ServiceStore, users: Iterable[str] | None = None) -> Iterator[Part]:
+def user_parts(store: ServiceStore) -> Iterator[Part]:
     """Pages of each user's items, and one part for the habits of users with uses.
 
     Keys name the revision: pages of a user whose items have changed since are new parts.
     """
-    for user in store.users() if users is None else users:
+    for user in store.users():
         sizes, revision = store.sizes(user), store.revision(user)
         for start in range(0, sizes.items, PART_ITEMS):
             yield Part(f"items/{user}/{revision.items}/{start}", {"user": user, "start": start})

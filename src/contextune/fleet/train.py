@@ -245,14 +245,12 @@ def _largest_bound(counts: Sequence[int], max_share: float) -> float:
     return best
 
 
-def is_held_out(user: str, share: float = HELD_OUT_SHARE) -> bool:
-    """Whether a user is held out of training: the same users in every run, as a digest of the id decides."""
-    return _position(user) < share
+def split_users(users: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Users to train on and users held out, at least one of each if there are two.
 
-
-def split_users(users: Sequence[str], share: float = HELD_OUT_SHARE) -> tuple[list[str], list[str]]:
-    """Users to train on and users held out, at least one of each if there are two."""
-    held_out = [user for user in users if is_held_out(user, share)]
+    The same users are held out in every run, as a digest of the id decides.
+    """
+    held_out = [user for user in users if _position(user) < HELD_OUT_SHARE]
     if len(users) > 1:
         ordered = sorted(users, key=_position)
         if not held_out:

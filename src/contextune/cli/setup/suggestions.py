@@ -26,12 +26,11 @@ _QUESTIONS = {
     "Google": "What did I find out about {title}?",
 }
 """By application, the ones with the most telling answers first."""
+_QUESTION_COUNT = 3
 
 
-def suggest_questions(
-    tuner: Tuner, user: User, now: datetime, count: int = 3, progress: Progress | None = None
-) -> list[str]:
-    """Up to `count` questions about different items, of different applications as far as there are some.
+def suggest_questions(tuner: Tuner, user: User, now: datetime, progress: Progress | None = None) -> list[str]:
+    """A few questions about different items, of different applications as far as there are some.
 
     `progress` is called with the number of questions.
     """
@@ -46,15 +45,15 @@ def suggest_questions(
         if app in by_app
     ]
     questions: list[str] = []
-    while candidates and len(questions) < count:
+    while candidates and len(questions) < _QUESTION_COUNT:
         for generator in tuple(candidates):
             question = next(generator, None)
             if question is None:
                 candidates.remove(generator)
-            elif len(questions) < count:
+            elif len(questions) < _QUESTION_COUNT:
                 questions.append(question)
                 if progress:
-                    progress(len(questions), count)
+                    progress(len(questions), _QUESTION_COUNT)
     return questions
 
 

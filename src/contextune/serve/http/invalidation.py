@@ -43,11 +43,10 @@ class CacheInvalidation:
         drop: _DropUser,
         cancel: Callable[[str], object],
         record: Callable[[str], None],
-        clock: Callable[[], float] = monotonic,
     ) -> None:
         """`drop` removes a user from all caches, `cancel` ends work for the user, `record` counts it."""
         self._store, self._tables, self._credentials = store, tables, credentials
-        self._drop, self._cancel, self._record, self._clock = drop, cancel, record, clock
+        self._drop, self._cancel, self._record = drop, cancel, record
         self._key = tables.key()
         self._users: OrderedDict[str, str] = OrderedDict()
         """By digest: the users whose data may be in memory."""
@@ -101,14 +100,14 @@ class CacheInvalidation:
             case "change":
                 with self._lock:
                     if user := self._users.get(notification.name):
-                        end, _ = self._stale.get(user, (self._clock() + _STALE_SECONDS, 0))
+                        end, _ = self._stale.get(user, (monotonic() + _STALE_SECONDS, 0))
                         self._stale[user] = end, notification.revision
             case _:
                 pass
 
     def tick(self) -> None:
         """Drop the indexes that no request has updated since another process has changed their data."""
-        now = self._clock()
+        now = monotonic()
         with self._lock:
             due = [(user, revision) for user, (end, revision) in self._stale.items() if end <= now]
             for user, _ in due:

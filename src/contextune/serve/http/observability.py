@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
 
 from contextune._internal.postgres_url import hide_passwords
 from contextune.errors import MissingExtraError
@@ -72,9 +72,9 @@ def exception_fields(error: BaseException) -> dict[str, Any]:
     return {"error": type(error).__name__, "at": [f"{f.filename}:{f.lineno} {f.name}" for f in frames]}
 
 
-def configure_logging(stream: TextIO | None = None) -> None:
-    """Write all logs of this process as JSON lines, to standard error by default."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+def configure_logging() -> None:
+    """Write all logs of this process as JSON lines to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
