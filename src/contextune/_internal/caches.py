@@ -22,7 +22,6 @@ class UserCache(Protocol):
 
     def forget(self, user: str) -> None:
         """Drop the entries of a user, and all entries whose user is unknown."""
-        ...
 
 
 Cache = TypeVar("Cache", bound=UserCache)

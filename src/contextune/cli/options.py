@@ -177,7 +177,6 @@ class HasUsers(Protocol):
 
     def users(self) -> list[str]:
         """The ids of all users."""
-        ...
 
 
 def resolve_user(store: HasUsers, user: str | None) -> str:

@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from contextune.errors import ContextuneError
@@ -103,11 +102,7 @@ class Checkpoint:
             self.path.unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
-        """Close it at the end of a `with` block."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
+    def __exit__(self, *_: object) -> None:
         self.close()

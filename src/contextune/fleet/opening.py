@@ -21,7 +21,6 @@ class WorkerSettings:
     ranker: ContextRanker | None = None
 
     def open_store(self) -> ServiceStore:
-        """Open the store."""
         return open_store(self.store)
 
     def embedder(self) -> Embedder:

@@ -41,7 +41,6 @@ class Work(Protocol):
 
     def open(self) -> Handler:
         """Load models and open stores, once per worker."""
-        ...
 
 
 Execute = Callable[[Work, Sequence[Part]], Iterator[PartResult]]

@@ -60,7 +60,6 @@ def detect_reader(file: SourceFile) -> Reader | None:
 
 
 def get_reader(name: str) -> Reader:
-    """The reader with this name."""
     for reader in READERS:
         if reader.name == name:
             return reader

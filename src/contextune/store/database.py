@@ -7,7 +7,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from weakref import WeakSet
 
@@ -95,13 +94,9 @@ class Database:
         self._connections = ConnectionPool(lambda: sqlite_file.connect(self.path, timeout), name)
 
     def __enter__(self) -> Self:
-        """Close it at the end of a `with` block."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close all connections to the file."""
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

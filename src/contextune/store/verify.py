@@ -182,5 +182,4 @@ def _sizes(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def store_error(error: sqlite3.Error, path: Path) -> StoreError:
-    """The error of a store at this path."""
     return sqlite_file.describe_error(error, path, STORE_SCHEMA)

@@ -65,7 +65,6 @@ class CallsCsvReader:
         return {"number", "kind", "date"} <= set(_names(first_row(file)))
 
     def read(self, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:
-        """The calls in the file."""
         names = _names(first_row(file))
         order = _order(file, names, context)
         log = CallLog(context)

@@ -61,7 +61,6 @@ class MessageLog:
         self._context = context
 
     def add(self, message: ChatMessage, where: str) -> Iterator[ImportRecord]:
-        """Add a message."""
         documents = [name for name in message.attachments if _is_document(name)]
         text = shorten(tidy(message.text))
         if not text and not documents:

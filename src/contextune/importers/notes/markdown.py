@@ -58,7 +58,6 @@ class NotesReader:
         return not file.suffix.startswith(".htm") or not any(map(file.contains, _NO_NOTES))
 
     def read(self, file: SourceFile, _context: ImportContext) -> Iterator[ImportRecord]:
-        """The note."""
         if file.suffix == ".csv":
             yield SkippedEntry(file.where, "table of a Notion database, whose pages are read")
             return

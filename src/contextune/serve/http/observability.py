@@ -51,7 +51,6 @@ class JsonFormatter(logging.Formatter):
     """Formats a log record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as JSON."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         line: dict[str, Any] = {
             "time": f"{moment}.{int(record.msecs):03}Z",
@@ -163,7 +162,6 @@ class RequestSpan(Protocol):
 
     def set_attribute(self, key: str, value: Any, /) -> object:
         """Set an attribute of the span."""
-        ...
 
 
 class Tracer:

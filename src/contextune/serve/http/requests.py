@@ -225,7 +225,6 @@ class UsageEventBody(_Body):
     place: Name | None = None
 
     def to_usage_event(self) -> UsageEvent:
-        """The usage event."""
         return UsageEvent(self.item, parse_time(self.time), self.place)
 
 

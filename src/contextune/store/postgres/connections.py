@@ -12,7 +12,6 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, LiteralString, Self
 
 import psycopg
@@ -207,13 +206,9 @@ class PostgresDatabase:
             connection.execute(f"SET ROLE {ROLE}")
 
     def __enter__(self) -> Self:
-        """Close it at the end of a `with` block."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close all connections."""
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
