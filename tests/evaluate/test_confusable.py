@@ -9,7 +9,7 @@ from contextune.embed import Embedder, Matrix
 from contextune.embed.protocol import normalize_rows
 from contextune.evaluate.confusable import ConfusableTools, find_confusable, similar_pairs
 from contextune.evaluate.evaluation import EvaluatedQuery
-from contextune.evaluate.json_report import evaluation_to_json
+from contextune.evaluate.export import evaluation_to_json
 from contextune.evaluate.queries import LabelledQuery
 from contextune.tools import Catalog
 from contextune.tools.tool_text import tool_text

@@ -19,8 +19,7 @@ from contextune.evaluate.evaluation import (
     EvaluatedQuery,
     Evaluation,
 )
-from contextune.evaluate.json_report import evaluation_to_json
-from contextune.evaluate.junit import printable, to_junit
+from contextune.evaluate.export import evaluation_to_json, printable, to_junit
 from contextune.evaluate.misses import find_misses
 from contextune.evaluate.queries import LabelledQuery, read_queries
 from contextune.evaluate.stats import Interval

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contextune.store import SQLiteStore, StoreChanges, StoreRevision, changes, text_digest
+from contextune.store import SQLiteStore, StoreChanges, StoreRevision, statements, text_digest
 from contextune.types import Item, UsageEvent, User
 
 TIME = datetime(2024, 5, 16, 19, 0)
@@ -97,7 +97,7 @@ def test_forget_erases_tombstones(ana: SQLiteStore, path: Path) -> None:
 
 
 def test_old_tombstones_are_dropped(ana: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "MAX_TOMBSTONES", 2)
+    monkeypatch.setattr(statements, "MAX_TOMBSTONES", 2)
     before = ana.revision("ana")
     ana.delete_items("ana", ["1"])
     ana.delete_items("ana", ["2"])
@@ -116,7 +116,9 @@ def test_a_later_revision_than_the_store_has_is_unknown(ana: SQLiteStore) -> Non
 
 def test_each_part_of_the_query_uses_an_index(ana: SQLiteStore, path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        plan = connection.execute(f"EXPLAIN QUERY PLAN {changes.CHANGES}", {"user": 1, "since": 3}).fetchall()
+        plan = connection.execute(
+            f"EXPLAIN QUERY PLAN {statements.CHANGES}", {"user": 1, "since": 3}
+        ).fetchall()
     searches = [row[3] for row in plan if "SEARCH" in row[3] or "SCAN" in row[3]]
     assert len(searches) == 3
     assert all("_by_revision (user=? AND revision>?)" in search for search in searches), searches

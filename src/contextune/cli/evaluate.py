@@ -80,8 +80,7 @@ def tools(
     """
     from contextune.evaluate.confusable import find_confusable
     from contextune.evaluate.evaluation import CatalogEvaluator
-    from contextune.evaluate.json_report import evaluation_to_json
-    from contextune.evaluate.junit import to_junit
+    from contextune.evaluate.export import evaluation_to_json, to_junit
     from contextune.evaluate.misses import find_misses
     from contextune.evaluate.queries import read_queries
     from contextune.evaluate.thresholds import Threshold
@@ -136,7 +135,7 @@ def _open_catalog(
     sources: Sequence[str], shelf: Path | None
 ) -> "Generator[tuple[Catalog, VectorCache | None]]":
     """The tools to evaluate, and the file that caches their vectors, if there is one."""
-    from contextune.evaluate.junit import printable
+    from contextune.evaluate.export import printable
     from contextune.tools import Catalog
     from contextune.tools.catalog_file import CatalogFile
     from contextune.tools.loaders import load_tools
@@ -161,7 +160,7 @@ def _open_catalog(
 
 
 def _print_table(evaluation: "Evaluation") -> None:
-    from contextune.evaluate.junit import printable
+    from contextune.evaluate.export import printable
     from contextune.evaluate.results import ALL, LEVEL
 
     table, name = evaluation.table, evaluation.method
@@ -215,7 +214,7 @@ def _share(interval: "Interval") -> str:
 
 
 def _print_misses(misses: "Sequence[Miss]", evaluation: "Evaluation") -> None:
-    from contextune.evaluate.junit import printable
+    from contextune.evaluate.export import printable
 
     count = sum(bool(case.missed) for case in evaluation.cases)
     if not misses:
@@ -238,7 +237,7 @@ def _print_misses(misses: "Sequence[Miss]", evaluation: "Evaluation") -> None:
 
 def _row(ranked: "RankedTool") -> tuple[str | Text, ...]:
     from contextune.evaluate.evaluation import SEARCH_DEPTH
-    from contextune.evaluate.junit import printable
+    from contextune.evaluate.export import printable
 
     rank = str(ranked.rank) if ranked.rank else f"> {SEARCH_DEPTH}"
     score = "" if ranked.score is None else f"{ranked.score:.3f}"
@@ -246,7 +245,7 @@ def _row(ranked: "RankedTool") -> tuple[str | Text, ...]:
 
 
 def _print_suggestions(pairs: "Sequence[ConfusableTools]") -> None:
-    from contextune.evaluate.junit import printable
+    from contextune.evaluate.export import printable
 
     if not pairs:
         output.out.print("\nNo two tools are hard to tell apart.", highlight=False)

@@ -7,7 +7,7 @@ from contextune.importers.calendar.reader import CalendarReader
 from contextune.importers.calls.csv_reader import CallsCsvReader
 from contextune.importers.calls.sms_backup import SmsBackupReader
 from contextune.importers.contacts.csv_reader import ContactsCsvReader
-from contextune.importers.contacts.reader import ContactsReader
+from contextune.importers.contacts.vcard import ContactsReader
 from contextune.importers.files import SourceFile
 from contextune.importers.mail.outlook import OutlookReader
 from contextune.importers.mail.reader import MailReader, MboxReader

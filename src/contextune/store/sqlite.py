@@ -7,7 +7,6 @@ from typing import Any
 
 from contextune.errors import ErasureIncompleteError, InvalidDataError, StoreError
 from contextune.store import sqlite_file
-from contextune.store.changes import add_tombstones, bump_revision, next_revision, read_changes
 from contextune.store.database import Database, select_in
 from contextune.store.full_disk import DiskReserve, deletion_steps, is_full
 from contextune.store.protocol import Page, StoreChanges, StoreRevision, Vector, text_digest
@@ -40,9 +39,13 @@ from contextune.store.statements import (
     PUT_USE,
     PUT_USER,
     PUT_VECTOR,
+    add_tombstones,
+    bump_revision,
     delete_vectors,
     has_vectors,
     items_page,
+    next_revision,
+    read_changes,
     unknown_user,
     user_key,
     uses_page,

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
 from contextune.importers.calendar.reader import CalendarReader
-from contextune.importers.contacts.reader import ContactsReader
+from contextune.importers.contacts.vcard import ContactsReader
 from contextune.importers.live.accounts import SyncAccount, SyncState
 from contextune.importers.live.dav_client import CALENDAR, DavClient, DavCollection
 from contextune.importers.live.source import Batch, RemoteFile, ResourceKey, path_part, remote_file

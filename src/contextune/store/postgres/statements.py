@@ -6,7 +6,7 @@ In statements, `%s` is the user's key, unless said otherwise.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from contextune.store import changes as limits
+from contextune.store import statements as sqlite_statements
 from contextune.store.protocol import StoreChanges, StoreRevision, text_digest
 from contextune.store.rows import parse_items, parse_user, parse_uses
 
@@ -91,7 +91,7 @@ def add_tombstones(connection: "Connection", key: int, items: Sequence[str], rev
         return
     digests = [text_digest(item) for item in items]
     connection.execute(PUT_TOMBSTONES, (key, revision, digests))
-    oldest = connection.execute(OLDEST_TOMBSTONE, (key, limits.MAX_TOMBSTONES)).fetchone()
+    oldest = connection.execute(OLDEST_TOMBSTONE, (key, sqlite_statements.MAX_TOMBSTONES)).fetchone()
     if oldest:
         connection.execute("DELETE FROM tombstones WHERE owner = %s AND revision <= %s", (key, *oldest))
         connection.execute("UPDATE users SET known_since = %s WHERE key = %s", (*oldest, key))
