@@ -122,6 +122,32 @@ def test_relative_days_get_their_date_and_lines_are_sentences(boat: SQLiteStore)
     assert price.text.startswith("The price is £15 a day after 15 December.")
 
 
+@pytest.mark.parametrize(
+    ("content", "correction"),
+    [
+        ("Your survey on 20-11-2026 is cancelled.\n\nBoat survey: 27-11-2026, 02:00 PM, berth 12", None),
+        ("Boat survey: 27-11-2026, 2 pm.\n\nSorry, the boat survey begins at 15:15.", "15:15"),
+        ("The boat survey moves from 27-11-2026, 14:00, to 15:15.", "15:15"),
+        ("The boat survey moves from 27 Nov, 14:00, to 28 Nov.", "28 Nov"),
+    ],
+)
+def test_later_mail_that_ends_with_the_same_time_corrects_nothing(
+    boat: SQLiteStore, content: str, correction: str | None
+) -> None:
+    mail = Item.mail(
+        id="moved", subject="Re: Boat survey", author="yard@example.org", date="2026-11-18T16:00+00:00",
+        content=content,
+    )  # fmt: skip
+    boat.put_items("me", [mail])
+    args = {"event_name": "Boat survey"}
+    text = "when does the boat survey begin"
+    answer = extract(boat, text, "Calendar/get_event", args, found=[SURVEY, mail], source=SURVEY)
+    assert answer is not None
+    shown = answer.correction.text if answer.correction else ""
+    assert (correction or "") in shown
+    assert bool(shown) == bool(correction)
+
+
 def test_later_mail_that_says_another_time_is_shown(boat: SQLiteStore) -> None:
     moved = Item.mail(
         id="moved",

@@ -1,10 +1,11 @@
 """Later mails and messages about the same as an item, which may say something else."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from contextune.answers.statements import Statement
 from contextune.context.stop_words import STOP_WORDS
+from contextune.plan.times.phrases import find_times
 from contextune.search import tokenize
 from contextune.types import Item, User, local_time
 
@@ -31,10 +32,30 @@ def later_items(item: Item, others: Iterable[Item], user: User) -> list[Item]:
     ]
 
 
-def disagrees(statement: Statement, with_text: str) -> bool:
-    """Whether a statement has a number, such as a time or a price, that the text has not."""
-    numbers = _numbers(statement.text)
-    return bool(numbers) and not numbers <= _numbers(with_text)
+def contradictions(statements: Sequence[Statement], answer: Statement, user: User) -> Iterator[Statement]:
+    """The sentences of an item that have a number, such as a time or a price, that the answer has not.
+
+    Not those before a sentence that says the same as the answer: "it was on the 20th; now it is on the 27th".
+    """
+    known = _numbers(answer.passage)
+    for statement in reversed(statements):
+        numbers = _numbers(statement.text) if statement.is_sentence else frozenset[str]()
+        if _is_same_time(statement, numbers, answer.item, user):
+            return
+        if not numbers <= known:
+            yield statement
+
+
+def _is_same_time(statement: Statement, numbers: frozenset[str], item: Item, user: User) -> bool:
+    """Whether a sentence states the start of an event, and no other day and no other time of day."""
+    start, written = item.times.get("start"), statement.item.made
+    if start is None or written is None:
+        return False
+    start = local_time(start, user.zone)
+    said = _numbers(f"{start:%d, %H:%M}")
+    clocks = {number for number in numbers if ":" in number}
+    days = find_times(statement.text, local_time(written, user.zone)).days
+    return said <= numbers and clocks <= said and all(start.date() in day.dates for day in days)
 
 
 def _is_about(other: Item, item: Item, user: User) -> bool:

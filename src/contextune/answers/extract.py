@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from contextune.answers.corrections import disagrees, later_items
+from contextune.answers.corrections import contradictions, later_items
 from contextune.answers.extracted import AnswerSource, Correction, ExtractedAnswer
 from contextune.answers.listing import ItemList, argument_values, by_title, lists_items
 from contextune.answers.scorer import SentenceScorer, default_scorer
@@ -109,8 +109,7 @@ class _Extraction:
         statements = [
             statement
             for other in later_items(answer.item, self._found, self.user)
-            for statement in self._reader.statements(other)
-            if statement.is_sentence and disagrees(statement, answer.passage)
+            for statement in contradictions(self._reader.statements(other), answer, self.user)
         ]
         if not statements:
             return None
