@@ -21,6 +21,7 @@ from contextune.types import (
     Source,
     Tool,
     ToolHit,
+    UsageEvent,
     User,
 )
 
@@ -125,7 +126,10 @@ def test_relative_days_get_their_date_and_lines_are_sentences(boat: SQLiteStore)
 @pytest.mark.parametrize(
     ("content", "correction"),
     [
-        ("Your survey on 20-11-2026 is cancelled.\n\nBoat survey: 27-11-2026, 02:00 PM, berth 12", None),
+        (
+            "Your survey on 20-11-2026 is cancelled.\n\nBoat survey: Friday 27-11-2026, 02:00 PM, berth 12",
+            None,
+        ),
         ("Boat survey: 27-11-2026, 2 pm.\n\nSorry, the boat survey begins at 15:15.", "15:15"),
         ("The boat survey moves from 27-11-2026, 14:00, to 15:15.", "15:15"),
         ("The boat survey moves from 27 Nov, 14:00, to 28 Nov.", "28 Nov"),
@@ -146,6 +150,23 @@ def test_later_mail_that_ends_with_the_same_time_corrects_nothing(
     shown = answer.correction.text if answer.correction else ""
     assert (correction or "") in shown
     assert bool(shown) == bool(correction)
+
+
+def test_headers_of_a_forwarded_mail_are_no_answer(boat: SQLiteStore) -> None:
+    content = (
+        "---------- Forwarded message ---------\nFrom: Jo Field <jo@example.org>\n"
+        "Date: Tue, 17 Nov 2026 at 11:46\nSubject: Ferry\n\nThe ferry leaves at 18:40."
+    )
+    mail = Item.mail(
+        id="ferry", subject="Fwd: Ferry", author="jo@example.org", date="2026-11-18T16:00+00:00",
+        content=content,
+    )  # fmt: skip
+    boat.put_items("me", [mail])
+    answer = extract(
+        boat, "what date is it", "Mail/read_email", {"email_subject": "Fwd: Ferry"}, found=[mail]
+    )
+    assert answer is not None
+    assert answer.text == "The ferry leaves at 18:40."
 
 
 def test_later_mail_that_says_another_time_is_shown(boat: SQLiteStore) -> None:
@@ -196,6 +217,54 @@ def test_list_of_calls_says_what_it_covers(boat: SQLiteStore) -> None:
     )
     assert with_jo is not None
     assert [with_jo.source.item, *(other.item for other in with_jo.others)] == ["call24", "call21"]
+
+
+def test_list_of_calls_has_the_history_of_each_number_and_keeps_to_what_the_request_names(
+    store: SQLiteStore,
+) -> None:
+    store.put_user(User("me", {}, contacts=(Contact("Jo Field"),), zone=LONDON))
+    jo, ann = CALLS[2], CALLS[1]
+    history = [
+        {"date": f"2026-11-{day}T{hour}:00+00:00", "direction": direction, "duration_s": 0}
+        for day, hour, direction in ((24, "06", "missed"), (23, "18", "missed"), (21, "10", "incoming"))
+    ]
+    jo = Item(jo.id, jo.app, {**jo.fields, "history": history})
+    store.put_items("me", [jo, ann])
+
+    def lines(text: str, args: Mapping[str, object]) -> tuple[list[str], str]:
+        answer = extract(store, text, "PhoneCall/get_call_history", args, found=[jo, ann])
+        return (answer.text.splitlines(), answer.covers) if answer else ([], "")
+
+    shown, covers = lines("who rang", {})
+    assert covers == "3 of 5 phone calls"
+    assert shown[2] == "Jo Field, missed, Mon 23 Nov, 18:00"
+    assert lines("calls of yesterday", {"contact": "Jo Field"}) == (
+        ["Jo Field, outgoing, Tue 24 Nov, 08:04", "Jo Field, missed, Tue 24 Nov, 06:00"],
+        "2 phone calls",
+    )
+    assert lines("missed calls", {})[1] == "2 phone calls"
+    assert lines("missed calls of yesterday", {})[0] == ["Jo Field, missed, Tue 24 Nov, 06:00"]
+    assert lines("calls of last Friday", {}) == ([], "")
+
+
+def test_list_of_songs_of_a_day_has_what_was_played_again_since(store: SQLiteStore) -> None:
+    store.put_user(User("me", {}, zone=LONDON))
+    songs = [
+        Item.song(id=name, name=name, artist="Ana", played=f"2026-11-{last}T07:00+00:00")
+        for name, last in (("Alba", 25), ("Mar", 24), ("Rio", 20))
+    ]
+    store.put_items("me", songs)
+    days = {"Alba": (24, 25), "Mar": (23, 24), "Rio": (19, 20)}
+    store.put_uses("me", [
+        UsageEvent(song, datetime(2026, 11, day, 7, tzinfo=LONDON)) for song in days for day in days[song]
+    ])  # fmt: skip
+    answer = extract(store, "what did I play yesterday", "Music/get_recent_songs", {}, found=songs)
+    assert answer is not None
+    assert {line.partition(",")[0] for line in answer.text.splitlines()} == {"Alba", "Mar"}
+    assert answer.covers == "2 songs"
+    answer = extract(store, "what did I play", "Music/get_recent_songs", {}, found=songs)
+    assert answer is not None
+    assert [line.partition(",")[0] for line in answer.text.splitlines()] == ["Alba", "Mar", "Rio"]
 
 
 def test_list_of_a_day_has_only_its_events(boat: SQLiteStore) -> None:

@@ -55,7 +55,13 @@ def _is_same_time(statement: Statement, numbers: frozenset[str], item: Item, use
     said = _numbers(f"{start:%d, %H:%M}")
     clocks = {number for number in numbers if ":" in number}
     days = find_times(statement.text, local_time(written, user.zone)).days
-    return said <= numbers and clocks <= said and all(start.date() in day.dates for day in days)
+    is_other = any(
+        start.date() not in day.dates
+        # "Thursday" may stand beside a date that is not read
+        and (any(char.isdigit() for char in day.words) or day.dates[0].weekday() != start.weekday())
+        for day in days
+    )
+    return said <= numbers and clocks <= said and not is_other
 
 
 def _is_about(other: Item, item: Item, user: User) -> bool:

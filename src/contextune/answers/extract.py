@@ -6,7 +6,7 @@ from functools import cached_property
 
 from contextune.answers.corrections import contradictions, later_items
 from contextune.answers.extracted import AnswerSource, Correction, ExtractedAnswer
-from contextune.answers.listing import ItemList, argument_values, by_title, lists_items
+from contextune.answers.listing import ItemList, argument_values, by_title, lists_items, occurrences
 from contextune.answers.scorer import SentenceScorer, default_scorer
 from contextune.answers.statements import Statement, StatementReader
 from contextune.context.series import series_of
@@ -62,9 +62,10 @@ class _Extraction:
         found = [item for item in self._found if self._is_own_kind(item)]
         if not found or not lists_items(self.tool, self._references.nouns_of(found[0])):
             return None
-        items = [item for item in self.store.items(self.user.id) if self._is_visible(item)]
-        items = [item for item in items if item.app == found[0].app]
-        listed = ItemList(self.plan, items, self._reader)
+        items = [item for item in self.store.items(self.user.id) if item.app == found[0].app]
+        items = occurrences(items, self.store.uses(self.user.id), self.user)
+        items = [item for item in items if self._is_visible(item)]
+        listed = ItemList(self.plan, items, self._reader, self.request.request.text)
         selected = listed.selected()
         return self._passage(found[:_MAX_POOL]) if selected is None else listed.answer(selected)
 

@@ -21,6 +21,8 @@ _MAX_FIELD = 60
 _MAX_PASSAGE = 220
 """Characters up to which further sentences are shown behind one."""
 _HEADER = re.compile(r"(?:from|to|cc|attached|subject)\s*:", re.IGNORECASE)
+_FORWARDED = re.compile(r"-{3,}+[^-\n]++-{3,}+\s*+")
+_FORWARDED_HEADER = re.compile(r"(?:from|date|sent|subject|to|cc)\s*:", re.IGNORECASE)
 _LONG = frozenset(["content", "notes", "text", "body", "note", "description"])
 """Fields of running text, however short."""
 _STATES = ("category", "status", "folder", "location", "place")
@@ -197,7 +199,7 @@ def split_sentences(text: str) -> Iterator[str]:
 
 def _paragraphs(text: str) -> Iterator[str]:
     lines: list[str] = []
-    for line in text.splitlines():
+    for line in _without_forwarded_headers(text.splitlines()):
         continues = lines and len(lines[-1]) >= _WRAPPED and line.strip() and not _LIST_MARK.match(line)
         if lines and not continues:
             yield " ".join(lines)
@@ -206,6 +208,15 @@ def _paragraphs(text: str) -> Iterator[str]:
             lines.append(line.strip())
     if lines:
         yield " ".join(lines)
+
+
+def _without_forwarded_headers(lines: Iterable[str]) -> Iterator[str]:
+    """The lines without those between "---- Forwarded message ----" and its text."""
+    is_header = False
+    for line in lines:
+        is_header = bool(_FORWARDED.fullmatch(line)) or (is_header and bool(_FORWARDED_HEADER.match(line)))
+        if not is_header:
+            yield line
 
 
 def _is_running(value: str) -> bool:
