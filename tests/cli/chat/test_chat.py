@@ -104,6 +104,8 @@ def test_follow_up_about_another_person_repeats_the_request(
         ("When did Marta last write?", "and the glaze night?", None),
         ("When did Marta last write?", "and from Lisbon?", None),
         ("When is the glaze night?", "and from Rui?", None),
+        ("Call Marta", "when does rui land?", None),
+        ("Call Marta", "When does Rui land?", None),
     ],
 )
 def test_person_of_a_request_is_replaced(last: str, follow_up: str, text: str | None) -> None:

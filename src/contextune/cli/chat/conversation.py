@@ -70,14 +70,15 @@ class PeopleNames:
 
     def __init__(self, user: User, items: Iterable[Item]) -> None:
         own = _words(str(value) for value in (user.profile.get("name"), *user.addresses) if value)
-        self._contacts = _words(contact.name for contact in user.contacts) - own
+        titles = _words(str(contact.more.get("prefix", "")) for contact in user.contacts)
+        self._contacts = (_words(contact.name for contact in user.contacts) - own) | titles
         people = (person.partition("@")[0] for item in items for person in item.people)
         self._others = _words(people) - own
 
     def replace_person(self, last: str, follow_up: str) -> str | None:
         """The last request with its person replaced by that of the follow-up; None if it is no such."""
         match = _FOLLOW_UP.fullmatch(follow_up)
-        if match is None or not _words([match["person"]]) & (self._contacts | self._others):
+        if match is None or not self._is_person(match["person"]):
             return None
         mentions = list(self._mentions(last))
         if not mentions:
@@ -97,6 +98,13 @@ class PeopleNames:
                 before = words[position - 1][0].casefold() if position else ""
                 yield _Mention(words[position].start(), words[end - 1].end(), before)
             position = end + 1
+
+    def _is_person(self, text: str) -> bool:
+        """Whether the words name a person: "Rui", "Dr Rui Costa", not "when does Rui land"."""
+        known = _words([text]) & (self._contacts | self._others)
+        words = _WORD.findall(text)
+        rest = [word for word in words if word.casefold() not in known]
+        return bool(known) and all(word[0].isupper() and _words([word]) for word in rest)
 
     def _is_name(self, word: str) -> bool:
         """An address may be called "news": of addresses, only words that are written as names count."""

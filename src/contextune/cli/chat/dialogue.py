@@ -62,8 +62,12 @@ class Dialogue:
 
     def _ask(self, request: Request) -> None:
         self._answer, self._steps = self._conversation.ask(request)
-        self._print(self._answer, why=False)
-        asked = None if self._steps and len(self._steps) > 1 else OpenQuestion.of(self._answer)
+        extracted = self._extract(self._answer)
+        self._print(self._answer, why=False, extracted=extracted)
+        several = self._steps and len(self._steps) > 1
+        asked = None if several else OpenQuestion.of(self._answer)
+        if asked and extracted and len(asked.question.options) < 2:
+            asked = None  # the answer is shown already: there is nothing to confirm
         if asked:
             self._open = asked
         else:
@@ -73,8 +77,7 @@ class Dialogue:
         if self._open:
             output.print_line(escape(f"Still open: {self._open.question.text} (“no” leaves it)"), style="dim")
 
-    def _print(self, answer: Answer, *, why: bool) -> None:
-        extracted = None if why else self._extract(answer)
+    def _print(self, answer: Answer, *, why: bool, extracted: ExtractedAnswer | None = None) -> None:
         items = [hit.item for hit in answer.context]
         answer_text.print_answer(
             answer, self._steps, items, self._owner.zone, why=why, hint="/why", extracted=extracted
