@@ -1,10 +1,12 @@
-"""ToolRet: 7,600 requests over 43,000 tools of three categories, with its protocol.
+"""ToolRet: 7,600 requests of 35 tasks over 43,000 tools of three categories, with its protocol.
 
-The files are the rows of the datasets `ToolRet-Queries` and `ToolRet-Tools` as JSON Lines, one file for each
-category: `queries/web.jsonl` and `tools/web.jsonl`, and so on. A request is searched among the tools of its
-category.
+The files are the rows of the datasets `ToolRet-Queries` and `ToolRet-Tools` as JSON Lines: a file for each
+task, `queries/apigen.jsonl` and so on (`id`, `query`, `instruction`, `labels` as JSON text), and a file for
+each category of tools, `tools/web.jsonl` and so on (`id`, `documentation` as JSON text). As in the protocol,
+a request is searched among the tools of all categories: some tasks need tools of several.
 """
 
+import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +17,25 @@ from contextune.errors import InvalidDataError
 from contextune.evaluate.results import ResultTable, evaluate_runs
 from contextune.tools import ToolRetriever
 from contextune.types import Tool
+from contextune_lab.public_data.files import Entry, get_id, get_text, read_jsonl, require_object
 from contextune_lab.public_data.toolset import distinct_names
 
-CATEGORIES = ("web", "code", "customized")
+TASKS: Mapping[str, Sequence[str]] = {
+    "code": (
+        *("craft-math-algebra", "craft-tabmwp", "craft-vqa", "gorilla-huggingface", "gorilla-pytorch"),
+        *("gorilla-tensor", "toolink"),
+    ),
+    "customized": (
+        *("appbench", "gpt4tools", "gta", "metatool", "taskbench-huggingface", "taskbench-multimedia"),
+        *("tool-be-honest", "toolalpaca", "toolbench-sam"),
+    ),
+    "web": (
+        *("apibank", "apigen", "autotools-food", "autotools-music", "autotools-weather", "mnms"),
+        *("restgpt-spotify", "restgpt-tmdb", "reversechain", "rotbench", "t-eval-dialog", "t-eval-step"),
+        *("taskbench-daily", "toolace", "toolbench", "toolemu", "tooleyes", "toollens", "ultratool"),
+    ),
+}
+"""The tasks of each category."""
 METRICS = ("ndcg@10", "recall@10", "comp@10")
 PUBLISHED: Mapping[str, Mapping[str, float]] = {
     "BM25": {"micro": 29.0},
@@ -25,56 +43,69 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = {
     "toolrank 8B": {"micro": 59.0, "category": 54.5},
 }
 """NDCG@10 of others in percent: over all requests (micro), and the mean of the categories."""
+_NAMES = ("name", "api_name", "functionality", "domain")
+"""Keys of a tool's name, in documentation of different tasks."""
+_DESCRIPTIONS = ("description", "api_description", "functionality")
+_PARAMETERS = ("parameter", "argument", "inputs")
+"""Parts of the keys under which parameters stand."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRetQuery:
-    """A request with the tools that serve it."""
+    """A request with the grades of the tools that serve it."""
 
     id: str
     text: str
     instruction: str
-    relevant: tuple[str, ...]
+    relevant: Mapping[str, int]
+    category: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRetCategory:
-    """The tools of a category, by id, and its requests."""
+class ToolRet:
+    """The tools by their ids, and the requests."""
 
-    name: str
     tools: Mapping[str, Tool]
     queries: tuple[ToolRetQuery, ...]
 
 
-def read_toolret(folder: Path) -> list[ToolRetCategory]:
-    """Read the categories that a folder has."""
-    names = [name for name in CATEGORIES if (folder / "queries" / f"{name}.jsonl").exists()]
-    if not names:
+def read_toolret(folder: Path) -> ToolRet:
+    """Read all tools, and the requests of the tasks that a folder has."""
+    documents = {
+        get_id(row, "id", where): _value(row, "documentation", where)
+        for category in TASKS
+        for where, row in read_jsonl(folder / "tools" / f"{category}.jsonl")
+    }
+    tools = distinct_names(_tool(number, document) for number, document in documents.items())
+    queries = [
+        _query(row, category, task, where)
+        for category, tasks in TASKS.items()
+        for task in tasks
+        if (folder / "queries" / f"{task}.jsonl").exists()
+        for where, row in read_jsonl(folder / "queries" / f"{task}.jsonl")
+    ]
+    if not queries:
         raise InvalidDataError(
-            f"{folder}: no queries/web.jsonl, queries/code.jsonl or queries/customized.jsonl: export the "
-            "datasets ToolRet-Queries and ToolRet-Tools with to_json"
+            f"{folder}: no file of a task, such as queries/apigen.jsonl: export the dataset ToolRet-Queries "
+            "with to_json"
         )
-    return [_read_category(folder, name) for name in names]
+    served = tuple(query for query in queries if query.relevant)
+    return ToolRet(dict(zip(documents, tools, strict=True)), served)
 
 
-def evaluate_toolret(
-    categories: Sequence[ToolRetCategory], *, method: str = "learned", instructed: bool = False
-) -> ResultTable:
+def evaluate_toolret(data: ToolRet, *, method: str = "learned", instructed: bool = False) -> ResultTable:
     """NDCG@10, recall@10 and completeness@10, over all requests and by category.
 
     With `instructed`, the instruction of a request is part of it.
     """
+    numbers = dict(zip((tool.id for tool in data.tools.values()), data.tools, strict=True))
+    retriever = ToolRetriever(data.tools.values(), method=method)
     run: dict[str, list[str]] = {}
-    qrels: dict[str, dict[str, int]] = {}
-    kinds: dict[str, str] = {}
-    for category in categories:
-        numbers = dict(zip((tool.id for tool in category.tools.values()), category.tools, strict=True))
-        retriever = ToolRetriever(category.tools.values(), method=method)
-        for query in category.queries:
-            text = f"{query.instruction}\n{query.text}" if instructed else query.text
-            run[query.id] = [numbers[hit.tool.id] for hit in retriever.search(text, 10)]
-            qrels[query.id] = dict.fromkeys(query.relevant, 1)
-            kinds[query.id] = category.name
+    for query in data.queries:
+        text = f"{query.instruction}\n{query.text}" if instructed else query.text
+        run[query.id] = [numbers[hit.tool.id] for hit in retriever.search(text, 10)]
+    qrels = {query.id: dict(query.relevant) for query in data.queries}
+    kinds = {query.id: query.category for query in data.queries}
     return evaluate_runs({method: run}, qrels, METRICS, kinds=kinds)
 
 
@@ -84,49 +115,67 @@ def category_mean(table: ResultTable, method: str, metric: str) -> float:
     return sum(values) / len(values)
 
 
-def _read_category(folder: Path, name: str) -> ToolRetCategory:
-    read = dict(_tools(folder / "tools" / f"{name}.jsonl"))
-    tools = dict(zip(read, distinct_names(read.values()), strict=True))
-    file = folder / "queries" / f"{name}.jsonl"
-    queries: list[ToolRetQuery] = []
-    for where, row in _rows(file):
-        labels = _value(row.get("labels"), where, "labels")
-        if not isinstance(labels, list):
-            raise InvalidDataError(f"{where}: labels must be a list of tools")
-        relevant = tuple(
-            str(label["id"]) for label in cast("list[dict[str, Any]]", labels) if label.get("relevance", 1)
-        )
-        if unknown := [number for number in relevant if number not in tools]:
-            raise InvalidDataError(f"{where}: the tool {unknown[0]!r} is not among those of {name}")
-        queries.append(
-            ToolRetQuery(str(row["id"]), str(row["query"]), str(row.get("instruction") or ""), relevant)
-        )
-    return ToolRetCategory(name, tools, tuple(queries))
+def _query(row: Entry, category: str, task: str, where: str) -> ToolRetQuery:
+    labels = _value(row, "labels", where)
+    if not isinstance(labels, list):
+        raise InvalidDataError(f"{where}: labels must be a list of tools")
+    entries = [require_object(label, f"{where}: a label") for label in cast("list[object]", labels)]
+    grades = {get_id(label, "id", where): int(str(label.get("relevance", 1))) for label in entries}
+    return ToolRetQuery(
+        f"{task}/{get_id(row, 'id', where)}",  # ids are unique in a task
+        get_text(row, "query", where),
+        str(row.get("instruction") or ""),
+        {number: grade for number, grade in grades.items() if grade > 0},
+        category,
+    )
 
 
-def _tools(file: Path) -> Iterator[tuple[str, Tool]]:
-    for where, row in _rows(file):
-        number = str(row["id"])
-        document = _value(row.get("documentation", row.get("doc")), where, "documentation")
-        fields: dict[str, Any] = document if isinstance(document, dict) else {"description": str(document)}  # pyright: ignore[reportUnknownVariableType]
-        parameters = fields.get("parameters")
-        properties: dict[str, Any] = (
-            {name: value if isinstance(value, dict) else {} for name, value in parameters.items()}  # pyright: ignore[reportUnknownVariableType]
-            if isinstance(parameters, dict)
-            else {}
-        )
-        yield (
-            number,
-            Tool(
-                str(fields.get("name") or number),
-                str(fields.get("description") or ""),
-                parameters={"type": "object", "properties": properties},
-            ),
-        )
+def _tool(number: str, document: object) -> Tool:
+    """A tool; what stands in its documentation beside name, description and parameters is what it is about."""
+    if not isinstance(document, dict):
+        return Tool(number, str(document))
+    fields = cast("dict[str, Any]", document)
+    name, name_key = _first_text(fields, _NAMES)
+    description, key = _first_text(fields, _DESCRIPTIONS)
+    properties: dict[str, Any] = {}
+    others: list[str] = []
+    for field, value in fields.items():
+        if any(part in field.casefold() for part in _PARAMETERS):
+            properties |= dict(_properties(value))
+        elif field not in (name_key, key) and value:
+            others.append(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return Tool(
+        name or number,
+        description,
+        parameters={"type": "object", "properties": properties},
+        about=" ".join(others),
+    )
 
 
-def _value(value: object, where: str, name: str) -> object:
-    """A field that the datasets have as JSON text or as a value."""
+def _first_text(fields: Mapping[str, Any], keys: Sequence[str]) -> tuple[str, str]:
+    """The first text under one of the keys, and its key."""
+    return next(((text, key) for key in keys if isinstance(text := fields.get(key), str) and text), ("", ""))
+
+
+def _properties(value: object) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Parameters by name: from a JSON schema, an object by name, a list of objects, or a list of names."""
+    if isinstance(value, list):
+        for entry in cast("list[Any]", value):
+            if isinstance(entry, dict) and "name" in entry:
+                fields = cast("dict[str, Any]", entry)
+                yield str(fields["name"]), fields
+            elif isinstance(entry, str):
+                yield entry, {}
+    elif isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        schema = fields.get("properties")
+        for name, entry in (cast("dict[str, Any]", schema) if isinstance(schema, dict) else fields).items():
+            yield name, cast("dict[str, Any]", entry) if isinstance(entry, dict) else {"description": entry}
+
+
+def _value(row: Entry, name: str, where: str) -> object:
+    """A field that is JSON text, or text as Python prints an object, or the value itself."""
+    value = row.get(name)
     if value is None:
         raise InvalidDataError(f"{where}: has no {name}")
     if not isinstance(value, str):
@@ -134,19 +183,8 @@ def _value(value: object, where: str, name: str) -> object:
     try:
         return json.loads(value)
     except ValueError:
+        pass
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return value
-
-
-def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    if not file.exists():
-        raise InvalidDataError(f"{file}: there is no such file")
-    with file.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            where = f"{file}: line {number}"
-            try:
-                row: object = json.loads(line)
-            except ValueError as error:
-                raise InvalidDataError(f"{where}: is not JSON: {error}") from None
-            if not isinstance(row, dict) or "id" not in row:
-                raise InvalidDataError(f"{where}: is no row with an id")
-            yield where, cast("dict[str, Any]", row)
